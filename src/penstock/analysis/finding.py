@@ -1,0 +1,132 @@
+"""Findings: what an analysis knows, as values.
+
+The planner, the command line, the page and the tests all read the same finding; nothing is logged, nothing printed.
+Text in a finding is whole sentences without a full stop, in the words of the docs, the same on every run.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Means(StrEnum):
+    """What keeps the state of a stream bounded."""
+
+    STATELESS = "stateless"
+    """Nothing is stored: a row is useless as soon as it was read."""
+    WINDOW = "window"
+    """`[ROWS n]`: at most n rows are in reach."""
+    PURGE = "purge"
+    """Promises close what a row waits for, and then it leaves."""
+    SYNOPSIS = "synopsis"
+    """Rows that the query cannot tell apart are merged into one with a count."""
+    BUDGET = "budget"
+    """A hard limit: over it, rows are evicted and results lost."""
+
+
+@dataclass(frozen=True)
+class Bounded:
+    """State is bounded: by what, by which means, for which reasons."""
+
+    bound: str
+    means: Means
+    because: tuple[str, ...] = ()
+    rows: int | None = None
+    """The most distinct tuples stored after any batch, where a constant follows from the declarations alone."""
+
+    verdict = "bounded"
+
+
+@dataclass(frozen=True)
+class Unbounded:
+    """State grows without limit on some input that keeps its promises."""
+
+    because: tuple[str, ...]
+    fixes: tuple[str, ...] = ()
+
+    verdict = "unbounded"
+
+
+@dataclass(frozen=True)
+class Undecided:
+    """Neither a bound nor a growing input was found: why, and what to declare."""
+
+    because: tuple[str, ...]
+    fixes: tuple[str, ...] = ()
+
+    verdict = "undecided"
+
+
+Finding = Bounded | Unbounded | Undecided
+
+
+@dataclass(frozen=True)
+class StateFinding:
+    """The finding for one piece of state: a stream under its alias, `(distinct)` or `(groups)`."""
+
+    stream: str
+    alias: str
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class MemoryFinding:
+    """MEMORY: does constant memory suffice, from predicates, types and CHECK alone? None is "not decided"."""
+
+    bounded: bool | None
+    violates: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class PurgeFinding:
+    """SAFETY over promise schemes, bands and windows: can each stream's state be purged? None is "not decided"."""
+
+    safe: bool | None
+    streams: tuple[tuple[str, bool | None], ...]
+    """By alias, in the order of FROM."""
+
+
+@dataclass(frozen=True)
+class RewriteFinding:
+    """REWRITE: can the join be replaced by counts, and at which error? None is "not decided"."""
+
+    applies: bool | None
+    error_bound: float | None = None
+    sql: str | None = None
+
+
+@dataclass(frozen=True)
+class Witness:
+    """An input that makes the state grow: rows in order of arrival, each with its stream's name."""
+
+    growth: str
+    rows: tuple[tuple[str, tuple[tuple[str, object], ...]], ...]
+
+
+class Strategy(StrEnum):
+    """How a query is run."""
+
+    REWRITE = "rewrite"
+    SYNOPSIS = "synopsis"
+    PURGE = "purge"
+    BUDGET = "budget"
+    NONE = "none"
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """All that `check` knows of one query."""
+
+    query: str
+    verdict: str
+    """`bounded`, `unbounded` or `undecided`."""
+    strategy: Strategy
+    exact: bool
+    streams: tuple[StateFinding, ...]
+    memory: MemoryFinding
+    purge: PurgeFinding
+    rewrite: RewriteFinding
+    witness: Witness | None = None
+    notices: tuple[str, ...] = ()
+    """What the user should know though it changes no verdict."""

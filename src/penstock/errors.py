@@ -1,0 +1,140 @@
+"""Every error that Penstock raises on purpose, split by who must act.
+
+    PenstockError
+    ├── ScriptErrors            all the mistakes of one script, in the order of their places
+    ├── Mistake                 one mistake in a script, with its place
+    │   ├── SyntaxMistake       the text is not the language
+    │   ├── DeclarationMistake  a stream, a sink or a constraint is wrong
+    │   ├── QueryMistake        a query is wrong
+    │   └── Refused             SQL that the language leaves out on purpose
+    ├── UsageError              the call is wrong: no such file, no such query
+    ├── MachineError            the machine lacks something, such as a JDK
+    ├── NotSupportedYet         right, but this version cannot do it
+    └── InternalError           a bug of ours
+
+An error is a message (what), then a detail (why, or what was expected), then a hint (what to do instead).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+
+class PenstockError(Exception):
+    """The root: a message, and where they help a detail and a hint."""
+
+    def __init__(self, message: str, *, detail: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.detail = detail
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def lines(self) -> list[str]:
+        """The error as it is shown, line by line."""
+        return [f"error: {self.message}", *self._advice()]
+
+    def _advice(self) -> list[str]:
+        shown = []
+        if self.detail:
+            shown.append(f"  detail: {self.detail}")
+        if self.hint:
+            shown.append(f"  hint: {self.hint}")
+        return shown
+
+
+@dataclass(frozen=True)
+class Place:
+    """A stretch of a script's text: where an error is shown, and the line to show it under."""
+
+    file: str
+    line: int
+    """Counted from 1."""
+    column: int
+    """Counted from 1, in characters."""
+    length: int
+    text: str
+    """The whole line."""
+
+    @classmethod
+    def of(cls, source: str, start: int, end: int, file: str) -> Place:
+        """The place of `source[start:end]`, cut at the end of its first line."""
+        start = min(max(start, 0), len(source))
+        begin = source.rfind("\n", 0, start) + 1
+        finish = source.find("\n", start)
+        finish = len(source) if finish < 0 else finish
+        length = max(1, min(end, finish) - start)
+        line = source.count("\n", 0, start) + 1
+        return cls(file, line, start - begin + 1, length, source[begin:finish].rstrip("\r"))
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def caret(self) -> list[str]:
+        """The line of text and a line of carets under the place; tabs are kept so that the two align."""
+        number = str(self.line)
+        before = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
+        return [f"  {number} | {self.text}", f"  {' ' * len(number)} | {before}{'^' * self.length}"]
+
+
+class Mistake(PenstockError):
+    """One mistake in a script, and its place."""
+
+    def __init__(self, message: str, place: Place, *, detail: str | None = None, hint: str | None = None) -> None:
+        super().__init__(message, detail=detail, hint=hint)
+        self.place = place
+
+    def lines(self) -> list[str]:
+        """The place, the message, the text with a caret, the advice."""
+        return [f"{self.place}: error: {self.message}", *self.place.caret(), *self._advice()]
+
+
+class SyntaxMistake(Mistake):
+    """The text is not the language."""
+
+
+class DeclarationMistake(Mistake):
+    """A stream, a sink or a constraint is wrong."""
+
+
+class QueryMistake(Mistake):
+    """A query is wrong."""
+
+
+class Refused(Mistake):
+    """A construct of SQL that the language leaves out on purpose."""
+
+
+class ScriptErrors(PenstockError):
+    """All the mistakes of one script, in the order of their places."""
+
+    def __init__(self, mistakes: Iterable[Mistake]) -> None:
+        self.mistakes = tuple(sorted(mistakes, key=lambda m: (m.place.line, m.place.column, m.message)))
+        count = len(self.mistakes)
+        super().__init__("1 error" if count == 1 else f"{count} errors")
+
+    def lines(self) -> list[str]:
+        """Each mistake in turn, an empty line between two."""
+        shown: list[str] = []
+        for mistake in self.mistakes:
+            shown += [*mistake.lines(), ""]
+        return shown[:-1]
+
+
+class UsageError(PenstockError):
+    """The call is wrong: no such file, no such query."""
+
+
+class MachineError(PenstockError):
+    """The machine lacks something that Penstock needs."""
+
+
+class NotSupportedYet(PenstockError):
+    """The request is right, but this version cannot do it."""
+
+
+class InternalError(PenstockError):
+    """A bug of ours."""

@@ -1,0 +1,156 @@
+"""A script: streams, sinks and queries, and the rules that tie streams to each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.model.names import fold, nearest
+from penstock.model.problem import Problem, Subject, require
+from penstock.model.query import Query
+from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Policy, Scheme, StreamKey, reference_of
+from penstock.model.spans import Span, Window
+from penstock.model.stream import Sink, Stream, span_problem
+
+
+@dataclass(frozen=True)
+class Script:
+    """What `penstock.parse` gives: everything one file declares."""
+
+    streams: tuple[Stream, ...] = ()
+    sinks: tuple[Sink, ...] = ()
+    queries: tuple[Query, ...] = ()
+
+    def __post_init__(self) -> None:
+        problems: list[Problem] = []
+        for stream in self.streams:
+            problems += reference_problems(stream, self.streams, self.sinks)
+        for kind, names in (
+            ("stream", [s.name for s in self.streams]),
+            ("sink", [s.name for s in self.sinks]),
+            ("query", [q.name for q in self.queries]),
+        ):
+            folded = [fold(name) for name in names]
+            for name in dict.fromkeys(names):
+                if folded.count(fold(name)) > 1:
+                    problems.append(Problem(Subject("name", name), f"{kind} {name} is declared twice"))
+        known = {stream.name: stream for stream in self.streams}
+        for query in self.queries:
+            for source in query.all_sources:
+                if known.get(source.stream.name) != source.stream:
+                    problems.append(Problem(Subject("name", query.name), f"{source.stream.name} is not this script's"))
+        require(problems)
+
+    def stream(self, name: str) -> Stream | None:
+        """The stream of that name, whatever its case."""
+        return self._streams.get(fold(name))
+
+    def sink(self, name: str) -> Sink | None:
+        """The sink of that name, whatever its case."""
+        return next((s for s in self.sinks if fold(s.name) == fold(name)), None)
+
+    @cached_property
+    def _streams(self) -> dict[str, Stream]:
+        return {fold(s.name): s for s in self.streams}
+
+
+def reference_problems(stream: Stream, streams: tuple[Stream, ...], sinks: tuple[Sink, ...]) -> Iterator[Problem]:
+    """What is wrong with a stream's references to other streams and to sinks; subjects are its own parts."""
+    known = {fold(s.name): s for s in streams}
+    for index, scheme in enumerate(stream.schemes):
+        subject = Subject("scheme", index=index)
+        yield from _quarantine_problems(scheme.on_violation, sinks, subject)
+        reference = reference_of(scheme)
+        if reference is None:
+            continue
+        other = known.get(fold(reference.stream))
+        if other is None:
+            yield Problem(
+                subject,
+                f"unknown stream {reference.stream}",
+                _did_you_mean(reference.stream, [s.name for s in streams]),
+            )
+            continue
+        for own_name, other_name in reference.pairs:
+            yield from _pair_problems(stream, own_name, other, other_name, scheme, subject)
+        yield from _clock_problems(stream, other, scheme, subject)
+    if stream.arrival is not None:
+        yield from _quarantine_problems(stream.arrival.on_violation, sinks, Subject("arrival"))
+
+
+def _did_you_mean(name: str, known: list[str]) -> str | None:
+    close = nearest(name, known)
+    return f"did you mean {close}?" if close else (f"declared are: {', '.join(known)}" if known else None)
+
+
+def _quarantine_problems(on_violation: object, sinks: tuple[Sink, ...], subject: Subject) -> Iterator[Problem]:
+    into = getattr(on_violation, "into", None)
+    if into is not None and all(fold(s.name) != fold(into) for s in sinks):
+        yield Problem(subject, f"unknown sink {into}", _did_you_mean(into, [s.name for s in sinks]))
+
+
+def _pair_problems(
+    stream: Stream, own_name: str, other: Stream, other_name: str, scheme: Scheme, subject: Subject
+) -> Iterator[Problem]:
+    column = other.column(other_name)
+    if column is None:
+        yield Problem(
+            subject,
+            f"stream {other.name} has no column {other_name}",
+            _did_you_mean(other_name, [c.name for c in other.columns]),
+        )
+        return
+    if column.is_virtual and isinstance(scheme, Follows):
+        yield Problem(subject, f"column {column.name} of {other.name} is VIRTUAL: FOLLOWS could never be seen to hold")
+    own = stream.type_of(own_name)
+    if own is not None and column.type is not None and not own.compares_with(column.type):
+        yield Problem(
+            subject,
+            f"{stream.name}.{own_name} is {own}, but {other.name}.{column.name} is {column.type}",
+            "keys must have the same type (integer types mix freely)",
+        )
+
+
+def _clock_problems(stream: Stream, other: Stream, scheme: Scheme, subject: Subject) -> Iterator[Problem]:
+    spans = _spans(scheme)
+    if not spans:
+        return
+    for side in (stream, other):
+        if side.clock is None:
+            yield Problem(
+                subject,
+                f"a window of time needs an event time, and stream {side.name} has none",
+                f"declare EVENT TIME in {side.name}",
+            )
+            return
+    assert stream.clock is not None
+    assert other.clock is not None
+    if not stream.clock.compares_with(other.clock):
+        yield Problem(
+            subject,
+            f"the event time of {stream.name} is {stream.clock}, that of {other.name} is {other.clock}",
+            "a window between two streams needs event times of one type",
+        )
+        return
+    for span in spans:
+        if (why := span_problem(span, stream.clock)) is not None:
+            yield Problem(subject, why, "write `3 SECONDS` for a TIMESTAMP or a DATE, `3` for an integer")
+
+
+def _spans(scheme: Scheme) -> tuple[Span, ...]:
+    """The lengths of time in a scheme that speaks of two streams."""
+    window: Window | None = None
+    match scheme:
+        case Follows(within=Span() as within):
+            return (within,)
+        case ForeignKey() | Cooccurs() | StreamKey():
+            window = scheme.window
+        case _:
+            pass
+    return tuple(s for s in (window.low, window.high) if s is not None) if window is not None else ()
+
+
+def policy_of(scheme: Scheme) -> Policy:
+    """The policy in force."""
+    return scheme.on_violation.policy if scheme.on_violation is not None else Policy.ADAPT

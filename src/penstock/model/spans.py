@@ -1,0 +1,111 @@
+"""Lengths: durations, windows, and the k of a constraint.
+
+A span of event time is a number of ticks: microseconds where the event time is a TIMESTAMP or a DATE, the column's
+own unit where it is an integer (then the number is bare, and `unit` is None).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from decimal import Decimal
+from enum import Enum
+
+
+class Unit(Enum):
+    """A unit of time; the value is its length in microseconds."""
+
+    MILLISECOND = 1_000
+    SECOND = 1_000_000
+    MINUTE = 60_000_000
+    HOUR = 3_600_000_000
+    DAY = 86_400_000_000
+
+
+@dataclass(frozen=True)
+class Span:
+    """A signed length of event time, kept as it was written."""
+
+    amount: Decimal
+    unit: Unit | None = None
+
+    def __post_init__(self) -> None:
+        if not self.amount.is_finite() or self._exact() != int(self._exact()):
+            raise ValueError(f"{self} is not a whole number of {'microseconds' if self.unit else 'units'}")
+
+    def _exact(self) -> Decimal:
+        return self.amount * (self.unit.value if self.unit else 1)
+
+    @classmethod
+    def of(cls, amount: int, unit: Unit | None = None) -> Span:
+        """A span of a whole number of units."""
+        return cls(Decimal(amount), unit)
+
+    @property
+    def ticks(self) -> int:
+        """Microseconds, or the bare number."""
+        return int(self._exact())
+
+    @property
+    def fits_any_clock(self) -> bool:
+        """Zero needs no unit."""
+        return self.ticks == 0
+
+    def __str__(self) -> str:
+        number = format(self.amount.normalize(), "f")
+        if self.unit is None:
+            return number
+        return f"{number} {self.unit.name}{'' if abs(self.amount) == 1 else 'S'}"
+
+
+ZERO = Span(Decimal(0))
+
+
+def span_of_ticks(ticks: int, instants: bool) -> Span:
+    """The shortest way to write a number of ticks; a length below a millisecond is a fraction of one."""
+    if not instants or ticks == 0:
+        return Span(Decimal(ticks))
+    for unit in reversed(Unit):
+        if ticks % unit.value == 0:
+            return Span(Decimal(ticks // unit.value), unit)
+    return Span(Decimal(ticks) / Unit.MILLISECOND.value, Unit.MILLISECOND)
+
+
+@dataclass(frozen=True)
+class Window:
+    """`WINDOW [low, high]`: low <= t.ts - s.ts <= high, s of the declaring stream; None is unbounded."""
+
+    low: Span | None = None
+    high: Span | None = None
+
+    def __post_init__(self) -> None:
+        if self.low is not None and self.high is not None and self.low.ticks > self.high.ticks:
+            raise ValueError(f"the window {self} starts after it ends")
+
+    def __str__(self) -> str:
+        return f"[{'*' if self.low is None else self.low}, {'*' if self.high is None else self.high}]"
+
+
+@dataclass(frozen=True)
+class Rows:
+    """`WITHIN n ROWS`."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.count < 0:
+            raise ValueError("a number of rows cannot be negative")
+
+    def __str__(self) -> str:
+        return f"{self.count} ROWS"
+
+
+@dataclass(frozen=True)
+class Auto:
+    """`WITHIN AUTO`: k is finite, and learned while the query runs."""
+
+    def __str__(self) -> str:
+        return "AUTO"
+
+
+Within = Rows | Span | Auto
+"""How far a stream may stray from a constraint."""

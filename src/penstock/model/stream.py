@@ -1,0 +1,264 @@
+"""A stream: its columns, its clock, its order of arrival, what it promises, and where it is read from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.model.names import fold
+from penstock.model.predicates import Expression, Predicate
+from penstock.model.problem import Problem, Subject, require
+from penstock.model.schemes import (
+    Clustered,
+    Cooccurs,
+    ForeignKey,
+    OnViolation,
+    Ordered,
+    PrimaryKey,
+    Punctuated,
+    Scheme,
+    StreamKey,
+)
+from penstock.model.spans import Auto, Rows, Span
+from penstock.model.types import DataType
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column; one without a type is VIRTUAL: an identity that no row carries, for constraints alone."""
+
+    name: str
+    type: DataType | None
+    derived: Expression | None = None
+
+    @property
+    def is_virtual(self) -> bool:
+        """Whether no row carries it."""
+        return self.type is None
+
+
+@dataclass(frozen=True)
+class Arrival:
+    """`ARRIVES BY column`: the column never falls in the order of arrival."""
+
+    column: str
+    on_violation: OnViolation | None = None
+
+
+@dataclass(frozen=True)
+class Storage:
+    """`USING format OPTIONS (…)`: Spark's own names, passed on as they are."""
+
+    format: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True)
+class Sink:
+    """Where a query writes."""
+
+    name: str
+    storage: Storage
+
+
+def span_problem(span: Span, clock: DataType) -> str | None:
+    """Why a span cannot be a length on a clock of that type, if it cannot."""
+    if span.fits_any_clock:
+        return None
+    if clock.is_instant and span.unit is None:
+        return f"{span} has no unit; a length of {clock} needs one"
+    if clock.is_integer and span.unit is not None:
+        return f"{span} has a unit; a length of {clock} is a bare number"
+    return None
+
+
+_SPAN_HINT = "write `3 SECONDS` for a TIMESTAMP or a DATE, `3` for an integer"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """A declared stream."""
+
+    name: str
+    columns: tuple[Column, ...]
+    event_time: str | None = None
+    arrival: Arrival | None = None
+    schemes: tuple[Scheme, ...] = ()
+    storage: Storage | None = None
+    where: tuple[Predicate, ...] = ()
+
+    def __post_init__(self) -> None:
+        require([*_column_problems(self), *_clock_problems(self), *_scheme_problems(self)])
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, whatever its case."""
+        wanted = fold(name)
+        return next((c for c in self.columns if fold(c.name) == wanted), None)
+
+    def type_of(self, name: str) -> DataType | None:
+        """The type of a column; None if it is virtual or not there."""
+        column = self.column(name)
+        return column.type if column else None
+
+    @property
+    def carried(self) -> tuple[Column, ...]:
+        """The columns that rows carry."""
+        return tuple(c for c in self.columns if not c.is_virtual)
+
+    @property
+    def clock(self) -> DataType | None:
+        """The type of the event time, if there is one."""
+        return self.type_of(self.event_time) if self.event_time is not None else None
+
+    @property
+    def keys(self) -> tuple[tuple[str, ...], ...]:
+        """The primary keys."""
+        return tuple(s.columns for s in self.schemes if isinstance(s, PrimaryKey))
+
+    def ordering(self, column: str) -> tuple[Ordered, ...]:
+        """What says that a column is ordered; ARRIVES BY the event time is also ORDERED BY it WITHIN 0."""
+        declared = tuple(s for s in self.schemes if isinstance(s, Ordered) and s.column == column)
+        if self.arrival is not None and self.arrival.column == column and column == self.event_time:
+            return (*declared, Ordered(column))
+        return declared
+
+    @property
+    def low(self) -> tuple[Ordered, ...]:
+        """What makes `low(S)`, the least event time that may still come, known; nothing if it is not."""
+        return self.ordering(self.event_time) if self.event_time is not None else ()
+
+
+def _column_problems(stream: Stream) -> Iterator[Problem]:
+    seen: set[str] = set()
+    for column in stream.columns:
+        subject = Subject("column", column.name)
+        if column.derived is not None:
+            yield from _derived_problems(column, seen, stream, subject)
+        if fold(column.name) in seen:
+            yield Problem(subject, f"column {column.name} is declared twice")
+        seen.add(fold(column.name))
+    if not stream.carried:
+        yield Problem(Subject("name", stream.name), f"stream {stream.name} has no column that rows carry")
+
+
+def _derived_problems(column: Column, before: set[str], stream: Stream, subject: Subject) -> Iterator[Problem]:
+    assert column.derived is not None
+    if column.is_virtual:
+        yield Problem(subject, f"column {column.name} is VIRTUAL, so it cannot be derived")
+    for ref in column.derived.columns:
+        source = stream.column(ref.column)
+        if source is None or (source.derived is not None and fold(source.name) not in before):
+            yield Problem(
+                subject,
+                f"derived column {column.name} uses {ref.column}, which is not declared before it",
+                "a derived column may use plain columns, and derived ones that stand before it",
+            )
+        elif source.is_virtual:
+            yield Problem(subject, f"derived column {column.name} uses {ref.column}, which is VIRTUAL")
+
+
+def _clock_problems(stream: Stream) -> Iterator[Problem]:
+    if stream.event_time is not None:
+        subject = Subject("event time")
+        column = stream.column(stream.event_time)
+        if column is None:
+            yield Problem(subject, f"stream {stream.name} has no column {stream.event_time}")
+        elif column.type is None or not column.type.is_clock:
+            yield Problem(
+                subject,
+                f"EVENT TIME {column.name} is {column.type or 'VIRTUAL'}, which is no clock",
+                "an event time is TIMESTAMP, DATE or an integer; derive one: ts TIMESTAMP AS (…)",
+            )
+    if stream.arrival is not None:
+        subject = Subject("arrival")
+        column = stream.column(stream.arrival.column)
+        if column is None:
+            yield Problem(subject, f"stream {stream.name} has no column {stream.arrival.column}")
+        elif column.type is None or not column.type.is_key:
+            yield Problem(subject, f"ARRIVES BY {column.name} is {column.type or 'VIRTUAL'}, which has no order")
+
+
+_MAY_BE_VIRTUAL = (PrimaryKey, ForeignKey, StreamKey, Cooccurs)
+
+
+def _scheme_problems(stream: Stream) -> Iterator[Problem]:
+    declared: set[tuple[object, ...]] = set()
+    for index, scheme in enumerate(stream.schemes):
+        subject = Subject("scheme", index=index)
+        yield from _scheme_column_problems(stream, scheme, subject)
+        match scheme:
+            case Ordered():
+                yield from _ordered_problems(stream, scheme, subject)
+            case Clustered() if isinstance(scheme.within, Span):
+                yield Problem(
+                    subject,
+                    f"CLUSTERED BY {scheme.column} is counted in rows, not in time",
+                    "write WITHIN n ROWS or WITHIN AUTO",
+                )
+            case Punctuated() if scheme.lifespan is not None:
+                yield from _lifespan_problems(stream, scheme.lifespan, subject)
+            case _:
+                pass
+        identity = _identity(scheme)
+        if identity in declared:
+            yield Problem(subject, f"{_headline(scheme)} is declared twice", "keep the one that the data keeps")
+        declared.add(identity)
+
+
+def _scheme_column_problems(stream: Stream, scheme: Scheme, subject: Subject) -> Iterator[Problem]:
+    for name in dict.fromkeys(scheme.own_columns):
+        column = stream.column(name)
+        if column is None:
+            yield Problem(subject, f"stream {stream.name} has no column {name}")
+        elif column.is_virtual and not isinstance(scheme, _MAY_BE_VIRTUAL):
+            yield Problem(
+                subject,
+                f"column {name} is VIRTUAL: no row carries it, so this constraint could never be seen to hold",
+                "VIRTUAL columns stand in PRIMARY KEY, FOREIGN KEY, STREAM KEY and COOCCURS",
+            )
+    if isinstance(scheme, _MAY_BE_VIRTUAL) and len(set(scheme.columns)) < len(scheme.columns):
+        yield Problem(subject, f"a column stands twice in {_headline(scheme)}")
+
+
+def _ordered_problems(stream: Stream, scheme: Ordered, subject: Subject) -> Iterator[Problem]:
+    kind = stream.type_of(scheme.column)
+    if kind is None:
+        return
+    if not kind.is_key:
+        yield Problem(subject, f"ORDERED BY {scheme.column}: {kind} has no order")
+    elif isinstance(scheme.within, Span):
+        if not kind.is_clock:
+            yield Problem(
+                subject,
+                f"ORDERED BY {scheme.column} WITHIN {scheme.within}: {kind} has no lengths",
+                "write WITHIN n ROWS, or order by a TIMESTAMP, a DATE or an integer",
+            )
+        elif (why := span_problem(scheme.within, kind)) is not None:
+            yield Problem(subject, why, _SPAN_HINT)
+        elif scheme.within.ticks < 0:
+            yield Problem(subject, "WITHIN cannot be negative")
+
+
+def _lifespan_problems(stream: Stream, lifespan: Span, subject: Subject) -> Iterator[Problem]:
+    if stream.clock is None:
+        yield Problem(
+            subject,
+            f"LIFESPAN needs an event time, and stream {stream.name} has none",
+            "declare EVENT TIME, or leave LIFESPAN out",
+        )
+    elif (why := span_problem(lifespan, stream.clock)) is not None:
+        yield Problem(subject, why, _SPAN_HINT)
+
+
+def _headline(scheme: Scheme) -> str:
+    if isinstance(scheme, Ordered | Clustered):
+        return type(scheme)(scheme.column).text
+    return scheme.text
+
+
+def _identity(scheme: Scheme) -> tuple[object, ...]:
+    # An order may be known both in rows and in time; two numbers for one and the same are a slip.
+    if isinstance(scheme, Ordered | Clustered):
+        unit = Rows if isinstance(scheme.slack, Rows | Auto) else Span
+        return (type(scheme), scheme.column, unit)
+    return (scheme.text,)

@@ -1,0 +1,86 @@
+"""Spark's types, as far as the analyses must tell them apart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Kind(StrEnum):
+    """The family of a type; values are Spark's names."""
+
+    BOOLEAN = "BOOLEAN"
+    TINYINT = "TINYINT"
+    SMALLINT = "SMALLINT"
+    INT = "INT"
+    BIGINT = "BIGINT"
+    FLOAT = "FLOAT"
+    DOUBLE = "DOUBLE"
+    DECIMAL = "DECIMAL"
+    STRING = "STRING"
+    BINARY = "BINARY"
+    DATE = "DATE"
+    TIMESTAMP = "TIMESTAMP"
+    TIMESTAMP_NTZ = "TIMESTAMP_NTZ"
+    TIME = "TIME"
+    INTERVAL = "INTERVAL"
+    ARRAY = "ARRAY"
+    MAP = "MAP"
+    STRUCT = "STRUCT"
+    VARIANT = "VARIANT"
+
+
+_INTEGERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT})
+_INSTANTS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_UNORDERED = frozenset({Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.VARIANT, Kind.INTERVAL})
+
+
+@dataclass(frozen=True)
+class DataType:
+    """A Spark type: its family, and its full text such as `DECIMAL(10,2)`."""
+
+    kind: Kind
+    text: str
+
+    @classmethod
+    def of(cls, kind: Kind) -> DataType:
+        """The type of a family without parameters."""
+        return cls(kind, kind.value)
+
+    def __str__(self) -> str:
+        return self.text
+
+    @property
+    def is_integer(self) -> bool:
+        """Whether values are whole numbers that Spark compares freely with each other."""
+        return self.kind in _INTEGERS
+
+    @property
+    def is_number(self) -> bool:
+        """Whether values are numbers of any kind."""
+        return self.is_integer or self.kind in (Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL)
+
+    @property
+    def is_instant(self) -> bool:
+        """Whether values are points of the calendar, so that spans are durations."""
+        return self.kind in _INSTANTS
+
+    @property
+    def is_clock(self) -> bool:
+        """Whether a column of this type may be an event time."""
+        return self.is_instant or self.is_integer
+
+    @property
+    def is_key(self) -> bool:
+        """Whether values can be compared at all, and so can join."""
+        return self.kind not in _UNORDERED
+
+    def compares_with(self, other: DataType) -> bool:
+        """Integer types compare freely; other types only with themselves. VARCHAR and CHAR are strings."""
+        if not (self.is_key and other.is_key):
+            return False
+        if self.is_integer and other.is_integer:
+            return True
+        if self.kind is Kind.STRING and other.kind is Kind.STRING:
+            return True
+        return self == other

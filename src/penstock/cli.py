@@ -1,0 +1,290 @@
+"""The command line: check | explain | implies | run | profile | bench (DESIGN section 4, contract).
+
+Answers go to stdout, errors to stderr, and a command that fails prints no half answer. Exit codes: 0 done or all
+bounded; 1 failed; 2 bad input; 3 some query unbounded; 4 some undecided, none unbounded; 130 after Ctrl-C.
+Modules that a command needs are imported by that command, so that `check` never pays for what it does not use.
+"""
+
+from __future__ import annotations
+
+import functools
+import os
+import sys
+import traceback
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+
+import typer
+
+from penstock import __version__
+from penstock.errors import InternalError, Mistake, NotSupportedYet, PenstockError, ScriptErrors, UsageError
+
+if TYPE_CHECKING:
+    from penstock.analysis.finding import Verdict
+    from penstock.model.script import Script
+
+DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 130, 141
+
+_PASSING_SINKS = ("console", "memory", "noop")
+"""Formats that keep nothing once the query stops; any other sink lasts, and needs a checkpoint to be exactly once."""
+
+app = typer.Typer(
+    name="penstock",
+    help="Continuous multi-way joins on Spark, with their state bounded.",
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+P = ParamSpec("P")
+
+ScriptFile = Annotated[Path, typer.Argument(metavar="FILE.sql", help="The script.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+
+
+def guarded(command: Callable[P, int]) -> Callable[P, None]:
+    """Turn what a command returns, or raises, into an exit code; no stack trace reaches the user unasked."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> None:
+        try:
+            code = command(*args, **kwargs)
+            sys.stdout.flush()
+        except PenstockError as error:
+            _fail(error)
+        except KeyboardInterrupt:
+            raise typer.Exit(INTERRUPTED) from None
+        except BrokenPipeError:
+            # Whoever read our output has gone. Python flushes stdout once more at exit: let that go nowhere.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            raise typer.Exit(BROKEN_PIPE) from None
+        except typer.Exit:
+            raise
+        except Exception as error:
+            # The last line of defence: what nobody foresaw ends as one sentence, not as a trace.
+            _fail(_bug(error))
+        raise typer.Exit(code)
+
+    return run
+
+
+def _fail(error: PenstockError) -> NoReturn:
+    _complain(str(error))
+    raise typer.Exit(BAD_INPUT if isinstance(error, ScriptErrors | Mistake | UsageError) else FAILED) from None
+
+
+def _bug(error: Exception) -> InternalError:
+    if os.environ.get("PENSTOCK_DEBUG"):
+        traceback.print_exception(error, file=sys.stderr)
+    return InternalError(
+        f"this is a bug in Penstock {__version__}: {type(error).__name__}: {error}",
+        hint="please report it with the script and the trace that PENSTOCK_DEBUG=1 prints",
+    )
+
+
+def _complain(text: str) -> None:
+    # The answer, if there is one, stands before the complaint where both go to one terminal.
+    sys.stdout.flush()
+    sys.stderr.write(text + "\n")
+
+
+def _say(lines: Sequence[str]) -> None:
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _show_version(wanted: bool) -> None:
+    if wanted:
+        _say([f"penstock {__version__}"])
+        raise typer.Exit(DONE)
+
+
+@app.callback()
+def options(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Continuous multi-way joins on Spark, with their state bounded."""
+
+
+@app.command()
+@guarded
+def check(
+    file: ScriptFile,
+    as_json: AsJson = False,
+    witness: Annotated[
+        int | None, typer.Option("--witness", metavar="N", min=1, help="Print N rows of a growing input.")
+    ] = None,
+) -> int:
+    """Is every query's state bounded? Why, or why not?"""
+    verdicts = _verdicts(_load(file))
+    _report(verdicts, as_json, witness)
+    return _exit_code(verdicts)
+
+
+@app.command()
+@guarded
+def explain(
+    file: ScriptFile,
+    as_json: AsJson = False,
+    html: Annotated[Path | None, typer.Option("--html", metavar="OUT", help="Write one HTML page.")] = None,
+) -> int:
+    """The plan: what is kept, what purges it, what bounds it."""
+    if as_json and html is not None:
+        raise UsageError("--json and --html exclude each other")
+    from penstock.compile import plan_of  # noqa: PLC0415
+
+    script = _load(file)
+    verdicts = _verdicts(script)
+    plans = [plan_of(query, verdict) for query, verdict in zip(script.queries, verdicts, strict=True)]
+    if as_json:
+        from penstock.explain.as_json import explain_object, printed  # noqa: PLC0415
+
+        _say([printed(explain_object([(v, p.to_dict()) for v, p in zip(verdicts, plans, strict=True)]))])
+    elif html is not None:
+        from penstock.explain.page import page  # noqa: PLC0415
+
+        _write(html, page(file.name, script, verdicts, plans))
+    else:
+        from penstock.explain.ink import Ink  # noqa: PLC0415
+        from penstock.explain.plan_text import explain_report  # noqa: PLC0415
+
+        _say(explain_report(script, verdicts, plans, Ink.of(sys.stdout)))
+    return DONE
+
+
+@app.command()
+@guarded
+def implies(
+    file: ScriptFile,
+    constraint: Annotated[str, typer.Argument(metavar='"CONSTRAINT ON stream"', help="The constraint to decide.")],
+    as_json: AsJson = False,  # noqa: ARG001 - part of the contract, for when the answer exists
+) -> int:
+    """Do the declarations imply it?"""
+    from penstock.sql import parse_constraint  # noqa: PLC0415
+
+    parse_constraint(constraint, _load(file))
+    raise NotSupportedYet("this version reads constraints but does not decide implication yet")
+
+
+@app.command()
+@guarded
+def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
+    file: ScriptFile,
+    checkpoint: Annotated[Path | None, typer.Option(metavar="DIR", help="Where progress and state are kept.")] = None,
+    available_now: Annotated[bool, typer.Option("--available-now", help="Read what is there, then stop.")] = False,
+    metrics: Annotated[
+        Path | None, typer.Option(metavar="FILE.jsonl", help="One JSON object for each micro-batch.")
+    ] = None,
+    allow_unbounded: Annotated[bool, typer.Option("--allow-unbounded", help="Run though no bound is known.")] = False,
+    conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
+) -> int:
+    """Run all queries of the script on Spark, or none."""
+    settings = _settings(conf or [])
+    script = _load(file)
+    if not script.queries:
+        raise UsageError(f"{file} has no query to run", hint="add a SELECT, or INSERT INTO sink SELECT …")
+    _require_checkpoint(script, checkpoint)
+    verdicts = _verdicts(script)
+    code = _exit_code(verdicts)
+    if code != DONE and not allow_unbounded:
+        _report(verdicts, as_json=False, witness=None)
+        _complain(
+            "error: not started: some state has no bound\n"
+            "  hint: declare what the report says, give the query a BUDGET, or run with --allow-unbounded"
+        )
+        return code
+    raise NotSupportedYet(
+        "this version checks and explains queries but does not run them yet",
+        detail=f"asked for {len(script.queries)} with {checkpoint=}, {available_now=}, {metrics=}, {settings=}",
+    )
+
+
+@app.command()
+@guarded
+def profile(
+    file: ScriptFile,
+    as_json: AsJson = False,  # noqa: ARG001 - part of the contract, for when the answer exists
+) -> int:
+    """Which promises does the data keep? What would they save?"""
+    _load(file)
+    raise NotSupportedYet("this version does not profile data yet")
+
+
+@app.command()
+@guarded
+def bench(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment.")],
+) -> int:
+    """A paper's experiment, or a peer's, beside this one."""
+    raise NotSupportedYet(f"this version has no experiment {name!r} to run yet")
+
+
+def _load(file: Path) -> Script:
+    from penstock.compile import load  # noqa: PLC0415
+
+    return load(file)
+
+
+def _verdicts(script: Script) -> list[Verdict]:
+    from penstock.analysis.check import check_query  # noqa: PLC0415
+
+    return [check_query(query) for query in script.queries]
+
+
+def _report(verdicts: Sequence[Verdict], as_json: bool, witness: int | None) -> None:
+    if as_json:
+        from penstock.explain.as_json import check_object, printed  # noqa: PLC0415
+
+        _say([printed(check_object(verdicts, witness))])
+    else:
+        from penstock.explain.ink import Ink  # noqa: PLC0415
+        from penstock.explain.report import check_report  # noqa: PLC0415
+
+        _say(check_report(verdicts, Ink.of(sys.stdout), witness))
+
+
+def _exit_code(verdicts: Sequence[Verdict]) -> int:
+    found = {verdict.verdict for verdict in verdicts}
+    return UNBOUNDED if "unbounded" in found else UNDECIDED if "undecided" in found else DONE
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _settings(given: Sequence[str]) -> dict[str, str]:
+    settings: dict[str, str] = {}
+    for setting in given:
+        name, equals, value = setting.partition("=")
+        if not name.strip() or not equals:
+            raise UsageError(f"--conf {setting} is not of the form k=v", hint="e.g. --conf penstock.cells=4")
+        settings[name.strip()] = value
+    return settings
+
+
+def _require_checkpoint(script: Script, checkpoint: Path | None) -> None:
+    for query in script.queries:
+        sink = script.sink(query.sink) if query.sink is not None else None
+        if checkpoint is None and sink is not None and sink.storage.format.lower() not in _PASSING_SINKS:
+            raise UsageError(
+                f"query {query.name} writes to {sink.name}, which lasts, without a checkpoint",
+                detail=f"{sink.storage.format} keeps its rows; after a stop they would be written again",
+                hint="add --checkpoint DIR",
+            )
+
+
+def main() -> None:
+    """The entry point of the `penstock` command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that lacks a character of the user's text shows a `?` there; it is no reason to fail.
+        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)

@@ -1,0 +1,96 @@
+"""The way from text to verdict and plan, on one screen.
+
+    file --load--> Script --check--> Verdict --plan--> Plan
+
+Each step is a function of the one before; nothing here decides, prints or remembers.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.analysis.check import check_query
+from penstock.analysis.finding import Verdict
+from penstock.errors import UsageError
+from penstock.model.names import fold, nearest
+from penstock.model.query import Query
+from penstock.model.script import Script
+from penstock.sql import parse_script
+
+if TYPE_CHECKING:
+    from penstock.plan.plan import Plan
+
+
+def parse(text: str, file: str = "<script>") -> Script:
+    """The script that a text declares; raises ScriptErrors with every mistake in it."""
+    return parse_script(text, file)
+
+
+def load(path: str | Path) -> Script:
+    """The script in a file."""
+    return parse(read_text(path), str(path))
+
+
+def check(script: Script, query: str | None = None) -> Verdict:
+    """Is the state of a query bounded? The name may be left out where there is but one query."""
+    return check_query(query_named(script, query))
+
+
+def plan(script: Script, query: str | None = None) -> Plan:
+    """What is kept of each stream, what purges it, what bounds it."""
+    chosen = query_named(script, query)
+    return plan_of(chosen, check_query(chosen))
+
+
+def plan_of(query: Query, verdict: Verdict) -> Plan:
+    """The plan of a query that was checked already."""
+    # Loaded here, so that `check` does not pay for the planner.
+    from penstock.plan.planner import make_plan  # noqa: PLC0415
+
+    return make_plan(query, verdict)
+
+
+def query_named(script: Script, name: str | None) -> Query:
+    """The query of that name, whatever its case; the only one if there is no name."""
+    names = [q.name for q in script.queries]
+    if not names:
+        raise UsageError("the script has no query", hint="add a SELECT, or INSERT INTO sink SELECT …")
+    if name is None:
+        if len(names) > 1:
+            raise UsageError(f"the script has {len(names)} queries: {', '.join(names)}", hint="say which: query='…'")
+        return script.queries[0]
+    for query in script.queries:
+        if fold(query.name) == fold(name):
+            return query
+    close = nearest(name, names)
+    raise UsageError(
+        f"the script has no query {name}",
+        detail=f"its queries are: {', '.join(names)}",
+        hint=f"did you mean {close}?" if close else None,
+    )
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a script file, which must be UTF-8 and not empty; a byte order mark is passed over."""
+    try:
+        raw = Path(path).read_bytes()
+    except FileNotFoundError:
+        raise UsageError(f"there is no file {path}") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a directory, not a script", hint=f"name a file in it: {path}/….sql") from None
+    except OSError as error:
+        raise UsageError(f"cannot read {path}: {error.strerror or error}") from None
+    except ValueError as error:
+        raise UsageError(f"cannot read {path!r}: {error}") from None
+    try:
+        text = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw.count(b"\n", 0, error.start) + 1
+        raise UsageError(
+            f"{path} is not UTF-8: line {line} holds the byte 0x{raw[error.start]:02x}",
+            hint="save the script as UTF-8",
+        ) from None
+    if not text.strip():
+        raise UsageError(f"{path} is empty", hint="a script declares streams and queries: CREATE STREAM …; SELECT …;")
+    return text

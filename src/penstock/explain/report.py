@@ -1,0 +1,157 @@
+"""The text of `penstock check`: what a tired engineer understands at once.
+
+For each query, in this order: the verdict in one line; one line for each piece of state; the reasons; what to declare;
+notices. So the answer is the first thing on the screen, and what to do about it the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.analysis.finding import Bounded, StateFinding, Strategy, Unbounded, Verdict, Witness
+from penstock.explain.as_json import plain_value
+from penstock.explain.ink import Ink
+
+_IN_WORDS = {
+    Strategy.REWRITE: "the join is replaced by counts",
+    Strategy.SYNOPSIS: "rows that the query cannot tell apart are merged",
+    Strategy.PURGE: "rows leave once no result can need them",
+    Strategy.BUDGET: "over the budget rows are evicted, and their results lost",
+    Strategy.NONE: "",
+}
+
+
+def check_report(verdicts: Sequence[Verdict], ink: Ink, witness_rows: int | None = None) -> list[str]:
+    """The report, line by line; for several queries, a count of the verdicts closes it."""
+    if not verdicts:
+        return ["No query in this script: nothing to check."]
+    lines: list[str] = []
+    for verdict in verdicts:
+        lines += [*query_report(verdict, ink, witness_rows), ""]
+    return [*lines, _tally(verdicts)] if len(verdicts) > 1 else lines[:-1]
+
+
+def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None) -> list[str]:
+    """The report on one query."""
+    lines = [*headline(verdict, ink), "", *state_lines(verdict, ink)]
+    for part in (
+        _reasons(verdict, ink),
+        _witness(verdict.witness, ink, witness_rows),
+        _fixes(verdict, ink),
+        _notices(verdict, ink),
+    ):
+        if part:
+            lines += ["", *part]
+    return lines
+
+
+def headline(verdict: Verdict, ink: Ink) -> list[str]:
+    """The verdict, and how the query is run."""
+    open_ends = [s.alias for s in verdict.streams if not isinstance(s.finding, Bounded)]
+    match verdict.verdict:
+        case "bounded":
+            exact = "exact" if verdict.exact else "not exact"
+            says = f"{exact}; {_IN_WORDS[verdict.strategy]}"
+        case "unbounded":
+            says = f"the state of {_listed(open_ends)} grows without limit"
+        case _:
+            says = f"no bound is known yet for the state of {_listed(open_ends)}"
+    word = verdict.verdict.upper()
+    first, *rest = ink.wrapped(f"{verdict.query}: {word} - {says}", "x ", "  ")
+    shown = first.removeprefix("x ").replace(word, ink.verdict(verdict.verdict, word), 1)
+    return [f"{ink.mark(verdict.verdict)} {shown}", *rest]
+
+
+def _listed(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "the query"
+
+
+def state_lines(verdict: Verdict, ink: Ink) -> list[str]:
+    """One line for each piece of state: mark, name, verdict, rows, bound."""
+    names = [_name(state) for state in verdict.streams]
+    counts = [_rows(state) for state in verdict.streams]
+    name_width = max(map(len, [*names, "stream"]))
+    verdict_width = max(len(s.finding.verdict) for s in verdict.streams) if verdict.streams else 0
+    count_width = max(map(len, [*counts, "rows"]))
+    head = f"    {'stream':<{name_width}}  {'verdict':<{verdict_width}}  {'rows':>{count_width}}  bound"
+    lines = [ink.faint(head)]
+    for state, name, count in zip(verdict.streams, names, counts, strict=True):
+        word = state.finding.verdict
+        bound = state.finding.bound if isinstance(state.finding, Bounded) else "-"
+        lead = f"  x {name:<{name_width}}  {word:<{verdict_width}}  {count:>{count_width}}  "
+        first, *rest = ink.wrapped(bound, lead)
+        after_name = 4 + name_width + 2
+        lines.append(
+            f"  {ink.mark(word)} {first[4:after_name]}"
+            f"{ink.verdict(word, first[after_name : after_name + len(word)])}{first[after_name + len(word) :]}"
+        )
+        lines += rest
+    return lines
+
+
+def _name(state: StateFinding) -> str:
+    return state.stream if state.alias == state.stream else f"{state.alias} ({state.stream})"
+
+
+def _rows(state: StateFinding) -> str:
+    match state.finding:
+        case Bounded(rows=None):
+            return "varies"
+        case Bounded(rows=int() as rows):
+            return f"{rows:,}"
+        case Unbounded():
+            return "grows"
+        case _:
+            return "?"
+
+
+def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
+    reasoned = [s for s in verdict.streams if s.finding.because]
+    if not reasoned:
+        return []
+    lines = [f"  {ink.strong('why')}"]
+    width = max(len(s.alias) for s in reasoned)
+    for state in reasoned:
+        for number, reason in enumerate(state.finding.because):
+            label = state.alias if number == 0 else ""
+            lines += ink.wrapped(reason, f"    {label:<{width}}  - ", " " * (width + 8))
+    return lines
+
+
+def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
+    fixable = [(s.alias, s.finding.fixes) for s in verdict.streams if not isinstance(s.finding, Bounded)]
+    fixable = [(alias, fixes) for alias, fixes in fixable if fixes]
+    if not fixable:
+        return []
+    lines = [f"  {ink.strong('fix')}  declare one line for each stream; its last ON names the stream that declares it"]
+    width = max(len(alias) for alias, _ in fixable)
+    for alias, fixes in fixable:
+        for number, fix in enumerate(fixes):
+            label = alias if number == 0 else ""
+            joint = "  " if number == 0 else "or"
+            lines += ink.wrapped(fix, f"    {label:<{width}} {joint} ")
+    return lines
+
+
+def _witness(witness: Witness | None, ink: Ink, rows: int | None) -> list[str]:
+    if witness is None:
+        return []
+    lines = [f"  {ink.strong('growing input')}", *ink.wrapped(witness.growth, "    ")]
+    for stream, values in witness.rows[: rows or 0]:
+        shown = ", ".join(f"{name} = {_shown(value)}" for name, value in values)
+        lines += ink.wrapped(f"{stream}: {shown}", "      ", "        ")
+    return lines
+
+
+def _shown(value: object) -> object:
+    return "NULL" if value is None else plain_value(value)
+
+
+def _notices(verdict: Verdict, ink: Ink) -> list[str]:
+    return [line for notice in verdict.notices for line in ink.wrapped(notice, "  note  ")]
+
+
+def _tally(verdicts: Sequence[Verdict]) -> str:
+    found = [v.verdict for v in verdicts]
+    counts = [f"{found.count(word)} {word}" for word in ("bounded", "unbounded", "undecided") if word in found]
+    return f"{len(verdicts)} queries: {', '.join(counts)}"

@@ -1,0 +1,57 @@
+"""Frozen dataclasses to plain JSON values and back, driven by their own type hints.
+
+Covers what plans are made of: nested dataclasses, homogeneous tuples, string enums, `X | None`, and scalars. Reading
+refuses unknown and missing keys, so that a plan of another version is never half understood.
+"""
+
+from __future__ import annotations
+
+import types
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache
+from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
+
+T = TypeVar("T")
+
+
+def encode(value: Any) -> Any:
+    """A value as JSON can hold it; the order of keys is the order of fields."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
+    if isinstance(value, tuple):
+        return [encode(item) for item in value]
+    return value.value if isinstance(value, Enum) else value
+
+
+def decode(kind: type[T], data: Any) -> T:
+    """The value of that type which `encode` wrote; raises ValueError on anything else."""
+    return _decode(kind, data, kind.__name__)  # type: ignore[no-any-return] # driven by hints that mypy cannot follow
+
+
+@cache
+def _hints(kind: type) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _decode(kind: Any, data: Any, where: str) -> Any:
+    origin = get_origin(kind)
+    if origin in (Union, types.UnionType):
+        if data is None:
+            return None
+        (present,) = (option for option in get_args(kind) if option is not type(None))
+        return _decode(present, data, where)
+    if origin is tuple:
+        if not isinstance(data, list):
+            raise ValueError(f"{where} should be a list")
+        return tuple(_decode(get_args(kind)[0], item, f"{where}[{n}]") for n, item in enumerate(data))
+    if is_dataclass(kind) and isinstance(kind, type):
+        hints = _hints(kind)
+        if not isinstance(data, dict) or set(data) != set(hints):
+            raise ValueError(f"{where} should have exactly the keys {', '.join(hints)}")
+        return kind(**{name: _decode(hint, data[name], f"{where}.{name}") for name, hint in hints.items()})
+    if isinstance(kind, type) and issubclass(kind, Enum):
+        return kind(data)
+    if type(data) is not kind:
+        raise ValueError(f"{where} should be {kind.__name__}, not {type(data).__name__}")
+    return data

@@ -1,0 +1,266 @@
+"""The plan: what a query keeps of each stream, how its tuples meet, and what lets them go. Inert data.
+
+Two readers: `explain` shows it, the runtime obeys it. Frozen, comparable, and the same after a round trip through JSON.
+Lengths of event time are ticks, as in `model.spans`. Texts are whole sentences without a full stop.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import cached_property
+from typing import Any
+
+from penstock.model.graph import Shape
+from penstock.model.predicates import ColumnRef, Op
+from penstock.model.schemes import Policy
+from penstock.plan.bounds import TimeBound
+from penstock.plan.codec import decode, encode
+
+FORMAT = 1
+"""Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
+
+
+@dataclass(frozen=True)
+class WindowPlan:
+    """`[ROWS n]` or `[RANGE d]`: one of the two is set."""
+
+    rows: int | None
+    ticks: int | None
+    text: str
+
+
+@dataclass(frozen=True)
+class StateFigure:
+    """What the verdict says of one piece of state."""
+
+    verdict: str
+    bound: str | None
+    rows: int | None
+    because: tuple[str, ...]
+    fixes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """A column that a row carries, and its Spark type."""
+
+    name: str
+    type: str
+
+
+@dataclass(frozen=True)
+class SourcePlan:
+    """One stream of the query under its alias."""
+
+    alias: str
+    stream: str
+    event_time: str | None
+    read: tuple[ColumnPlan, ...]
+    """What is read of the source: the kept columns, and those that only filters or promises look at."""
+    kept: tuple[str, ...]
+    """What the state holds: columns of outputs, of predicates with other streams, of promises."""
+    filters: tuple[str, ...]
+    """Conditions on this stream alone, for Spark to evaluate as one boolean; columns are named with the alias."""
+    window: WindowPlan | None
+    not_null: tuple[str, ...]
+    """A row with a NULL here is in no result, so it is final as it arrives."""
+    equal: tuple[tuple[str, ...], ...]
+    """Columns of this stream that must be equal within one row for it to be in any result."""
+    rules: tuple[str, ...]
+    """What lets a stored row go, in words."""
+    state: StateFigure
+
+
+@dataclass(frozen=True)
+class KeyAxis:
+    """Columns that are equal in every result: one axis of the cells."""
+
+    columns: tuple[ColumnRef, ...]
+
+    def __str__(self) -> str:
+        return " = ".join(str(ref) for ref in self.columns)
+
+    def column(self, alias: str) -> str | None:
+        """The column of that alias, if it has the axis; where it has several, the first."""
+        return next((ref.column for ref in self.columns if ref.alias == alias), None)
+
+
+@dataclass(frozen=True)
+class PairPredicate:
+    """A condition between two streams that is no equality: `left op right`, or `left - right op ticks`."""
+
+    left: ColumnRef
+    op: Op
+    right: ColumnRef
+    ticks: int | None
+    text: str
+
+
+class PromiseKind(StrEnum):
+    """The declarations that the runtime turns into promises and watches."""
+
+    PRIMARY_KEY = "primary key"
+    ORDERED_ROWS = "ordered within rows"
+    ORDERED_TIME = "ordered within time"
+    FOLLOWS_ROWS = "follows within rows"
+    FOLLOWS_TIME = "follows within time"
+    COOCCURS = "cooccurs"
+
+
+@dataclass(frozen=True)
+class PromisePlan:
+    """One declaration, for one alias (and one partner) of the query."""
+
+    kind: PromiseKind
+    constraint: str
+    """Its text with ON stream: the key of violations and of k in the metrics."""
+    alias: str
+    columns: tuple[str, ...]
+    partner: str | None
+    partner_columns: tuple[str, ...]
+    rows: int | None
+    low: int | None
+    """The least difference of event times, partner minus own; for ORDERED_TIME, unused."""
+    high: int | None
+    """The greatest such difference; for ORDERED_TIME the d of WITHIN."""
+    policy: Policy
+    into: str | None
+
+
+class CloserKind(StrEnum):
+    """The ways in which promises rule out the future partners of a tuple."""
+
+    BAND = "band"
+    """The low of the target has passed the tuple's event time and the greatest difference."""
+    ORDER = "order"
+    """An ordered column of the target has passed the tuple's value."""
+    FOLLOWS = "follows"
+    """So many rows of the target arrived after the tuple."""
+    KEY = "key"
+    """The target has a key that the tuple names, and a row with that key arrived."""
+
+
+@dataclass(frozen=True)
+class Closer:
+    """One way to rule out that a tuple of `source` meets any future tuple of `target`."""
+
+    kind: CloserKind
+    source: str
+    target: str
+    certain: bool
+    """Whether it closes every value in the end, so that it is an edge of the static graph; a key closes what it saw."""
+    columns: tuple[str, ...]
+    target_columns: tuple[str, ...]
+    ticks: int | None
+    strict: bool
+    rows: int | None
+    constraints: tuple[str, ...]
+    text: str
+
+
+@dataclass(frozen=True)
+class PurgeEdge:
+    """From a tuple to the stream looked at next."""
+
+    parent: str
+    child: str
+
+
+@dataclass(frozen=True)
+class PurgeTree:
+    """The order in which the purge rule asks whether a tuple of `root` is useless: every other stream once."""
+
+    root: str
+    edges: tuple[PurgeEdge, ...]
+    certain: bool
+    """Whether every edge has a certain closer, so that every tuple of the root leaves in the end."""
+
+    def children(self, alias: str) -> tuple[str, ...]:
+        """The streams looked at from a tuple of that stream."""
+        return tuple(edge.child for edge in self.edges if edge.parent == alias)
+
+
+@dataclass(frozen=True)
+class OutputColumn:
+    """A column of a stored row that the core must hand out; `name` is what it is called in the result."""
+
+    alias: str
+    column: str
+    name: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """All that is needed to run a query on cells, and to show how it will run."""
+
+    format: int
+    query: str
+    sources: tuple[SourcePlan, ...]
+    shape: Shape
+    axes: tuple[KeyAxis, ...]
+    components: tuple[tuple[str, ...], ...]
+    join_tree: tuple[PurgeEdge, ...] | None
+    predicates: tuple[PairPredicate, ...]
+    time_bounds: tuple[TimeBound, ...]
+    promises: tuple[PromisePlan, ...]
+    closers: tuple[Closer, ...]
+    purge_trees: tuple[PurgeTree, ...]
+    outputs: tuple[OutputColumn, ...]
+    distinct: bool
+    inner: bool
+    """Whether the core can run it: only inner joins, no outer join, no EXISTS."""
+    grouped: bool
+    verdict: str
+    strategy: str
+    exact: bool
+    second_stage: tuple[StateFigure, ...]
+    """The state of DISTINCT or GROUP BY, if there is one."""
+
+    @cached_property
+    def by_alias(self) -> dict[str, SourcePlan]:
+        """The sources by alias."""
+        return {source.alias: source for source in self.sources}
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The aliases, in the order of FROM."""
+        return tuple(source.alias for source in self.sources)
+
+    @cached_property
+    def streams(self) -> tuple[str, ...]:
+        """The streams, each once, in the order in which FROM first names them."""
+        return tuple(dict.fromkeys(source.stream for source in self.sources))
+
+    def key_pairs(self, left: str, right: str) -> tuple[tuple[str, str], ...]:
+        """The columns on which two aliases must agree, closure included."""
+        found = []
+        for axis in self.axes:
+            a, b = axis.column(left), axis.column(right)
+            if a is not None and b is not None:
+                found.append((a, b))
+        return tuple(found)
+
+    def closers_between(self, source: str, target: str) -> tuple[Closer, ...]:
+        """The ways to close `target` for a tuple of `source`."""
+        return tuple(c for c in self.closers if c.source == source and c.target == target)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The plan as plain JSON values."""
+        plain: dict[str, Any] = encode(self)
+        return plain
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> Plan:
+        """The plan that `to_dict` gave; raises ValueError on anything else."""
+        return decode(cls, data)
+
+    def to_json(self) -> str:
+        """The plan as one line of JSON, the same on every run."""
+        return json.dumps(self.to_dict(), ensure_ascii=False, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Plan:
+        """The plan that `to_json` gave."""
+        return cls.from_dict(json.loads(text))

@@ -1,0 +1,180 @@
+"""From a query and its verdict to its plan. Decides nothing that the verdict decides; every choice is deterministic.
+
+Columns are kept only where an output, a predicate with another stream or a promise needs them; conditions on one stream
+are left to Spark as text. Queries that the core cannot run yet (outer joins, EXISTS, aggregates) get a plan all the
+same, for `explain` to show.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.analysis.finding import Bounded, Finding, StateFinding, Verdict
+from penstock.model.graph import JoinGraph
+from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
+from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
+from penstock.plan.bounds import TimeBound
+from penstock.plan.closers import Pairing, find_closers, find_promises, find_time_bounds
+from penstock.plan.plan import (
+    FORMAT,
+    Closer,
+    ColumnPlan,
+    KeyAxis,
+    OutputColumn,
+    PairPredicate,
+    Plan,
+    PromisePlan,
+    PurgeEdge,
+    SourcePlan,
+    StateFigure,
+    WindowPlan,
+)
+from penstock.plan.purge_trees import find_purge_trees
+
+
+def make_plan(query: Query, verdict: Verdict) -> Plan:
+    """The plan of a checked query."""
+    graph = JoinGraph.of(query)
+    pairing = Pairing(query)
+    bounds = find_time_bounds(pairing)
+    closers = find_closers(pairing, bounds)
+    promises = find_promises(pairing, closers)
+    outputs = _outputs(query)
+    predicates = _pair_predicates(query)
+    facts = _Facts(query, graph, outputs, predicates, bounds, closers, promises, verdict)
+    sources = tuple(_source_plan(facts, source) for source in query.all_sources)
+    known = {source.alias for source in query.all_sources}
+    return Plan(
+        FORMAT,
+        query.name,
+        sources,
+        graph.shape,
+        tuple(KeyAxis(k.columns) for k in graph.key_classes),
+        graph.components,
+        None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
+        predicates,
+        bounds,
+        promises,
+        closers,
+        find_purge_trees(graph, closers),
+        outputs,
+        query.distinct,
+        query.is_inner,
+        query.is_grouped,
+        verdict.verdict,
+        verdict.strategy.value,
+        verdict.exact,
+        tuple(_figure(entry.finding) for entry in verdict.streams if entry.alias not in known),
+    )
+
+
+def _outputs(query: Query) -> tuple[OutputColumn, ...]:
+    refs = [ref for output in query.outputs for ref in columns_of(output.value)]
+    refs += [ref for key in query.group_by for ref in columns_of(key)]
+    named: dict[ColumnRef, str] = {}
+    for ref in dict.fromkeys(refs):
+        name = f"{ref.alias}_{ref.column}"
+        while name in named.values():
+            name += "_"
+        named[ref] = name
+    return tuple(OutputColumn(ref.alias, ref.column, name) for ref, name in named.items())
+
+
+def _pair_predicates(query: Query) -> tuple[PairPredicate, ...]:
+    found: list[PairPredicate] = []
+    for predicate in query.predicates:
+        if len(aliases_of(predicate)) < 2:
+            continue
+        text = predicate.text or str(predicate)
+        match predicate:
+            case Comparison() if predicate.op is not Op.EQ:
+                found.append(PairPredicate(predicate.left, predicate.op, predicate.right, None, text))
+            case Difference():
+                ticks = predicate.span.ticks
+                found.append(PairPredicate(predicate.minuend, predicate.op, predicate.subtrahend, ticks, text))
+            case _:
+                pass  # Equalities are the axes.
+    for own in query.all_sources:
+        if isinstance(own.window, RangeWindow) and own.event_time is not None:
+            for other in query.all_sources:
+                if other.alias != own.alias and other.event_time is not None:
+                    text = f"{own.alias} has {own.window}"
+                    ticks = own.window.span.ticks
+                    found.append(PairPredicate(other.event_time, Op.LT, own.event_time, ticks, text))
+    return tuple(dict.fromkeys(found))
+
+
+@dataclass(frozen=True)
+class _Facts:
+    """What is known of the whole query when its sources are planned."""
+
+    query: Query
+    graph: JoinGraph
+    outputs: tuple[OutputColumn, ...]
+    predicates: tuple[PairPredicate, ...]
+    bounds: tuple[TimeBound, ...]
+    closers: tuple[Closer, ...]
+    promises: tuple[PromisePlan, ...]
+    verdict: Verdict
+
+
+def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
+    alias = source.alias
+    own_classes = [tuple(r.column for r in k.columns if r.alias == alias) for k in facts.graph.key_classes]
+    matched = [column for columns in own_classes for column in columns]
+    matched += [r.column for p in facts.predicates for r in (p.left, p.right) if r.alias == alias]
+    timed = any(alias in (b.earlier, b.later) for b in facts.bounds)
+    if source.stream.event_time is not None and (
+        timed or any(isinstance(s.window, RangeWindow) for s in facts.query.all_sources)
+    ):
+        matched.append(source.stream.event_time)
+    filters = [p for p in facts.query.predicates if aliases_of(p) == {alias}]
+    kept = {o.column for o in facts.outputs if o.alias == alias} | set(matched)
+    watched = {column for p in facts.promises if p.alias == alias for column in p.columns}
+    read = kept | watched | {ref.column for p in filters for ref in p.columns}
+    return SourcePlan(
+        alias,
+        source.stream.name,
+        source.stream.event_time,
+        tuple(ColumnPlan(c.name, str(c.type)) for c in source.stream.carried if c.name in read),
+        tuple(c.name for c in source.stream.carried if c.name in kept),
+        tuple(str(p) for p in filters),
+        _window(source),
+        tuple(c.name for c in source.stream.carried if c.name in set(matched)),
+        tuple(columns for columns in own_classes if len(columns) > 1),
+        tuple(_rules(source, facts.closers)),
+        _figure(_finding(facts.verdict, alias)),
+    )
+
+
+def _window(source: Source) -> WindowPlan | None:
+    match source.window:
+        case RowsWindow(count=count):
+            return WindowPlan(count, None, str(source.window))
+        case RangeWindow(span=span):
+            return WindowPlan(None, span.ticks, str(source.window))
+        case None:
+            return None
+
+
+def _rules(source: Source, closers: tuple[Closer, ...]) -> list[str]:
+    rules = []
+    if isinstance(source.window, RowsWindow):
+        rules.append(f"a row is out of reach once {source.window.count} more rows of {source.stream.name} arrived")
+    for target in dict.fromkeys(c.target for c in closers if c.source == source.alias):
+        ways = [c.text for c in closers if c.source == source.alias and c.target == target]
+        rules.append(f"{target} is closed for a row: {', or '.join(ways)}")
+    return rules
+
+
+def _finding(verdict: Verdict, alias: str) -> Finding:
+    entries: tuple[StateFinding, ...] = tuple(e for e in verdict.streams if e.alias == alias)
+    if len(entries) != 1:
+        raise ValueError(f"the verdict of {verdict.query} has {len(entries)} entries for {alias}")
+    return entries[0].finding
+
+
+def _figure(finding: Finding) -> StateFigure:
+    if isinstance(finding, Bounded):
+        return StateFigure(finding.verdict, finding.bound, finding.rows, finding.because, ())
+    return StateFigure(finding.verdict, None, None, finding.because, finding.fixes)

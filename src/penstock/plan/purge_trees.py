@@ -1,0 +1,48 @@
+"""In which order the purge rule looks at the other streams, for a tuple of each.
+
+An edge parent -> child of a purge tree asks: is child closed for this tuple of parent, and what of the stored tuples
+of child that agree with it? Looking only at the agreement of child with its parent considers more stored tuples than
+the rule must, so any tree is sound; the trees chosen here are those along which the rule can succeed. Theorem (SAFETY
+1, with the graph of DESIGN section 1): if every stream is reached along certain closers, every tuple of the root
+leaves in the end. On a join tree the messages along its own edges decide the rule exactly for closers between
+neighbours. Other graphs are not decided exactly: a tuple may stay longer than the rule demands, never shorter.
+"""
+
+from __future__ import annotations
+
+from penstock.model.graph import JoinGraph
+from penstock.plan.plan import Closer, PurgeEdge, PurgeTree
+
+
+def find_purge_trees(graph: JoinGraph, closers: tuple[Closer, ...]) -> tuple[PurgeTree, ...]:
+    """For each source one tree or two: the shortest along closers, and the join tree hung up at the source."""
+    certain = {(c.source, c.target) for c in closers if c.certain}
+    possible = {(c.source, c.target) for c in closers}
+    met = {pair for a, b in graph.meetings for pair in ((a, b), (b, a))}
+    every = {(a, b) for a in graph.aliases for b in graph.aliases if a != b}
+    joined = {pair for a, b in graph.join_tree or () for pair in ((a, b), (b, a))}
+    trees: list[PurgeTree] = []
+    for root in graph.aliases:
+        for layers in ((certain, possible, met, every), (certain & joined, joined, every)):
+            edges = _grow(root, graph.aliases, layers)
+            tree = PurgeTree(root, edges, all((e.parent, e.child) in certain for e in edges))
+            if edges and tree not in trees:
+                trees.append(tree)
+    return tuple(trees)
+
+
+def _grow(root: str, aliases: tuple[str, ...], layers: tuple[set[tuple[str, str]], ...]) -> tuple[PurgeEdge, ...]:
+    """Breadth first from the root along the first layer that still reaches a new source."""
+    reached = [root]
+    edges: list[PurgeEdge] = []
+    while len(reached) < len(aliases):
+        edge = next(
+            PurgeEdge(parent, child)
+            for layer in layers
+            for parent in reached
+            for child in aliases
+            if child not in reached and (parent, child) in layer
+        )
+        edges.append(edge)
+        reached.append(edge.child)
+    return tuple(edges)

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.analysis.finding import Bounded, StateFinding, Strategy, Unbounded, Verdict, Witness
+from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.explain.as_json import plain_value
 from penstock.explain.ink import Ink
 
-_IN_WORDS = {
+STRATEGY_IN_WORDS = {
     Strategy.REWRITE: "the join is replaced by counts",
     Strategy.SYNOPSIS: "rows that the query cannot tell apart are merged",
     Strategy.PURGE: "rows leave once no result can need them",
@@ -51,7 +51,7 @@ def headline(verdict: Verdict, ink: Ink) -> list[str]:
     match verdict.verdict:
         case "bounded":
             exact = "exact" if verdict.exact else "not exact"
-            says = f"{exact}; {_IN_WORDS[verdict.strategy]}"
+            says = f"{exact}; {STRATEGY_IN_WORDS[verdict.strategy]}"
         case "unbounded":
             says = f"the state of {_listed(open_ends)} grows without limit"
         case _:
@@ -69,7 +69,7 @@ def _listed(names: Sequence[str]) -> str:
 def state_lines(verdict: Verdict, ink: Ink) -> list[str]:
     """One line for each piece of state: mark, name, verdict, rows, bound."""
     names = [_name(state) for state in verdict.streams]
-    counts = [_rows(state) for state in verdict.streams]
+    counts = [rows_text(state.finding) for state in verdict.streams]
     name_width = max(map(len, [*names, "stream"]))
     verdict_width = max(len(s.finding.verdict) for s in verdict.streams) if verdict.streams else 0
     count_width = max(map(len, [*counts, "rows"]))
@@ -93,8 +93,9 @@ def _name(state: StateFinding) -> str:
     return state.stream if state.alias == state.stream else f"{state.alias} ({state.stream})"
 
 
-def _rows(state: StateFinding) -> str:
-    match state.finding:
+def rows_text(finding: Finding) -> str:
+    """The number of rows, or the word for why there is none."""
+    match finding:
         case Bounded(rows=None):
             return "varies"
         case Bounded(rows=int() as rows):

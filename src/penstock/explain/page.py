@@ -1,0 +1,149 @@
+"""`penstock explain --html`: verdicts and plans as one page that needs nothing else.
+
+Style and drawings are inside, there is no script, nothing is fetched. Every text of the user's is escaped: names may
+hold any character. Light or dark as the reader's system asks.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from html import escape
+from importlib.resources import files
+
+from penstock import __version__
+from penstock.analysis.finding import Bounded, StateFinding, Verdict
+from penstock.explain.graph_svg import join_graph
+from penstock.explain.plan_text import cell_lines, closer_lines, filter_lines, promise_lines
+from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
+from penstock.model.query import Query
+from penstock.model.script import Script
+from penstock.plan.plan import Plan, SourcePlan
+from penstock.sql import print_query
+
+_MARKS = {"bounded": "✓", "unbounded": "✗", "undecided": "?"}
+
+
+def page(title: str, script: Script, verdicts: Sequence[Verdict], plans: Sequence[Plan]) -> str:
+    """The whole page."""
+    style = files("penstock.explain").joinpath("page.css").read_text(encoding="utf-8")
+    return "\n".join(
+        [
+            '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">',
+            '<meta name="viewport" content="width=device-width, initial-scale=1">',
+            f"<title>{escape(title)} - Penstock</title>\n<style>\n{style}</style>\n</head>\n<body>",
+            f"<h1>{escape(title)}</h1>",
+            *_summary(verdicts),
+            *(
+                line
+                for number, (query, verdict, plan) in enumerate(zip(script.queries, verdicts, plans, strict=True))
+                for line in _query(number, query, verdict, plan)
+            ),
+            f'<section><p class="soft">Penstock {escape(__version__)}</p></section>',
+            "</body>\n</html>\n",
+        ]
+    )
+
+
+def _summary(verdicts: Sequence[Verdict]) -> Iterator[str]:
+    if not verdicts:
+        yield '<p class="soft">No query in this script: nothing to plan.</p>'
+    elif len(verdicts) > 1:
+        yield (
+            "<p>"
+            + " &nbsp; ".join(
+                f'<a href="#q{number}">{escape(v.query)}</a> {_badge(v.verdict)}' for number, v in enumerate(verdicts)
+            )
+            + "</p>"
+        )
+
+
+def _badge(verdict: str) -> str:
+    return f'<span class="badge {verdict}">{_MARKS[verdict]} {verdict}</span>'
+
+
+def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[str]:
+    yield f'<section id="q{number}">\n<h2>{escape(verdict.query)} {_badge(verdict.verdict)}</h2>'
+    exact = "Exact" if verdict.exact else "Not exact"
+    how = STRATEGY_IN_WORDS[verdict.strategy]
+    if verdict.verdict == "bounded":
+        yield f'<p class="soft">{escape(f"{exact}; {how}")}.</p>'
+    yield from _states(verdict)
+    yield from _fixes(verdict)
+    yield "<h3>Join graph</h3>"
+    drawing, caption = join_graph(plan, f"q{number}")
+    cells = "".join(f"<div>{escape(line)}</div>" for line in cell_lines(plan))
+    yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>"
+    yield f'<dl><dt>shape</dt><dd>{escape(plan.shape)}</dd><dt>cells</dt><dd class="mono">{cells}</dd></dl>'
+    yield from _reasons(verdict)
+    yield "<h3>What is kept</h3>"
+    for source in plan.sources:
+        yield from _source(source, plan)
+    yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
+    yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in verdict.notices)
+    yield "</section>"
+
+
+def _states(verdict: Verdict) -> Iterator[str]:
+    yield '<h3>State</h3>\n<div class="scroll"><table>'
+    yield '<tr><th>stream</th><th>verdict</th><th class="number">rows</th><th>bound</th></tr>'
+    for state in verdict.streams:
+        bound = escape(state.finding.bound) if isinstance(state.finding, Bounded) else '<span class="soft">none</span>'
+        yield (
+            f'<tr><td class="name">{_name(state)}</td><td>{_badge(state.finding.verdict)}</td>'
+            f'<td class="number">{rows_text(state.finding)}</td><td>{bound}</td></tr>'
+        )
+    yield "</table></div>"
+
+
+def _name(state: StateFinding) -> str:
+    stream = "" if state.stream == state.alias else f' <span class="soft">({escape(state.stream)})</span>'
+    return f"{escape(state.alias)}{stream}"
+
+
+def _fixes(verdict: Verdict) -> Iterator[str]:
+    open_ends = [s for s in verdict.streams if not isinstance(s.finding, Bounded)]
+    if not open_ends:
+        return
+    yield "<h3>To bound it</h3>"
+    for state in open_ends:
+        assert not isinstance(state.finding, Bounded)
+        yield f'<div class="card fix"><div class="title">{_name(state)}</div>'
+        yield _list(state.finding.because)
+        if state.finding.fixes:
+            alternatives = "one of these" if len(state.finding.fixes) > 1 else "this"
+            yield f'<p class="soft">Declare {alternatives}; the last ON names the stream that declares it:</p>'
+            yield '<ol class="mono">' + "".join(f"<li>{escape(fix)}</li>" for fix in state.finding.fixes) + "</ol>"
+        yield "</div>"
+
+
+def _reasons(verdict: Verdict) -> Iterator[str]:
+    reasoned = [s for s in verdict.streams if isinstance(s.finding, Bounded) and s.finding.because]
+    if reasoned:
+        yield "<h3>Why it is bounded</h3>\n<dl>"
+        for state in reasoned:
+            yield f"<dt>{escape(state.alias)}</dt><dd>{_list(state.finding.because)}</dd>"
+        yield "</dl>"
+
+
+def _list(texts: Sequence[str]) -> str:
+    return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
+
+
+def _source(source: SourcePlan, plan: Plan) -> Iterator[str]:
+    window = f" <code>{escape(source.window.text)}</code>" if source.window else ""
+    stream = "" if source.stream == source.alias else f' <span class="soft">({escape(source.stream)})</span>'
+    yield f'<div class="card"><div class="title">{escape(source.alias)}{stream}{window}</div>\n<dl>'
+    items: list[tuple[str, Sequence[str], bool]] = [
+        ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
+        ("filters", filter_lines(source), True),
+        ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
+        ("purge", source.rules or ["nothing lets a stored row go"], False),
+        ("closed by", closer_lines(plan.closers, source.alias), False),
+        ("promises", promise_lines(plan, source.alias), True),
+    ]
+    for label, texts, is_code in items:
+        if texts:
+            lines = "".join(f"<div>{escape(text)}</div>" for text in texts)
+            look = ' class="mono"' if is_code else ""
+            yield f"<dt>{label}</dt><dd{look}>{lines}</dd>"
+    yield "</dl></div>"

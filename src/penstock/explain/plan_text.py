@@ -1,0 +1,118 @@
+"""The text of `penstock explain`: for each query its plan, stream by stream, then the query as it was read.
+
+Everything shown is in the plan or in the verdict; this module only lays it out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from penstock.analysis.finding import Bounded, Verdict
+from penstock.explain.ink import Ink
+from penstock.explain.report import headline
+from penstock.model.schemes import Policy
+from penstock.model.script import Script
+from penstock.plan.plan import Closer, Plan, SourcePlan
+from penstock.sql import print_query
+
+_LABEL = 10
+
+
+def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[Plan], ink: Ink) -> list[str]:
+    """The plans, line by line."""
+    if not plans:
+        return ["No query in this script: nothing to plan."]
+    lines: list[str] = []
+    for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
+        lines += [*headline(verdict, ink), "", *_join(plan, ink)]
+        for source in plan.sources:
+            lines += ["", *_source(source, plan, ink)]
+        for state in verdict.streams[len(plan.sources) :]:
+            lines += ["", f"  {ink.strong(state.alias)}"]
+            bound = state.finding.bound if isinstance(state.finding, Bounded) else f"none: {state.finding.verdict}"
+            lines += _item("bound", [bound], ink)
+        lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in print_query(query).splitlines()), ""]
+    return lines[:-1]
+
+
+def _join(plan: Plan, ink: Ink) -> Iterator[str]:
+    yield f"  {ink.strong('join')}"
+    many = f"{plan.shape} of {len(plan.sources)} streams" if len(plan.sources) > 1 else str(plan.shape)
+    yield from _item("shape", [many], ink)
+    if len(plan.components) > 1:
+        parts = " x ".join("(" + ", ".join(part) + ")" for part in plan.components)
+        yield from _item("product", [f"no predicate ties these together, so every pairing is a result: {parts}"], ink)
+    yield from _item("cells", cell_lines(plan), ink)
+    yield from _item("also", [p.text for p in plan.predicates], ink)
+
+
+def cell_lines(plan: Plan) -> list[str]:
+    """How the join is cut into cells: one axis for each key class, and who is copied along it."""
+    if not plan.axes:
+        return ["no key class: all rows meet in one cell"] if len(plan.sources) > 1 else ["any: rows never meet"]
+    lines = []
+    for number, axis in enumerate(plan.axes, start=1):
+        copied = [alias for alias in plan.aliases if axis.column(alias) is None]
+        lines.append(f"axis {number}: {axis}" + (f"; copied along it: {', '.join(copied)}" if copied else ""))
+    return lines
+
+
+def _source(source: SourcePlan, plan: Plan, ink: Ink) -> Iterator[str]:
+    mark = ink.mark(source.state.verdict)
+    name = source.alias if source.alias == source.stream else f"{source.alias} ({source.stream})"
+    yield f"{mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
+    yield from _item("bound", [bound_text(source)], ink)
+    yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
+    yield from _item("filters", filter_lines(source), ink)
+    yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
+    yield from _item("purge", source.rules or ["nothing lets a stored row go"], ink)
+    yield from _item("closed by", closer_lines(plan.closers, source.alias), ink)
+    yield from _item("promises", promise_lines(plan, source.alias), ink)
+    if source.state.verdict != "bounded":
+        yield from _item("fix", source.state.fixes, ink)
+
+
+def bound_text(source: SourcePlan) -> str:
+    """The bound, and its number of rows where there is one."""
+    if source.state.bound is None:
+        return f"none: {source.state.verdict}"
+    rows = source.state.rows
+    return source.state.bound if rows is None else f"{source.state.bound} (at most {rows:,} rows)"
+
+
+def filter_lines(source: SourcePlan) -> list[str]:
+    """What is tested as a row arrives, before it is stored."""
+    lines = list(source.filters)
+    lines += [" = ".join(columns) for columns in source.equal]
+    if source.not_null:
+        lines.append(f"not NULL: {', '.join(source.not_null)}")
+    return lines
+
+
+def closer_lines(closers: Iterable[Closer], alias: str) -> list[str]:
+    """For a row of that stream, what rules out future partners on each other stream."""
+    return [
+        f"{closer.target}: {closer.text}" + ("" if closer.certain else " (only values that did arrive)")
+        for closer in closers
+        if closer.source == alias
+    ]
+
+
+def promise_lines(plan: Plan, alias: str) -> list[str]:
+    """The declarations in use, each with what happens to a row that breaks it if that is not the default."""
+    lines = []
+    for promise in plan.promises:
+        if promise.alias == alias:
+            into = f" INTO {promise.into}" if promise.into else ""
+            policy = "" if promise.policy is Policy.ADAPT else f", on violation {promise.policy}{into}"
+            partner = f", for {promise.partner}" if promise.partner else ""
+            lines.append(f"{promise.constraint}{partner}{policy}")
+    return list(dict.fromkeys(lines))
+
+
+def _item(label: str, texts: Sequence[str], ink: Ink) -> Iterator[str]:
+    for number, text in enumerate(texts):
+        shown = label if number == 0 else ""
+        first, *rest = ink.wrapped(text, f"    {shown:<{_LABEL}}")
+        yield f"    {ink.faint(shown)}{first[4 + len(shown) :]}"
+        yield from rest

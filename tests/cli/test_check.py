@@ -1,0 +1,209 @@
+"""`penstock check`: exit codes, what goes to which output, the JSON of the contract, determinism, speed."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.cli import scripts
+from tests.cli.conftest import Run
+
+Write = Callable[..., str]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [(scripts.BOUNDED, 0), (scripts.UNDECIDED, 4), (scripts.MIXED, 4), (scripts.BUDGETED, 0), (scripts.NO_QUERY, 0)],
+    ids=["all bounded", "undecided", "one of two undecided", "budget", "no query"],
+)
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+def test_exit_code_is_the_worst_verdict(
+    penstock: Run, script: Write, text: str, code: int, flags: tuple[str, ...]
+) -> None:
+    done = penstock("check", script(text), *flags)
+    assert (done.returncode, done.stderr) == (code, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("command", ["check", "explain", "run", "profile"])
+@pytest.mark.parametrize("bad", ["missing", "directory", "not UTF-8", "empty", "blank", "script errors"])
+def test_bad_input_is_exit_2_with_errors_on_stderr_only(
+    penstock: Run, tmp_path: Path, command: str, bad: str, flags: tuple[str, ...]
+) -> None:
+    if command == "run" and flags:
+        pytest.skip("run has no --json")
+    path = tmp_path / "bad.sql"
+    match bad:
+        case "directory":
+            path.mkdir()
+        case "not UTF-8":
+            path.write_bytes(b"-- caf\xe9\nSELECT 1")
+        case "empty":
+            path.write_bytes(b"")
+        case "blank":
+            path.write_bytes(b" \n\t\n")
+        case "script errors":
+            path.write_text(scripts.TWO_MISTAKES)
+    done = penstock(command, "bad.sql", *flags)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "error: " in done.stderr
+    assert "bad.sql" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_all_mistakes_of_a_script_are_shown_with_place_and_caret(penstock: Run, script: Write) -> None:
+    done = penstock("check", script(scripts.TWO_MISTAKES))
+    shown = done.stderr
+    assert shown.count(": error: ") == 2
+    assert shown.index("idd") < shown.index("auctionz")
+    assert shown.count("^") >= 2
+
+
+def test_usage_errors_are_exit_2(penstock: Run, script: Write) -> None:
+    name = script(scripts.BOUNDED)
+    for arguments in (("check",), ("check", name, "--jsno"), ("check", name, "--witness", "0"), ("chekc", name)):
+        done = penstock(*arguments)
+        assert (done.returncode, done.stdout) == (2, ""), arguments
+
+
+def test_json_is_the_object_of_the_contract(penstock: Run, script: Write) -> None:
+    shown = json.loads(penstock("check", script(scripts.MIXED), "--json").stdout)
+    assert list(shown) == ["queries"]
+    assert [q["query"] for q in shown["queries"]] == ["query_1", "query_2"]
+    for query in shown["queries"]:
+        _assert_contract(query)
+    first = shown["queries"][0]
+    assert first["verdict"] == "bounded"
+    assert [(s["stream"], s["alias"]) for s in first["streams"]] == [("auctions", "a"), ("bids", "b")]
+    assert first["streams"][1]["rows"] == 50000
+    second = shown["queries"][1]
+    assert second["verdict"] == "undecided"
+    assert second["strategy"] == "none"
+    assert any(stream["fixes"] for stream in second["streams"])
+
+
+def _assert_contract(query: dict[str, Any]) -> None:
+    assert list(query) == [
+        "query", "verdict", "strategy", "exact", "streams", "analyses", "witness", "notices"
+    ]  # fmt: skip
+    assert query["verdict"] in ("bounded", "unbounded", "undecided")
+    assert query["strategy"] in ("rewrite", "synopsis", "purge", "budget", "none")
+    assert isinstance(query["exact"], bool)
+    for stream in query["streams"]:
+        assert list(stream) == ["stream", "alias", "verdict", "bound", "rows", "because", "fixes"]
+        assert isinstance(stream["bound"], str)
+        assert stream["rows"] is None or isinstance(stream["rows"], int)
+        assert all(isinstance(text, str) for text in stream["because"] + stream["fixes"])
+        assert bool(stream["bound"]) == (stream["verdict"] == "bounded")
+    analyses = query["analyses"]
+    assert list(analyses) == ["memory", "purge", "rewrite"]
+    assert list(analyses["memory"]) == ["bounded", "violates"]
+    assert list(analyses["purge"]) == ["safe", "streams"]
+    assert list(analyses["rewrite"]) == ["applies", "error_bound", "sql"]
+
+
+def test_budget_is_bounded_and_not_exact(penstock: Run, script: Write) -> None:
+    query = json.loads(penstock("check", script(scripts.BUDGETED), "--json").stdout)["queries"][0]
+    assert (query["verdict"], query["strategy"], query["exact"]) == ("bounded", "budget", False)
+
+
+def test_script_without_a_query_says_so(penstock: Run, script: Write) -> None:
+    name = script(scripts.NO_QUERY)
+    assert "No query" in penstock("check", name).stdout
+    assert json.loads(penstock("check", name, "--json").stdout) == {"queries": []}
+
+
+def test_witness_is_accepted_where_there_is_none(penstock: Run, script: Write) -> None:
+    name = script(scripts.UNDECIDED)
+    assert penstock("check", name, "--witness", "3").stdout == penstock("check", name).stdout
+
+
+@pytest.mark.parametrize("flags", [(), ("--json",)], ids=["text", "json"])
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_output_is_the_same_on_every_run(penstock: Run, script: Write, command: str, flags: tuple[str, ...]) -> None:
+    name = script(scripts.MIXED + scripts.ten_streams())
+    seen = {penstock(command, name, *flags, PYTHONHASHSEED=seed).stdout for seed in ("0", "1", "4242")}
+    assert len(seen) == 1
+
+
+@pytest.mark.parametrize("command", ["check", "explain"])
+def test_no_colour_when_piped_and_colour_changes_no_text(script: Write, tmp_path: Path, command: str) -> None:
+    path = tmp_path / script(scripts.MIXED)
+    # A terminal as wide as the plain output, so that lines break alike.
+    terminal = _through_a_terminal(command, path, TERM="xterm", COLUMNS="100")
+    plain = _through_a_terminal(command, path, TERM="xterm", COLUMNS="100", NO_COLOR="1")
+    piped = subprocess.run(
+        [sys.executable, "-m", "penstock", command, str(path)], capture_output=True, text=True, check=False
+    ).stdout
+    assert "\x1b[" in terminal
+    assert "\x1b" not in plain
+    assert plain == piped
+    uncoloured = terminal
+    for code in ("0", "1", "2", "31", "32", "33"):
+        uncoloured = uncoloured.replace(f"\x1b[{code}m", "")
+    assert uncoloured == piped
+
+
+def _through_a_terminal(command: str, path: Path, **environment: str) -> str:
+    reader, writer = os.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-m", "penstock", command, str(path)],
+        stdout=writer,
+        env={**{k: v for k, v in os.environ.items() if k != "NO_COLOR"}, **environment},
+    )
+    os.close(writer)
+    shown = b""
+    try:
+        while chunk := os.read(reader, 65536):
+            shown += chunk
+    except OSError:
+        pass  # Linux ends a terminal whose writer has gone with an error instead of an empty read.
+    finally:
+        os.close(reader)
+        child.wait(timeout=60)
+    return shown.decode("utf-8").replace("\r\n", "\n")
+
+
+def test_output_that_is_not_utf8_still_shows_every_verdict(penstock: Run, script: Write) -> None:
+    done = penstock("check", script(scripts.MIXED), PYTHONIOENCODING="ascii")
+    assert done.returncode == 4
+    assert done.stdout.isascii()
+    assert "+ query_1: BOUNDED" in done.stdout
+
+
+def test_broken_pipe_is_no_trace(script: Write, tmp_path: Path) -> None:
+    path = tmp_path / script(scripts.MIXED)
+    done = subprocess.run(
+        ["bash", "-c", f"'{sys.executable}' -m penstock check '{path}' | true"],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.stderr == ""
+
+
+@pytest.mark.measure
+def test_ten_streams_are_checked_in_under_half_a_second(script: Write, tmp_path: Path) -> None:
+    path = tmp_path / script(scripts.ten_streams())
+    command = [sys.executable, "-m", "penstock", "check", str(path)]
+    took = []
+    # The best of several: the claim is about Penstock, not about what else the machine does.
+    for _ in range(7):
+        start = time.perf_counter()
+        done = subprocess.run(command, capture_output=True, check=False)
+        took.append(time.perf_counter() - start)
+        assert done.returncode == 0, done.stdout.decode()
+    print(
+        f"penstock check, ten streams: best {min(took):.3f} s of {len(took)} runs (all: {[round(t, 3) for t in took]})"
+    )
+    assert min(took) < 0.5

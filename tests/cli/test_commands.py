@@ -1,0 +1,171 @@
+"""The other commands: explain, run, and those that this version only knows by name."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+import penstock as package
+from tests.cli import scripts
+from tests.cli.conftest import Run
+
+Write = Callable[..., str]
+
+LASTING = """
+CREATE STREAM s (a INT) USING json OPTIONS (path 'in');
+CREATE SINK out USING parquet OPTIONS (path 'out');
+INSERT INTO out SELECT a FROM s;
+"""
+
+
+def test_version(penstock: Run) -> None:
+    done = penstock("--version")
+    assert (done.returncode, done.stdout) == (0, f"penstock {package.__version__}\n")
+
+
+def test_help_names_every_command(penstock: Run) -> None:
+    shown = penstock("--help").stdout
+    assert all(command in shown for command in ("check", "explain", "implies", "run", "profile", "bench"))
+
+
+def test_explain_json_is_check_json_with_a_plan(penstock: Run, script: Write) -> None:
+    name = script(scripts.MIXED)
+    checked = json.loads(penstock("check", name, "--json").stdout)["queries"]
+    explained = json.loads(penstock("explain", name, "--json").stdout)["queries"]
+    assert [list(q)[-1] for q in explained] == ["plan", "plan"]
+    assert [{k: v for k, v in q.items() if k != "plan"} for q in explained] == checked
+
+
+def test_explain_of_undecided_queries_is_no_failure(penstock: Run, script: Write) -> None:
+    done = penstock("explain", script(scripts.MIXED))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "query_1" in done.stdout
+    assert "query_2" in done.stdout
+
+
+class _Page(HTMLParser):
+    """Collects what a page would load, and whether its tags close."""
+
+    VOID = frozenset(("meta", "br", "hr", "link", "img", "input"))
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.loads: list[str] = []
+        self.text = ""
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        assert tag != "script"
+        if tag not in self.VOID:
+            self.open.append(tag)
+        self.loads += [v or "" for k, v in attrs if k in ("src", "href") and not (v or "").startswith("#")]
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text += data
+
+
+def test_page_is_whole_escaped_and_loads_nothing(penstock: Run, script: Write, tmp_path: Path) -> None:
+    hostile = (
+        "CREATE STREAM `<b>s</b>` (a INT, `x\"'&<i>` STRING);"
+        "SELECT a FROM `<b>s</b>` AS `</text><script>` WHERE `x\"'&<i>` = '</pre><script>alert(1)</script>';"
+    )
+    done = penstock("explain", script(hostile + scripts.MIXED), "--html", "page.html")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    text = (tmp_path / "page.html").read_text(encoding="utf-8")
+    page = _Page()
+    page.feed(text)
+    page.close()
+    assert page.open == []
+    assert page.loads == []
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "alert(1)" in page.text
+    assert "prefers-color-scheme: dark" in text
+
+
+def test_page_that_cannot_be_written_is_exit_2(penstock: Run, script: Write) -> None:
+    done = penstock("explain", script(scripts.BOUNDED), "--html", "no/such/folder/page.html")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "cannot write" in done.stderr
+
+
+def test_json_and_html_exclude_each_other(penstock: Run, script: Write) -> None:
+    assert penstock("explain", script(scripts.BOUNDED), "--json", "--html", "x.html").returncode == 2
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("implies", "script.sql", "ORDERED BY ts ON bids"), ("profile", "script.sql"), ("bench", "packets")],
+    ids=lambda a: a[0],
+)
+def test_what_is_not_there_yet_is_said_in_one_sentence(
+    penstock: Run, script: Write, arguments: tuple[str, ...]
+) -> None:
+    script(scripts.BOUNDED)
+    done = penstock(*arguments)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: this version ")
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_implies_reads_its_constraint_first(penstock: Run, script: Write) -> None:
+    assert penstock("implies", script(scripts.BOUNDED), "ORDERED BY nothing ON bids").returncode == 2
+
+
+def test_run_refuses_what_has_no_bound_with_the_report_of_check(penstock: Run, script: Write) -> None:
+    name = script(scripts.UNDECIDED)
+    refused = penstock("run", name)
+    assert refused.returncode == 4
+    assert refused.stdout == penstock("check", name).stdout
+    assert "--allow-unbounded" in refused.stderr
+
+
+def test_run_into_a_lasting_sink_needs_a_checkpoint(penstock: Run, script: Write) -> None:
+    done = penstock("run", script(LASTING))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "--checkpoint" in done.stderr
+
+
+def test_run_wants_settings_as_pairs_and_a_query(penstock: Run, script: Write) -> None:
+    assert "k=v" in penstock("run", script(scripts.BOUNDED), "--conf", "nonsense").stderr
+    done = penstock("run", script(scripts.NO_QUERY))
+    assert done.returncode == 2
+    assert "no query" in done.stderr
+
+
+def _with_load(body: str, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run `check` with a load that does something else: the only way to raise what never should be raised."""
+    code = f"import sys, os\nimport penstock.compile as c\ndef load(path):\n    {body}\nc.load = load\n"
+    code += "from penstock.cli import main\nmain()"
+    return subprocess.run(
+        [sys.executable, "-c", code, "check", script],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+        env={"PATH": "/usr/bin:/bin", **environment},
+    )
+
+
+def test_a_bug_is_one_sentence_and_a_trace_only_on_demand() -> None:
+    done = _with_load("raise KeyError('lost')", "x.sql")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("error: this is a bug in Penstock")
+    assert "Traceback" not in done.stderr
+    assert "Traceback" in _with_load("raise KeyError('lost')", "x.sql", PENSTOCK_DEBUG="1").stderr
+
+
+def test_ctrl_c_is_quiet() -> None:
+    done = _with_load(f"os.kill(os.getpid(), {int(signal.SIGINT)})", "x.sql")
+    assert (done.returncode, done.stdout, done.stderr) == (130, "", "")

@@ -269,7 +269,7 @@ class Query:
         return {}
 
     def _hold(self, together: frozenset[str]) -> Holding:
-        present = set(together) | _certain(self.tree)
+        present = set(together) | certain(self.tree)
         # A condition of WHERE that rejects NULL makes the streams it names present in every result.
         for predicate in self.where:
             if rejects_null(predicate):
@@ -282,7 +282,7 @@ class Query:
                 if _matched(join, present):
                     held += join.on
                     for side in (join.left, join.right):
-                        present |= _certain(side)
+                        present |= certain(side)
                     for predicate in join.on:
                         if rejects_null(predicate):
                             present |= aliases_of(predicate)
@@ -302,12 +302,12 @@ class Query:
         return Equalities.of(self.holding(together).predicates)
 
 
-def _certain(tree: FromTree) -> set[str]:
+def certain(tree: FromTree) -> set[str]:
     """The aliases that have a tuple in every row of a part of FROM."""
     if isinstance(tree, Leaf):
         return {tree.alias}
-    left = _certain(tree.left) if tree.kind in (JoinKind.INNER, JoinKind.LEFT) else set()
-    right = _certain(tree.right) if tree.kind in (JoinKind.INNER, JoinKind.RIGHT) else set()
+    left = certain(tree.left) if tree.kind in (JoinKind.INNER, JoinKind.LEFT) else set()
+    right = certain(tree.right) if tree.kind in (JoinKind.INNER, JoinKind.RIGHT) else set()
     return left | right
 
 

@@ -1,0 +1,246 @@
+"""How far apart can two columns of a result lie? Difference constraints, closed transitively.
+
+Where some streams stand together, each of these is a constraint `later - earlier <= c`, or `< c`:
+
+- a comparison or a time difference that holds there, or that the WHERE of a stream says of its own rows;
+- [RANGE d] on i: `ts_j - ts_i < d` for every other stream j that declares an event time;
+- COOCCURS, FOLLOWS WITHIN a span, and FOREIGN KEY … WINDOW onto a primary key (the partner is unique then, so every
+  match is the one in the window), each only where the equalities tie all its columns between the two streams.
+
+The tightest bound between any two columns is the shortest path (Floyd and Warshall), with strictness carried along;
+whole numbers and dates are rounded to whole steps. A cycle below zero, or at zero with a strict constraint, is a
+contradiction.
+
+Preconditions: the constraints are those of `Query.holding`. In a query with outer joins, [RANGE] between two
+streams is used only where both are in every result, or neither can be absent below the join that brings them
+together: whether a row that a window puts out of reach still counts as a match of an outer join is then not in
+question. Not decided: differences that follow from constants (`a.x < 3 AND b.x > 9`), sums, CHECKs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.model.closure import Equalities
+from penstock.model.names import fold
+from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Predicate
+from penstock.model.query import FromTree, Holding, Leaf, Query, RangeWindow, certain, leaves
+from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Scheme, reference_of
+from penstock.model.spans import Span, Unit, Window
+from penstock.model.types import DataType, Kind
+
+
+@dataclass(frozen=True)
+class Limit:
+    """`later - earlier <= ticks`, or `<` if strict, and why."""
+
+    ticks: int
+    strict: bool = False
+    reasons: tuple[str, ...] = ()
+
+    @property
+    def tightness(self) -> tuple[int, bool]:
+        """Sorts tighter limits first."""
+        return (self.ticks, not self.strict)
+
+    @property
+    def is_contradiction(self) -> bool:
+        """Whether nothing can be so far from itself."""
+        return self.ticks < 0 or (self.ticks == 0 and self.strict)
+
+    def then(self, other: Limit) -> Limit:
+        """The limit over two steps."""
+        reasons = (*self.reasons, *(r for r in other.reasons if r not in self.reasons))
+        return Limit(self.ticks + other.ticks, self.strict or other.strict, reasons)
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """One constraint as it was found."""
+
+    later: ColumnRef
+    earlier: ColumnRef
+    limit: Limit
+
+
+@dataclass(frozen=True)
+class Bands:
+    """The closed constraints of one combination of streams."""
+
+    constraints: tuple[Constraint, ...]
+    equalities: Equalities
+
+    @cached_property
+    def _closed(self) -> tuple[dict[tuple[ColumnRef, ColumnRef], Limit], tuple[str, ...]]:
+        best: dict[tuple[ColumnRef, ColumnRef], Limit] = {}
+
+        def tighten(later: ColumnRef, earlier: ColumnRef, limit: Limit) -> bool:
+            known = best.get((later, earlier))
+            if known is None or limit.tightness < known.tightness:
+                best[later, earlier] = limit
+            return later == earlier and limit.is_contradiction
+
+        for constraint in self.constraints:
+            if tighten(self._node(constraint.later), self._node(constraint.earlier), constraint.limit):
+                return best, constraint.limit.reasons
+        nodes = sorted({node for pair in best for node in pair})
+        for middle in nodes:
+            before = [(later, best[later, middle]) for later in nodes if (later, middle) in best]
+            after = [(earlier, best[middle, earlier]) for earlier in nodes if (middle, earlier) in best]
+            for later, first in before:
+                for earlier, second in after:
+                    limit = first.then(second)
+                    if tighten(later, earlier, limit):
+                        return best, limit.reasons
+        return best, ()
+
+    def _node(self, ref: ColumnRef) -> ColumnRef:
+        return self.equalities.class_of(ref)[0]
+
+    @property
+    def contradiction(self) -> tuple[str, ...]:
+        """The constraints that cannot all hold; nothing if they can."""
+        return self._closed[1]
+
+    def upper(self, later: ColumnRef, earlier: ColumnRef) -> Limit | None:
+        """The most by which one column exceeds the other; None if there is no limit, or a contradiction."""
+        first, second = self._node(later), self._node(earlier)
+        if first == second:
+            return Limit(0, reasons=() if later == earlier else (f"{earlier} = {later}",))
+        return None if self.contradiction else self._closed[0].get((first, second))
+
+
+def bands_of(query: Query, holding: Holding, equalities: Equalities, promised: bool = True) -> Bands:
+    """The bands where these conditions hold; without promises and windows only what the conditions themselves say."""
+    found = list(_written(query, holding))
+    if promised:
+        found += _windows(query, holding)
+        found += _promises(query, holding, equalities)
+    return Bands(tuple(found), equalities)
+
+
+def tied(query: Query, equalities: Equalities, own: str, other: str, reference: Reference) -> bool:
+    """Whether the equalities pair all columns of a reference from one source to the other."""
+    streams = query.by_alias[own].stream, query.by_alias[other].stream
+    if fold(reference.stream) != fold(streams[1].name):
+        return False
+    for own_name, other_name in reference.pairs:
+        columns = streams[0].column(own_name), streams[1].column(other_name)
+        if columns[0] is None or columns[1] is None:
+            return False
+        if not equalities.equal(ColumnRef(own, columns[0].name), ColumnRef(other, columns[1].name)):
+            return False
+    return True
+
+
+def _limits(
+    query: Query, left: ColumnRef, op: Op, right: ColumnRef, *, ticks: int, reason: str
+) -> Iterator[Constraint]:
+    """`left - right op ticks`, as limits."""
+    kind = query.type_of(left)
+    if op in (Op.LT, Op.LE, Op.EQ):
+        yield Constraint(left, right, _stepped(kind, ticks, op is Op.LT, reason))
+    if op in (Op.GT, Op.GE, Op.EQ):
+        yield Constraint(right, left, _stepped(kind, -ticks, op is Op.GT, reason))
+
+
+def _stepped(kind: DataType | None, ticks: int, strict: bool, reason: str) -> Limit:
+    """A limit rounded to the steps of the type: no two whole numbers are half a step apart."""
+    if kind is None or not (kind.is_integer or kind.kind is Kind.DATE):
+        return Limit(ticks, strict, (reason,))
+    step = Unit.DAY.value if kind.kind is Kind.DATE else 1
+    return Limit((ticks - strict) // step * step, False, (reason,))
+
+
+def _written(query: Query, holding: Holding) -> Iterator[Constraint]:
+    for predicate in holding.predicates:
+        yield from _of_predicate(query, predicate, None)
+    for source in query.all_sources:
+        if source.alias in holding.present:
+            for predicate in source.stream.where:
+                yield from _of_predicate(query, predicate, source.alias)
+
+
+def _of_predicate(query: Query, predicate: Predicate, alias: str | None) -> Iterator[Constraint]:
+    def named(ref: ColumnRef) -> ColumnRef:
+        return ref if alias is None else ColumnRef(alias, ref.column)
+
+    reason = str(predicate) if alias is None else f"{predicate} in {query.by_alias[alias].stream.name}"
+    match predicate:
+        case Comparison(left=left, op=op, right=right):
+            yield from _limits(query, named(left), op, named(right), ticks=0, reason=reason)
+        case Difference(minuend=left, subtrahend=right, op=op, span=span):
+            yield from _limits(query, named(left), op, named(right), ticks=span.ticks, reason=reason)
+        case _:
+            return
+
+
+def _windows(query: Query, holding: Holding) -> Iterator[Constraint]:
+    for source in query.all_sources:
+        own = source.event_time
+        if not isinstance(source.window, RangeWindow) or own is None or source.alias not in holding.present:
+            continue
+        for other in query.all_sources:
+            later = other.event_time
+            if later is None or other.alias == source.alias or other.alias not in holding.present:
+                continue
+            if _window_decides_matches(query, source.alias, other.alias):
+                ticks = source.window.span.ticks
+                yield from _limits(query, later, Op.LT, own, ticks=ticks, reason=f"{source.window} on {source.alias}")
+
+
+def _window_decides_matches(query: Query, one: str, other: str) -> bool:
+    """Whether a pair out of the window is no match, whatever else stands in the result."""
+    if {one, other} <= query.core:
+        return True
+    of_exists = {e.source.alias for e in query.existences}
+    if one in of_exists or other in of_exists:
+        return bool({one, other} & query.core)
+    return _meet_undoubted(query.tree, one, other)
+
+
+def _meet_undoubted(tree: FromTree, one: str, other: str) -> bool:
+    if isinstance(tree, Leaf):
+        return False
+    for side in (tree.left, tree.right):
+        if {one, other} <= set(leaves(side)):
+            return _meet_undoubted(side, one, other)
+    return {one, other} <= certain(tree.left) | certain(tree.right)
+
+
+def _promises(query: Query, holding: Holding, equalities: Equalities) -> Iterator[Constraint]:
+    present = [source for source in query.all_sources if source.alias in holding.present]
+    for source in present:
+        for scheme in source.stream.schemes:
+            reference = reference_of(scheme)
+            if reference is None:
+                continue
+            for other in present:
+                own_time, other_time = source.event_time, other.event_time
+                if other.alias == source.alias or own_time is None or other_time is None:
+                    continue
+                window = _match_window(scheme, other.stream.keys)
+                if window is None or not tied(query, equalities, source.alias, other.alias, reference):
+                    continue
+                reason = scheme.on(source.stream.name)
+                if window.high is not None:
+                    yield from _limits(query, other_time, Op.LE, own_time, ticks=window.high.ticks, reason=reason)
+                if window.low is not None:
+                    yield from _limits(query, other_time, Op.GE, own_time, ticks=window.low.ticks, reason=reason)
+
+
+def _match_window(scheme: Scheme, parent_keys: tuple[tuple[str, ...], ...]) -> Window | None:
+    """The window in which every match of a scheme lies."""
+    match scheme:
+        case Cooccurs():
+            return scheme.window
+        case Follows(within=Span() as span):
+            return Window(None, span)
+        case ForeignKey():
+            named = {fold(column) for column in scheme.parent_columns}
+            unique = any({fold(column) for column in key} <= named for key in parent_keys)
+            return scheme.window if unique else None
+        case _:
+            return None

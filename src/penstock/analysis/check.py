@@ -1,0 +1,110 @@
+"""The verdict on a query: every piece of its state, and what follows for the whole.
+
+A query is as bounded as the worst of its pieces. With a BUDGET it is bounded whatever else is known, and no longer
+exact. In this version nothing is called unbounded: what is not shown to be bounded is undecided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.combination import Combinations
+from penstock.analysis.finding import (
+    Bounded,
+    Finding,
+    Means,
+    MemoryFinding,
+    PurgeFinding,
+    RewriteFinding,
+    StateFinding,
+    Strategy,
+    Verdict,
+)
+from penstock.analysis.second_stage import finite_second_stage, second_stage
+from penstock.analysis.state import needed_columns, source_finding, synopsis, unstored
+from penstock.model.hints import Budget
+from penstock.model.query import Query, RowsWindow
+
+_WORST_FIRST = ("unbounded", "undecided", "bounded")
+
+
+def check_query(query: Query) -> Verdict:
+    """Decide for each stream of a query, and for the query, whether its state is bounded."""
+    combinations = Combinations(query)
+    graph = ClosingGraph(combinations)
+    findings = {s.alias: source_finding(combinations, graph, s) for s in query.all_sources}
+    entries = [StateFinding(s.stream.name, s.alias, findings[s.alias]) for s in query.all_sources]
+    stage = second_stage(combinations, graph, findings)
+    if stage is not None:
+        entries.append(stage)
+    budget = query.hints.budget
+    if budget is not None:
+        entries = [replace(entry, finding=_within(budget, entry.finding)) for entry in entries]
+    verdict = min((entry.finding.verdict for entry in entries), key=_WORST_FIRST.index)
+    return Verdict(
+        query.name,
+        verdict,
+        _strategy(entries, verdict, budget),
+        budget is None,
+        tuple(entries),
+        _memory(query),
+        _purge(combinations, graph),
+        RewriteFinding(None),
+        notices=tuple(_notices(query, graph)),
+    )
+
+
+def _within(budget: Budget, finding: Finding) -> Bounded:
+    """The tighter of a finding and the budget."""
+    if not isinstance(finding, Bounded):
+        because = ("over the budget, rows are evicted and results lost", *finding.because)
+        return Bounded(f"the budget of {budget} for the whole query", Means.BUDGET, because, budget.rows)
+    known = [rows for rows in (finding.rows, budget.rows) if rows is not None]
+    return replace(finding, rows=min(known, default=None))
+
+
+def _strategy(entries: list[StateFinding], verdict: str, budget: Budget | None) -> Strategy:
+    if budget is not None:
+        return Strategy.BUDGET
+    if verdict != "bounded":
+        return Strategy.NONE
+    means = [entry.finding.means for entry in entries if isinstance(entry.finding, Bounded)]
+    return Strategy.SYNOPSIS if Means.SYNOPSIS in means else Strategy.PURGE
+
+
+def _memory(query: Query) -> MemoryFinding:
+    bare = Combinations(query, promised=False)
+    bounded = finite_second_stage(bare) and all(
+        unstored(bare, source) or synopsis(bare, source, needed_columns(query, source, windows=False))
+        for source in query.all_sources
+    )
+    return MemoryFinding(True if bounded else None)
+
+
+def _purge(combinations: Combinations, graph: ClosingGraph) -> PurgeFinding:
+    streams = tuple(
+        (
+            source.alias,
+            True
+            if unstored(combinations, source)
+            or isinstance(source.window, RowsWindow)
+            or graph.reach(source.alias).is_complete
+            else None,
+        )
+        for source in combinations.query.all_sources
+    )
+    return PurgeFinding(True if all(safe for _, safe in streams) else None, streams)
+
+
+def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
+    if all(source.stream.arrival is not None for source in query.all_sources):
+        return
+    counted: dict[str, None] = {}
+    for edges in graph.edges.values():
+        for edge in edges:
+            if edge.scheme is not None:
+                counted[edge.scheme.on(query.by_alias[edge.source].stream.name)] = None
+    for text in counted:
+        yield f"{text} counts rows across streams that do not all declare ARRIVES BY: it is about the order of reading"

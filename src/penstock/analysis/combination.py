@@ -1,0 +1,72 @@
+"""What is known where tuples of some streams stand together: equalities, bands, domains, or that they never do.
+
+One place that asks `Query.holding` and keeps the answers, so that no analysis uses a condition where it does not
+hold. Where all streams asked for are in every result, the answer is the same for each choice of them, and is worked
+out once.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+from penstock.analysis.bands import Bands, bands_of
+from penstock.analysis.domains import Domain, domain_of, emptied
+from penstock.model.closure import Equalities
+from penstock.model.predicates import ColumnRef
+from penstock.model.query import Holding, Query
+
+
+class Combination:
+    """The facts of one combination; each is worked out when it is first asked for."""
+
+    def __init__(self, query: Query, holding: Holding, promised: bool) -> None:
+        self._query = query
+        self._holding = holding
+        self._promised = promised
+        self._domains: dict[ColumnRef, Domain] = {}
+
+    @property
+    def present(self) -> frozenset[str]:
+        """Everyone who is there for certain."""
+        return self._holding.present
+
+    @cached_property
+    def equalities(self) -> Equalities:
+        """The columns that are equal."""
+        return Equalities.of(self._holding.predicates)
+
+    @cached_property
+    def bands(self) -> Bands:
+        """How far apart columns may lie."""
+        return bands_of(self._query, self._holding, self.equalities, self._promised)
+
+    def domain(self, ref: ColumnRef) -> Domain:
+        """The values that a column may take here."""
+        if ref not in self._domains:
+            self._domains[ref] = domain_of(self._query, self._holding, self.equalities, ref)
+        return self._domains[ref]
+
+    @cached_property
+    def impossible(self) -> tuple[str, ...]:
+        """Why these tuples never stand together; nothing if they may."""
+        empty = emptied(self._query, self._holding, self.equalities)
+        if empty or not self.bands.contradiction:
+            return empty
+        return (f"these cannot all hold: {'; '.join(self.bands.contradiction)}",)
+
+
+class Combinations:
+    """The combinations of a query; `promised=False` looks at conditions, types and CHECK alone, as MEMORY does."""
+
+    def __init__(self, query: Query, promised: bool = True) -> None:
+        self.query = query
+        self._promised = promised
+        self._known: dict[frozenset[str], Combination] = {}
+
+    def of(self, *together: str) -> Combination:
+        """Where tuples of these sources stand together; of none, what holds in every result."""
+        # What stands in every result adds nothing to what is asked for.
+        optional = frozenset(together) - self.query.core
+        if optional not in self._known:
+            self._known[optional] = Combination(self.query, self.query.holding(optional), self._promised)
+        return self._known[optional]

@@ -1,0 +1,234 @@
+"""How many values can a column take in tuples that matter?
+
+A tuple whose value lies outside every result is dropped as it arrives. So the domain of a column, where some
+streams stand together, is what its type, the CHECKs and the WHERE of its stream and the conditions that hold there
+leave over; columns of one equality class share the intersection of their domains, since any other value never finds
+a match.
+
+Preconditions: the conditions given hold in every result that a tuple of the stream stands in (`Query.holding`), so
+the ON of an outer join never narrows its preserved side. CHECK lets NULL pass; NULL counts as one more value unless
+a condition that is certain to hold rejects it.
+
+Finite are BOOLEAN, TINYINT and SMALLINT by type; whole numbers, dates and decimals between two constants; any type
+by `=` or IN. Reasoning is on whole steps, so `a > 10 AND a < 11` leaves nothing. Not decided: opaque conditions,
+ranges of dense types (TIMESTAMP, FLOAT, DOUBLE, STRING), ranges that follow only from comparisons with other
+columns.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from decimal import Decimal
+from fractions import Fraction
+
+from penstock.model.closure import Equalities
+from penstock.model.names import fold
+from penstock.model.predicates import Bound, ColumnRef, Constant, OneOf, Op, Predicate, rejects_null
+from penstock.model.query import Holding, Query
+from penstock.model.schemes import Check
+from penstock.model.stream import Stream
+from penstock.model.types import DataType, Kind
+
+_BY_TYPE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-128, 127), Kind.SMALLINT: (-32768, 32767)}
+_SCALE = re.compile(r"\(\s*\d+\s*,\s*(\d+)\s*\)")
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The values that a column may take; steps are whole numbers, days, or units of a decimal's last digit."""
+
+    low: int | None = None
+    high: int | None = None
+    """The ends of a range of steps; only for types that have steps."""
+    members: frozenset[object] | None = None
+    """A finite set: of steps, or of constants where the type has none."""
+    nullable: bool = True
+    zeros: int = 1
+    """How many values equal zero: two for FLOAT and DOUBLE, where 0.0 = -0.0."""
+    because: tuple[str, ...] = ()
+    """What made it finite, in the user's words."""
+
+    @property
+    def size(self) -> int | None:
+        """How many values, NULL included; None if there is no limit."""
+        values = self._values
+        return None if values is None else values + self.nullable
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no tuple can be: no value, and no NULL either."""
+        return self.size == 0
+
+    @property
+    def is_limited_above(self) -> bool:
+        """Whether there is a value that it never passes."""
+        return self.high is not None or self.members is not None
+
+    @property
+    def _values(self) -> int | None:
+        if self.members is not None:
+            return sum(self.zeros if member == 0 else 1 for member in self.members if self._in_range(member))
+        if self.low is None or self.high is None:
+            return None
+        return max(0, self.high - self.low + 1)
+
+    def _in_range(self, member: object) -> bool:
+        if not isinstance(member, int):
+            return True
+        return (self.low is None or member >= self.low) and (self.high is None or member <= self.high)
+
+
+def domain_of(query: Query, holding: Holding, equalities: Equalities, ref: ColumnRef) -> Domain:
+    """The domain of a column in the tuples that matter, where these conditions hold."""
+    members = equalities.class_of(ref)
+    domain: Domain | None = None
+    kind = query.type_of(ref)
+    for member in members:
+        stream = query.by_alias[member.alias].stream
+        own = declared_domain(stream, member.column)
+        for predicate in holding.predicates:
+            own = _narrowed(own, predicate, member, query.type_of(member), reason=str(predicate), keeps_null=False)
+        domain = own if domain is None else _intersection(domain, own, kind)
+    assert domain is not None
+    return replace(domain, nullable=False) if len(members) > 1 else domain
+
+
+def declared_domain(stream: Stream, column: str) -> Domain:
+    """What the type, the WHERE and the CHECKs of a stream say of a column, whatever the query."""
+    kind = stream.type_of(column)
+    domain = Domain(zeros=2 if kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE) else 1)
+    if kind is not None and kind.kind in _BY_TYPE:
+        low, high = _BY_TYPE[kind.kind]
+        domain = replace(domain, low=low, high=high, because=(f"{column} of {stream.name} is {kind}",))
+    own = ColumnRef("", column)
+    for predicate in stream.where:
+        domain = _narrowed(domain, predicate, own, kind, reason=f"{predicate} in {stream.name}", keeps_null=False)
+    for scheme in stream.schemes:
+        if isinstance(scheme, Check):
+            for predicate in scheme.condition:
+                domain = _narrowed(domain, predicate, own, kind, reason=scheme.on(stream.name), keeps_null=True)
+    return domain
+
+
+def emptied(query: Query, holding: Holding, equalities: Equalities) -> tuple[str, ...]:
+    """Why no result can be, if the domain of a column that must have a value is empty; nothing otherwise."""
+    constrained = [ref for refs in equalities.classes for ref in refs[:1]]
+    constrained += [p.column for p in holding.predicates if isinstance(p, Bound | OneOf)]
+    for ref in dict.fromkeys(constrained):
+        domain = domain_of(query, holding, equalities, ref)
+        if domain.is_empty:
+            return (f"{' = '.join(map(str, equalities.class_of(ref)))} can take no value: {_listed(domain.because)}",)
+    return ()
+
+
+def _listed(reasons: Iterable[str]) -> str:
+    return " and ".join(dict.fromkeys(reasons))
+
+
+def _narrowed(
+    domain: Domain, predicate: Predicate, ref: ColumnRef, kind: DataType | None, *, reason: str, keeps_null: bool
+) -> Domain:
+    if not any(_same(column, ref) for column in predicate.columns):
+        return domain
+    if rejects_null(predicate) and not keeps_null:
+        domain = replace(domain, nullable=False)
+    match predicate:
+        case Bound(op=Op.EQ, constant=constant):
+            return _within_set(domain, (constant,), kind, reason)
+        case OneOf(constants=constants):
+            return _within_set(domain, constants, kind, reason)
+        case Bound(op=op, constant=constant):
+            return _within_range(domain, op, constant, kind, reason)
+        case _:
+            return domain
+
+
+def _same(left: ColumnRef, right: ColumnRef) -> bool:
+    return left == right or (left.alias == right.alias and fold(left.column) == fold(right.column))
+
+
+def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | None, reason: str) -> Domain:
+    at = _step(constant, kind)
+    if at is None:
+        return domain
+    match op:
+        case Op.LT:
+            bounds: tuple[int | None, int | None] = (None, math.ceil(at) - 1)
+        case Op.LE:
+            bounds = (None, math.floor(at))
+        case Op.GT:
+            bounds = (math.floor(at) + 1, None)
+        case _:
+            bounds = (math.ceil(at), None)
+    return _clipped(domain, bounds, reason)
+
+
+def _clipped(domain: Domain, bounds: tuple[int | None, int | None], *reasons: str) -> Domain:
+    low, high = bounds
+    return replace(
+        domain,
+        low=low if domain.low is None else domain.low if low is None else max(low, domain.low),
+        high=high if domain.high is None else domain.high if high is None else min(high, domain.high),
+        because=(*domain.because, *reasons),
+    )
+
+
+def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: str) -> Domain:
+    if kind is None or not _values_are_told_apart(kind):
+        return domain
+    if _has_steps(kind):
+        steps = [_step(constant, kind) for constant in constants]
+        if any(step is None for step in steps):
+            return domain
+        members = frozenset[object](int(step) for step in steps if step is not None and step.denominator == 1)
+    else:
+        members = frozenset[object](constant.value for constant in constants)
+    return _intersection(domain, replace(domain, members=members, because=(reason,)), kind)
+
+
+def _intersection(left: Domain, right: Domain, kind: DataType | None) -> Domain:
+    merged = _clipped(left, (right.low, right.high), *right.because)
+    if left.members is None or right.members is None:
+        members = left.members if right.members is None else right.members
+    elif kind is not None and _equal_as_written(kind):
+        members = left.members & right.members
+    else:
+        # Constants of these types may be written in two ways and be equal: the smaller set is still a limit.
+        members = min(left.members, right.members, key=len)
+    return replace(merged, members=members, nullable=left.nullable and right.nullable)
+
+
+def _has_steps(kind: DataType) -> bool:
+    return kind.is_integer or kind.kind in (Kind.BOOLEAN, Kind.DATE, Kind.DECIMAL)
+
+
+def _values_are_told_apart(kind: DataType) -> bool:
+    """Whether `=` holds only between identical values; a collation may say that 'a' = 'A'."""
+    return kind.is_key and "COLLATE" not in kind.text.upper()
+
+
+def _equal_as_written(kind: DataType) -> bool:
+    return _has_steps(kind) or (kind.kind is Kind.STRING and not kind.text.upper().startswith("CHAR"))
+
+
+def _step(constant: Constant, kind: DataType | None) -> Fraction | None:
+    """The place of a constant among the steps of a type; None if it has none there."""
+    value = constant.value
+    if kind is None or not _has_steps(kind):
+        return None
+    if kind.kind is Kind.BOOLEAN:
+        return Fraction(int(value)) if isinstance(value, bool) else None
+    if kind.kind is Kind.DATE:
+        is_day = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
+        return Fraction(value.toordinal()) if is_day and isinstance(value, dt.date) else None
+    if isinstance(value, bool) or not isinstance(value, int | Decimal):
+        return None
+    if isinstance(value, Decimal) and not value.is_finite():
+        return None
+    scale = _SCALE.search(kind.text) if kind.kind is Kind.DECIMAL else None
+    unit: int = 10 ** (int(scale.group(1)) if scale else 0)
+    return Fraction(value) * unit

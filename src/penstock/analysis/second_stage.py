@@ -1,0 +1,224 @@
+"""Is the state of DISTINCT and of GROUP BY bounded? (DESIGN section 2: the second stage, `(distinct)` and `(groups)`)
+
+DISTINCT remembers each row that it gave, GROUP BY each group. Both are bounded
+
+- if the columns that make up a row or a group have finite domains (a deterministic expression takes at most as many
+  values as its columns together; a column of a source that may be absent may also be NULL); or
+- if one of them is the event time, or a window of the event time, of a source that stands in every result, whose
+  event time is ordered and whose own rows all leave: once its clock has passed the value, and the rows with it have
+  left, that row or group cannot come again.
+
+count(DISTINCT x) and median keep the values of a group: x needs a finite domain too, or the groups must close by
+time. A row without an event time is never passed by any clock: where the event time may be NULL, the other columns
+must be finite. window() drops such rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from math import prod
+
+from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.combination import Combinations
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
+from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.state import LARGE
+from penstock.model.predicates import ColumnRef, Expression
+from penstock.model.query import Aggregate, Query, RangeWindow, Scalar, Source, TimeWindow, columns_of
+from penstock.model.schemes import Ordered, PrimaryKey
+from penstock.model.spans import Auto
+from penstock.model.types import Kind
+
+_LEAVES = (Means.STATELESS, Means.WINDOW, Means.PURGE)
+
+
+@dataclass(frozen=True)
+class _Stage:
+    """What one entry remembers."""
+
+    name: str
+    item: str
+    """What is remembered, in one word."""
+    values: tuple[Scalar, ...]
+    """What makes up an item."""
+    kept: tuple[ColumnRef | Expression, ...] = ()
+    """Arguments whose values are kept for each item."""
+
+
+@dataclass(frozen=True)
+class _Clock:
+    """A column that is the event time of a source in every result."""
+
+    source: Source
+    column: ColumnRef
+    may_be_null: bool
+
+
+def second_stage(
+    combinations: Combinations, graph: ClosingGraph, findings: Mapping[str, Finding]
+) -> StateFinding | None:
+    """The entry for DISTINCT or GROUP BY, if the query has one; `findings` are those of the sources."""
+    stage = _stage_of(combinations.query)
+    if stage is None:
+        return None
+    finding = _finite(combinations, stage) or _by_time(combinations, stage, findings)
+    return StateFinding(stage.name, stage.name, finding or _undecided(combinations, graph, stage, findings))
+
+
+def finite_second_stage(combinations: Combinations) -> bool:
+    """Whether domains alone bound what DISTINCT or GROUP BY remembers; true if there is neither."""
+    stage = _stage_of(combinations.query)
+    return stage is None or _finite(combinations, stage) is not None
+
+
+def _stage_of(query: Query) -> _Stage | None:
+    if query.is_grouped:
+        aggregates = [output.value for output in query.outputs if isinstance(output.value, Aggregate)]
+        kept = (a.argument for a in aggregates if a.distinct or a.function == "median")
+        return _Stage("(groups)", "group", query.group_by, tuple(argument for argument in kept if argument is not None))
+    if query.distinct:
+        values = tuple(output.value for output in query.outputs if not isinstance(output.value, Aggregate))
+        return _Stage("(distinct)", "row", values)
+    return None
+
+
+def _finite(combinations: Combinations, stage: _Stage) -> Bounded | None:
+    impossible = combinations.of().impossible
+    if impossible and stage.values:
+        return Bounded("nothing is stored", Means.STATELESS, (*impossible, "there is never a result"), 0)
+    items = _count(combinations, stage.values)
+    kept = [_count(combinations, (argument,)) for argument in stage.kept]
+    if items is None or any(count is None for count in kept):
+        return None
+    rows = items * (1 + sum(count for count in kept if count is not None))
+    if not stage.values:
+        because = ["there is no GROUP BY, so there is one group"]
+    else:
+        because = [f"{', '.join(map(str, stage.values))} can take at most {items} values in all"]
+    if kept:
+        because.append(f"the values of {', '.join(map(str, stage.kept))} are kept for each group")
+    if rows > LARGE:
+        because.append(f"{rows} rows are so many that this is no practical bound")
+    return Bounded(f"{rows} distinct rows" if rows != 1 else "1 row", Means.SYNOPSIS, tuple(because), rows)
+
+
+def _count(combinations: Combinations, values: tuple[Scalar, ...]) -> int | None:
+    """How many different choices of these values there are in results."""
+    sizes: dict[ColumnRef, int] = {}
+    for value in values:
+        if isinstance(value, Expression) and not value.deterministic:
+            return None
+        for ref in columns_of(value):
+            size = _size_in_results(combinations, ref)
+            if size is None:
+                return None
+            sizes[_counted_as(combinations, ref)] = size
+    return prod(sizes.values())
+
+
+def _size_in_results(combinations: Combinations, ref: ColumnRef) -> int | None:
+    domain = combinations.of(ref.alias).domain(ref)
+    if domain.size is None:
+        return None
+    may_be_absent = ref.alias not in combinations.query.core
+    return domain.size + (may_be_absent and not domain.nullable)
+
+
+def _counted_as(combinations: Combinations, ref: ColumnRef) -> ColumnRef:
+    """Columns that are equal in every result count once; but 0.0 = -0.0, and the two are not the same output."""
+    kind = combinations.query.type_of(ref)
+    if kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return ref
+    return combinations.of().equalities.class_of(ref)[0]
+
+
+def _clocks(combinations: Combinations, value: Scalar) -> Iterator[_Clock]:
+    """The sources of which a value is the event time, or a window of it."""
+    query = combinations.query
+    if isinstance(value, Expression):
+        return
+    ref = value.column if isinstance(value, TimeWindow) else value
+    for equal in combinations.of().equalities.class_of(ref):
+        source = query.by_alias[equal.alias]
+        if source.event_time == equal and equal.alias in query.core:
+            may_be_null = not isinstance(value, TimeWindow) and _may_be_null(combinations, source, equal)
+            yield _Clock(source, equal, may_be_null)
+
+
+def _may_be_null(combinations: Combinations, source: Source, ref: ColumnRef) -> bool:
+    query = combinations.query
+    if any(isinstance(s.window, RangeWindow) for s in query.all_sources):
+        return False
+    stream = source.stream
+    if stream.arrival is not None and stream.arrival.column == ref.column:
+        return False
+    if any(isinstance(scheme, PrimaryKey) and ref.column in scheme.columns for scheme in stream.schemes):
+        return False
+    return combinations.of().domain(ref).nullable
+
+
+def _by_time(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:
+    for value in stage.values:
+        for clock in _clocks(combinations, value):
+            own = findings[clock.source.alias]
+            if not clock.source.stream.low or not isinstance(own, Bounded) or own.means not in _LEAVES:
+                continue
+            if not _passes_all(combinations, stage, value, clock):
+                continue
+            because = [
+                f"every {stage.item} carries {value}, and {clock.source.alias} stands in every result",
+                f"{clock.source.stream.low[0].on(clock.source.stream.name)}",
+                f"{clock.source.alias}: {own.bound}",
+            ]
+            rows_left = (
+                "" if own.means is Means.STATELESS else f" and the rows of {clock.source.alias} with it have left"
+            )
+            return Bounded(
+                f"a {stage.item} leaves once {clock.column} has passed {value}{rows_left}", Means.PURGE, tuple(because)
+            )
+    return None
+
+
+def _undecided(
+    combinations: Combinations, graph: ClosingGraph, stage: _Stage, findings: Mapping[str, Finding]
+) -> Undecided:
+    columns = [ref for value in (*stage.values, *stage.kept) for ref in columns_of(value)]
+    endless = [str(ref) for ref in dict.fromkeys(columns) if _size_in_results(combinations, ref) is None]
+    because = [f"each {stage.item} is remembered, and it may come again"]
+    if endless:
+        because.append(f"{', '.join(endless)} {'have' if len(endless) > 1 else 'has'} no finite domain")
+    because += [
+        f"nothing says that {value} gives the same value each time"
+        for value in (*stage.values, *stage.kept)
+        if isinstance(value, Expression) and not value.deterministic
+    ]
+    clocks = [(value, clock) for value in stage.values for clock in _clocks(combinations, value)]
+    fixes: dict[str, None] = {}
+    for value, clock in clocks:
+        if not _passes_all(combinations, stage, value, clock):
+            because.append(
+                f"{clock.column} may be NULL, which no clock passes: compare it with a constant to rule that out"
+            )
+            continue
+        own = findings[clock.source.alias]
+        leaves = isinstance(own, Bounded) and own.means in _LEAVES
+        stream = clock.source.stream
+        ordered = () if stream.low else ((stream.name, Ordered(clock.column.column, Auto())),)
+        if ordered:
+            because.append(f"nothing says that {clock.column} is ordered")
+        if not leaves:
+            because.append(f"nothing says when the rows of {clock.source.alias} leave")
+        for fix in ((),) if leaves else fixes_of(graph, clock.source.alias):
+            fixes[text_of(dict.fromkeys((*fix, *ordered)))] = None
+    if not clocks and stage.values:
+        because.append(
+            f"no {stage.item} carries the event time, or a window of it, of a stream that is in every result"
+        )
+    return Undecided(tuple(dict.fromkeys(because)), tuple(fixes))
+
+
+def _passes_all(combinations: Combinations, stage: _Stage, value: Scalar, clock: _Clock) -> bool:
+    """Whether the clock passes every item: none is without an event time, or those without are finitely many."""
+    rest = tuple(other for other in stage.values if other != value)
+    return not clock.may_be_null or _finite(combinations, _Stage(stage.name, stage.item, rest, stage.kept)) is not None

@@ -1,0 +1,160 @@
+"""Is the state that a query keeps of one source bounded, and by what?
+
+Tried in this order: nothing is stored (one source alone; rows that never stand in a result); [ROWS n]; every row is
+purged in the end (closing.py); rows that the query cannot tell apart are merged, and the columns that it needs have
+finite domains.
+
+Merging keeps one row, with a count, for each choice of values of the needed columns: outputs, group keys, what
+conditions between streams read, and the event time under a [RANGE] window; a filter on one source is settled as the
+row arrives. It is used only where every source stands in every result. Rows merged under an outer join or EXISTS
+may have to be given out at different times, so there the answer is left undecided. What none of these bounds is
+undecided, never unbounded: no growing input is sought here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from penstock.analysis.closing import ClosingGraph, Reach, Way, describe, shared_columns
+from penstock.analysis.combination import Combination, Combinations
+from penstock.analysis.finding import Bounded, Finding, Means, Undecided
+from penstock.analysis.fixes import fixes_of, text_of
+from penstock.model.predicates import ColumnRef, aliases_of
+from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
+from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
+
+LARGE = 10**6
+"""A bound above this many rows is true and of no use."""
+
+
+def source_finding(combinations: Combinations, graph: ClosingGraph, source: Source) -> Finding:
+    """The finding for one source of a query."""
+    query = combinations.query
+    stored_nothing = unstored(combinations, source)
+    if stored_nothing is not None:
+        return stored_nothing
+    if isinstance(source.window, RowsWindow):
+        count = source.window.count
+        return Bounded(
+            f"the last {count} rows" if count > 1 else "the last row",
+            Means.WINDOW,
+            (f"{source.window} on {source.alias}: a row is out of reach once {count} more arrived",),
+            count,
+        )
+    reach = graph.reach(source.alias)
+    if reach.is_complete:
+        because = dict.fromkeys(reason for edge in reach.edges for reason in edge.because)
+        return Bounded(describe(reach, source.alias), Means.PURGE, tuple(because))
+    merged = synopsis(combinations, source, needed_columns(query, source))
+    if merged is not None:
+        return merged
+    reasons = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
+    fixes = tuple(text_of(fix) for fix in fixes_of(graph, source.alias))
+    return Undecided(reasons, fixes)
+
+
+def unstored(combinations: Combinations, source: Source) -> Bounded | None:
+    """The finding for a source of which no row is ever stored."""
+    query = combinations.query
+    if len(query.all_sources) == 1:
+        return Bounded("nothing is stored", Means.STATELESS, ("each row is final as it arrives",), 0)
+    why = combinations.of(source.alias).impossible
+    if why:
+        return Bounded("nothing is stored", Means.STATELESS, (*why, f"no row of {source.alias} is ever in a result"), 0)
+    return None
+
+
+def needed_columns(query: Query, source: Source, windows: bool = True) -> tuple[ColumnRef, ...]:
+    """The columns by which the query can tell rows of a source apart."""
+    needed: dict[ColumnRef, None] = {}
+    for value in (*(output.value for output in query.outputs), *query.group_by):
+        needed.update(dict.fromkeys(columns_of(value)))
+    for predicate in query.predicates:
+        if len(aliases_of(predicate)) > 1:
+            needed.update(dict.fromkeys(predicate.columns))
+    has_range = any(isinstance(s.window, RangeWindow) for s in query.all_sources)
+    if windows and has_range and source.event_time is not None:
+        needed[source.event_time] = None
+    return tuple(ref for ref in needed if ref.alias == source.alias)
+
+
+def synopsis(combinations: Combinations, source: Source, needed: tuple[ColumnRef, ...]) -> Bounded | None:
+    """The finding for a source whose needed columns are all of finite domain."""
+    if not _stands_in_every_result(combinations.query):
+        return None
+    here = combinations.of(source.alias)
+    sizes = [(ref, here.domain(ref).size) for ref in needed]
+    known = [(ref, size) for ref, size in sizes if size is not None]
+    if len(known) < len(sizes):
+        return None
+    rows = prod(size for _, size in known)
+    because = [f"{ref} takes at most {size} values: {_listed(here, ref)}" for ref, size in known]
+    because.append("rows that agree on these are kept as one, with a count")
+    if not needed:
+        because = [f"the query reads no column of {source.alias}, so only the number of its rows is kept"]
+    if rows > LARGE:
+        because.append(f"{rows} rows are so many that this is no practical bound")
+    return Bounded(f"{rows} distinct rows" if rows != 1 else "1 row", Means.SYNOPSIS, tuple(because), rows)
+
+
+def _stands_in_every_result(query: Query) -> bool:
+    return len(query.core) == len(query.all_sources)
+
+
+def _listed(here: Combination, ref: ColumnRef) -> str:
+    domain = here.domain(ref)
+    reasons = list(dict.fromkeys(domain.because))
+    if domain.nullable:
+        reasons.append("and it may be NULL")
+    return ", ".join(reasons)
+
+
+def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reach) -> Iterator[str]:
+    """For each source that nothing closes: what is known, and what is missing."""
+    query = combinations.query
+    for target in reach.unreached:
+        here = combinations.of(source.alias, target)
+        other = query.by_alias[target]
+        waits = f"a row of {source.alias} waits for rows of {target} still to come"
+        clock = next((e for e in graph.edges[source.alias, target] if e.way is Way.CLOCK), None)
+        shared = shared_columns(here, source.alias, target)
+        if clock is not None:
+            limits = " and ".join(clock.because)
+            yield f"{waits}: {limits} limits how late they come, but nothing says that {other.event_time} is ordered"
+        elif shared:
+            keys = " and ".join(f"{source.alias}.{own} = {target}.{theirs}" for own, theirs in shared)
+            yield f"{waits}: they match on {keys}, and nothing says when no more of one value will come"
+        else:
+            yield f"{waits}: no equality and no band of event times limits which of them match"
+        yield from _of_no_help(source, other, shared)
+
+
+def _of_no_help(source: Source, other: Source, shared: tuple[tuple[str, str], ...]) -> Iterator[str]:
+    """Declarations that seem to close a source, and why they do not."""
+    joined = {theirs for _, theirs in shared}
+    for scheme in other.stream.schemes:
+        text = scheme.on(other.stream.name)
+        match scheme:
+            case PrimaryKey(columns=columns) if joined.issuperset(columns):
+                yield f"{text} closes only values that arrive: a row whose partner never comes would stay for ever"
+            case Clustered(column=column) if column in joined:
+                yield f"{text} closes only values that arrive: a row whose partner never comes would stay for ever"
+            case Punctuated():
+                yield f"{text} is not weighed by this version"
+            case _:
+                continue
+    if isinstance(source.window, RangeWindow) and other.stream.event_time is None:
+        yield f"{source.window} on {source.alias} does not reach {other.alias}, which declares no EVENT TIME"
+
+
+def _why_not_merged(combinations: Combinations, source: Source) -> Iterator[str]:
+    query = combinations.query
+    here = combinations.of(source.alias)
+    endless = [str(ref) for ref in needed_columns(query, source) if here.domain(ref).size is None]
+    if endless:
+        verb = "have" if len(endless) > 1 else "has"
+        yield f"{', '.join(endless)} {verb} no finite domain, so rows cannot be merged"
+    else:
+        yield f"rows of {source.alias} are not merged under an outer join or EXISTS"
+    yield f"a window would bound it too: {source.alias} [ROWS n]"

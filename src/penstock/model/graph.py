@@ -1,8 +1,8 @@
 """The join graph: which streams meet on which key classes, and what shape that has.
 
 Shape is decided on key classes, not on predicates as written, so `a.k = b.k AND b.k = c.k AND a.k = c.k` is no cycle:
-streams are hyperedges over classes, and the graph is a TREE iff GYO reduction empties it, which is when a join tree exists
-and messages along it decide the purge rule (DESIGN section 1). A graph that is no tree is a DAG if every pair of
+streams are hyperedges over classes, and the graph is a TREE iff GYO reduction empties it, which is when a join tree
+exists and messages along it decide the purge rule (DESIGN section 1). A graph that is no tree is a DAG if every pair of
 joined streams is many-one by a PRIMARY KEY and the arrows have no cycle (KMON, appendix C); else it is CYCLIC.
 Only the streams that stand in every result and the optional ones as if matched are looked at: outer joins have the
 shape of the inner join of the same streams.

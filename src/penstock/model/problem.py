@@ -29,7 +29,7 @@ class Problem:
     hint: str | None = None
 
 
-class InvalidModel(ValueError):  # noqa: N818 - it carries problems, and is named for what it says of the record
+class InvalidModel(ValueError):
     """A record that cannot be; it carries every problem found, not only the first."""
 
     def __init__(self, problems: tuple[Problem, ...]) -> None:

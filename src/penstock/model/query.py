@@ -385,7 +385,7 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
             if not (types[0].is_clock and types[0].compares_with(types[1])):
                 return Problem(
                     subject,
-                    f"{predicate.minuend} is {types[0]} and {predicate.subtrahend} is {types[1]}: no difference between them",
+                    f"{predicate.minuend} is {types[0]}, {predicate.subtrahend} is {types[1]}: they have no difference",
                     "both must be TIMESTAMP, both DATE, or both integers",
                 )
             if (why := span_problem(predicate.span, types[0])) is not None:

@@ -1,7 +1,8 @@
 """Promise schemes: one frozen type for each declaration (DESIGN section 1).
 
 A scheme says which promises will be made about future tuples of a stream, and when. `text` is the constraint as
-`CREATE STREAM` and `penstock implies` read it; what was left out stays left out, so that a message shows what the user wrote.
+`CREATE STREAM` and `penstock implies` read it; what was left out stays left out, so that a message shows what the user
+wrote.
 """
 
 from __future__ import annotations

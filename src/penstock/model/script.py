@@ -9,7 +9,7 @@ from functools import cached_property
 from penstock.model.names import fold, nearest
 from penstock.model.problem import Problem, Subject, require
 from penstock.model.query import Query
-from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Policy, Scheme, StreamKey, reference_of
+from penstock.model.schemes import Cooccurs, Follows, ForeignKey, OnViolation, Policy, Scheme, StreamKey, reference_of
 from penstock.model.spans import Span, Window
 from penstock.model.stream import Sink, Stream, span_problem
 
@@ -55,14 +55,19 @@ class Script:
         return {fold(s.name): s for s in self.streams}
 
 
-def reference_problems(stream: Stream, streams: tuple[Stream, ...], sinks: tuple[Sink, ...]) -> Iterator[Problem]:
-    """What is wrong with a stream's references to other streams and to sinks; subjects are its own parts."""
+def reference_problems(
+    stream: Stream, streams: tuple[Stream, ...], sinks: tuple[Sink, ...], broken: frozenset[str] = frozenset()
+) -> Iterator[Problem]:
+    """What is wrong with a stream's references to other streams and to sinks; subjects are its own parts.
+
+    References to what is in `broken` (folded names), which is itself wrong, are passed over.
+    """
     known = {fold(s.name): s for s in streams}
     for index, scheme in enumerate(stream.schemes):
         subject = Subject("scheme", index=index)
-        yield from _quarantine_problems(scheme.on_violation, sinks, subject)
+        yield from _quarantine_problems(scheme.on_violation, sinks, broken, subject)
         reference = reference_of(scheme)
-        if reference is None:
+        if reference is None or fold(reference.stream) in broken:
             continue
         other = known.get(fold(reference.stream))
         if other is None:
@@ -72,11 +77,11 @@ def reference_problems(stream: Stream, streams: tuple[Stream, ...], sinks: tuple
                 _did_you_mean(reference.stream, [s.name for s in streams]),
             )
             continue
-        for own_name, other_name in reference.pairs:
-            yield from _pair_problems(stream, own_name, other, other_name, scheme, subject)
+        for pair in reference.pairs:
+            yield from _pair_problems(stream, other, pair, scheme, subject)
         yield from _clock_problems(stream, other, scheme, subject)
     if stream.arrival is not None:
-        yield from _quarantine_problems(stream.arrival.on_violation, sinks, Subject("arrival"))
+        yield from _quarantine_problems(stream.arrival.on_violation, sinks, broken, Subject("arrival"))
 
 
 def _did_you_mean(name: str, known: list[str]) -> str | None:
@@ -84,15 +89,18 @@ def _did_you_mean(name: str, known: list[str]) -> str | None:
     return f"did you mean {close}?" if close else (f"declared are: {', '.join(known)}" if known else None)
 
 
-def _quarantine_problems(on_violation: object, sinks: tuple[Sink, ...], subject: Subject) -> Iterator[Problem]:
-    into = getattr(on_violation, "into", None)
-    if into is not None and all(fold(s.name) != fold(into) for s in sinks):
+def _quarantine_problems(
+    on_violation: OnViolation | None, sinks: tuple[Sink, ...], broken: frozenset[str], subject: Subject
+) -> Iterator[Problem]:
+    into = on_violation.into if on_violation is not None else None
+    if into is not None and fold(into) not in broken and all(fold(s.name) != fold(into) for s in sinks):
         yield Problem(subject, f"unknown sink {into}", _did_you_mean(into, [s.name for s in sinks]))
 
 
 def _pair_problems(
-    stream: Stream, own_name: str, other: Stream, other_name: str, scheme: Scheme, subject: Subject
+    stream: Stream, other: Stream, pair: tuple[str, str], scheme: Scheme, subject: Subject
 ) -> Iterator[Problem]:
+    own_name, other_name = pair
     column = other.column(other_name)
     if column is None:
         yield Problem(

@@ -1,0 +1,252 @@
+"""Conditions: a conjunction becomes the predicates that the analyses understand.
+
+Understood are comparisons of two columns, of a column and a constant, IN with constants, a bare BOOLEAN column, and
+time differences `x.ts - y.ts op i`, `x.ts op y.ts ± i`, each also with BETWEEN. Any other condition on one stream is
+opaque: Spark evaluates it. Any other condition on several streams is a mistake, because nothing could be purged by it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from penstock.errors import Refused
+from penstock.model.predicates import (
+    Bound,
+    ColumnRef,
+    Comparison,
+    Constant,
+    Difference,
+    OneOf,
+    Op,
+    Opaque,
+    Predicate,
+    aliases_of,
+)
+from penstock.model.spans import Span, span_of_ticks
+from penstock.model.types import DataType, Kind
+from penstock.sql.constants import constant_of, span_of
+from penstock.sql.expressions import bind_column, bind_node, unwrapped
+from penstock.sql.scope import Scope
+from penstock.sql.tree import Code, Select, Stretch
+from penstock.sql.words import spelt, stretch_of, tokens_of
+
+_OPS: dict[type[exp.Expr], Op] = {
+    exp.EQ: Op.EQ,
+    exp.LT: Op.LT,
+    exp.LTE: Op.LE,
+    exp.GT: Op.GT,
+    exp.GTE: Op.GE,
+}
+
+
+@dataclass(frozen=True)
+class WrittenExists:
+    """An EXISTS as it stands in WHERE."""
+
+    select: Select
+    negated: bool
+    at: Stretch
+
+
+@dataclass
+class Conjuncts:
+    """A condition, bound: its predicates with their places, and its EXISTS."""
+
+    predicates: list[tuple[Predicate, Stretch]] = field(default_factory=list)
+    existences: list[WrittenExists] = field(default_factory=list)
+
+
+def bind_condition(code: Code | None, scope: Scope, *, may_exist: bool = False) -> Conjuncts:
+    """The conjuncts of a condition; mistakes are left in the source."""
+    bound = Conjuncts()
+    if code is not None:
+        for node in _flattened(code.node):
+            _bind_conjunct(node, tokens_of(node, code.tokens), scope, may_exist, bound)
+    return bound
+
+
+def _flattened(node: exp.Expr) -> list[exp.Expr]:
+    node = unwrapped(node)
+    if isinstance(node, exp.And):
+        return [*_flattened(node.this), *_flattened(node.expression)]
+    return [node]
+
+
+def _bind_conjunct(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, may_exist: bool, bound: Conjuncts) -> None:
+    at = stretch_of(tokens)
+    exists, negated = _existence(node)
+    if exists is not None:
+        if may_exist:
+            bound.existences.append(WrittenExists(exists, negated, at))
+        else:
+            scope.source.report(
+                Refused,
+                "EXISTS is not in Penstock's language here",
+                at,
+                hint="it is a condition of WHERE, joined by AND",
+            )
+        return
+    text = spelt(scope.source.text, tokens)
+    understood = _understood(node, text, scope)
+    if understood is not None:
+        bound.predicates += [(predicate, at) for predicate in understood]
+        return
+    expression = bind_node(node, tokens, scope)
+    if expression is None:
+        return
+    aliases = sorted({ref.alias for ref in expression.columns})
+    if len(aliases) > 1:
+        scope.report(
+            f"a condition on several streams ({', '.join(aliases)}) must compare two columns",
+            at,
+            "write x.a = y.b, x.a <= y.b, x.ts - y.ts <= INTERVAL 5 SECONDS, or x.ts BETWEEN y.ts AND y.ts + INTERVAL "
+            "5 SECONDS; derive columns in CREATE STREAM for anything else",
+        )
+    elif not aliases:
+        if not _is_always_true(node):
+            scope.report("this condition names no column", at, "a condition is about the columns of a stream")
+    else:
+        bound.predicates.append((Opaque(expression, text), at))
+
+
+def _existence(node: exp.Expr) -> tuple[Select | None, bool]:
+    negated = False
+    while isinstance(node, exp.Not):
+        node, negated = unwrapped(node.this), not negated
+    if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
+        block = node.this.meta.get("block")
+        if isinstance(block, Select):
+            return block, negated
+    return None, negated
+
+
+def _is_always_true(node: exp.Expr) -> bool:
+    if isinstance(node, exp.Boolean):
+        return bool(node.this)
+    return isinstance(node, exp.EQ) and isinstance(node.this, exp.Literal) and node.this == node.expression
+
+
+def _understood(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
+    match node:
+        case exp.Between():
+            low = _compared(node.this, Op.GE, node.args["low"], text, scope)
+            high = _compared(node.this, Op.LE, node.args["high"], text, scope)
+            if low is None or high is None or node.args.get("symmetric"):
+                return None
+            return [low, high]
+        case exp.In():
+            return _one_of(node, text, scope)
+        case exp.Column() | exp.Not():
+            return _flag(node, text, scope)
+        case _ if type(node) in _OPS:
+            predicate = _compared(node.this, _OPS[type(node)], node.expression, text, scope)
+            return None if predicate is None else [predicate]
+        case _:
+            return None
+
+
+def _type_of(ref: ColumnRef, scope: Scope) -> DataType | None:
+    where: Scope | None = scope
+    while where is not None:
+        if ref.alias in where.streams:
+            return where.streams[ref.alias].type_of(ref.column)
+        where = where.around
+    return None
+
+
+def _one_of(node: exp.In, text: str, scope: Scope) -> list[Predicate] | None:
+    ref = bind_column(node.this, scope)
+    kind = _type_of(ref, scope) if ref is not None else None
+    choices = node.expressions
+    if ref is None or kind is None or not choices or node.args.get("query") is not None:
+        return None
+    constants: list[Constant] = []
+    for choice in choices:
+        constant = constant_of(choice, kind)
+        if constant is None:
+            return None
+        constants.append(constant)
+    return [OneOf(ref, tuple(dict.fromkeys(constants)), text)]
+
+
+def _flag(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
+    """A BOOLEAN column standing alone."""
+    truth = True
+    while isinstance(node, exp.Not):
+        node, truth = unwrapped(node.this), not truth
+    ref = bind_column(node, scope)
+    kind = _type_of(ref, scope) if ref is not None else None
+    if ref is None or kind is None or kind.kind is not Kind.BOOLEAN:
+        return None
+    return [Bound(ref, Op.EQ, Constant("true" if truth else "false", truth), text)]
+
+
+def _compared(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope) -> Predicate | None:
+    first, second = bind_column(left, scope), bind_column(right, scope)
+    if first is not None and second is not None:
+        return Comparison(first, op, second, text)
+    for ref, comparison, other in ((first, op, right), (second, op.mirrored, left)):
+        kind = _type_of(ref, scope) if ref is not None else None
+        constant = constant_of(other, kind) if kind is not None else None
+        if ref is not None and constant is not None:
+            return Bound(ref, comparison, constant, text)
+    return _difference(left, op, right, text, scope)
+
+
+@dataclass(frozen=True)
+class _Sum:
+    """Columns added and taken away, and a length."""
+
+    added: tuple[ColumnRef, ...] = ()
+    taken: tuple[ColumnRef, ...] = ()
+    spans: tuple[Span, ...] = ()
+
+    def plus(self, other: _Sum) -> _Sum:
+        return _Sum(self.added + other.added, self.taken + other.taken, self.spans + other.spans)
+
+    def negative(self) -> _Sum:
+        return _Sum(self.taken, self.added, tuple(Span(-s.amount, s.unit) for s in self.spans))
+
+
+def _sum(node: exp.Expr, scope: Scope) -> _Sum | None:
+    node = unwrapped(node)
+    span = span_of(node)
+    if span is not None:
+        return _Sum(spans=(span,))
+    ref = bind_column(node, scope)
+    if ref is not None:
+        return _Sum(added=(ref,))
+    if isinstance(node, exp.Add | exp.Sub):
+        left, right = _sum(node.this, scope), _sum(node.expression, scope)
+        if left is None or right is None:
+            return None
+        return left.plus(right if isinstance(node, exp.Add) else right.negative())
+    return None
+
+
+def _difference(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope) -> Predicate | None:
+    first, second = _sum(left, scope), _sum(right, scope)
+    if first is None or second is None:
+        return None
+    total = first.plus(second.negative())
+    if len(total.added) != 1 or len(total.taken) != 1 or not total.spans:
+        return None
+    spans = [s for s in total.spans if not s.fits_any_clock] or [total.spans[0]]
+    if len({s.unit is None for s in spans}) > 1:
+        return None
+    minuend, subtrahend = total.added[0], total.taken[0]
+    # The lengths move to the right side, and so change their sign.
+    if len(spans) == 1:
+        span = Span(-spans[0].amount if spans[0].amount else spans[0].amount, spans[0].unit)
+    else:
+        span = _added_up(spans)
+    difference = Difference(minuend, subtrahend, op, span, text)
+    # Inside one stream it is an ordinary filter.
+    return difference if len(aliases_of(difference)) == 2 else None
+
+
+def _added_up(spans: list[Span]) -> Span:
+    return span_of_ticks(-sum(s.ticks for s in spans), spans[0].unit is not None)

@@ -1,0 +1,118 @@
+"""Literals: as constants of a column's type, and as lengths of time."""
+
+from __future__ import annotations
+
+import datetime as dt
+from decimal import Decimal, InvalidOperation
+
+from sqlglot import exp
+
+from penstock.model.predicates import Constant
+from penstock.model.spans import Span, Unit, span_of_ticks
+from penstock.model.types import DataType, Kind
+from penstock.sql.cursor import UNITS
+from penstock.sql.expressions import unwrapped
+from penstock.sql.words import string_literal
+
+_OTHER_UNITS = {"WEEK": (7, Unit.DAY), "WEEKS": (7, Unit.DAY)}
+
+
+def number_of(node: exp.Expr) -> Decimal | None:
+    """A number, signed or not."""
+    node = unwrapped(node)
+    if isinstance(node, exp.Neg):
+        inner = number_of(node.this)
+        return None if inner is None else -inner
+    if isinstance(node, exp.TryCast | exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
+        node = node.this  # 10L
+    if isinstance(node, exp.Literal) and not node.is_string:
+        return _decimal(node.name)
+    return None
+
+
+def _decimal(text: str) -> Decimal | None:
+    try:
+        value = Decimal(text)
+    except InvalidOperation:
+        return None
+    return value if value.is_finite() and abs(value) < Decimal(10) ** 38 else None
+
+
+def span_of(node: exp.Expr) -> Span | None:
+    """A length: an INTERVAL of one unit or several, or a bare number."""
+    node = unwrapped(node)
+    if isinstance(node, exp.Neg):
+        inner = span_of(node.this)
+        return None if inner is None else Span(-inner.amount, inner.unit)
+    if isinstance(node, exp.Add):
+        left, right = span_of(node.this), span_of(node.expression)
+        if left is None or right is None or (left.unit is None) != (right.unit is None):
+            return None
+        return span_of_ticks(left.ticks + right.ticks, left.unit is not None)
+    if isinstance(node, exp.Interval):
+        return _interval(node)
+    number = number_of(node)
+    if number is None or number != number.to_integral_value():
+        return None
+    return Span(number)
+
+
+def _interval(node: exp.Interval) -> Span | None:
+    amount = _decimal(node.this.name) if isinstance(node.this, exp.Literal) else number_of(node.this or exp.Null())
+    unit = node.args.get("unit")
+    if amount is None or not isinstance(unit, exp.Var):
+        return None
+    factor, known = _OTHER_UNITS.get(unit.name.upper(), (1, UNITS.get(unit.name.upper())))
+    if known is None:
+        return None
+    try:
+        return Span(amount * factor, known)
+    except ValueError:
+        return None
+
+
+def constant_of(node: exp.Expr, kind: DataType) -> Constant | None:
+    """A literal that is plainly a value of the type; None where Spark would have to convert it first."""
+    node = unwrapped(node)
+    if kind.is_integer:
+        number = number_of(node)
+        if number is None or number != number.to_integral_value():
+            return None
+        return Constant(str(int(number)), int(number))
+    if kind.kind is Kind.DECIMAL:
+        number = number_of(node)
+        return None if number is None else Constant(format(number, "f"), number)
+    if kind.kind is Kind.BOOLEAN:
+        return Constant("true" if node.this else "false", bool(node.this)) if isinstance(node, exp.Boolean) else None
+    if kind.kind is Kind.STRING:
+        text = _string(node)
+        return None if text is None else Constant(string_literal(text), text)
+    if kind.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
+        return _moment(node, kind.kind)
+    return None
+
+
+def _string(node: exp.Expr) -> str | None:
+    return node.name if isinstance(node, exp.Literal) and node.is_string else None
+
+
+def _moment(node: exp.Expr, kind: Kind) -> Constant | None:
+    text = _string(node)
+    if text is None and isinstance(node, exp.Cast):
+        wanted = node.to.this
+        is_date = wanted == exp.DType.DATE
+        if is_date == (kind is Kind.DATE):
+            text = _string(node.this)
+    if text is None:
+        return None
+    try:
+        if kind is Kind.DATE:
+            day = dt.date.fromisoformat(text.strip())
+            return Constant(f"DATE '{day.isoformat()}'", day)
+        moment = dt.datetime.fromisoformat(text.strip())
+    except ValueError:
+        return None
+    # A zone in the literal would have to be brought to the session's, which only Spark knows.
+    if moment.tzinfo is not None:
+        return None
+    return Constant(f"{kind.value} '{moment.isoformat(sep=' ')}'", moment)

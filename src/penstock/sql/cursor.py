@@ -1,0 +1,302 @@
+"""Reading tokens: sqlglot's parser, with the few moves that our own clauses are written in.
+
+Expressions and types are sqlglot's whole. Our clauses match words, whatever token kind sqlglot gives them, so that a
+new keyword of sqlglot never takes a word of our language away. A parse that fails raises `Stop`, which is a ParseError,
+because sqlglot itself backtracks on those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from decimal import Decimal
+from typing import NoReturn, TypeVar
+
+from sqlglot import exp
+from sqlglot.errors import ParseError
+from sqlglot.parsers.spark import SparkParser
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.errors import Mistake, Refused, SyntaxMistake
+from penstock.model.spans import Auto, Rows, Span, Unit, Window, Within
+from penstock.sql.source import SourceText
+from penstock.sql.tree import Code, Name, Stretch
+
+T = TypeVar("T")
+
+_WORD = re.compile(r"[^\W\d]\w*\Z")
+_NOT_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.RAW_STRING})
+
+NOT_NAMES = frozenset(
+    """ALL AND ANTI AS BETWEEN BY CASE CAST CREATE CROSS DISTINCT ELSE END EXCEPT EXISTS FALSE FROM FULL GROUP HAVING IN
+    INNER INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MINUS NATURAL NOT NULL OFFSET ON OR ORDER OUTER RIGHT
+    SELECT SEMI THEN TRUE UNION USING WHEN WHERE WITH WITHIN""".split()  # noqa: SIM905 - a list would be a page
+)
+"""Words that are a name only in backticks."""
+
+UNITS = {name: unit for unit in Unit for name in (unit.name, unit.name + "S")}
+
+
+class Stop(ParseError):
+    """A mistake that ends the parse of a statement, or of one element of it."""
+
+    def __init__(self, mistake: Mistake) -> None:
+        super().__init__(mistake.message)
+        self.mistake = mistake
+
+
+class Cursor(SparkParser):
+    """A sqlglot parser over the tokens of one statement of a script."""
+
+    source: SourceText
+
+    def start(self, tokens: list[Token], source: SourceText) -> None:
+        """Stand before the first token of a statement."""
+        self.reset()
+        self.source = source
+        self.sql = source.text
+        self._chunks = [tokens]
+        self._advance_chunk()
+
+    # Places
+
+    @property
+    def at_end(self) -> bool:
+        """Whether every token of the statement is read."""
+        return self._index >= self._tokens_size
+
+    def stretch_from(self, index: int) -> Stretch:
+        """From that token to the last one read."""
+        first = self._tokens[min(index, self._tokens_size - 1)]
+        last = self._tokens[max(index, self._index - 1)] if self._index > index else first
+        return Stretch(first.start, last.end + 1)
+
+    def here(self) -> Stretch:
+        """The next token, or just after the last one."""
+        if not self.at_end:
+            return Stretch(self._curr.start, self._curr.end + 1)
+        end = self._tokens[-1].end + 1 if self._tokens else 0
+        return Stretch(end, end + 1)
+
+    def found(self) -> str:
+        """The next token, as an error names it."""
+        if self.at_end:
+            return "the end of the statement"
+        return self.source.text[self._curr.start : self._curr.end + 1].split("\n")[0]
+
+    # Failing
+
+    def stop(
+        self, message: str, at: Stretch | None = None, *, kind: type[Mistake] = SyntaxMistake, hint: str | None = None
+    ) -> NoReturn:
+        """Give up here."""
+        raise Stop(kind(message, self.source.place(at or self.here()), hint=hint))
+
+    def expected(self, what: str, *, hint: str | None = None) -> NoReturn:
+        """Give up: something else had to stand here."""
+        self.stop(f"expected {what}, found {self.found()}", hint=hint)
+
+    def refuse(self, construct: str, hint: str, at: Stretch | None = None) -> NoReturn:
+        """Give up: SQL has this, our language has not."""
+        self.stop(f"{construct} is not in Penstock's language", at, kind=Refused, hint=hint)
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        """sqlglot's own complaints, in our words."""
+        at = Stretch(token.start, token.end + 1) if token else self.here()
+        if message.startswith("Expecting "):
+            self.stop(f"expected {message.removeprefix('Expecting ')}, found {self.found()}", at)
+        if "Unexpected token" in message or self.at_end:
+            self.stop(f"unexpected {self.found()}", at)
+        self.stop(f"cannot read this expression: {message[:1].lower()}{message[1:]}", at)
+
+    # Moving
+
+    def words(self, *wanted: str) -> bool:
+        """Read these words, if all stand next. sqlglot makes one token of `PRIMARY KEY`, so tokens are split."""
+        index, left = self._index, list(wanted)
+        while left and index < self._tokens_size:
+            token = self._tokens[index]
+            given = [] if token.token_type in _NOT_WORDS else token.text.upper().split()
+            if not given or left[: len(given)] != given:
+                return False
+            left = left[len(given) :]
+            index += 1
+        if left:
+            return False
+        self._advance(index - self._index)
+        return True
+
+    def looking_at(self, *wanted: str) -> bool:
+        """Whether these words stand next."""
+        index = self._index
+        matched = self.words(*wanted)
+        self._retreat(index)
+        return matched
+
+    def expect_words(self, *wanted: str, hint: str | None = None) -> None:
+        """Read these words, or give up."""
+        if not self.words(*wanted):
+            self.expected(" ".join(wanted), hint=hint)
+
+    def symbol(self, kind: TokenType) -> bool:
+        """Read a punctuation mark, if it stands next."""
+        return bool(self._match(kind))
+
+    def ahead(self, *kinds: TokenType) -> bool:
+        """Whether the next token is of one of these kinds."""
+        return not self.at_end and self._curr.token_type in kinds
+
+    def expect_symbol(self, kind: TokenType, shown: str) -> None:
+        """Read a punctuation mark, or give up."""
+        if not self.symbol(kind):
+            self.expected(shown)
+
+    def separated(self, parse: Callable[[], T]) -> list[T]:
+        """One or more, commas between."""
+        items = [parse()]
+        while self.symbol(TokenType.COMMA):
+            items.append(parse())
+        return items
+
+    def in_parentheses(self, parse: Callable[[], T]) -> T:
+        """`( … )`."""
+        self.expect_symbol(TokenType.L_PAREN, "(")
+        inner = parse()
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        return inner
+
+    # Small pieces
+
+    def is_name(self, token: Token) -> bool:
+        """Whether a token can be an identifier where one must stand."""
+        if token.token_type is TokenType.IDENTIFIER:
+            return bool(token.text)
+        if token.token_type in _NOT_WORDS:
+            return False
+        return bool(_WORD.match(token.text)) and token.text.upper() not in NOT_NAMES
+
+    def name(self, what: str) -> Name:
+        """An identifier."""
+        if self.at_end or not self.is_name(self._curr):
+            hint = None
+            if not self.at_end and _WORD.match(self._curr.text) and self._curr.token_type not in _NOT_WORDS:
+                hint = f"to use the word as a name, put it in backticks: `{self._curr.text}`"
+            self.expected(what, hint=hint)
+        index = self._index
+        self._advance()
+        return Name(self._prev.text, self.stretch_from(index))
+
+    def names(self, what: str) -> tuple[Name, ...]:
+        """`(a, b, …)`."""
+        return tuple(self.in_parentheses(lambda: self.separated(lambda: self.name(what))))
+
+    def number(self, what: str) -> Decimal:
+        """An unsigned number."""
+        if not self.ahead(TokenType.NUMBER):
+            self.expected(what)
+        try:
+            value = Decimal(self._curr.text)
+        except ArithmeticError:
+            self.expected(what)
+        self._advance()
+        # sqlglot reads 10L as 10::BIGINT, three tokens at one place.
+        if self.ahead(TokenType.DCOLON) and self._curr.start == self._prev.start:
+            self.expected(f"{what} without a suffix")
+        return value
+
+    def whole_number(self, what: str) -> int:
+        """An unsigned whole number."""
+        at = self.here()
+        value = self.number(what)
+        if value != value.to_integral_value() or value > Decimal(10) ** 18:
+            self.stop(f"expected {what}, a whole number", at)
+        return int(value)
+
+    def string(self, what: str) -> str:
+        """A string literal; neighbours are joined, as Spark does."""
+        if not self.ahead(TokenType.STRING):
+            self.expected(what)
+        text = ""
+        while self.ahead(TokenType.STRING):
+            text += self._curr.text
+            self._advance()
+        return text
+
+    def code(self, parse: Callable[[], exp.Expr | None], what: str) -> Code:
+        """An expression, with the tokens it was read from."""
+        index = self._index
+        node = parse()
+        if node is None or self._index == index:
+            self._retreat(index)
+            self.expected(what)
+        return Code(node, tuple(self._tokens[index : self._index]), self.stretch_from(index))
+
+    def condition(self) -> Code:
+        """A condition."""
+        return self.code(self._parse_disjunction, "a condition")
+
+    def _parse_disjunction(self) -> exp.Expr | None:
+        return self._remembered(super()._parse_disjunction)
+
+    def _parse_conjunction(self) -> exp.Expr | None:
+        return self._remembered(super()._parse_conjunction)
+
+    def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
+        return self._remembered(lambda: super(Cursor, self)._parse_equality(parse_is))
+
+    def _remembered(self, parse: Callable[[], exp.Expr | None]) -> exp.Expr | None:
+        """Conditions remember their tokens, so that each conjunct has its own text and place."""
+        index = self._index
+        node = parse()
+        if node is not None:
+            node.meta.setdefault("tokens", tuple(self._tokens[index : self._index]))
+        return node
+
+    # Lengths
+
+    def span(self, what: str, *, signed: bool = False) -> Span:
+        """`3 SECONDS`, or a bare number."""
+        index = self._index
+        negative = signed and self.symbol(TokenType.DASH)
+        amount = self.number(what)
+        unit = None
+        if not self.at_end and self._curr.token_type not in _NOT_WORDS and self._curr.text.upper() in UNITS:
+            unit = UNITS[self._curr.text.upper()]
+            self._advance()
+        try:
+            return Span(-amount if negative else amount, unit)
+        except ValueError as error:
+            self.stop(str(error), self.stretch_from(index))
+
+    def within(self) -> Within | None:
+        """`[WITHIN n ROWS | duration | AUTO]`."""
+        if not self.words("WITHIN"):
+            return None
+        if self.words("AUTO"):
+            return Auto()
+        what = "a number of ROWS, a duration or AUTO"
+        index = self._index
+        span = self.span(what)
+        if span.unit is None and (self.words("ROWS") or self.words("ROW")):
+            if span.amount != span.amount.to_integral_value():
+                self.stop("a number of rows must be whole", self.stretch_from(index))
+            return Rows(int(span.amount))
+        return span
+
+    def time_window(self) -> Window | None:
+        """`[WINDOW [x, y]]`; a side that is `*` is unbounded."""
+        if not self.words("WINDOW"):
+            return None
+        index = self._index
+        self.expect_symbol(TokenType.L_BRACKET, "[")
+        low = self._bound()
+        self.expect_symbol(TokenType.COMMA, ",")
+        high = self._bound()
+        self.expect_symbol(TokenType.R_BRACKET, "]")
+        try:
+            return Window(low, high)
+        except ValueError as error:
+            self.stop(str(error), self.stretch_from(index), hint="the smaller bound stands first")
+
+    def _bound(self) -> Span | None:
+        return None if self.symbol(TokenType.STAR) else self.span("a duration, 0 or *", signed=True)

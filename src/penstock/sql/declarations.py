@@ -1,0 +1,291 @@
+"""The grammar of CREATE STREAM and CREATE SINK.
+
+A mistake in one element of a stream does not hide those in the next: it is remembered, and reading goes on after the
+comma.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
+
+from penstock.model.schemes import Policy
+from penstock.sql.cursor import Cursor, Stop
+from penstock.sql.tree import (
+    ArrivesBy,
+    ColumnDefinition,
+    Constraint,
+    CreateSink,
+    CreateStream,
+    Element,
+    EventTime,
+    Name,
+    StorageClause,
+    Stretch,
+    TypeText,
+    Violation,
+)
+
+
+class DeclarationGrammar(Cursor):
+    """CREATE STREAM, CREATE SINK, and a single constraint as `implies` reads it."""
+
+    def create(self) -> CreateStream | CreateSink:
+        """After CREATE."""
+        index = self._index - 1
+        if self.words("STREAM"):
+            return self._create_stream(index)
+        if self.words("SINK"):
+            return self._create_sink(index)
+        if self.words("TABLE") or self.words("VIEW"):
+            self.stop(
+                f"Penstock declares streams and sinks, not a {self._prev.text.upper()}",
+                self.stretch_from(self._index - 1),
+                hint="write CREATE STREAM name (…) or CREATE SINK name USING …",
+            )
+        self.expected("STREAM or SINK")
+
+    def _create_stream(self, index: int) -> CreateStream:
+        name = self.name("the name of the stream")
+        self.expect_symbol(TokenType.L_PAREN, "(")
+        elements: list[Element] = []
+        while True:
+            try:
+                elements.append(self._element())
+                if not self.ahead(TokenType.COMMA, TokenType.R_PAREN):
+                    self.expected(", or )")
+            except Stop as stop:
+                self.source.mistakes.append(stop.mistake)
+                self._skip_element()
+            if not self.symbol(TokenType.COMMA):
+                break
+        self.expect_symbol(TokenType.R_PAREN, ") at the end of the stream's columns")
+        storage = self._storage() if self.words("USING") else None
+        where = None
+        if self.words("WHERE"):
+            where = self.condition()
+        return CreateStream(name, tuple(elements), storage, where, self.stretch_from(index))
+
+    def _create_sink(self, index: int) -> CreateSink:
+        name = self.name("the name of the sink")
+        self.expect_words("USING", hint="a sink needs a format: CREATE SINK out USING parquet OPTIONS (path 'out')")
+        return CreateSink(name, self._storage(), self.stretch_from(index))
+
+    def _skip_element(self) -> None:
+        """To the comma or parenthesis that ends this element."""
+        depth = 0
+        while not self.at_end:
+            kind = self._curr.token_type
+            if depth == 0 and kind in (TokenType.COMMA, TokenType.R_PAREN):
+                return
+            if kind in (TokenType.L_PAREN, TokenType.L_BRACKET):
+                depth += 1
+            elif kind in (TokenType.R_PAREN, TokenType.R_BRACKET):
+                depth = max(0, depth - 1)
+            self._advance()
+
+    # Elements
+
+    def _element(self) -> Element:
+        index = self._index
+        # A word opens a constraint only together with what must follow it: `event STRING` is a column.
+        if self.words("EVENT", "TIME"):
+            if self.ahead(TokenType.COMMA, TokenType.R_PAREN):
+                self._retreat(index)
+            else:
+                return EventTime(self.name("the column that is the event time"), self.stretch_from(index))
+        if self.words("ARRIVES", "BY"):
+            column = self.name("a column")
+            violation = self._violation()
+            return ArrivesBy(column, violation, self.stretch_from(index))
+        constraint = self.constraint()
+        return constraint if constraint is not None else self._column()
+
+    def constraint(self) -> Constraint | None:
+        """A table constraint, if one stands next."""
+        index = self._index
+        for opening, parse in self._forms():
+            if self._opens(opening):
+                made = parse()
+                violation = self._violation()
+                return Constraint(**{**made, "violation": violation, "at": self.stretch_from(index)})
+        return None
+
+    def _forms(self) -> tuple[tuple[tuple[str, ...], Callable[[], dict[str, Any]]], ...]:
+        return (
+            (("PRIMARY", "KEY"), self._primary_key),
+            (("ORDERED", "BY"), lambda: self._by("ORDERED BY")),
+            (("CLUSTERED", "BY"), lambda: self._by("CLUSTERED BY")),
+            (("FOREIGN", "KEY"), self._foreign_key),
+            (("STREAM", "KEY"), self._stream_key),
+            (("PUNCTUATED", "ON"), self._punctuated),
+            (("FOLLOWS",), self._follows),
+            (("COOCCURS",), self._cooccurs),
+            (("CHECK",), self._check),
+        )
+
+    def _opens(self, opening: tuple[str, ...]) -> bool:
+        index = self._index
+        if not self.words(*opening):
+            return False
+        follows_name = opening == ("FOLLOWS",)
+        sure = len(opening) == 2
+        if follows_name:
+            sure = self.is_name(self._curr) and self._next.token_type in (TokenType.L_PAREN, TokenType.DOT)
+        elif not sure:
+            sure = self.ahead(TokenType.L_PAREN)
+        if not sure:
+            self._retreat(index)
+        return sure
+
+    def _primary_key(self) -> dict[str, Any]:
+        return {"form": "PRIMARY KEY", "columns": self.names("a column")}
+
+    def _by(self, form: str) -> dict[str, Any]:
+        if self.ahead(TokenType.L_PAREN):
+            self.stop(f"{form} takes one column, without parentheses", hint=f"write {form} column")
+        return {"form": form, "columns": (self.name("a column"),), "within": self.within()}
+
+    def _follows(self) -> dict[str, Any]:
+        other = self.name("a stream")
+        other_columns = self.names(f"a column of {other.text}")
+        self.expect_words("ON", hint=f"FOLLOWS {other.text} (its columns) ON (this stream's columns) WITHIN …")
+        columns = self.names("a column")
+        return {
+            "form": "FOLLOWS",
+            "columns": columns,
+            "other": other,
+            "other_columns": other_columns,
+            "within": self.within(),
+        }
+
+    def _foreign_key(self) -> dict[str, Any]:
+        columns = self.names("a column")
+        self.expect_words("REFERENCES")
+        other = self.name("a stream")
+        other_columns: tuple[Name, ...] = ()
+        if self.ahead(TokenType.L_PAREN):
+            other_columns = self.names(f"a column of {other.text}")
+        return {
+            "form": "FOREIGN KEY",
+            "columns": columns,
+            "other": other,
+            "other_columns": other_columns,
+            "window": self.time_window(),
+        }
+
+    def _stream_key(self) -> dict[str, Any]:
+        columns = self.names("a column")
+        self.expect_words("SPANS")
+        other = self.name("a stream")
+        return {"form": "STREAM KEY", "columns": columns, "other": other, "window": self.time_window()}
+
+    def _cooccurs(self) -> dict[str, Any]:
+        columns = self.names("a column")
+        self.expect_words("AND")
+        other = self.name("a stream")
+        other_columns = self.names(f"a column of {other.text}")
+        return {
+            "form": "COOCCURS",
+            "columns": columns,
+            "other": other,
+            "other_columns": other_columns,
+            "window": self.time_window(),
+        }
+
+    def _punctuated(self) -> dict[str, Any]:
+        columns = self.names("a column")
+        self.expect_words("WHEN", hint="PUNCTUATED ON (a) WHEN condition: which rows are punctuations?")
+        condition = self.condition()
+        lifespan = None
+        if self.words("LIFESPAN"):
+            index = self._index
+            lifespan = self.span("a duration")
+            if lifespan.ticks <= 0:
+                self.stop("a LIFESPAN must be longer than 0", self.stretch_from(index))
+        return {"form": "PUNCTUATED ON", "columns": columns, "condition": condition, "lifespan": lifespan}
+
+    def _check(self) -> dict[str, Any]:
+        return {"form": "CHECK", "condition": self.in_parentheses(self.condition)}
+
+    def _violation(self) -> Violation | None:
+        if not self.words("ON", "VIOLATION"):
+            return None
+        policies = ", ".join(Policy)
+        word = "" if self.at_end else self._curr.text.upper()
+        if word not in Policy.__members__:
+            self.expected(f"one of {policies}")
+        self._advance()
+        policy = Policy(word)
+        into = None
+        if self.words("INTO"):
+            if policy is not Policy.QUARANTINE:
+                self.stop("only QUARANTINE writes INTO a sink", self.stretch_from(self._index - 1))
+            into = self.name("a sink")
+        return Violation(policy, into)
+
+    # Columns
+
+    def _column(self) -> ColumnDefinition:
+        index = self._index
+        name = self.name("a column or a constraint")
+        if self.words("VIRTUAL"):
+            return ColumnDefinition(name, None, None, self.stretch_from(index))
+        kind = self._type()
+        derived = None
+        if self.words("AS"):
+            derived = self.in_parentheses(lambda: self.code(self._parse_disjunction, "an expression"))
+        if self.looking_at("NOT", "NULL"):
+            self.stop(
+                "a column of a stream takes no NOT NULL",
+                Stretch(self._curr.start, self._next.end + 1),
+                hint=f"write a constraint: CHECK ({name.text} IS NOT NULL)",
+            )
+        return ColumnDefinition(name, kind, derived, self.stretch_from(index))
+
+    def _type(self) -> TypeText:
+        index = self._index
+        node = None if self.ahead(TokenType.COMMA, TokenType.R_PAREN) else self._parse_types(schema=True)
+        if not isinstance(node, exp.DataType):
+            self._retreat(index)
+            self.expected("a Spark type, or VIRTUAL")
+        at = self.stretch_from(index)
+        return TypeText(node, " ".join(self.source.text[at.start : at.end].split()), at)
+
+    # Storage
+
+    def _storage(self) -> StorageClause:
+        """After USING."""
+        parts = [self.name("a format, such as parquet").text]
+        while self.symbol(TokenType.DOT):
+            parts.append(self.name("the rest of the format's name").text)
+        options: list[tuple[str, str]] = []
+        if self.words("OPTIONS"):
+            options = self.in_parentheses(lambda: self.separated(self._option))
+        seen: set[str] = set()
+        for key, _ in options:
+            if key.lower() in seen:
+                self.stop(f"option {key} stands twice", self.stretch_from(self._index - 1))
+            seen.add(key.lower())
+        return StorageClause(".".join(parts), tuple(options))
+
+    def _option(self) -> tuple[str, str]:
+        if self.ahead(TokenType.STRING):
+            self._advance()
+            key = self._prev.text
+        else:
+            parts = [self.name("an option's name").text]
+            while self.symbol(TokenType.DOT):
+                parts.append(self.name("the rest of the option's name").text)
+            key = ".".join(parts)
+        self.symbol(TokenType.EQ)
+        if self.ahead(TokenType.STRING):
+            return key, self.string("a value")
+        if self.words("TRUE") or self.words("FALSE"):
+            return key, self._prev.text.lower()
+        negative = "-" if self.symbol(TokenType.DASH) else ""
+        self.number(f"a value for {key}: a string, a number, TRUE or FALSE")
+        return key, negative + self._prev.text

@@ -1,0 +1,149 @@
+"""Penstock's dialect of sqlglot, and the way from text to statements.
+
+Spark's tokens, types and expressions are sqlglot's; the statements are ours. A script is cut at its semicolons first,
+so that a mistake in one statement does not hide those in the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from sqlglot.dialects.spark import Spark
+from sqlglot.errors import SqlglotError, TokenError
+from sqlglot.tokenizer_core import Token, TokenType
+
+from penstock.errors import SyntaxMistake
+from penstock.sql.cursor import Stop
+from penstock.sql.queries import QueryGrammar
+from penstock.sql.source import SourceText
+from penstock.sql.tree import Broken, Constraint, Insert, Name, Statement, Stretch
+
+T = TypeVar("T")
+
+_DEEPEST = 200
+"""Parentheses within parentheses; deeper ones would exhaust Python's stack before they meant anything."""
+
+
+class PenstockParser(QueryGrammar):
+    """Statements of a script."""
+
+    def statement(self) -> Statement:
+        """One statement, to its end."""
+        if self.words("CREATE"):
+            made: Statement = self.create()
+        elif self.words("INSERT"):
+            made = self.insert()
+        elif self.looking_at("SELECT"):
+            select = self.select()
+            made = Insert(None, select, select.at)
+        else:
+            self._refuse_clause()
+            self.expected("CREATE STREAM, CREATE SINK, INSERT INTO or SELECT")
+        if not self.at_end:
+            self.expected("; or the end of the script")
+        return made
+
+    def constraint_on(self) -> tuple[Constraint, Name]:
+        """`CONSTRAINT ON stream`, as `penstock implies` takes it."""
+        constraint = self.constraint()
+        if constraint is None:
+            self.expected(
+                "a constraint",
+                hint="such as PRIMARY KEY (a) ON stream, or ORDERED BY ts WITHIN 3 SECONDS ON stream",
+            )
+        self.expect_words("ON", hint="end with ON and the name of the stream")
+        stream = self.name("a stream")
+        if not self.at_end:
+            self.expected("the end of the constraint")
+        return constraint, stream
+
+
+class Penstock(Spark):
+    """The dialect."""
+
+    Parser = PenstockParser
+
+
+def read_statements(source: SourceText) -> list[Statement]:
+    """The statements of a script; mistakes are left in `source`."""
+    statements: list[Statement] = []
+    for tokens in _statement_tokens(source):
+        made = _read(source, tokens, PenstockParser.statement) or _broken(tokens)
+        if made is not None:
+            statements.append(made)
+    return statements
+
+
+def _broken(tokens: list[Token]) -> Broken | None:
+    words = [token.text for token in tokens[:3]]
+    if len(words) == 3 and words[0].upper() == "CREATE" and words[1].upper() in ("STREAM", "SINK"):
+        return Broken(words[1].upper(), words[2])
+    return None
+
+
+def read_constraint(source: SourceText) -> tuple[Constraint, Name] | None:
+    """A constraint with its stream; mistakes are left in `source`."""
+    tokens = _tokens(source)
+    if not tokens:
+        source.report(SyntaxMistake, "expected a constraint, found nothing", Stretch(0, 0))
+        return None
+    return _read(source, tokens, PenstockParser.constraint_on)
+
+
+def _read(source: SourceText, tokens: list[Token], parse: Callable[[PenstockParser], T]) -> T | None:
+    whole = Stretch(tokens[0].start, tokens[-1].end + 1)
+    if (deep := _too_deep(tokens)) is not None:
+        source.report(SyntaxMistake, f"nested deeper than {_DEEPEST} levels", Stretch(deep.start, deep.end + 1))
+        return None
+    parser = PenstockParser(dialect=Penstock())
+    parser.start(tokens, source)
+    try:
+        return parse(parser)
+    except Stop as stop:
+        source.mistakes.append(stop.mistake)
+    except RecursionError:
+        source.report(SyntaxMistake, "nested too deeply", whole)
+    except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError, AssertionError) as error:
+        # sqlglot reads a hundred dialects' expressions and trips over some texts; to the user both are one thing.
+        source.report(SyntaxMistake, f"cannot read this: {error}".split("\n")[0], parser.here())
+    return None
+
+
+def _tokens(source: SourceText) -> list[Token]:
+    try:
+        return Penstock().tokenize(source.text)
+    except TokenError as error:
+        start = error.start if error.start is not None else len(source.text)
+        end = error.end if error.end is not None else start + 1
+        source.report(SyntaxMistake, _lexical(error), Stretch(end - 1 if end > start else start, end))
+        return []
+
+
+def _lexical(error: TokenError) -> str:
+    text = str(error).split("\n")[0]
+    if "Missing" in text:
+        return f"unfinished text: {text[text.index('Missing') :].lower()}"
+    return f"cannot read this text: {text}"
+
+
+def _statement_tokens(source: SourceText) -> list[list[Token]]:
+    statements: list[list[Token]] = [[]]
+    for token in _tokens(source):
+        if token.token_type is TokenType.SEMICOLON:
+            statements.append([])
+        else:
+            statements[-1].append(token)
+    return [tokens for tokens in statements if tokens]
+
+
+def _too_deep(tokens: list[Token]) -> Token | None:
+    depth = 0
+    for token in tokens:
+        if token.token_type in (TokenType.L_PAREN, TokenType.L_BRACKET):
+            depth += 1
+            if depth > _DEEPEST:
+                return token
+        elif token.token_type in (TokenType.R_PAREN, TokenType.R_BRACKET):
+            depth -= 1
+    return None

@@ -1,0 +1,131 @@
+"""Scalar expressions: columns found, the rest left to Spark.
+
+Nothing here decides what an expression means; it finds the columns, refuses what cannot stand in a continuous query
+(subqueries, window functions, generators, parameters, aggregates out of place), and keeps the text.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from penstock.errors import Refused
+from penstock.model.predicates import ColumnRef, Expression
+from penstock.sql.scope import Scope
+from penstock.sql.tree import Code, Stretch
+from penstock.sql.words import place_of, spelt, stretch_of
+
+_REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
+    (exp.Query, "a subquery", "only EXISTS and NOT EXISTS take one, as a condition of WHERE"),
+    (exp.Window, "a window function", "aggregate with GROUP BY window(ts, '5 minutes')"),
+    (exp.WithinGroup, "WITHIN GROUP", "use median"),
+    (exp.Filter, "FILTER", "derive a column that is NULL where the row does not count"),
+    (exp.UDTF, "a table function", "derive a column in CREATE STREAM instead"),
+    (exp.Explode, "a table function", "derive a column in CREATE STREAM instead"),
+    (exp.Placeholder, "a parameter", "write the value"),
+    (exp.Parameter, "a parameter", "write the value"),
+    (exp.SessionParameter, "a parameter", "write the value"),
+    (exp.Star, "*", "name the columns"),
+)
+
+_DETERMINISTIC: tuple[type[exp.Expr], ...] = (
+    exp.Case,
+    exp.If,
+    exp.Coalesce,
+    exp.Cast,
+    exp.And,
+    exp.Or,
+    exp.Xor,
+    exp.Abs,
+    exp.Ceil,
+    exp.Floor,
+    exp.Round,
+    exp.Lower,
+    exp.Upper,
+    exp.Length,
+    exp.Concat,
+    exp.Substring,
+    exp.Trim,
+    exp.Greatest,
+    exp.Least,
+    exp.Nullif,
+    exp.Year,
+    exp.Month,
+    exp.Day,
+)
+"""Functions known to give the same value for the same arguments; any other is taken not to."""
+
+
+def bind_expression(code: Code, scope: Scope) -> Expression | None:
+    """The expression with its columns resolved; None, and mistakes, if it cannot stand."""
+    return bind_node(code.node, code.tokens, scope)
+
+
+def bind_node(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope) -> Expression | None:
+    """As bind_expression, for a part of an expression that has its own tokens."""
+    good = refuse_what_cannot_stand(node, stretch_of(tokens), scope)
+    replaced: dict[int, str] = {}
+    columns: dict[ColumnRef, None] = {}
+    for column in _columns(node):
+        resolved = scope.resolve(column)
+        if resolved is None:
+            good = False
+            continue
+        replaced.update(resolved.replaced)
+        columns[resolved.ref] = None
+    if not good:
+        return None
+    return Expression(spelt(scope.source.text, tokens, replaced), tuple(sorted(columns)), is_deterministic(node))
+
+
+def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
+    """The column, if the node is just one; mistakes are left to bind_node."""
+    node = unwrapped(node)
+    if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
+        return None
+    before = len(scope.source.mistakes)
+    resolved = scope.resolve(node)
+    del scope.source.mistakes[before:]
+    return resolved.ref if resolved is not None and not resolved.has_fields else None
+
+
+def unwrapped(node: exp.Expr) -> exp.Expr:
+    """Without the parentheses around it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
+def refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
+    """Report each part that no expression of the language may hold; True if there is none."""
+    good = True
+    for part in _without_subqueries(node):
+        for kind, construct, hint in _REFUSED:
+            if isinstance(part, kind):
+                place = part.meta.get("at") or place_of(part) or at
+                scope.source.report(Refused, f"{construct} is not in Penstock's language here", place, hint=hint)
+                good = False
+                break
+        else:
+            if isinstance(part, exp.AggFunc):
+                name = part.sql_name().lower() if not isinstance(part, exp.Anonymous) else str(part.this)
+                scope.report(
+                    f"the aggregate {name} cannot stand here",
+                    place_of(part) or at,
+                    "an aggregate is a whole column of SELECT: SELECT count(*) AS n, sum(x) AS total …",
+                )
+                good = False
+    return good
+
+
+def is_deterministic(node: exp.Expr) -> bool:
+    """Whether every function in it is known to give the same value for the same arguments."""
+    return all(isinstance(part, _DETERMINISTIC) for part in node.walk() if isinstance(part, exp.Func | exp.Dot))
+
+
+def _columns(node: exp.Expr) -> list[exp.Column]:
+    return [p for p in _without_subqueries(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star)]
+
+
+def _without_subqueries(node: exp.Expr) -> list[exp.Expr]:
+    return list(node.walk(prune=lambda part: isinstance(part, exp.Query)))

@@ -1,0 +1,143 @@
+"""Model to text: a script that parses to the same model."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+
+from penstock.model.hints import Hints
+from penstock.model.names import quoted
+from penstock.model.predicates import ColumnRef, conjunction
+from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Output, Query, Source
+from penstock.model.schemes import OnViolation
+from penstock.model.script import Script
+from penstock.model.stream import Column, Sink, Storage, Stream
+from penstock.sql.words import string_literal
+
+
+def print_script(script: Script) -> str:
+    """The whole script: streams, sinks, queries, each in its order."""
+    parts = [
+        *(print_stream(stream) for stream in script.streams),
+        *(print_sink(sink) for sink in script.sinks),
+        *(print_query(query) for query in script.queries),
+    ]
+    return "\n\n".join(part + ";" for part in parts) + ("\n" if parts else "")
+
+
+def print_stream(stream: Stream) -> str:
+    """CREATE STREAM."""
+    elements = [_column(column) for column in stream.columns]
+    if stream.event_time is not None:
+        elements.append(f"EVENT TIME {quoted(stream.event_time)}")
+    if stream.arrival is not None:
+        elements.append(f"ARRIVES BY {quoted(stream.arrival.column)}{_violation(stream.arrival.on_violation)}")
+    elements += [scheme.text + _violation(scheme.on_violation) for scheme in stream.schemes]
+    body = ",\n".join(f"  {element}" for element in elements)
+    text = f"CREATE STREAM {quoted(stream.name)} (\n{body}\n)"
+    if stream.storage is not None:
+        text += f" {_storage(stream.storage)}"
+    if stream.where:
+        text += f"\n  WHERE {conjunction(stream.where)}"
+    return text
+
+
+def print_sink(sink: Sink) -> str:
+    """CREATE SINK."""
+    return f"CREATE SINK {quoted(sink.name)} {_storage(sink.storage)}"
+
+
+def print_query(query: Query) -> str:
+    """INSERT INTO … SELECT, or a bare SELECT."""
+    lines = [f"INSERT INTO {quoted(query.sink)}"] if query.sink is not None else []
+    outputs = ", ".join(_output(output) for output in query.outputs)
+    lines.append(f"SELECT {_hints(query.hints)}{'DISTINCT ' if query.distinct else ''}{outputs}")
+    lines.append(f"FROM {_tree(query.tree, query.by_alias)}")
+    conditions = [conjunction((p,)) for p in query.where] + [_existence(e) for e in query.existences]
+    if conditions:
+        lines.append("WHERE " + "\n  AND ".join(conditions))
+    if query.group_by:
+        lines.append("GROUP BY " + ", ".join(str(key) for key in query.group_by))
+    return "\n".join(lines)
+
+
+def _column(column: Column) -> str:
+    if column.type is None:
+        return f"{quoted(column.name)} VIRTUAL"
+    derived = f" AS ({column.derived})" if column.derived is not None else ""
+    return f"{quoted(column.name)} {column.type}{derived}"
+
+
+def _violation(on_violation: OnViolation | None) -> str:
+    return f" {on_violation.text}" if on_violation is not None else ""
+
+
+def _storage(storage: Storage) -> str:
+    name = ".".join(quoted(part) for part in storage.format.split("."))
+    if not storage.options:
+        return f"USING {name}"
+    options = ", ".join(f"{_option(key)} {string_literal(value)}" for key, value in storage.options)
+    return f"USING {name} OPTIONS ({options})"
+
+
+def _option(key: str) -> str:
+    # `=` keeps a key in quotes apart from its value: Spark joins two strings side by side.
+    plain = all(quoted(part) == part for part in key.split("."))
+    return key if plain else f"{string_literal(key)} ="
+
+
+def _output(output: Output) -> str:
+    if isinstance(output.value, ColumnRef) and output.value.column == output.name:
+        return str(output.value)
+    return f"{output.value} AS {quoted(output.name)}"
+
+
+def _hints(hints: Hints) -> str:
+    shown = []
+    if hints.budget is not None:
+        shown.append(f"BUDGET({hints.budget})")
+    if hints.evict is not None:
+        shown.append(f"EVICT({hints.evict})")
+    if hints.value is not None:
+        shown.append(f"VALUE({hints.value})")
+    if hints.archive is not None:
+        shown.append(f"ARCHIVE({string_literal(hints.archive)})")
+    if hints.shed_input:
+        shown.append("SHED(INPUT)")
+    if hints.error is not None:
+        bounds = " WITH BOUNDS" if hints.error.with_bounds else ""
+        shown.append(f"ERROR({_number(hints.error.percent)} PERCENT{bounds})")
+    if hints.monitor is not None:
+        monitor = hints.monitor
+        shown.append(f"MONITOR({_number(monitor.factor)}, {_number(monitor.probability)}, {monitor.window})")
+    return f"/*+ {', '.join(shown)} */ " if shown else ""
+
+
+def _number(number: Decimal) -> str:
+    return format(number, "f")
+
+
+def _tree(tree: FromTree, sources: dict[str, Source], in_chain: bool = False) -> str:
+    """FROM; a comma binds weaker than JOIN, so inside a chain of joins a join without a condition is CROSS JOIN."""
+    if isinstance(tree, Leaf):
+        return _source(sources[tree.alias])
+    if tree.kind is JoinKind.INNER and not tree.on:
+        if in_chain:
+            return f"{_tree(tree.left, sources, True)} CROSS JOIN {_tree(tree.right, sources, True)}"
+        return f"{_tree(tree.left, sources)}, {_tree(tree.right, sources, True)}"
+    kind = "" if tree.kind is JoinKind.INNER else f"{tree.kind} OUTER "
+    left, right = _tree(tree.left, sources, True), _tree(tree.right, sources, True)
+    return f"{left}\n  {kind}JOIN {right} ON {conjunction(tree.on) or 'TRUE'}"
+
+
+def _source(source: Source) -> str:
+    text = quoted(source.stream.name)
+    if source.window is not None:
+        text += f" {source.window}"
+    if source.alias != source.stream.name:
+        text += f" AS {quoted(source.alias)}"
+    return text
+
+
+def _existence(existence: Existence) -> str:
+    condition = f" WHERE {conjunction(existence.condition)}" if existence.condition else ""
+    return f"{'NOT ' if existence.negated else ''}EXISTS (SELECT 1 FROM {_source(existence.source)}{condition})"

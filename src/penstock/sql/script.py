@@ -1,0 +1,161 @@
+"""From text to model: a whole script, or one constraint."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.errors import DeclarationMistake, QueryMistake, ScriptErrors
+from penstock.model.names import fold
+from penstock.model.problem import InvalidModel
+from penstock.model.query import Query, TimeWindow
+from penstock.model.schemes import Scheme
+from penstock.model.script import Script, reference_problems
+from penstock.model.stream import Sink, Stream
+from penstock.sql.constraints import ConstraintBinder, Outline
+from penstock.sql.dialect import read_constraint, read_statements
+from penstock.sql.scope import did_you_mean
+from penstock.sql.selects import SelectBinder
+from penstock.sql.source import SourceText
+from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
+from penstock.sql.tree import Broken, CreateSink, CreateStream, Insert
+
+APPEND_ONLY = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
+"""File sinks: Spark only appends to them."""
+
+
+def parse_script(text: str, file: str = "<script>") -> Script:
+    """Read a script; raise ScriptErrors with all its mistakes if it has any."""
+    source = SourceText(text, file)
+    statements = read_statements(source)
+    broken = {
+        kind: frozenset(fold(s.name) for s in statements if isinstance(s, Broken) and s.kind == kind)
+        for kind in ("STREAM", "SINK")
+    }
+    sinks = _sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])
+    bound = _streams(source, [s for s in statements if isinstance(s, CreateStream)], broken["STREAM"])
+    for one in bound.values():
+        if one is not None:
+            _check_references(source, one, bound, sinks)
+    streams = {name: one.stream if one is not None else None for name, one in bound.items()}
+    queries = _queries(source, [s for s in statements if isinstance(s, Insert)], streams, sinks)
+    source.raise_if_any()
+    return Script(
+        tuple(s for s in streams.values() if s is not None),
+        tuple(s for s in sinks.values() if s is not None),
+        tuple(queries),
+    )
+
+
+def _streams(source: SourceText, written: list[CreateStream], broken: frozenset[str]) -> dict[str, BoundStream | None]:
+    """By folded name; None for one that is declared, but wrong."""
+    declared: dict[str, CreateStream] = {}
+    for statement in written:
+        if fold(statement.name.text) in declared:
+            source.report(DeclarationMistake, f"stream {statement.name.text} is declared twice", statement.name.at)
+        else:
+            declared[fold(statement.name.text)] = statement
+    outlines: dict[str, Outline | None] = dict.fromkeys(sorted(broken))
+    outlines |= {name: Outline.written(statement) for name, statement in declared.items()}
+    bound: dict[str, BoundStream | None] = dict.fromkeys(sorted(broken))
+    return bound | {name: StreamBinder(source, one, outlines).bind() for name, one in declared.items()}
+
+
+def _sinks(source: SourceText, written: list[CreateSink], broken: frozenset[str]) -> dict[str, Sink | None]:
+    """By folded name; None for one that is declared, but wrong."""
+    sinks: dict[str, Sink | None] = dict.fromkeys(sorted(broken))
+    for statement in written:
+        if fold(statement.name.text) in sinks:
+            source.report(DeclarationMistake, f"sink {statement.name.text} is declared twice", statement.name.at)
+        else:
+            sinks[fold(statement.name.text)] = Sink(statement.name.text, bound_storage(statement.storage))
+    return sinks
+
+
+def _check_references(
+    source: SourceText,
+    one: BoundStream,
+    bound: Mapping[str, BoundStream | None],
+    sinks: Mapping[str, Sink | None],
+) -> None:
+    known = tuple(other.stream for other in bound.values() if other is not None)
+    broken = frozenset(name for names in (bound, sinks) for name, other in names.items() if other is None)
+    for problem in reference_problems(one.stream, known, tuple(s for s in sinks.values() if s is not None), broken):
+        source.report(DeclarationMistake, problem.message, one.place_of(problem.subject), hint=problem.hint)
+
+
+def _queries(
+    source: SourceText,
+    written: list[Insert],
+    streams: Mapping[str, Stream | None],
+    sinks: Mapping[str, Sink | None],
+) -> list[Query]:
+    queries = []
+    into: Counter[str] = Counter()
+    for place, statement in enumerate(written, start=1):
+        sink = _sink_of(source, statement, sinks)
+        name = f"query_{place}"
+        if statement.sink is not None:
+            spelling = sink.name if sink is not None else statement.sink.text
+            into[fold(spelling)] += 1
+            count = into[fold(spelling)]
+            name = spelling if count == 1 else f"{spelling}_{count}"
+        query = SelectBinder(source, streams).bind(statement, name, sink.name if sink is not None else None)
+        if query is not None:
+            _check_sink(source, query, sink, statement)
+            queries.append(query)
+    return queries
+
+
+def _sink_of(source: SourceText, statement: Insert, sinks: Mapping[str, Sink | None]) -> Sink | None:
+    if statement.sink is None:
+        return None
+    wanted = statement.sink.text
+    if fold(wanted) not in sinks:
+        close = did_you_mean(wanted, [s.name for s in sinks.values() if s is not None])
+        hint = close or f"declare it: CREATE SINK {wanted} USING parquet OPTIONS (path '…')"
+        source.report(QueryMistake, f"unknown sink {wanted}", statement.sink.at, hint=hint)
+    return sinks.get(fold(wanted))
+
+
+def _check_sink(source: SourceText, query: Query, sink: Sink | None, statement: Insert) -> None:
+    """Aggregates that are not by a window of time are updates, which files cannot take."""
+    if sink is None or statement.sink is None or not query.is_grouped or sink.storage.format.lower() not in APPEND_ONLY:
+        return
+    if not any(isinstance(key, TimeWindow) for key in query.group_by):
+        source.report(
+            QueryMistake,
+            f"sink {sink.name} only appends, but the groups of this query change: each batch gives new values",
+            statement.sink.at,
+            hint="group by window(ts, '5 minutes') as well, so that each group is given once, "
+            "or use a sink that takes updates",
+        )
+
+
+def parse_constraint(text: str, script: Script) -> tuple[Stream, Scheme]:
+    """Read `CONSTRAINT ON stream` against a script's streams; raise ScriptErrors if it is wrong."""
+    source = SourceText(text, "<constraint>")
+    read = read_constraint(source)
+    source.raise_if_any()
+    assert read is not None
+    written, name = read
+    stream = script.stream(name.text)
+    if stream is None:
+        known = [s.name for s in script.streams]
+        source.report(DeclarationMistake, f"unknown stream {name.text}", name.at, hint=did_you_mean(name.text, known))
+        raise ScriptErrors(source.mistakes)
+    outlines: dict[str, Outline | None] = {fold(s.name): Outline.of(s) for s in script.streams}
+    scheme = ConstraintBinder(source, stream, outlines).scheme(written)
+    source.raise_if_any()
+    assert scheme is not None
+    try:
+        # On its own: asking about a constraint that is declared as well is no mistake.
+        alone = replace(stream, schemes=(scheme,))
+        problems = tuple(reference_problems(alone, script.streams, script.sinks))
+    except InvalidModel as invalid:
+        problems = invalid.problems
+    for problem in problems:
+        source.report(DeclarationMistake, problem.message, written.at, hint=problem.hint)
+    source.raise_if_any()
+    return stream, scheme

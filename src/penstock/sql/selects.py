@@ -1,0 +1,179 @@
+"""SELECT, bound: streams and columns found, conditions understood, outputs named."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from penstock.errors import Mistake, QueryMistake, Refused
+from penstock.model.names import fold
+from penstock.model.predicates import Predicate
+from penstock.model.problem import InvalidModel, Problem
+from penstock.model.query import (
+    Existence,
+    FromTree,
+    Join,
+    Leaf,
+    Query,
+    Source,
+    leaves,
+    predicate_problem,
+)
+from penstock.model.stream import Stream
+from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
+from penstock.sql.hints import bind_hints
+from penstock.sql.outputs import OutputBinder
+from penstock.sql.scope import Scope, did_you_mean
+from penstock.sql.source import SourceText
+from penstock.sql.tree import FromItem, FromPart, Insert, Select, Stretch
+
+
+class SelectBinder:
+    """Binds one query; `streams` are those of the script by folded name, None for one that is itself wrong."""
+
+    def __init__(self, source: SourceText, streams: Mapping[str, Stream | None]) -> None:
+        self.source = source
+        self.streams = streams
+        self.sources: dict[str, Source] = {}
+        self.places: dict[str, Stretch] = {}
+        self.good = True
+
+    def report(self, message: str, at: Stretch, hint: str | None = None, kind: type[Mistake] = QueryMistake) -> None:
+        """Remember a mistake of the query."""
+        self.source.report(kind, message, at, hint=hint)
+        self.good = False
+
+    def bind(self, written: Insert, name: str, sink: str | None) -> Query | None:
+        """The query; None, and mistakes, if it cannot be."""
+        before = len(self.source.mistakes)
+        select = written.select
+        items = _items(select.source)
+        for item in items:
+            self._add_source(item)
+        if not self.good:
+            return None
+        outer = Scope(self.source, {alias: s.stream for alias, s in self.sources.items()})
+        from_sources = tuple(self.sources.values())
+        tree = self._tree(select.source, outer)
+        condition = bind_condition(select.where, outer, may_exist=True)
+        existences = [self._existence(e, outer) for e in condition.existences]
+        where = self._predicates(condition, self.sources)
+        outputs = OutputBinder(outer)
+        bound_outputs, outputs_at = outputs.outputs(select)
+        group_by = outputs.group_by(select, bound_outputs)
+        hints = bind_hints(select.hints, outer)
+        if len(self.source.mistakes) > before:
+            return None
+        try:
+            return Query(
+                name,
+                sink,
+                from_sources,
+                tree,
+                tuple(bound_outputs),
+                where,
+                tuple(e for e in existences if e is not None),
+                select.distinct,
+                group_by,
+                hints,
+            )
+        except InvalidModel as invalid:
+            for problem in invalid.problems:
+                self.report(problem.message, self._place(problem, select, outputs_at), problem.hint)
+            return None
+
+    def _place(self, problem: Problem, select: Select, outputs_at: list[Stretch]) -> Stretch:
+        subject = problem.subject
+        if subject.kind == "source":
+            return self.places.get(subject.name, select.at)
+        if subject.kind == "output" and subject.index < len(outputs_at):
+            return outputs_at[subject.index]
+        return Stretch(select.at.start, select.at.start + len("SELECT"))
+
+    # FROM
+
+    def _add_source(self, item: FromItem) -> str | None:
+        folded = fold(item.stream.text)
+        if folded not in self.streams:
+            names = [s.name for s in self.streams.values() if s is not None]
+            self.report(f"unknown stream {item.stream.text}", item.stream.at, did_you_mean(item.stream.text, names))
+            return None
+        stream = self.streams[folded]
+        if stream is None:
+            self.good = False  # its own mistakes are reported where it is declared
+            return None
+        alias = item.alias.text if item.alias is not None else stream.name
+        if any(fold(known) == fold(alias) for known in self.sources):
+            at = item.alias.at if item.alias is not None else item.stream.at
+            self.report(f"{alias} stands twice in the query", at, "give each its own alias: stream AS a")
+            return None
+        self.sources[alias] = Source(stream, alias, item.window)
+        self.places[alias] = item.at
+        return alias
+
+    def _tree(self, part: FromPart, outer: Scope) -> FromTree:
+        if isinstance(part, FromItem):
+            return Leaf(self._alias_of(part))
+        left, right = self._tree(part.left, outer), self._tree(part.right, outer)
+        seen = {alias: self.sources[alias].stream for alias in (*leaves(left), *leaves(right))}
+        hidden = {
+            fold(alias): "ON sees the two sides of its own join; put the condition into WHERE"
+            for alias in outer.streams
+            if alias not in seen
+        }
+        scope = Scope(self.source, seen, hidden=hidden)
+        predicates = self._predicates(bind_condition(part.on, scope), self.sources)
+        return Join(part.kind, left, right, predicates)
+
+    def _alias_of(self, item: FromItem) -> str:
+        wanted = fold(item.alias.text if item.alias is not None else item.stream.text)
+        return next(alias for alias in self.sources if fold(alias) == wanted)
+
+    # Conditions
+
+    def _predicates(self, condition: Conjuncts, sources: Mapping[str, Source]) -> tuple[Predicate, ...]:
+        kept = []
+        for predicate, at in condition.predicates:
+            problem = predicate_problem(predicate, dict(sources))
+            if problem is not None:
+                self.report(problem.message, at, problem.hint)
+            else:
+                kept.append(predicate)
+        return tuple(kept)
+
+    def _existence(self, written: WrittenExists, outer: Scope) -> Existence | None:
+        select = written.select
+        if not isinstance(select.source, FromItem):
+            self.report(
+                "EXISTS takes one stream", written.at, "write one EXISTS for each stream, joined by AND", Refused
+            )
+            return None
+        for clause, present in (("GROUP BY", bool(select.group_by)), ("a hint", bool(select.hints))):
+            if present:
+                self.report(f"{clause} inside EXISTS means nothing", written.at, kind=Refused)
+        alias = self._add_source(select.source)
+        if alias is None:
+            return None
+        inner = Scope(self.source, {alias: self.sources[alias].stream}, around=outer)
+        self._check_inner_items(select, inner)
+        condition = bind_condition(select.where, inner)
+        if not any(alias in {ref.alias for ref in p.columns} for p, _ in condition.predicates):
+            self.report(
+                f"nothing ties {alias} to the query around it",
+                written.at,
+                f"compare a column of {alias} with one of the outer streams in its WHERE",
+            )
+        return Existence(self.sources[alias], written.negated, self._predicates(condition, self.sources))
+
+    def _check_inner_items(self, select: Select, inner: Scope) -> None:
+        """What EXISTS selects does not matter, but its names must be right."""
+        for item in select.items:
+            if item.code is not None and not isinstance(item.code.node, exp.Literal):
+                OutputBinder(inner).outputs(
+                    Select((), False, (item,), select.source, None, (), item.at), need_names=False
+                )
+
+
+def _items(part: FromPart) -> list[FromItem]:
+    return [part] if isinstance(part, FromItem) else [*_items(part.left), *_items(part.right)]

@@ -1,0 +1,182 @@
+"""CREATE STREAM, bound: names found, types read, constraints made into promise schemes.
+
+The rules themselves stand in the model; here a broken one gets its place in the text. A constraint that is wrong is
+left out, so that the queries over the stream can still be looked at and all mistakes come at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.errors import DeclarationMistake
+from penstock.model.names import fold
+from penstock.model.predicates import Expression
+from penstock.model.problem import InvalidModel, Problem, Subject
+from penstock.model.schemes import Scheme
+from penstock.model.stream import Arrival, Column, Storage, Stream
+from penstock.sql.constraints import ConstraintBinder, Outline, bound_violation
+from penstock.sql.expressions import bind_expression
+from penstock.sql.scope import Scope, did_you_mean
+from penstock.sql.source import SourceText
+from penstock.sql.tree import ArrivesBy, ColumnDefinition, Constraint, CreateStream, EventTime, StorageClause, Stretch
+from penstock.sql.types import TYPE_NAMES, data_type
+
+
+@dataclass
+class BoundStream:
+    """A stream, and where each of its parts stands, so that rules across streams can point at them."""
+
+    stream: Stream
+    at: Stretch
+    schemes_at: list[Stretch] = field(default_factory=list)
+    arrival_at: Stretch | None = None
+
+    def place_of(self, subject: Subject) -> Stretch:
+        """Where a part stands."""
+        if subject.kind == "scheme":
+            return self.schemes_at[subject.index]
+        if subject.kind == "arrival" and self.arrival_at is not None:
+            return self.arrival_at
+        return self.at
+
+
+class StreamBinder:
+    """Binds one CREATE STREAM; `outlines` are all streams of the script, for references."""
+
+    def __init__(self, source: SourceText, written: CreateStream, outlines: Mapping[str, Outline | None]) -> None:
+        self.source = source
+        self.written = written
+        self.outlines = outlines
+
+    def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
+        """Remember a mistake of the declaration."""
+        self.source.report(DeclarationMistake, message, at, hint=hint)
+
+    def bind(self) -> BoundStream | None:
+        """The stream; None if not even its columns make sense."""
+        columns = self._columns()
+        if not columns:
+            return None
+        shell = self._built(tuple(columns))
+        if shell is None:
+            return None
+        constraints = ConstraintBinder(self.source, shell, self.outlines)
+        columns = self._derived(columns, constraints.scope)
+        event_time, event_at = self._event_time(constraints)
+        arrival, arrival_at = self._arrival(constraints)
+        schemes: list[Scheme] = []
+        places: list[Stretch] = []
+        for element in self.written.elements:
+            if isinstance(element, Constraint):
+                scheme = constraints.scheme(element)
+                if scheme is not None:
+                    schemes.append(scheme)
+                    places.append(element.at)
+        where = constraints.predicates(self.written.where)
+        storage = bound_storage(self.written.storage) if self.written.storage is not None else None
+        while True:
+            try:
+                stream = Stream(
+                    self.written.name.text, tuple(columns), event_time, arrival, tuple(schemes), storage, where
+                )
+                return BoundStream(stream, self.written.name.at, places, arrival_at)
+            except InvalidModel as invalid:
+                wrong = {p.subject for p in invalid.problems}
+                for problem in invalid.problems:
+                    self.report(problem.message, self._place(problem, places, event_at, arrival_at), problem.hint)
+            # Left out, what is wrong cannot hide the mistakes that follow; each round leaves out something.
+            kept = [i for i in range(len(schemes)) if Subject("scheme", index=i) not in wrong]
+            schemes, places = [schemes[i] for i in kept], [places[i] for i in kept]
+            if Subject("event time") in wrong:
+                event_time = None
+            if Subject("arrival") in wrong:
+                arrival = None
+            named = {s.name for s in wrong if s.kind == "column"}
+            columns = [Column(c.name, c.type) if c.name in named else c for c in columns]
+
+    def _place(
+        self, problem: Problem, places: list[Stretch], event_at: Stretch | None, arrival_at: Stretch | None
+    ) -> Stretch:
+        subject = problem.subject
+        if subject.kind == "scheme":
+            return places[subject.index]
+        if subject.kind == "column":
+            found = [
+                e.at for e in self.written.elements if isinstance(e, ColumnDefinition) and e.name.text == subject.name
+            ]
+            return found[-1] if found else self.written.name.at
+        if subject.kind == "event time" and event_at is not None:
+            return event_at
+        if subject.kind == "arrival" and arrival_at is not None:
+            return arrival_at
+        return self.written.name.at
+
+    # Columns
+
+    def _columns(self) -> list[Column]:
+        columns: list[Column] = []
+        seen: set[str] = set()
+        for element in self.written.elements:
+            if not isinstance(element, ColumnDefinition):
+                continue
+            if fold(element.name.text) in seen:
+                self.report(f"column {element.name.text} is declared twice", element.name.at)
+                continue
+            seen.add(fold(element.name.text))
+            if element.type is None:
+                columns.append(Column(element.name.text, None))
+                continue
+            kind = data_type(element.type)
+            if kind is None:
+                hint = did_you_mean(element.type.text.split("(")[0], TYPE_NAMES)
+                self.report(f"{element.type.text} is not a Spark type", element.type.at, hint)
+                continue
+            columns.append(Column(element.name.text, kind))
+        if not columns and not self.source.mistakes:
+            self.report(f"stream {self.written.name.text} has no columns", self.written.name.at)
+        return columns
+
+    def _built(self, columns: tuple[Column, ...]) -> Stream | None:
+        try:
+            return Stream(self.written.name.text, columns)
+        except InvalidModel as invalid:
+            for problem in invalid.problems:
+                self.report(problem.message, self.written.name.at, problem.hint)
+            return None
+
+    def _derived(self, columns: list[Column], scope: Scope) -> list[Column]:
+        expressions: dict[str, Expression] = {}
+        for element in self.written.elements:
+            if isinstance(element, ColumnDefinition) and element.derived is not None:
+                expression = bind_expression(element.derived, scope)
+                if expression is not None:
+                    expressions[element.name.text] = expression
+        return [Column(c.name, c.type, expressions.get(c.name)) for c in columns]
+
+    def _event_time(self, constraints: ConstraintBinder) -> tuple[str | None, Stretch | None]:
+        written = [e for e in self.written.elements if isinstance(e, EventTime)]
+        for extra in written[1:]:
+            self.report(
+                f"stream {self.written.name.text} has two event times, {written[0].column.text} and {extra.column.text}",
+                extra.at,
+                "keep one; other times are ordinary columns",
+            )
+        if not written:
+            return None, None
+        return constraints.column(written[0].column), written[0].column.at
+
+    def _arrival(self, constraints: ConstraintBinder) -> tuple[Arrival | None, Stretch | None]:
+        written = [e for e in self.written.elements if isinstance(e, ArrivesBy)]
+        for extra in written[1:]:
+            self.report(f"stream {self.written.name.text} has two orders of arrival", extra.at, "keep one")
+        if not written:
+            return None, None
+        column = constraints.column(written[0].column)
+        arrival = Arrival(column, bound_violation(written[0].violation)) if column is not None else None
+        return arrival, written[0].at
+
+
+def bound_storage(written: StorageClause) -> Storage:
+    """USING … OPTIONS."""
+    return Storage(written.format, written.options)

@@ -1,0 +1,213 @@
+"""The syntax tree: what stands in a script, each part with its place, before any name is resolved.
+
+Expressions are sqlglot's; everything else is ours. A stretch of tokens remembers the user's own text, so that what only
+Spark understands is handed to Spark as it was written.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from decimal import Decimal
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from penstock.model.query import JoinKind, RangeWindow, RowsWindow
+from penstock.model.schemes import Policy
+from penstock.model.spans import Span, Window, Within
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """`source[start:end]`."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Name:
+    """An identifier, without its backticks."""
+
+    text: str
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class Code:
+    """An expression: sqlglot's tree, and the tokens it was read from."""
+
+    node: exp.Expr
+    tokens: tuple[Token, ...]
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class Violation:
+    """`ON VIOLATION policy [INTO sink]`."""
+
+    policy: Policy
+    into: Name | None
+
+
+@dataclass(frozen=True)
+class ColumnDefinition:
+    """`name TYPE [AS (expression)]`, or `name VIRTUAL`."""
+
+    name: Name
+    type: TypeText | None
+    derived: Code | None
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class TypeText:
+    """A type: sqlglot's reading, and its text."""
+
+    node: exp.DataType
+    text: str
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class EventTime:
+    """`EVENT TIME column`."""
+
+    column: Name
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class ArrivesBy:
+    """`ARRIVES BY column`."""
+
+    column: Name
+    violation: Violation | None
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class Constraint:
+    """Any other table constraint; `form` is the keyword it opens with, and the rest is what that form has."""
+
+    form: str
+    at: Stretch
+    columns: tuple[Name, ...] = ()
+    other: Name | None = None
+    other_columns: tuple[Name, ...] = ()
+    within: Within | None = None
+    window: Window | None = None
+    condition: Code | None = None
+    lifespan: Span | None = None
+    violation: Violation | None = None
+
+
+Element = ColumnDefinition | EventTime | ArrivesBy | Constraint
+
+
+@dataclass(frozen=True)
+class StorageClause:
+    """`USING format OPTIONS (key 'value', …)`."""
+
+    format: str
+    options: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
+class CreateStream:
+    """`CREATE STREAM`."""
+
+    name: Name
+    elements: tuple[Element, ...]
+    storage: StorageClause | None
+    where: Code | None
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class CreateSink:
+    """`CREATE SINK`."""
+
+    name: Name
+    storage: StorageClause
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class FromItem:
+    """`stream [window] [[AS] alias]`."""
+
+    stream: Name
+    window: RowsWindow | RangeWindow | None
+    alias: Name | None
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class FromJoin:
+    """`left KIND JOIN right ON condition`; CROSS JOIN and a comma have no condition."""
+
+    kind: JoinKind
+    left: FromPart
+    right: FromPart
+    on: Code | None
+
+
+FromPart = FromItem | FromJoin
+
+
+@dataclass(frozen=True)
+class SelectItem:
+    """One item of SELECT: `*`, `x.*`, or an expression with its name."""
+
+    code: Code | None
+    star_of: Name | None
+    alias: Name | None
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class Hint:
+    """One hint; `arguments` is what its form has."""
+
+    name: str
+    at: Stretch
+    number: Decimal | None = None
+    words: tuple[str, ...] = ()
+    text: str | None = None
+    code: Code | None = None
+    numbers: tuple[Decimal, ...] = field(default=())
+
+
+@dataclass(frozen=True)
+class Select:
+    """A SELECT, whole or inside EXISTS."""
+
+    hints: tuple[Hint, ...]
+    distinct: bool
+    items: tuple[SelectItem, ...]
+    source: FromPart
+    where: Code | None
+    group_by: tuple[Code, ...]
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class Insert:
+    """`INSERT INTO sink SELECT …`, or a bare SELECT, whose sink is None."""
+
+    sink: Name | None
+    select: Select
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A declaration that cannot be read; its name is known, so that its uses are not reported as well."""
+
+    kind: str
+    """STREAM or SINK."""
+    name: str
+
+
+Statement = CreateStream | CreateSink | Insert | Broken

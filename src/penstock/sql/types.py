@@ -1,0 +1,59 @@
+"""Spark's type names, read by sqlglot, as the model's types."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from penstock.model.types import DataType, Kind
+from penstock.sql.tree import TypeText
+
+_KINDS = {
+    exp.DType.BOOLEAN: Kind.BOOLEAN,
+    exp.DType.TINYINT: Kind.TINYINT,
+    exp.DType.SMALLINT: Kind.SMALLINT,
+    exp.DType.INT: Kind.INT,
+    exp.DType.BIGINT: Kind.BIGINT,
+    exp.DType.FLOAT: Kind.FLOAT,
+    exp.DType.DOUBLE: Kind.DOUBLE,
+    exp.DType.DECIMAL: Kind.DECIMAL,
+    exp.DType.TEXT: Kind.STRING,
+    exp.DType.VARCHAR: Kind.STRING,
+    exp.DType.CHAR: Kind.STRING,
+    exp.DType.BINARY: Kind.BINARY,
+    exp.DType.DATE: Kind.DATE,
+    exp.DType.TIMESTAMP: Kind.TIMESTAMP,
+    exp.DType.TIMESTAMPTZ: Kind.TIMESTAMP,
+    exp.DType.TIMESTAMPLTZ: Kind.TIMESTAMP,
+    exp.DType.TIMESTAMPNTZ: Kind.TIMESTAMP_NTZ,
+    exp.DType.TIME: Kind.TIME,
+    exp.DType.INTERVAL: Kind.INTERVAL,
+    exp.DType.ARRAY: Kind.ARRAY,
+    exp.DType.LIST: Kind.ARRAY,
+    exp.DType.MAP: Kind.MAP,
+    exp.DType.STRUCT: Kind.STRUCT,
+    exp.DType.VARIANT: Kind.VARIANT,
+}
+
+TYPE_NAMES = [*(kind.value for kind in Kind), "VARCHAR", "CHAR"]
+
+_PARAMETERS = re.compile(r"\s*([(),])\s*")
+
+
+def data_type(written: TypeText) -> DataType | None:
+    """The type, or None if Spark has none of that name. Plain types have one spelling; others keep the user's."""
+    kind = _KINDS.get(written.node.this)
+    if kind is None:
+        return None
+    if kind in (Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.INTERVAL):
+        return DataType(kind, written.text)
+    head, parenthesis, rest = written.text.partition("(")
+    if kind is Kind.DECIMAL:
+        sizes = [size.strip() for size in rest.rstrip(") ").split(",")] if parenthesis else ["10"]
+        return DataType(kind, f"DECIMAL({sizes[0]},{sizes[1] if len(sizes) > 1 else 0})")
+    if kind is Kind.STRING and head.strip().upper() in ("VARCHAR", "CHAR", "CHARACTER"):
+        return DataType(kind, (head.strip() + parenthesis + _PARAMETERS.sub(r"\1", rest)).upper())
+    if parenthesis:
+        return None
+    return DataType.of(kind)

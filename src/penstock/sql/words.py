@@ -1,0 +1,52 @@
+"""The user's own text, with the columns in it resolved.
+
+What only Spark evaluates is handed to Spark as it was written: the same tokens, one blank where there was any space,
+comments gone, each column spelt as it is declared and with its alias before it. Reading such a text again gives it
+back unchanged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+from sqlglot.tokenizer_core import Token
+
+from penstock.sql.tree import Stretch
+
+
+def spelt(source: str, tokens: tuple[Token, ...], replaced: Mapping[int, str] | None = None) -> str:
+    """The tokens as text; `replaced` gives what stands instead of the token at an offset."""
+    text, last = "", None
+    for token in tokens:
+        if last is not None and token.start <= last:
+            continue  # sqlglot reads 10L as three tokens at one place
+        if last is not None and token.start > last + 1:
+            text += " "
+        text += (replaced or {}).get(token.start, source[token.start : token.end + 1])
+        last = token.end
+    return text
+
+
+def tokens_of(node: exp.Expr, otherwise: tuple[Token, ...]) -> tuple[Token, ...]:
+    """The tokens that a condition was read from."""
+    tokens = node.meta.get("tokens")
+    return tokens if isinstance(tokens, tuple) else otherwise
+
+
+def stretch_of(tokens: tuple[Token, ...]) -> Stretch:
+    """Where tokens stand."""
+    return Stretch(tokens[0].start, tokens[-1].end + 1)
+
+
+def place_of(node: exp.Expr) -> Stretch | None:
+    """Where a node stands, as far as sqlglot remembers."""
+    places = [n.meta for n in node.walk() if "start" in n.meta]
+    if not places:
+        return None
+    return Stretch(min(m["start"] for m in places), max(m["end"] for m in places) + 1)
+
+
+def string_literal(value: str) -> str:
+    """A Spark string literal."""
+    return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

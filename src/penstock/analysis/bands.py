@@ -50,6 +50,10 @@ class Limit:
         """Whether nothing can be so far from itself."""
         return self.ticks < 0 or (self.ticks == 0 and self.strict)
 
+    def tightness_then(self, other: Limit) -> tuple[int, bool]:
+        """The tightness over two steps."""
+        return (self.ticks + other.ticks, not (self.strict or other.strict))
+
     def then(self, other: Limit) -> Limit:
         """The limit over two steps."""
         reasons = (*self.reasons, *(r for r in other.reasons if r not in self.reasons))
@@ -75,26 +79,31 @@ class Bands:
     @cached_property
     def _closed(self) -> tuple[dict[tuple[ColumnRef, ColumnRef], Limit], tuple[str, ...]]:
         best: dict[tuple[ColumnRef, ColumnRef], Limit] = {}
-
-        def tighten(later: ColumnRef, earlier: ColumnRef, limit: Limit) -> bool:
-            known = best.get((later, earlier))
-            if known is None or limit.tightness < known.tightness:
-                best[later, earlier] = limit
-            return later == earlier and limit.is_contradiction
-
         for constraint in self.constraints:
-            if tighten(self._node(constraint.later), self._node(constraint.earlier), constraint.limit):
-                return best, constraint.limit.reasons
+            pair = self._node(constraint.later), self._node(constraint.earlier)
+            if pair[0] == pair[1]:
+                if constraint.limit.is_contradiction:
+                    return {}, constraint.limit.reasons
+            elif pair not in best or constraint.limit.tightness < best[pair].tightness:
+                best[pair] = constraint.limit
         nodes = sorted({node for pair in best for node in pair})
-        for middle in nodes:
-            before = [(later, best[later, middle]) for later in nodes if (later, middle) in best]
-            after = [(earlier, best[middle, earlier]) for earlier in nodes if (middle, earlier) in best]
-            for later, first in before:
-                for earlier, second in after:
-                    limit = first.then(second)
-                    if tighten(later, earlier, limit):
-                        return best, limit.reasons
-        return best, ()
+        table = [[best.get((later, earlier)) for earlier in nodes] for later in nodes]
+        contradiction = _close(table)
+        closed = {
+            (nodes[i], nodes[j]): limit
+            for i, row in enumerate(table)
+            for j, limit in enumerate(row)
+            if limit is not None
+        }
+        return closed, contradiction
+
+    @cached_property
+    def _touched(self) -> frozenset[ColumnRef]:
+        return frozenset(self._node(ref) for c in self.constraints for ref in (c.later, c.earlier))
+
+    def touches(self, ref: ColumnRef) -> bool:
+        """Whether anything is said of a column; if not, `upper` knows nothing of it."""
+        return self._node(ref) in self._touched
 
     def _node(self, ref: ColumnRef) -> ColumnRef:
         return self.equalities.class_of(ref)[0]
@@ -112,11 +121,33 @@ class Bands:
         return None if self.contradiction else self._closed[0].get((first, second))
 
 
-def bands_of(query: Query, holding: Holding, equalities: Equalities, promised: bool = True) -> Bands:
-    """The bands where these conditions hold; without promises and windows only what the conditions themselves say."""
+def _close(table: list[list[Limit | None]]) -> tuple[str, ...]:
+    """Replace each limit by the tightest along any path; stop at a contradiction, and say which constraints make it."""
+    for middle, after in enumerate(table):
+        for later, row in enumerate(table):
+            first = row[middle]
+            if first is None:
+                continue
+            for earlier, second in enumerate(after):
+                if second is None:
+                    continue
+                known = row[earlier]
+                if known is not None and known.tightness <= first.tightness_then(second):
+                    continue
+                limit = first.then(second)
+                if later == earlier:
+                    if limit.is_contradiction:
+                        return limit.reasons
+                    continue
+                row[earlier] = limit
+    return ()
+
+
+def bands_of(query: Query, holding: Holding, equalities: Equalities, windows: tuple[Constraint, ...] | None) -> Bands:
+    """The bands where these conditions hold; with None for windows, only what the conditions themselves say."""
     found = list(_written(query, holding))
-    if promised:
-        found += _windows(query, holding)
+    if windows is not None:
+        found += [c for c in windows if c.later.alias in holding.present and c.earlier.alias in holding.present]
         found += _promises(query, holding, equalities)
     return Bands(tuple(found), equalities)
 
@@ -177,14 +208,15 @@ def _of_predicate(query: Query, predicate: Predicate, alias: str | None) -> Iter
             return
 
 
-def _windows(query: Query, holding: Holding) -> Iterator[Constraint]:
+def window_constraints(query: Query) -> Iterator[Constraint]:
+    """What the [RANGE] windows say of each pair of sources that stand together."""
     for source in query.all_sources:
         own = source.event_time
-        if not isinstance(source.window, RangeWindow) or own is None or source.alias not in holding.present:
+        if not isinstance(source.window, RangeWindow) or own is None:
             continue
         for other in query.all_sources:
             later = other.event_time
-            if later is None or other.alias == source.alias or other.alias not in holding.present:
+            if later is None or other.alias == source.alias:
                 continue
             if _window_decides_matches(query, source.alias, other.alias):
                 ticks = source.window.span.ticks

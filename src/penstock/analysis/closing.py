@@ -95,22 +95,18 @@ class ClosingGraph:
 
     def reach(self, alias: str, added: frozenset[Missing] = frozenset()) -> Reach:
         """What is reachable from a source, with some declarations added."""
-        reached = {alias: None}
         path: list[Edge] = []
-        grown = True
-        while grown:
-            grown = False
-            for target in self.aliases:
-                if target in reached:
-                    continue
-                for via in tuple(reached):
-                    edge = self._usable(alias, via, target, added)
-                    if edge is not None:
-                        reached[target] = None
-                        path.append(edge)
-                        grown = True
-                        break
-        return Reach(tuple(path), tuple(a for a in self.aliases if a not in reached))
+        left = [a for a in self.aliases if a != alias]
+        frontier = [alias]
+        # Breadth first, so that each source is reached over as few others as can be.
+        for via in frontier:
+            for target in tuple(left):
+                edge = self._usable(alias, via, target, added)
+                if edge is not None:
+                    left.remove(target)
+                    frontier.append(target)
+                    path.append(edge)
+        return Reach(tuple(path), tuple(left))
 
     def stands_between(self, alias: str, via: str, target: str) -> bool:
         """Whether `via` is in every result of the other two, so that a path may lead over it."""
@@ -118,8 +114,8 @@ class ClosingGraph:
 
     def _usable(self, alias: str, via: str, target: str, added: frozenset[Missing]) -> Edge | None:
         for edge in self.edges[via, target]:
-            if (edge.missing is None or edge.missing in added) and self.stands_between(alias, via, target):
-                return edge
+            if edge.missing is None or (added and edge.missing in added):
+                return edge if self.stands_between(alias, via, target) else None
         return None
 
     def _between(self, own: Source, other: Source) -> Iterator[Edge]:
@@ -163,9 +159,8 @@ def limit_on(own: Source, other: ColumnRef, here: Combination) -> tuple[ColumnRe
     names = [c.name for c in own.stream.carried]
     if own.stream.event_time is not None:
         names.insert(0, own.stream.event_time)
-    for name in names:
-        ref = ColumnRef(own.alias, name)
-        limit = here.bands.upper(other, ref)
+    for ref in (ColumnRef(own.alias, name) for name in names):
+        limit = here.bands.upper(other, ref) if here.bands.touches(ref) else None
         if limit is not None:
             return ref, limit
     return None
@@ -175,7 +170,7 @@ def _by_order(own: Source, other: Source, here: Combination) -> Iterator[Edge]:
     stream = other.stream
     for column in stream.carried:
         is_clock = column.name == stream.event_time
-        if column.type is None or not column.type.is_key:
+        if column.type is None or not here.bands.touches(ColumnRef(other.alias, column.name)):
             continue
         if not is_clock and declared_domain(stream, column.name).is_limited_above:
             continue

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from penstock.analysis.bands import Bands, bands_of
+from penstock.analysis.bands import Bands, Constraint, bands_of, window_constraints
 from penstock.analysis.domains import Domain, domain_of, emptied
 from penstock.model.closure import Equalities
 from penstock.model.predicates import ColumnRef
@@ -19,10 +19,10 @@ from penstock.model.query import Holding, Query
 class Combination:
     """The facts of one combination; each is worked out when it is first asked for."""
 
-    def __init__(self, query: Query, holding: Holding, promised: bool) -> None:
+    def __init__(self, query: Query, holding: Holding, windows: tuple[Constraint, ...] | None) -> None:
         self._query = query
         self._holding = holding
-        self._promised = promised
+        self._windows = windows
         self._domains: dict[ColumnRef, Domain] = {}
 
     @property
@@ -38,7 +38,7 @@ class Combination:
     @cached_property
     def bands(self) -> Bands:
         """How far apart columns may lie."""
-        return bands_of(self._query, self._holding, self.equalities, self._promised)
+        return bands_of(self._query, self._holding, self.equalities, self._windows)
 
     def domain(self, ref: ColumnRef) -> Domain:
         """The values that a column may take here."""
@@ -60,7 +60,7 @@ class Combinations:
 
     def __init__(self, query: Query, promised: bool = True) -> None:
         self.query = query
-        self._promised = promised
+        self._windows = tuple(window_constraints(query)) if promised else None
         self._known: dict[frozenset[str], Combination] = {}
 
     def of(self, *together: str) -> Combination:
@@ -68,5 +68,5 @@ class Combinations:
         # What stands in every result adds nothing to what is asked for.
         optional = frozenset(together) - self.query.core
         if optional not in self._known:
-            self._known[optional] = Combination(self.query, self.query.holding(optional), self._promised)
+            self._known[optional] = Combination(self.query, self.query.holding(optional), self._windows)
         return self._known[optional]

@@ -20,7 +20,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -90,8 +90,8 @@ def domain_of(query: Query, holding: Holding, equalities: Equalities, ref: Colum
     for member in members:
         stream = query.by_alias[member.alias].stream
         own = declared_domain(stream, member.column)
-        for predicate in holding.predicates:
-            own = _narrowed(own, predicate, member, query.type_of(member), reason=str(predicate), keeps_null=False)
+        for predicate in _about(member, holding.predicates):
+            own = _narrowed(own, predicate, query.type_of(member), reason=str(predicate), keeps_null=False)
         domain = own if domain is None else _intersection(domain, own, kind)
     assert domain is not None
     return replace(domain, nullable=False) if len(members) > 1 else domain
@@ -105,12 +105,12 @@ def declared_domain(stream: Stream, column: str) -> Domain:
         low, high = _BY_TYPE[kind.kind]
         domain = replace(domain, low=low, high=high, because=(f"{column} of {stream.name} is {kind}",))
     own = ColumnRef("", column)
-    for predicate in stream.where:
-        domain = _narrowed(domain, predicate, own, kind, reason=f"{predicate} in {stream.name}", keeps_null=False)
+    for predicate in _about(own, stream.where):
+        domain = _narrowed(domain, predicate, kind, reason=f"{predicate} in {stream.name}", keeps_null=False)
     for scheme in stream.schemes:
         if isinstance(scheme, Check):
-            for predicate in scheme.condition:
-                domain = _narrowed(domain, predicate, own, kind, reason=scheme.on(stream.name), keeps_null=True)
+            for predicate in _about(own, scheme.condition):
+                domain = _narrowed(domain, predicate, kind, reason=scheme.on(stream.name), keeps_null=True)
     return domain
 
 
@@ -129,11 +129,13 @@ def _listed(reasons: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(reasons))
 
 
-def _narrowed(
-    domain: Domain, predicate: Predicate, ref: ColumnRef, kind: DataType | None, *, reason: str, keeps_null: bool
-) -> Domain:
-    if not any(_same(column, ref) for column in predicate.columns):
-        return domain
+def _about(ref: ColumnRef, predicates: Iterable[Predicate]) -> Iterator[Predicate]:
+    for predicate in predicates:
+        if any(_same(column, ref) for column in predicate.columns):
+            yield predicate
+
+
+def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, reason: str, keeps_null: bool) -> Domain:
     if rejects_null(predicate) and not keeps_null:
         domain = replace(domain, nullable=False)
     match predicate:
@@ -148,7 +150,7 @@ def _narrowed(
 
 
 def _same(left: ColumnRef, right: ColumnRef) -> bool:
-    return left == right or (left.alias == right.alias and fold(left.column) == fold(right.column))
+    return left.alias == right.alias and (left.column == right.column or fold(left.column) == fold(right.column))
 
 
 def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | None, reason: str) -> Domain:

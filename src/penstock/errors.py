@@ -46,6 +46,10 @@ class PenstockError(Exception):
         return shown
 
 
+_LONGEST = 120
+"""Characters of a line that an error shows."""
+
+
 @dataclass(frozen=True)
 class Place:
     """A stretch of a script's text: where an error is shown, and the line to show it under."""
@@ -74,10 +78,20 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
     def caret(self) -> list[str]:
-        """The line of text and a line of carets under the place; tabs are kept so that the two align."""
+        """The line of text and a line of carets under the place; tabs are kept so that the two align.
+
+        A long line is cut on both sides of the place.
+        """
         number = str(self.line)
-        before = "".join("\t" if c == "\t" else " " for c in self.text[: self.column - 1])
-        return [f"  {number} | {self.text}", f"  {' ' * len(number)} | {before}{'^' * self.length}"]
+        start, text = self.column - 1, self.text
+        if len(text) > _LONGEST:
+            first = max(0, min(start - _LONGEST // 3, len(text) - _LONGEST))
+            cut = text[first : first + _LONGEST]
+            text = ("…" if first else "") + cut + ("…" if first + _LONGEST < len(text) else "")
+            start -= first - (1 if first else 0)
+        before = "".join("\t" if c == "\t" else " " for c in text[:start])
+        carets = "^" * max(1, min(self.length, len(text) - start))
+        return [f"  {number} | {text}", f"  {' ' * len(number)} | {before}{carets}"]
 
 
 class Mistake(PenstockError):

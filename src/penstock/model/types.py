@@ -30,6 +30,9 @@ class Kind(StrEnum):
     VARIANT = "VARIANT"
 
 
+TYPE_NAMES = (*(kind.value for kind in Kind), "VARCHAR", "CHAR")
+"""What a type may be called."""
+
 _INTEGERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT})
 _INSTANTS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 _UNORDERED = frozenset({Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.VARIANT, Kind.INTERVAL})

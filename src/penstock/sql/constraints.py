@@ -6,7 +6,7 @@ and the clocks fit is the model's to say once all streams are there.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from penstock.errors import DeclarationMistake
@@ -65,11 +65,19 @@ class ConstraintBinder:
     """Binds the constraints of one stream; `outlines` are all streams of the script by folded name,
     None for one that cannot be read."""
 
-    def __init__(self, source: SourceText, shell: Stream, outlines: Mapping[str, Outline | None]) -> None:
+    def __init__(
+        self,
+        source: SourceText,
+        shell: Stream,
+        outlines: Mapping[str, Outline | None],
+        broken: Set[str] = frozenset(),
+    ) -> None:
         self.source = source
         self.shell = shell
-        self.scope = Scope(source, {"": shell}, kind=DeclarationMistake)
+        self.scope = Scope(source, {"": shell}, kind=DeclarationMistake, broken=broken)
         self.outlines = outlines
+        self.broken = broken
+        """Folded names of columns that cannot be read: their uses are passed over."""
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
         """Remember a mistake of the declaration."""
@@ -156,6 +164,8 @@ class ConstraintBinder:
         """A column of this stream, as it is declared."""
         column = self.shell.column(name.text)
         if column is None:
+            if fold(name.text) in self.broken:
+                return None
             known = [c.name for c in self.shell.columns]
             self.report(f"stream {self.shell.name} has no column {name.text}", name.at, did_you_mean(name.text, known))
             return None

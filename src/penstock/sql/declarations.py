@@ -12,10 +12,14 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.errors import SyntaxMistake
+from penstock.model.names import nearest
 from penstock.model.schemes import Policy
+from penstock.model.types import TYPE_NAMES
 from penstock.sql.cursor import Cursor, Stop
 from penstock.sql.tree import (
     ArrivesBy,
+    BrokenColumn,
     ColumnDefinition,
     Constraint,
     CreateSink,
@@ -53,12 +57,16 @@ class DeclarationGrammar(Cursor):
         self.expect_symbol(TokenType.L_PAREN, "(")
         elements: list[Element] = []
         while True:
+            first = self._index
             try:
                 elements.append(self._element())
                 if not self.ahead(TokenType.COMMA, TokenType.R_PAREN):
                     self.expected(", or )")
             except Stop as stop:
                 self.source.mistakes.append(stop.mistake)
+                if first < self._tokens_size and self.is_name(self._tokens[first]):
+                    at = Stretch(self._tokens[first].start, self._tokens[first].end + 1)
+                    elements.append(BrokenColumn(Name(self._tokens[first].text, at)))
                 self._skip_element()
             if not self.symbol(TokenType.COMMA):
                 break
@@ -238,10 +246,12 @@ class DeclarationGrammar(Cursor):
         derived = None
         if self.words("AS"):
             derived = self.in_parentheses(lambda: self.code(self._parse_disjunction, "an expression"))
-        if self.looking_at("NOT", "NULL"):
-            self.stop(
+        start = self._index
+        if self.words("NOT", "NULL"):
+            self.source.report(
+                SyntaxMistake,
                 "a column of a stream takes no NOT NULL",
-                Stretch(self._curr.start, self._next.end + 1),
+                self.stretch_from(start),
                 hint=f"write a constraint: CHECK ({name.text} IS NOT NULL)",
             )
         return ColumnDefinition(name, kind, derived, self.stretch_from(index))
@@ -251,7 +261,9 @@ class DeclarationGrammar(Cursor):
         node = None if self.ahead(TokenType.COMMA, TokenType.R_PAREN) else self._parse_types(schema=True)
         if not isinstance(node, exp.DataType):
             self._retreat(index)
-            self.expected("a Spark type, or VIRTUAL")
+            word = "" if self.at_end else self._curr.text.upper()
+            close = nearest(word, TYPE_NAMES)
+            self.expected("a Spark type, or VIRTUAL", hint=f"did you mean {close}?" if close else None)
         at = self.stretch_from(index)
         return TypeText(node, " ".join(self.source.text[at.start : at.end].split()), at)
 

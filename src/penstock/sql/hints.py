@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from penstock.errors import QueryMistake
-from penstock.model.hints import NO_HINTS, Budget, ErrorAllowance, Hints, Monitoring
+from penstock.model.hints import EVICTION_POLICIES, NO_HINTS, Budget, ErrorAllowance, Hints, Monitoring
 from penstock.sql.expressions import bind_expression
 from penstock.sql.scope import Scope
 from penstock.sql.tree import Hint, Stretch
@@ -50,6 +50,8 @@ def _value(hint: Hint, scope: Scope) -> object:
                 raise ValueError("a budget is a whole number")
             return Budget(int(hint.number), hint.words[0])
         case "EVICT":
+            if hint.words[0] not in EVICTION_POLICIES:
+                raise ValueError(f"unknown policy {hint.words[0]}; these are: {', '.join(EVICTION_POLICIES)}")
             return hint.words[0]
         case "VALUE":
             assert hint.code is not None

@@ -7,7 +7,7 @@ one.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -44,6 +44,7 @@ class Scope:
         around: Scope | None = None,
         kind: type[Mistake] = QueryMistake,
         hidden: Mapping[str, str] | None = None,
+        broken: Set[str] = frozenset(),
     ) -> None:
         self.source = source
         self.streams = streams
@@ -51,6 +52,8 @@ class Scope:
         self.kind = kind
         self.hidden = hidden or {}
         """Aliases of the query that cannot be seen from here, and why."""
+        self.broken = broken
+        """Folded names of columns that cannot be read: their uses are passed over."""
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
         """Remember a mistake."""
@@ -126,6 +129,8 @@ class Scope:
 
     def _report_unknown(self, parts: list[Name]) -> None:
         first = parts[0]
+        if fold(first.text) in self.broken:
+            return
         in_declaration = "" in self.streams
         if len(parts) > 1 and not in_declaration:
             for scope in self._chain():
@@ -140,8 +145,12 @@ class Scope:
                 if why is not None:
                     self.report(f"{first.text} cannot be used here", first.at, why)
                     return
-            aliases = [alias for scope in self._chain() for alias in scope.streams]
-            self.report(f"unknown stream or alias {first.text}", first.at, did_you_mean(first.text, aliases))
+            named = {alias: s.name for scope in self._chain() for alias, s in scope.streams.items()}
+            hidden = [alias for alias, stream in named.items() if fold(stream) == fold(first.text)]
+            hint = did_you_mean(first.text, list(named))
+            if hidden:
+                hint = f"in this query it goes by its alias, {' or '.join(hidden)}"
+            self.report(f"unknown stream or alias {first.text}", first.at, hint)
             return
         names = [c.name for scope in self._chain() for stream in scope.streams.values() for c in stream.columns]
         if in_declaration and len(parts) > 1:

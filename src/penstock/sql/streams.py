@@ -15,12 +15,22 @@ from penstock.model.predicates import Expression
 from penstock.model.problem import InvalidModel, Problem, Subject
 from penstock.model.schemes import Scheme
 from penstock.model.stream import Arrival, Column, Storage, Stream
+from penstock.model.types import TYPE_NAMES
 from penstock.sql.constraints import ConstraintBinder, Outline, bound_violation
 from penstock.sql.expressions import bind_expression
 from penstock.sql.scope import Scope, did_you_mean
 from penstock.sql.source import SourceText
-from penstock.sql.tree import ArrivesBy, ColumnDefinition, Constraint, CreateStream, EventTime, StorageClause, Stretch
-from penstock.sql.types import TYPE_NAMES, data_type
+from penstock.sql.tree import (
+    ArrivesBy,
+    BrokenColumn,
+    ColumnDefinition,
+    Constraint,
+    CreateStream,
+    EventTime,
+    StorageClause,
+    Stretch,
+)
+from penstock.sql.types import data_type
 
 
 @dataclass
@@ -48,6 +58,7 @@ class StreamBinder:
         self.source = source
         self.written = written
         self.outlines = outlines
+        self.broken = {fold(e.name.text) for e in written.elements if isinstance(e, BrokenColumn)}
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
         """Remember a mistake of the declaration."""
@@ -61,7 +72,7 @@ class StreamBinder:
         shell = self._built(tuple(columns))
         if shell is None:
             return None
-        constraints = ConstraintBinder(self.source, shell, self.outlines)
+        constraints = ConstraintBinder(self.source, shell, self.outlines, self.broken)
         columns = self._derived(columns, constraints.scope)
         event_time, event_at = self._event_time(constraints)
         arrival, arrival_at = self._arrival(constraints)
@@ -80,7 +91,8 @@ class StreamBinder:
                 stream = Stream(
                     self.written.name.text, tuple(columns), event_time, arrival, tuple(schemes), storage, where
                 )
-                return BoundStream(stream, self.written.name.at, places, arrival_at)
+                # Without one of its columns, the uses of the stream cannot be judged.
+                return None if self.broken else BoundStream(stream, self.written.name.at, places, arrival_at)
             except InvalidModel as invalid:
                 wrong = {p.subject for p in invalid.problems}
                 for problem in invalid.problems:
@@ -129,8 +141,9 @@ class StreamBinder:
                 continue
             kind = data_type(element.type)
             if kind is None:
-                hint = did_you_mean(element.type.text.split("(")[0], TYPE_NAMES)
+                hint = did_you_mean(element.type.text.split("(")[0], list(TYPE_NAMES))
                 self.report(f"{element.type.text} is not a Spark type", element.type.at, hint)
+                self.broken.add(fold(element.name.text))
                 continue
             columns.append(Column(element.name.text, kind))
         if not columns and not self.source.mistakes:
@@ -158,7 +171,7 @@ class StreamBinder:
         written = [e for e in self.written.elements if isinstance(e, EventTime)]
         for extra in written[1:]:
             self.report(
-                f"stream {self.written.name.text} has two event times, {written[0].column.text} and {extra.column.text}",
+                f"two event times, {written[0].column.text} and {extra.column.text}",
                 extra.at,
                 "keep one; other times are ordinary columns",
             )

@@ -70,6 +70,13 @@ class TypeText:
 
 
 @dataclass(frozen=True)
+class BrokenColumn:
+    """A column whose definition cannot be read; its name is known, so that its uses are not reported as well."""
+
+    name: Name
+
+
+@dataclass(frozen=True)
 class EventTime:
     """`EVENT TIME column`."""
 
@@ -102,7 +109,7 @@ class Constraint:
     violation: Violation | None = None
 
 
-Element = ColumnDefinition | EventTime | ArrivesBy | Constraint
+Element = ColumnDefinition | BrokenColumn | EventTime | ArrivesBy | Constraint
 
 
 @dataclass(frozen=True)

@@ -36,8 +36,6 @@ _KINDS = {
     exp.DType.VARIANT: Kind.VARIANT,
 }
 
-TYPE_NAMES = [*(kind.value for kind in Kind), "VARCHAR", "CHAR"]
-
 _PARAMETERS = re.compile(r"\s*([(),])\s*")
 
 

@@ -23,9 +23,10 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"errors", "model", "plan"},
     "spark": {"errors", "model", "plan", "runtime", ""},
     "offline": {"errors"},
-    "explain": {"errors", "model", "analysis", "plan", "sql"},
+    "explain": {"", "errors", "model", "analysis", "plan", "sql"},
     "compile": {"errors", "model", "sql", "analysis", "plan"},
     "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile"},
+    "__main__": {"cli"},
 }
 HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "z3", "rich")
 LIGHT_ROOMS = ("", "errors", "model", "sql", "analysis", "plan", "explain", "compile", "cli")

@@ -12,13 +12,22 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 
 import typer
 
 from penstock import __version__
-from penstock.errors import InternalError, Mistake, NotSupportedYet, PenstockError, ScriptErrors, UsageError
+from penstock.errors import (
+    InternalError,
+    MachineError,
+    Mistake,
+    NotSupportedYet,
+    PenstockError,
+    ScriptErrors,
+    UsageError,
+)
 
 if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
@@ -57,9 +66,11 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         except KeyboardInterrupt:
             raise typer.Exit(INTERRUPTED) from None
         except BrokenPipeError:
-            # Whoever read our output has gone. Python flushes stdout once more at exit: let that go nowhere.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            _abandon_output()
             raise typer.Exit(BROKEN_PIPE) from None
+        except OSError as error:
+            _abandon_output()
+            _fail(MachineError(f"the machine says: {error}"))
         except typer.Exit:
             raise
         except Exception as error:
@@ -68,6 +79,11 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         raise typer.Exit(code)
 
     return run
+
+
+def _abandon_output() -> None:
+    # Nobody can be told any more. Python flushes stdout once more at exit: let that go nowhere.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _fail(error: PenstockError) -> NoReturn:
@@ -174,15 +190,17 @@ def implies(
 def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
     file: ScriptFile,
     checkpoint: Annotated[Path | None, typer.Option(metavar="DIR", help="Where progress and state are kept.")] = None,
-    available_now: Annotated[bool, typer.Option("--available-now", help="Read what is there, then stop.")] = False,
-    metrics: Annotated[
+    available_now: Annotated[  # noqa: ARG001 - part of the contract, for when the engine is there
+        bool, typer.Option("--available-now", help="Read what is there, then stop.")
+    ] = False,
+    metrics: Annotated[  # noqa: ARG001 - likewise
         Path | None, typer.Option(metavar="FILE.jsonl", help="One JSON object for each micro-batch.")
     ] = None,
     allow_unbounded: Annotated[bool, typer.Option("--allow-unbounded", help="Run though no bound is known.")] = False,
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
-    settings = _settings(conf or [])
+    _settings(conf or [])
     script = _load(file)
     if not script.queries:
         raise UsageError(f"{file} has no query to run", hint="add a SELECT, or INSERT INTO sink SELECT …")
@@ -196,10 +214,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
             "  hint: declare what the report says, give the query a BUDGET, or run with --allow-unbounded"
         )
         return code
-    raise NotSupportedYet(
-        "this version checks and explains queries but does not run them yet",
-        detail=f"asked for {len(script.queries)} with {checkpoint=}, {available_now=}, {metrics=}, {settings=}",
-    )
+    raise NotSupportedYet("this version checks and explains queries but does not run them yet")
 
 
 @app.command()
@@ -283,7 +298,10 @@ def main() -> None:
     """The entry point of the `penstock` command."""
     for stream in (sys.stdout, sys.stderr):
         # A terminal that lacks a character of the user's text shows a `?` there; it is no reason to fail.
-        stream.reconfigure(errors="replace")  # type: ignore[union-attr]
+        if isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    if sys.stdout is None:  # closed by whoever started us, who wants the exit code alone
+        sys.stdout = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - open until the process ends
     try:
         app()
     except KeyboardInterrupt:

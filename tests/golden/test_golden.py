@@ -68,14 +68,16 @@ AREAS: dict[str, dict[str, Callable[[Path], str]]] = {
 }
 
 CASES = [
-    pytest.param(case, suffix, make, id=f"{area}/{case.stem}{suffix}")
+    (case, suffix, make)
     for area, makers in AREAS.items()
     for case in sorted((HERE / area).glob("*.sql"))
     for suffix, make in makers.items()
 ]
 
 
-@pytest.mark.parametrize(("case", "suffix", "make"), CASES)
+@pytest.mark.parametrize(
+    ("case", "suffix", "make"), CASES, ids=[f"{case.parent.name}/{case.stem}{suffix}" for case, suffix, _ in CASES]
+)
 def test_case_gives_what_is_expected(
     case: Path, suffix: str, make: Callable[[Path], str], request: pytest.FixtureRequest
 ) -> None:
@@ -100,7 +102,7 @@ def test_area_has_positive_and_negative_cases_or_is_about_errors(area: str) -> N
 
 
 def test_no_expected_file_is_left_without_its_case() -> None:
-    kept = {case.values[0].with_suffix(case.values[1]) for case in CASES}  # type: ignore[union-attr,arg-type]
+    kept = {case.with_suffix(suffix) for case, suffix, _ in CASES}
     kept |= {case for area in AREAS for case in (HERE / area).glob("*.sql")}
     found = {path for area in AREAS for path in (HERE / area).iterdir() if path.is_file()}
     assert found == kept

@@ -8,70 +8,73 @@ is computed from the plan alone and rounded, so the same plan gives the same dra
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html import escape
 
+from penstock.explain.plan_text import pair_predicates
+from penstock.model.predicates import Predicate, aliases_of
+from penstock.model.query import Query
 from penstock.plan.plan import Plan
 
 Point = tuple[float, float]
 
-_CHARACTER, _NODE_HEIGHT, _FEW_ARROWS = 7.3, 46.0, 12
+_CHARACTER, _NODE_HEIGHT, _MARGIN, _FEW_ARROWS = 7.3, 46.0, 34.0, 12
 _LONGEST = 22
 
 
-def join_graph(plan: Plan, marker: str) -> tuple[str, str]:
+def join_graph(query: Query, plan: Plan, marker: str) -> tuple[str, str]:
     """The drawing and its caption; `marker` keeps the ids of several drawings on one page apart."""
-    places, width, height = _layout(plan)
-    meeting = _meeting(plan)
+    others = pair_predicates(query)
+    places, width, height = _layout(plan, len(plan.axes) + len(others))
+    meeting = _meeting(plan, others)
     arrows = _arrows(plan)
     shown = (
         arrows if len(arrows) <= _FEW_ARROWS else {pair: c for pair, c in arrows.items() if frozenset(pair) in meeting}
     )
+    pair_lines, pair_labels = _pairs(others, places)
+    key_lines, key_labels = _keys(plan, places)
     parts = [
         f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" style="max-width: {width:.0f}px"'
         f' aria-label="join graph of {_escaped(plan.query)}">',
         _head(f"{marker}-sure", "head"),
         _head(f"{marker}-maybe", "maybe-head"),
-        *_arrow_lines(shown, places, marker),
-        *_pairs(plan, places),
-        *_keys(plan, places),
+        *_arrow_lines(plan, shown, places, marker),
+        *pair_lines,
+        *key_lines,
         *(_node(plan, alias, places[alias]) for alias in plan.aliases),
+        # Labels last, so that no line crosses them.
+        *pair_labels,
+        *key_labels,
         "</svg>",
     ]
-    return "\n".join(parts), _caption(plan, len(shown), len(arrows) - len(shown))
+    return "\n".join(parts), _caption(plan, bool(others), len(shown), len(arrows) - len(shown))
 
 
 def _escaped(text: str) -> str:
     return escape(text, quote=True)
 
 
-def _layout(plan: Plan) -> tuple[dict[str, Point], float, float]:
-    """Streams on an ellipse in the order of FROM; two stand side by side."""
+def _layout(plan: Plan, labels: int) -> tuple[dict[str, Point], float, float]:
+    """Streams on an ellipse in the order of FROM, two side by side; then the size of the drawing around them."""
     count = len(plan.aliases)
     across = max(_node_width(plan, alias) for alias in plan.aliases)
     if count == 1:
-        return {plan.aliases[0]: (across / 2 + 40, 60.0)}, across + 80, 120.0
+        return {plan.aliases[0]: (across / 2 + 20, _NODE_HEIGHT)}, across + 40, 2 * _NODE_HEIGHT
     if count == 2:
-        gap = across + 260
-        height = max(200.0, 110.0 + 50.0 * _hubs_between_two(plan))
-        left = across / 2 + 30
-        return (
-            dict(zip(plan.aliases, ((left, height / 2), (left + gap, height / 2)), strict=True)),
-            2 * left + gap,
-            height,
-        )
-    radius_x = max(230.0, count * (across + 40) / 5.2)
-    radius_y = max(130.0, count * 30.0)
-    middle: Point = (radius_x + across / 2 + 50, radius_y + _NODE_HEIGHT + 30)
-    places = {}
-    for number, alias in enumerate(plan.aliases):
-        angle = -math.pi / 2 + 2 * math.pi * number / count
-        places[alias] = (middle[0] + radius_x * math.cos(angle), middle[1] + radius_y * math.sin(angle))
-    return places, 2 * middle[0], 2 * middle[1]
-
-
-def _hubs_between_two(plan: Plan) -> int:
-    return len(plan.axes) + len(plan.predicates)
+        left, gap, height = across / 2 + 20, across + 300, max(170.0, 100.0 + 40.0 * labels)
+        places = dict(zip(plan.aliases, ((left, height / 2), (left + gap, height / 2)), strict=True))
+        return places, 2 * left + gap, height
+    radius_x = max(250.0, count * (across + 40) / 5.2)
+    radius_y = max(120.0, count * 30.0)
+    ring = [-math.pi / 2 + 2 * math.pi * number / count for number in range(count)]
+    points = [(radius_x * math.cos(angle), radius_y * math.sin(angle)) for angle in ring]
+    left, top = min(x for x, _ in points), min(y for _, y in points)
+    margin_x, margin_y = across / 2 + _MARGIN, _NODE_HEIGHT / 2 + _MARGIN
+    places = {
+        alias: (x - left + margin_x, y - top + margin_y) for alias, (x, y) in zip(plan.aliases, points, strict=True)
+    }
+    width = max(x for x, _ in places.values()) + margin_x
+    return places, width, max(y for _, y in places.values()) + margin_y
 
 
 def _node_width(plan: Plan, alias: str) -> float:
@@ -108,28 +111,34 @@ def _node(plan: Plan, alias: str, at: Point) -> str:
     )
 
 
-def _keys(plan: Plan, places: dict[str, Point]) -> Iterator[str]:
-    taken: list[Point] = []
+def _keys(plan: Plan, places: dict[str, Point]) -> tuple[list[str], list[str]]:
+    """Key classes: a dot, a line from it to each of its streams, and above it the columns."""
+    lines, labels, taken = [], [], list[Point]()
     for axis in plan.axes:
         members = [alias for alias in plan.aliases if axis.column(alias) is not None]
         hub = _free(_centre([places[alias] for alias in members]), taken)
         taken.append(hub)
-        for alias in members:
-            yield _line("key", hub, places[alias])
-        yield f'<circle class="hub" cx="{hub[0]:.1f}" cy="{hub[1]:.1f}" r="4.5"/>'
+        lines += [_line("key", hub, places[alias]) for alias in members]
+        lines.append(f'<circle class="hub" cx="{hub[0]:.1f}" cy="{hub[1]:.1f}" r="4.5"/>')
         text = str(axis) if len(axis.columns) == 2 else ", ".join(dict.fromkeys(ref.column for ref in axis.columns))
-        yield f'<text class="label" x="{hub[0]:.1f}" y="{hub[1] - 10:.1f}">{_escaped(text)}</text>'
+        labels.append(_label(text, (hub[0], hub[1] - 10)))
+    return lines, labels
 
 
-def _pairs(plan: Plan, places: dict[str, Point]) -> Iterator[str]:
+def _pairs(others: Sequence[Predicate], places: dict[str, Point]) -> tuple[list[str], list[str]]:
     """Predicates that are no equality: dotted lines, their text under the middle."""
-    taken: list[Point] = []
-    for predicate in plan.predicates:
-        ends = places[predicate.left.alias], places[predicate.right.alias]
-        middle = _free(_centre(list(ends)), taken)
+    lines, labels, taken = [], [], list[Point]()
+    for predicate in others:
+        ends = [places[ref.alias] for ref in predicate.columns]
+        middle = _free(_centre(ends), taken)
         taken.append(middle)
-        yield _line("pair", *ends)
-        yield f'<text class="label" x="{middle[0]:.1f}" y="{middle[1] + 26:.1f}">{_escaped(predicate.text)}</text>'
+        lines.append(_line("pair", ends[0], ends[1]))
+        labels.append(_label(str(predicate), (middle[0], middle[1] + 26)))
+    return lines, labels
+
+
+def _label(text: str, at: Point) -> str:
+    return f'<text class="label" x="{at[0]:.1f}" y="{at[1]:.1f}">{_escaped(text)}</text>'
 
 
 def _free(point: Point, taken: list[Point]) -> Point:
@@ -148,8 +157,8 @@ def _line(kind: str, start: Point, end: Point) -> str:
     return f'<path class="{kind}" d="M{start[0]:.1f} {start[1]:.1f}L{end[0]:.1f} {end[1]:.1f}"/>'
 
 
-def _meeting(plan: Plan) -> set[frozenset[str]]:
-    pairs = {frozenset((p.left.alias, p.right.alias)) for p in plan.predicates}
+def _meeting(plan: Plan, others: Sequence[Predicate]) -> set[frozenset[str]]:
+    pairs = {aliases_of(predicate) for predicate in others}
     for axis in plan.axes:
         members = [alias for alias in plan.aliases if axis.column(alias) is not None]
         pairs |= {frozenset((a, b)) for a in members for b in members if a != b}
@@ -165,14 +174,17 @@ def _arrows(plan: Plan) -> dict[tuple[str, str], bool]:
     return found
 
 
-def _arrow_lines(arrows: dict[tuple[str, str], bool], places: dict[str, Point], marker: str) -> Iterator[str]:
+def _arrow_lines(
+    plan: Plan, arrows: dict[tuple[str, str], bool], places: dict[str, Point], marker: str
+) -> Iterator[str]:
     for (start, end), certain in arrows.items():
         a, b = places[start], places[end]
         length = math.dist(a, b) or 1.0
         # Bent to the left of its direction, so that the arrows of a pair do not lie on each other.
         bend = min(70.0, length / 4)
         knee = ((a[0] + b[0]) / 2 + (b[1] - a[1]) / length * bend, (a[1] + b[1]) / 2 - (b[0] - a[0]) / length * bend)
-        tail, tip = _edge_of_node(a, knee), _edge_of_node(b, knee)
+        tail = _edge_of_node(a, _node_width(plan, start) / 2, knee)
+        tip = _edge_of_node(b, _node_width(plan, end) / 2, knee)
         kind, head = ("closes", "sure") if certain else ("maybe", "maybe")
         yield (
             f'<path class="{kind}" marker-end="url(#{marker}-{head})" '
@@ -180,17 +192,16 @@ def _arrow_lines(arrows: dict[tuple[str, str], bool], places: dict[str, Point], 
         )
 
 
-def _edge_of_node(node: Point, towards: Point) -> Point:
-    """Where the way out of a node leaves its box, above or below it."""
-    rise = towards[1] - node[1]
-    run = towards[0] - node[0]
-    half = _NODE_HEIGHT / 2 + 3
-    if abs(rise) < 1e-6:
-        return node[0] + math.copysign(half, run), node[1]
-    step = min(1.0, half / abs(rise))
-    # A flat way would leave far beyond the corner: keep near the middle of the side.
-    across = max(-34.0, min(34.0, run * step))
-    return node[0] + across, node[1] + math.copysign(half, rise)
+def _edge_of_node(node: Point, half_width: float, towards: Point) -> Point:
+    """Where the way out of a node leaves its box, a little outside it."""
+    run, rise = towards[0] - node[0], towards[1] - node[1]
+    steps = [
+        (half + 3) / abs(way)
+        for half, way in ((half_width, run), (_NODE_HEIGHT / 2, rise))
+        if abs(way) > 1e-6  # a way along one axis never leaves by the other
+    ]
+    step = min(steps, default=0.0)
+    return node[0] + run * step, node[1] + rise * step
 
 
 def _head(name: str, kind: str) -> str:
@@ -200,15 +211,15 @@ def _head(name: str, kind: str) -> str:
     )
 
 
-def _caption(plan: Plan, arrows: int, hidden: int) -> str:
+def _caption(plan: Plan, has_others: bool, arrows: int, hidden: int) -> str:
     said = []
     if plan.axes:
         said.append("dots are key classes, columns equal in every result")
-    if plan.predicates:
+    if has_others:
         said.append("dotted lines are other predicates")
     if arrows:
         said.append("an arrow from a to b says that promises close b for a row of a (dashed: only values that arrived)")
     if hidden:
-        said.append(f"{hidden} more closings, between streams that share no predicate, are listed below")
+        said.append(f"{hidden} more closings, between streams that share no predicate, are not drawn")
     text = "; ".join(said)
     return text[:1].upper() + text[1:] + "." if text else ""

@@ -13,12 +13,12 @@ from importlib.resources import files
 from penstock import __version__
 from penstock.analysis.finding import Bounded, StateFinding, Verdict
 from penstock.explain.graph_svg import join_graph
-from penstock.explain.plan_text import cell_lines, closer_lines, filter_lines, promise_lines
+from penstock.explain.plan_text import cell_lines, filter_lines, promise_lines
 from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan, SourcePlan
-from penstock.sql import print_query
+from penstock.sql.printer import print_query
 
 _MARKS = {"bounded": "✓", "unbounded": "✗", "undecided": "?"}
 
@@ -70,7 +70,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _states(verdict)
     yield from _fixes(verdict)
     yield "<h3>Join graph</h3>"
-    drawing, caption = join_graph(plan, f"q{number}")
+    drawing, caption = join_graph(query, plan, f"q{number}")
     cells = "".join(f"<div>{escape(line)}</div>" for line in cell_lines(plan))
     yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>"
     yield f'<dl><dt>shape</dt><dd>{escape(plan.shape)}</dd><dt>cells</dt><dd class="mono">{cells}</dd></dl>'
@@ -138,7 +138,6 @@ def _source(source: SourcePlan, plan: Plan) -> Iterator[str]:
         ("filters", filter_lines(source), True),
         ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
         ("purge", source.rules or ["nothing lets a stored row go"], False),
-        ("closed by", closer_lines(plan.closers, source.alias), False),
         ("promises", promise_lines(plan, source.alias), True),
     ]
     for label, texts, is_code in items:

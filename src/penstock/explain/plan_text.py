@@ -5,15 +5,17 @@ Everything shown is in the plan or in the verdict; this module only lays it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from penstock.analysis.finding import Bounded, Verdict
 from penstock.explain.ink import Ink
 from penstock.explain.report import headline
+from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
+from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
-from penstock.plan.plan import Closer, Plan, SourcePlan
-from penstock.sql import print_query
+from penstock.plan.plan import Plan, SourcePlan
+from penstock.sql.printer import print_query
 
 _LABEL = 10
 
@@ -24,18 +26,18 @@ def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[
         return ["No query in this script: nothing to plan."]
     lines: list[str] = []
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
-        lines += [*headline(verdict, ink), "", *_join(plan, ink)]
+        lines += [*headline(verdict, ink), "", *_join(query, plan, ink)]
         for source in plan.sources:
             lines += ["", *_source(source, plan, ink)]
         for state in verdict.streams[len(plan.sources) :]:
-            lines += ["", f"  {ink.strong(state.alias)}"]
+            lines += ["", f"  {ink.mark(state.finding.verdict)} {ink.strong(state.alias)}"]
             bound = state.finding.bound if isinstance(state.finding, Bounded) else f"none: {state.finding.verdict}"
             lines += _item("bound", [bound], ink)
         lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in print_query(query).splitlines()), ""]
     return lines[:-1]
 
 
-def _join(plan: Plan, ink: Ink) -> Iterator[str]:
+def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
     yield f"  {ink.strong('join')}"
     many = f"{plan.shape} of {len(plan.sources)} streams" if len(plan.sources) > 1 else str(plan.shape)
     yield from _item("shape", [many], ink)
@@ -43,7 +45,16 @@ def _join(plan: Plan, ink: Ink) -> Iterator[str]:
         parts = " x ".join("(" + ", ".join(part) + ")" for part in plan.components)
         yield from _item("product", [f"no predicate ties these together, so every pairing is a result: {parts}"], ink)
     yield from _item("cells", cell_lines(plan), ink)
-    yield from _item("also", [p.text for p in plan.predicates], ink)
+    yield from _item("also", [str(p) for p in pair_predicates(query)], ink)
+
+
+def pair_predicates(query: Query) -> list[Predicate]:
+    """The predicates between two streams that are no equality, and so no key class."""
+    return [
+        predicate
+        for predicate in query.predicates
+        if len(aliases_of(predicate)) == 2 and not (isinstance(predicate, Comparison) and predicate.op is Op.EQ)
+    ]
 
 
 def cell_lines(plan: Plan) -> list[str]:
@@ -60,16 +71,15 @@ def cell_lines(plan: Plan) -> list[str]:
 def _source(source: SourcePlan, plan: Plan, ink: Ink) -> Iterator[str]:
     mark = ink.mark(source.state.verdict)
     name = source.alias if source.alias == source.stream else f"{source.alias} ({source.stream})"
-    yield f"{mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
+    yield f"  {mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
     yield from _item("bound", [bound_text(source)], ink)
     yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
     yield from _item("filters", filter_lines(source), ink)
     yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
     yield from _item("purge", source.rules or ["nothing lets a stored row go"], ink)
-    yield from _item("closed by", closer_lines(plan.closers, source.alias), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
     if source.state.verdict != "bounded":
-        yield from _item("fix", source.state.fixes, ink)
+        yield from _item("fix", [("or " if n else "") + fix for n, fix in enumerate(source.state.fixes)], ink)
 
 
 def bound_text(source: SourcePlan) -> str:
@@ -77,7 +87,8 @@ def bound_text(source: SourcePlan) -> str:
     if source.state.bound is None:
         return f"none: {source.state.verdict}"
     rows = source.state.rows
-    return source.state.bound if rows is None else f"{source.state.bound} (at most {rows:,} rows)"
+    is_said = rows is None or str(rows) in source.state.bound
+    return source.state.bound if is_said else f"{source.state.bound} (at most {rows:,} rows)"
 
 
 def filter_lines(source: SourcePlan) -> list[str]:
@@ -87,15 +98,6 @@ def filter_lines(source: SourcePlan) -> list[str]:
     if source.not_null:
         lines.append(f"not NULL: {', '.join(source.not_null)}")
     return lines
-
-
-def closer_lines(closers: Iterable[Closer], alias: str) -> list[str]:
-    """For a row of that stream, what rules out future partners on each other stream."""
-    return [
-        f"{closer.target}: {closer.text}" + ("" if closer.certain else " (only values that did arrive)")
-        for closer in closers
-        if closer.source == alias
-    ]
 
 
 def promise_lines(plan: Plan, alias: str) -> list[str]:

@@ -1,0 +1,129 @@
+"""The reports of verdicts that no script gives yet: unbounded ones, with a witness. Built by hand."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from decimal import Decimal
+
+import pytest
+
+from penstock.analysis.finding import (
+    Bounded,
+    Means,
+    MemoryFinding,
+    PurgeFinding,
+    RewriteFinding,
+    StateFinding,
+    Strategy,
+    Unbounded,
+    Verdict,
+    Witness,
+)
+from penstock.cli import UNBOUNDED, UNDECIDED, _exit_code
+from penstock.explain.as_json import check_object, plain_value, printed
+from penstock.explain.ink import Ink
+from penstock.explain.report import check_report
+
+CLICKS = StateFinding(
+    "clicks",
+    "c",
+    Unbounded(
+        ("no declaration ever closes a value of impressions.ad",),
+        ("FOLLOWS impressions (ad) ON (ad) WITHIN AUTO ON clicks", "ORDERED BY ad WITHIN AUTO ON impressions"),
+    ),
+)
+VIEWS = StateFinding("views", "views", Bounded("the last 50000 rows", Means.WINDOW, ("[ROWS 50000] on views",), 50000))
+WITNESS = Witness(
+    "one row more is stored for each row of clicks",
+    (
+        ("clicks", (("ad", 1), ("ts", dt.datetime(2024, 1, 1, 12, tzinfo=dt.UTC)))),
+        ("clicks", (("ad", 2), ("ts", None))),
+    ),
+)
+VERDICT = Verdict(
+    "ads",
+    "unbounded",
+    Strategy.NONE,
+    True,
+    (CLICKS, VIEWS),
+    MemoryFinding(False, ("C2: ad is not bounded",)),
+    PurgeFinding(False, (("c", False), ("views", True))),
+    RewriteFinding(False),
+    WITNESS,
+    ("a notice",),
+)
+
+REPORT = """\
+✗ ads: UNBOUNDED - the state of c grows without limit
+
+    stream      verdict      rows  bound
+  ✗ c (clicks)  unbounded   grows  -
+  ✓ views       bounded    50,000  the last 50000 rows
+
+  why
+    c      - no declaration ever closes a value of impressions.ad
+    views  - [ROWS 50000] on views
+
+  growing input
+    one row more is stored for each row of clicks
+      clicks: ad = 1, ts = 2024-01-01T12:00:00Z
+      clicks: ad = 2, ts = NULL
+
+  fix  declare one line for each stream; its last ON names the stream that declares it
+    c    FOLLOWS impressions (ad) ON (ad) WITHIN AUTO ON clicks
+      or ORDERED BY ad WITHIN AUTO ON impressions
+
+  note  a notice"""
+
+
+def test_report_says_verdict_first_and_fix_last() -> None:
+    assert "\n".join(check_report([VERDICT], Ink(), 2)) == REPORT
+
+
+def test_witness_rows_are_shown_as_many_as_asked_for() -> None:
+    for wanted, shown in ((None, 0), (1, 1), (2, 2), (9, 2)):
+        assert sum("clicks: ad" in line for line in check_report([VERDICT], Ink(), wanted)) == shown
+
+
+def test_json_of_a_witness_names_streams_in_order_of_arrival() -> None:
+    query = json.loads(printed(check_object([VERDICT])))["queries"][0]
+    assert query["witness"] == {
+        "growth": "one row more is stored for each row of clicks",
+        "rows": [["clicks", {"ad": 1, "ts": "2024-01-01T12:00:00Z"}], ["clicks", {"ad": 2, "ts": None}]],
+    }
+    assert query["analyses"]["purge"] == {"safe": False, "streams": {"c": False, "views": True}}
+    shortened = json.loads(printed(check_object([VERDICT], 1)))["queries"][0]
+    assert len(shortened["witness"]["rows"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("value", "plain"),
+    [
+        (Decimal("1.50"), "1.50"),
+        (dt.date(2024, 2, 29), "2024-02-29"),
+        (dt.datetime(2024, 1, 1, 1, 30, tzinfo=dt.timezone(dt.timedelta(hours=1))), "2024-01-01T00:30:00Z"),
+        (b"\x00\xff", "00ff"),
+        (float("nan"), "nan"),
+        (0.5, 0.5),
+        (True, True),
+        (None, None),
+    ],
+)
+def test_values_become_plain_json(value: object, plain: object) -> None:
+    assert plain_value(value) == plain
+
+
+def test_unbounded_weighs_more_than_undecided() -> None:
+    undecided = Verdict(
+        "other", "undecided", Strategy.NONE, True, (), MemoryFinding(None), PurgeFinding(None, ()), RewriteFinding(None)
+    )
+    assert _exit_code([undecided, VERDICT]) == UNBOUNDED
+    assert _exit_code([undecided]) == UNDECIDED
+
+
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_lines_keep_to_the_width_where_words_allow(width: int) -> None:
+    lines = check_report([VERDICT], Ink(width=width), 2)
+    # A heading is one line whatever the width; all that may be long is wrapped.
+    assert max(len(line) for line in lines if not line.startswith("  fix")) <= width

@@ -218,7 +218,7 @@ def _caption(plan: Plan, has_others: bool, arrows: int, hidden: int) -> str:
     if has_others:
         said.append("dotted lines are other predicates")
     if arrows:
-        said.append("an arrow from a to b says that promises close b for a row of a (dashed: only values that arrived)")
+        said.append("an arrow from x to y: promises close y for a row of x (dashed: only for values that arrived)")
     if hidden:
         said.append(f"{hidden} more closings, between streams that share no predicate, are not drawn")
     text = "; ".join(said)

@@ -135,7 +135,7 @@ def _source(source: SourcePlan, plan: Plan) -> Iterator[str]:
     yield f'<div class="card"><div class="title">{escape(source.alias)}{stream}{window}</div>\n<dl>'
     items: list[tuple[str, Sequence[str], bool]] = [
         ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
-        ("filters", filter_lines(source), True),
+        ("filters", filter_lines(source, plan), True),
         ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
         ("purge", source.rules or ["nothing lets a stored row go"], False),
         ("promises", promise_lines(plan, source.alias), True),

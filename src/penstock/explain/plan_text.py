@@ -74,7 +74,7 @@ def _source(source: SourcePlan, plan: Plan, ink: Ink) -> Iterator[str]:
     yield f"  {mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
     yield from _item("bound", [bound_text(source)], ink)
     yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
-    yield from _item("filters", filter_lines(source), ink)
+    yield from _item("filters", filter_lines(source, plan), ink)
     yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
     yield from _item("purge", source.rules or ["nothing lets a stored row go"], ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
@@ -91,9 +91,12 @@ def bound_text(source: SourcePlan) -> str:
     return source.state.bound if is_said else f"{source.state.bound} (at most {rows:,} rows)"
 
 
-def filter_lines(source: SourcePlan) -> list[str]:
+def filter_lines(source: SourcePlan, plan: Plan) -> list[str]:
     """What is tested as a row arrives, before it is stored."""
     lines = list(source.filters)
+    if not plan.inner:
+        # The plan states the rest for inner joins: a row that matches nothing may be in a result of an outer join.
+        return lines
     lines += [" = ".join(columns) for columns in source.equal]
     if source.not_null:
         lines.append(f"not NULL: {', '.join(source.not_null)}")

@@ -1,0 +1,56 @@
+"""Each example says on its first line what `check` finds; here it is held to that, and it can be explained."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.docs.pages import EXAMPLES
+
+EXIT_CODES = {"bounded": 0, "unbounded": 3, "undecided": 4}
+
+
+def _penstock(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "penstock", *arguments],
+        capture_output=True,
+        text=True,
+        encoding="utf-8",
+        check=False,
+        timeout=60,
+    )
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_example_checks_as_its_first_line_says(example: Path) -> None:
+    stated = re.match(r"-- check: (\w+)\n-- \S", example.read_text(encoding="utf-8"))
+    assert stated, "an example begins with `-- check: verdict`, then says what it shows"
+    done = _penstock("check", str(example))
+    assert (done.returncode, done.stderr) == (EXIT_CODES[stated[1]], "")
+    assert f": {stated[1].upper()} - " in done.stdout
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_example_can_be_explained_as_a_page(example: Path, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    done = _penstock("explain", str(example), "--html", str(page))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
+
+
+def test_the_fixed_example_is_the_undecided_one_with_what_its_report_asks_for() -> None:
+    undecided, fixed = (next(e for e in EXAMPLES if e.name == name) for name in ("undecided.sql", "undecided_fixed.sql"))
+    report = _penstock("check", str(undecided)).stdout
+    before, after = (_code(example) for example in (undecided, fixed))
+    assert after.replace(",\n  ORDERED BY ts WITHIN AUTO", "") == before
+    assert "ORDERED BY ts WITHIN AUTO ON payments" in report
+    assert "ORDERED BY ts WITHIN AUTO ON orders" in report
+
+
+def _code(example: Path) -> str:
+    lines = example.read_text(encoding="utf-8").splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("--"))

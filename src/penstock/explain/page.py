@@ -77,7 +77,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _reasons(verdict)
     yield "<h3>What is kept</h3>"
     for source in plan.sources:
-        yield from _source(source, plan)
+        yield from _source(source, query, plan)
     yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
     yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in verdict.notices)
     yield "</section>"
@@ -129,13 +129,13 @@ def _list(texts: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
 
 
-def _source(source: SourcePlan, plan: Plan) -> Iterator[str]:
+def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
     window = f" <code>{escape(source.window.text)}</code>" if source.window else ""
     stream = "" if source.stream == source.alias else f' <span class="soft">({escape(source.stream)})</span>'
     yield f'<div class="card"><div class="title">{escape(source.alias)}{stream}{window}</div>\n<dl>'
     items: list[tuple[str, Sequence[str], bool]] = [
         ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
-        ("filters", filter_lines(source, plan), True),
+        ("filters", filter_lines(source, query), True),
         ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
         ("purge", source.rules or ["nothing lets a stored row go"], False),
         ("promises", promise_lines(plan, source.alias), True),

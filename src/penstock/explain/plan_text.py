@@ -28,7 +28,7 @@ def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
         lines += [*headline(verdict, ink), "", *_join(query, plan, ink)]
         for source in plan.sources:
-            lines += ["", *_source(source, plan, ink)]
+            lines += ["", *_source(source, query, plan, ink)]
         for state in verdict.streams[len(plan.sources) :]:
             lines += ["", f"  {ink.mark(state.finding.verdict)} {ink.strong(state.alias)}"]
             bound = state.finding.bound if isinstance(state.finding, Bounded) else f"none: {state.finding.verdict}"
@@ -68,13 +68,13 @@ def cell_lines(plan: Plan) -> list[str]:
     return lines
 
 
-def _source(source: SourcePlan, plan: Plan, ink: Ink) -> Iterator[str]:
+def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
     mark = ink.mark(source.state.verdict)
     name = source.alias if source.alias == source.stream else f"{source.alias} ({source.stream})"
     yield f"  {mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
     yield from _item("bound", [bound_text(source)], ink)
     yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
-    yield from _item("filters", filter_lines(source, plan), ink)
+    yield from _item("filters", filter_lines(source, query), ink)
     yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
     yield from _item("purge", source.rules or ["nothing lets a stored row go"], ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
@@ -91,11 +91,12 @@ def bound_text(source: SourcePlan) -> str:
     return source.state.bound if is_said else f"{source.state.bound} (at most {rows:,} rows)"
 
 
-def filter_lines(source: SourcePlan, plan: Plan) -> list[str]:
-    """What is tested as a row arrives, before it is stored."""
-    lines = list(source.filters)
-    if not plan.inner:
-        # The plan states the rest for inner joins: a row that matches nothing may be in a result of an outer join.
+def filter_lines(source: SourcePlan, query: Query) -> list[str]:
+    """What is tested as a row arrives; a row that an outer join gives out unmatched fails no test."""
+    certain = {str(predicate) for predicate in query.holding(frozenset({source.alias})).predicates}
+    lines = [text if text in certain else f"matches only where {text}" for text in source.filters]
+    if not query.is_inner:
+        # What else the plan tests, it tests for inner joins alone.
         return lines
     lines += [" = ".join(columns) for columns in source.equal]
     if source.not_null:

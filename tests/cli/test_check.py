@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 import time
@@ -202,16 +203,20 @@ def test_broken_pipe_is_no_trace(script: Write, tmp_path: Path) -> None:
 
 @pytest.mark.measure
 def test_ten_streams_are_checked_in_under_half_a_second(script: Write, tmp_path: Path) -> None:
+    """Wall time, start-up included, with `make measure`; in the suite, whose workers share the cores, CPU time."""
     path = tmp_path / script(scripts.ten_streams())
     command = [sys.executable, "-m", "penstock", "check", str(path)]
-    took = []
+    is_full = os.environ.get("PENSTOCK_MEASURE") == "full"
+    walls, cpus = [], []
     # The best of several: the claim is about Penstock, not about what else the machine does.
-    for _ in range(7):
-        start = time.perf_counter()
+    for _ in range(15 if is_full else 5):
+        start, before = time.perf_counter(), resource.getrusage(resource.RUSAGE_CHILDREN)
         done = subprocess.run(command, capture_output=True, check=False)
-        took.append(time.perf_counter() - start)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        walls.append(time.perf_counter() - start)
+        cpus.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
         assert done.returncode == 0, done.stdout.decode()
     print(
-        f"penstock check, ten streams: best {min(took):.3f} s of {len(took)} runs (all: {[round(t, 3) for t in took]})"
+        f"penstock check, ten streams, best of {len(walls)}: {min(walls):.3f} s of wall time, {min(cpus):.3f} s of CPU"
     )
-    assert min(took) < 0.5
+    assert min(walls if is_full else cpus) < 0.5

@@ -61,6 +61,8 @@ class SourcePlan:
     """What is read of the source: the kept columns, and those that only filters or promises look at."""
     kept: tuple[str, ...]
     """What the state holds: columns of outputs, of predicates with other streams, of promises."""
+    shipped: tuple[str, ...]
+    """What a cell must be given of each row: the kept columns, and those that its promises are about."""
     filters: tuple[str, ...]
     """Conditions on this stream alone, for Spark to evaluate as one boolean; columns are named with the alias."""
     window: WindowPlan | None

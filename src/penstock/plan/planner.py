@@ -138,6 +138,7 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         source.stream.event_time,
         tuple(ColumnPlan(c.name, str(c.type)) for c in source.stream.carried if c.name in read),
         tuple(c.name for c in source.stream.carried if c.name in kept),
+        tuple(c.name for c in source.stream.carried if c.name in kept | watched),
         tuple(str(p) for p in filters),
         _window(source),
         tuple(c.name for c in source.stream.carried if c.name in set(matched)),

@@ -1,0 +1,75 @@
+"""The core: Arrow batches in, Arrow batches out. No Spark, no clock, no randomness, no loop over tuples.
+
+This is the page for whoever drives it. A **cell** runs the whole query over its share of the rows; with one key class
+it is a hash bucket, with several it is one box of a hypercube (DESIGN section 2).
+
+    cell = Cell(plan)                        # or Cell.restore(plan, entries)
+    result = cell.step(Batch(number, chunks))
+    result.rows        # pa.Table: columns named as in plan.outputs, a bag
+    result.metrics     # counts of this batch, and the state after it
+    result.quarantined # rows kept out by ON VIOLATION QUARANTINE
+    cell.save()        # Changes(put: {key: bytes}, delete: [key]) since the last save; Arrow IPC and bits, never pickle
+
+**A batch** has a number that grows by at least 1 each time (Spark's batch id), and chunks. A **chunk** is a piece of
+one stream's input in the order of arrival; the chunks of one stream must be handed over in that order. It is built by
+`Chunk.of(plan, stream, place, data)` from all the rows of the piece, or by hand:
+
+    Chunk(header, rows={alias: pa.Table}, keys={alias: pa.Table})
+
+- `header`: Header(stream, place, rows, maxima). `rows` counts *all* data rows of the piece, filtered ones too;
+  `maxima` holds the largest value of every column that the stream declares ORDERED (`ordered_columns(plan, stream)`),
+  event time included. **Every cell gets every header**, also where it gets no row: that is how counts and clocks are
+  the same in all cells.
+- `rows[alias]`: the rows that pass the filters of that alias and are routed to this cell: the columns
+  `source.shipped` (others are ignored), and `INDEX`, the row's index among the data rows of the piece (int64).
+  Optionally `HOME`, a boolean that is true in exactly one of the cells that hold a copy; left out, every copy is at
+  home. A stream that stands under two aliases is handed over once, in one chunk, with rows for both.
+- `keys[alias]`: for an alias with a PRIMARY KEY promise (`key_columns(plan, alias)` is not empty): these columns, the
+  event time and `INDEX` of the data rows that are *not* in `rows[alias]` of this cell but whose key may be named by a
+  tuple here: those that a filter dropped, and in a hypercube those that live in another cell of the line. **Key
+  promises go to every cell that agrees on the axes of the key's own columns, whatever the other axes.** Leave it out
+  where it would be empty.
+
+**Order across streams** for `[ROWS n]`: the rows of a batch arrive stream after stream in the order of FROM; the
+caller need not sort the chunks of different streams.
+
+**A step** is all or nothing: if it raises (`PromiseBroken` for ON VIOLATION FAIL), drop the cell and restore it. Each
+result is in exactly one step of exactly one cell, provided rows are routed so that all tuples of a result meet in one
+cell.
+
+**State** is a set of entries, key to bytes. `save` gives what changed since the last save: a batch adds a segment and
+rewrites a few masks; segments are rewritten when mostly dead. `Cell.restore(plan, entries)` takes all entries of the
+store, and gives a cell that goes on as if it had never stopped. Segments may be memory-mapped: any buffer will do.
+
+**DISTINCT** is a second stage over the rows of all cells, exchanged by output row: `Distinct(plan)`, with `step`,
+`save` and `restore` of the same form. It takes the `frontier` of all cells of the first stage (their least), which
+says from which event time on results may still come.
+
+Queries with outer joins or EXISTS raise NotSupportedYet; aggregates are Spark's business or a later stage's.
+"""
+
+from penstock.runtime.batch import HOME, INDEX, Batch, Chunk, Header, Metrics, Quarantined, StepResult
+from penstock.runtime.cell import Cell
+from penstock.runtime.codes import hash_rows
+from penstock.runtime.distinct import Distinct
+from penstock.runtime.needs import key_columns, ordered_columns
+from penstock.runtime.store import Changes
+from penstock.runtime.violations import PromiseBroken
+
+__all__ = [
+    "HOME",
+    "INDEX",
+    "Batch",
+    "Cell",
+    "Changes",
+    "Chunk",
+    "Distinct",
+    "Header",
+    "Metrics",
+    "PromiseBroken",
+    "Quarantined",
+    "StepResult",
+    "hash_rows",
+    "key_columns",
+    "ordered_columns",
+]

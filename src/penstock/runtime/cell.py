@@ -1,0 +1,165 @@
+"""A cell: the whole query over a share of the rows. The driver; the work is done by the modules it calls.
+
+A step: store the batch as fresh segments, answer broken promises, join, make promises, purge, forget promises, tidy up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.errors import NotSupportedYet
+from penstock.plan.plan import Plan
+from penstock.runtime.batch import Batch, Metrics, StepResult
+from penstock.runtime.clock import Clock
+from penstock.runtime.closing import Closing
+from penstock.runtime.codes import Ints
+from penstock.runtime.delta_join import delta_join
+from penstock.runtime.intake import Intake
+from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.promises import watches_of
+from penstock.runtime.promises.watch import Step
+from penstock.runtime.purge import Purge
+from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
+from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.violations import Answers
+
+_COUNTERS = "counters"
+
+
+class Cell:
+    """The state of one cell, and the step that moves it on."""
+
+    def __init__(self, plan: Plan) -> None:
+        if not plan.inner:
+            raise NotSupportedYet(
+                "outer joins and EXISTS cannot be run yet", hint="check and explain can be asked about this query"
+            )
+        self.plan = plan
+        self.synopses = {source.alias: Synopsis(source.kept) for source in plan.sources}
+        self.watches = watches_of(plan)
+        self.clock = Clock(plan)
+        self.closing = Closing(plan, self.clock, self.watches)
+        self.matcher = Matcher(plan, self.synopses)
+        self.purge = Purge(plan, self.matcher, self.closing, self.clock)
+        self.intake = Intake(plan)
+        self._serial = 0
+        self._dropped: list[str] = []
+
+    def step(self, batch: Batch) -> StepResult:
+        """Take in a batch: what it adds to the answer, and what of the state is left."""
+        self.clock.begin(batch.number)
+        dropped, chunk_of = self.intake.take(batch, self.clock, self.watches, self.synopses)
+        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of)
+        answers = Answers()
+        for breach in self.intake.null_keys(self.synopses):
+            answers.answer(breach, self.synopses[breach.alias])
+        self._answer_breaches(step, answers, of_all_rows=True)
+        self.intake.drop_unmatchable(self.synopses)
+        self._answer_breaches(step, answers, of_all_rows=False)
+        rows = self._rows(delta_join(self.plan, self.matcher, self.clock))
+        marked: dict[str, list[Ints]] = {}
+        self.closing.advance()
+        for watch in self.watches:
+            for alias, ids in watch.learn(step).items():
+                marked.setdefault(alias, []).append(ids)
+        purged = self.purge.run({alias: np.concatenate(ids) for alias, ids in marked.items()})
+        removed = {alias: purged.of(alias) for alias in self.plan.aliases}
+        for watch in self.watches:
+            watch.settle(step, removed, self.closing)
+        self._finish()
+        metrics = self._metrics(rows, purged.counts, answers)
+        return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier())
+
+    def _answer_breaches(self, step: Step, answers: Answers, *, of_all_rows: bool) -> None:
+        for watch in self.watches:
+            if watch.sees_all_rows is of_all_rows:
+                for breach in watch.breaches(step):
+                    if answers.answer(breach, self.synopses[breach.alias]):
+                        watch.adapt(breach, step)
+
+    def _rows(self, partials: list[Partial]) -> Any:
+        pieces = []
+        for partial in partials:
+            columns = {o.name: self.synopses[o.alias].arrow(o.column, partial[o.alias]) for o in self.plan.outputs}
+            pieces.append(pa.table(columns))
+        if pieces:
+            return pa.concat_tables(pieces)
+        kinds = [(o.name, self.synopses[o.alias].kind(o.column) or pa.null()) for o in self.plan.outputs]
+        return pa.schema(kinds).empty_table()
+
+    def _finish(self) -> None:
+        for synopsis in self.synopses.values():
+            self._dropped += synopsis.finish()
+        for watch in self.watches:
+            self._dropped += watch.finish()
+        widest: dict[str, int] = {}
+        for follows in self.closing.follows:
+            widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.rows)
+        self.clock.end(widest)
+
+    def _metrics(self, rows: Any, purged: dict[str, int], answers: Answers) -> Metrics:
+        tuples = {
+            alias: sum(int(np.count_nonzero(s.alive & s.home)) for s in synopsis.segments)
+            for alias, synopsis in self.synopses.items()
+        }
+        stored = sum(s.nbytes() for synopsis in self.synopses.values() for s in synopsis.segments)
+        return Metrics(
+            {s.alias: self.clock.count[s.stream] - self.clock.before[s.stream] for s in self.plan.sources},
+            rows.num_rows,
+            {alias: synopsis.live for alias, synopsis in self.synopses.items()},
+            tuples,
+            sum(w.promise_rows for w in self.watches),
+            stored + sum(w.promise_bytes for w in self.watches),
+            purged,
+            answers.violations,
+            {w.promise.constraint: w.k for w in self.watches if w.k is not None},
+        )
+
+    def _frontier(self) -> dict[str, int]:
+        found = {}
+        for source in self.plan.sources:
+            low = self.closing.low(source.alias)
+            if low is not None and source.event_time in source.kept and source.event_time is not None:
+                for _, segment in self.synopses[source.alias].part("all"):
+                    values, order = segment.sorted_by("ticks", source.event_time)
+                    low = min(low, int(values[int(np.argmax(segment.alive[order]))]))
+                found[source.alias] = low
+        return found
+
+    def save(self) -> Changes:
+        """What changed since the last save."""
+        put: dict[str, bytes] = {}
+        for alias, synopsis in self.synopses.items():
+            self._serial = save_synopsis(alias, synopsis, self._serial, put)
+        for watch in self.watches:
+            for owner, synopsis in watch.segments().items():
+                self._serial = save_synopsis(owner, synopsis, self._serial, put)
+        put[_COUNTERS] = to_json(
+            {
+                "clock": self.clock.save(),
+                "watches": [watch.save() for watch in self.watches],
+                "serial": self._serial,
+            }
+        )
+        gone, self._dropped = self._dropped, []
+        return Changes(put, deletions(gone))
+
+    @classmethod
+    def restore(cls, plan: Plan, entries: Entries) -> Cell:
+        """The cell whose state a store holds; a new one if the store is empty."""
+        cell = cls(plan)
+        if _COUNTERS not in entries:
+            return cell
+        counters = from_json(entries[_COUNTERS])
+        cell.clock.load(counters["clock"])
+        cell._serial = counters["serial"]
+        for watch, saved in zip(cell.watches, counters["watches"], strict=True):
+            watch.load(saved)
+            watch.restore(entries)
+        for alias, synopsis in cell.synopses.items():
+            load_synopsis(alias, synopsis, entries)
+        cell.closing.advance()
+        return cell

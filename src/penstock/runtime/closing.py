@@ -1,0 +1,148 @@
+"""Which stored rows are closed on which stream, by the promises made so far (DESIGN section 1, "rule out").
+
+Each closer of the plan has a **limit** that the headers move: a row is closed by a band or an order if its value is
+at most the limit, by FOLLOWS if its batch is. Key promises are marks on the rows. So asking is one comparison a
+closer, and the rows that a batch newly closes are those between the limit before and the limit now: nothing else is
+looked at. (An order over strings, binaries or wide decimals has no number to search by; there all rows of the source
+are compared.)
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow.compute as pc
+
+from penstock.plan.bounds import close
+from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.runtime.clock import Clock
+from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids
+from penstock.runtime.marks import mark_name
+from penstock.runtime.promises.bands import BandWatch
+from penstock.runtime.promises.follows import FollowsWatch
+from penstock.runtime.promises.ordered import OrderedWatch
+from penstock.runtime.promises.watch import Watch
+from penstock.runtime.synopsis import OLD, Synopsis
+
+Limit = Ordinal | None
+
+
+class Closing:
+    """The limits of all closers."""
+
+    def __init__(self, plan: Plan, clock: Clock, watches: tuple[Watch, ...]) -> None:
+        self.plan = plan
+        self.clock = clock
+        self.bands = [w for w in watches if isinstance(w, BandWatch)]
+        self.follows = [w for w in watches if isinstance(w, FollowsWatch)]
+        self.orders = [w for w in watches if isinstance(w, OrderedWatch)]
+        self.limits: dict[Closer, Limit] = dict.fromkeys(plan.closers)
+        self.before = dict(self.limits)
+        self._between: dict[tuple[str, str], list[Closer]] = {}
+        for closer in plan.closers:
+            self._between.setdefault((closer.source, closer.target), []).append(closer)
+
+    def advance(self) -> None:
+        """Move the limits to what the headers and the widened constraints say now."""
+        self.before = self.limits
+        widened = {w.promise.constraint: w.widened for w in self.bands}
+        reaches = close(self.plan.time_bounds, widened)
+        self.limits = {}
+        for closer in self.plan.closers:
+            match closer.kind:
+                case CloserKind.BAND:
+                    reach = reaches[closer.source, closer.target]
+                    low = self.low(closer.target)
+                    limit: Limit = None if low is None else _held(low - reach.ticks - (0 if reach.strict else 1))
+                case CloserKind.ORDER:
+                    limit = self._floor(closer)
+                case CloserKind.FOLLOWS:
+                    limit = self._batch(closer)
+                case CloserKind.KEY:
+                    limit = None
+            self.limits[closer] = limit
+
+    def low(self, alias: str) -> int | None:
+        """The least event time that the stream may still produce, in ticks; None if it is not known."""
+        column = self.plan.by_alias[alias].event_time
+        known = [w.floor_ticks for w in self.orders if w.promise.alias == alias and w.column == column]
+        return max((ticks for ticks in known if ticks is not None), default=None)
+
+    def _floor(self, closer: Closer) -> Limit:
+        floors = [
+            w.floor for w in self.orders if w.promise.alias == closer.target and w.column == closer.target_columns[0]
+        ]
+        known = [floor for floor in floors if floor is not None]
+        if not known:
+            return None
+        floor = max(known)
+        if isinstance(floor, int):
+            return _held(floor if closer.strict else floor - 1)
+        return floor
+
+    def _batch(self, closer: Closer) -> int:
+        return max(
+            w.closed_batch(self.clock)
+            for w in self.follows
+            if (w.promise.alias, w.parent) == (closer.source, closer.target)
+            and w.promise.constraint in closer.constraints
+        )
+
+    def closed(self, source: str, target: str, synopsis: Synopsis, ids: Ints) -> Bools:
+        """Which of the rows of source, tuples or promises, can meet no future tuple of target."""
+        found: Bools = np.zeros(len(ids), np.bool_)
+        for closer in self._between.get((source, target), ()):
+            if not found.all():
+                found |= self.closed_by(closer, synopsis, ids)
+        return found
+
+    def closed_by(self, closer: Closer, synopsis: Synopsis, ids: Ints) -> Bools:
+        """Which of the rows one closer has closed; none where the synopsis lacks what it looks at."""
+        nothing: Bools = np.zeros(len(ids), np.bool_)
+        if closer.kind is CloserKind.KEY:
+            name = mark_name(closer)
+            return (
+                synopsis.gather(ids, lambda s: s.marks.get(name, np.zeros(len(s), np.bool_))) if len(ids) else nothing
+            )
+        limit = self.limits[closer]
+        if limit is None or not len(ids):
+            return nothing
+        if closer.kind is CloserKind.FOLLOWS:
+            return synopsis.gather(ids, lambda s: s.batch) <= limit  # type: ignore[no-any-return]
+        column = closer.columns[0]
+        if column not in synopsis.columns:
+            return nothing
+        if isinstance(limit, int):
+            values = synopsis.ticks(column, ids) if closer.kind is CloserKind.BAND else synopsis.codes(column, ids)
+            return values <= limit
+        compare = pc.less_equal if closer.strict else pc.less
+        return compare(synopsis.arrow(column, ids), limit).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+    def newly_closed(self, source: str, synopsis: Synopsis) -> Ints:
+        """The old rows of source that some limit has passed since the last batch; marks tell of themselves."""
+        found = [empty_ids()]
+        for closer, limit in self.limits.items():
+            if closer.source != source or limit is None or closer.kind is CloserKind.KEY:
+                continue
+            before = self.before.get(closer)
+            if before == limit:
+                continue
+            if closer.kind is CloserKind.FOLLOWS:
+                assert isinstance(limit, int)
+                above = before if isinstance(before, int) else -1
+                found.append(synopsis.arrived(lambda s: s.batch, above, limit))
+            elif closer.columns[0] in synopsis.columns and synopsis.segments:
+                found.append(self._passed(closer, synopsis, before, limit))
+        return np.unique(np.concatenate(found))
+
+    def _passed(self, closer: Closer, synopsis: Synopsis, before: Limit, limit: Ordinal) -> Ints:
+        column = closer.columns[0]
+        if isinstance(limit, int):
+            above = before if isinstance(before, int) else INT64.min
+            how = "ticks" if closer.kind is CloserKind.BAND else "codes"
+            return synopsis.in_range(how, column, above, limit)
+        ids = synopsis.ids(OLD)
+        return ids[self.closed_by(closer, synopsis, ids)] if len(ids) else ids
+
+
+def _held(ticks: int) -> int:
+    return max(INT64.min, min(INT64.max, ticks))

@@ -1,0 +1,173 @@
+"""Columns as numbers: codes that keep equality and order, ticks of event time, 64-bit hashes of anything that can join.
+
+A **coded** type maps one to one, order kept, onto int64: integers, booleans, dates, timestamps, decimals of up to 18
+digits, and floats as Spark compares them (NaN equals itself and is the largest, -0.0 equals 0.0). Strings, binaries
+and wide decimals are hashed instead, so an equality found by hash must be verified on the values; the hash of one
+coded column is a bijection and needs no proof. NULLs become 0: callers drop rows whose NULL matters before they ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+Ints = npt.NDArray[np.int64]
+Hashes = npt.NDArray[np.uint64]
+Bools = npt.NDArray[np.bool_]
+Ordinal = int | str | bytes | Decimal
+"""A value in the order of its column: a code, or the value itself where the type is not coded."""
+
+DAY_TICKS = 86_400_000_000
+INT64 = np.iinfo(np.int64)
+_NAN_CODE = np.array([np.nan]).view(np.int64)[0]
+_SIGN_TO_ORDER = np.int64(0x7FFFFFFFFFFFFFFF)
+
+
+def is_coded(kind: Any) -> bool:
+    """Whether codes exist for the type."""
+    return bool(
+        pa.types.is_integer(kind)
+        or pa.types.is_boolean(kind)
+        or pa.types.is_temporal(kind)
+        or pa.types.is_floating(kind)
+        or (pa.types.is_decimal(kind) and kind.precision <= 18)
+    )
+
+
+def flat(column: Any) -> Any:
+    """One contiguous Arrow array."""
+    if isinstance(column, pa.ChunkedArray):
+        return column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    return column
+
+
+def codes(column: Any) -> Ints:
+    """The codes of a column of a coded type."""
+    array = flat(column)
+    kind = array.type
+    if pa.types.is_floating(kind):
+        return _float_codes(array)
+    if pa.types.is_decimal(kind):
+        return np.ascontiguousarray(_decimal_words(array)[:, 0])
+    if pa.types.is_timestamp(kind):
+        array = array.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
+    elif pa.types.is_date64(kind):
+        array = array.cast(pa.date32()).cast(pa.int32())
+    elif pa.types.is_date(kind) or pa.types.is_time32(kind):
+        array = array.cast(pa.int32())
+    elif pa.types.is_boolean(kind):
+        array = array.cast(pa.int8())
+    elif pa.types.is_temporal(kind):
+        array = array.cast(pa.int64())
+    if array.null_count:
+        array = pc.fill_null(array, 0)
+    return array.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)  # type: ignore[no-any-return]
+
+
+def ticks(column: Any) -> Ints:
+    """Event times or other points of a clock as ticks: microseconds, or the bare integer."""
+    found = codes(column)
+    if not pa.types.is_date(column.type):
+        return found
+    reach = INT64.max // DAY_TICKS
+    return np.clip(found, -reach, reach) * DAY_TICKS
+
+
+def _float_codes(array: Any) -> Ints:
+    values = pc.fill_null(array.cast(pa.float64()), 0.0).to_numpy(zero_copy_only=False) + 0.0
+    bits: Ints = np.where(np.isnan(values), _NAN_CODE, values.view(np.int64))
+    return np.where(bits < 0, bits ^ _SIGN_TO_ORDER, bits)
+
+
+def _decimal_words(array: Any) -> npt.NDArray[np.int64]:
+    wide = array.cast(pa.decimal128(38, array.type.scale))
+    words = np.frombuffer(wide.buffers()[1], dtype=np.int64).reshape(-1, 2)[wide.offset : wide.offset + len(wide)]
+    if wide.null_count:
+        words = np.where(_valid(wide)[:, None], words, 0)
+    return words
+
+
+def _valid(array: Any) -> Bools:
+    return array.is_valid().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def mix(values: Hashes) -> Hashes:
+    """Splitmix64's finaliser: a bijection whose every output bit depends on every input bit."""
+    values = values + np.uint64(0x9E3779B97F4A7C15)
+    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return values ^ (values >> np.uint64(31))
+
+
+def hashes(column: Any) -> Hashes:
+    """A 64-bit hash of each value; one to one for coded types. The same in every process and on every run."""
+    array = flat(column)
+    if is_coded(array.type):
+        return mix(codes(array).view(np.uint64))
+    if pa.types.is_decimal(array.type):
+        words = _decimal_words(array).view(np.uint64)
+        return mix(mix(words[:, 0]) + words[:, 1])
+    return _binary_hashes(array)
+
+
+def combine(parts: Sequence[Hashes]) -> Hashes:
+    """One hash of several columns; of one column, that column's own."""
+    combined = parts[0]
+    for part in parts[1:]:
+        combined = mix(combined * np.uint64(3) + part)
+    return combined
+
+
+def hash_rows(table: Any, columns: Sequence[str]) -> Hashes:
+    """The hash by which rows are routed on an axis, or compared as keys."""
+    return combine([hashes(table.column(c)) for c in columns])
+
+
+_MULTIPLIER = np.uint64(0x100000001B3)
+
+
+def _binary_hashes(array: Any) -> Hashes:
+    """A polynomial in the bytes of each value, by differences of one running sum over the whole buffer."""
+    if pa.types.is_dictionary(array.type):
+        array = array.dictionary_decode()
+    plain = pc.fill_null(array.cast(pa.large_binary()), b"")
+    if len(plain) == 0:
+        return np.zeros(0, np.uint64)
+    offsets = np.frombuffer(plain.buffers()[1], dtype=np.int64)[plain.offset : plain.offset + len(plain) + 1]
+    start, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
+    total = int(offsets[-1] - offsets[0])
+    data = plain.buffers()[2]
+    raw = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]] if data is not None else np.zeros(0, np.uint8)
+    powers = np.cumprod(np.full(int(lengths.max()) + 1, _MULTIPLIER, np.uint64))
+    place = np.arange(total) - np.repeat(start, lengths)
+    running = np.zeros(total + 1, np.uint64)
+    np.cumsum((raw.astype(np.uint64) + np.uint64(1)) * powers[place], out=running[1:])
+    sums = running[start + lengths] - running[start]
+    return mix(sums + mix(lengths.view(np.uint64)))
+
+
+def same(left: Any, right: Any) -> Bools:
+    """Whether values at the same place are equal; for types that are not coded, and without NULLs."""
+    return pc.equal(left, right).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def largest(column: Any) -> Ordinal | None:
+    """The largest value of a column as an ordinal; None if there is none."""
+    array = flat(column).drop_null()
+    if len(array) == 0:
+        return None
+    if is_coded(array.type):
+        return int(codes(array).max())
+    top: Ordinal = pc.max(array).as_py()
+    return top
+
+
+def empty_ids() -> Ints:
+    """No rows."""
+    return np.zeros(0, np.int64)

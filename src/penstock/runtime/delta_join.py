@@ -1,0 +1,80 @@
+"""Delta joins: the results that a batch adds, each exactly once.
+
+Fix an order of the sources. A result whose rows are not all old has a last source, in that order, from which it takes
+a fresh row. So join the fresh rows of each source with all rows of the sources before it and the old rows of those
+after it: every result appears once, in the pass of its last fresh source. Any order is right; fewest fresh rows first
+means that the largest batch probes and is never indexed. Within a pass, sources are added by what they share and how
+few rows they have.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.plan.plan import Plan
+from penstock.runtime.clock import Clock
+from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.synopsis import ALL, FRESH, OLD
+
+
+def delta_join(plan: Plan, matcher: Matcher, clock: Clock) -> list[Partial]:
+    """The new combinations, as one partial for each source that has fresh rows."""
+    synopses = matcher.synopses
+    order = sorted(plan.aliases, key=lambda a: synopses[a].size(FRESH))
+    found = []
+    for place, start in enumerate(order):
+        parts = dict.fromkeys(order[:place], ALL) | dict.fromkeys(order[place + 1 :], OLD)
+        if synopses[start].size(FRESH) == 0 or any(synopses[a].size(p) == 0 for a, p in parts.items()):
+            continue
+        partial: Partial = {start: synopses[start].ids(FRESH)}
+        while parts and len(partial[start]):
+            target = _next(matcher, frozenset(partial), parts)
+            left, right = matcher.pairs(partial, target, parts.pop(target))
+            partial = {alias: ids[left] for alias, ids in partial.items()}
+            partial[target] = right
+        if len(partial) == len(plan.aliases) and len(partial[start]):
+            found.append(_in_rows_windows(plan, matcher, clock, partial))
+    return found
+
+
+def _next(matcher: Matcher, bound: frozenset[str], parts: dict[str, str]) -> str:
+    def cost(alias: str) -> tuple[int, int]:
+        shares = (matcher.shared_axes(bound, alias), matcher.predicates(bound, alias), True)
+        tie = next(number for number, shared in enumerate(shares) if shared)
+        return tie, matcher.synopses[alias].size(parts[alias])
+
+    return min(parts, key=cost)
+
+
+def _in_rows_windows(plan: Plan, matcher: Matcher, clock: Clock, partial: Partial) -> Partial:
+    """Keep the combinations in which, when the last row arrived, each was among the last n of its stream.
+
+    The rows of a batch arrive stream after stream in the order of FROM, so the last row is one of this batch, of the
+    last stream in that order that has one in the combination.
+    """
+    windows = {s.alias: s.window.rows for s in plan.sources if s.window is not None and s.window.rows is not None}
+    if not windows:
+        return partial
+    arrival: dict[str, Ints] = {a: matcher.synopses[a].gather(ids, lambda s: s.arrival) for a, ids in partial.items()}
+    rank = {stream: number for number, stream in enumerate(plan.streams)}
+    size = len(next(iter(partial.values())))
+    last_rank = np.full(size, -1)
+    last_arrival = np.full(size, -1)
+    for source in sorted(plan.sources, key=lambda s: rank[s.stream]):
+        fresh = arrival[source.alias] >= clock.before[source.stream]
+        here = rank[source.stream]
+        last_arrival = np.where(
+            fresh,
+            np.where(last_rank == here, np.maximum(last_arrival, arrival[source.alias]), arrival[source.alias]),
+            last_arrival,
+        )
+        last_rank = np.where(fresh, here, last_rank)
+    keep: Bools = np.ones(size, np.bool_)
+    for alias, rows in windows.items():
+        stream = plan.by_alias[alias].stream
+        here = rank[stream]
+        others = np.where(last_rank > here, clock.count[stream], clock.before[stream])
+        count = np.where(last_rank == here, last_arrival + 1, others)
+        keep &= count - arrival[alias] <= rows
+    return {alias: ids[keep] for alias, ids in partial.items()}

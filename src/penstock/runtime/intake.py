@@ -1,0 +1,126 @@
+"""From the chunks of a batch to fresh segments: rows in order of arrival, headers to the clock and the watches.
+
+A row that can be in no result (a NULL in a column that must match, columns of one row that should be equal and are
+not) is final as it arrives; it is dropped only after it was counted and looked at for broken promises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.errors import InternalError
+from penstock.plan.plan import Plan, PromiseKind
+from penstock.runtime.batch import HOME, INDEX, Batch, Chunk
+from penstock.runtime.clock import Clock
+from penstock.runtime.codes import Bools, Ints, codes, flat
+from penstock.runtime.marks import mark_names
+from penstock.runtime.needs import key_columns
+from penstock.runtime.promises.watch import Watch
+from penstock.runtime.segment import Segment
+from penstock.runtime.synopsis import FRESH, Synopsis
+from penstock.runtime.violations import Breach
+
+
+class Intake:
+    """Takes batches in for one cell."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._marks = {alias: mark_names(plan, alias) for alias in plan.aliases}
+
+    def take(
+        self, batch: Batch, clock: Clock, watches: tuple[Watch, ...], synopses: Mapping[str, Synopsis]
+    ) -> tuple[dict[str, Synopsis], dict[str, Ints]]:
+        """Store the rows as fresh segments; gives the keys of rows that are not stored, and each row's chunk."""
+        rows: dict[str, list[tuple[Any, int, int]]] = {alias: [] for alias in self.plan.aliases}
+        keys: dict[str, list[tuple[Any, int, int]]] = {alias: [] for alias in self.plan.aliases}
+        numbers = dict.fromkeys(self.plan.streams, 0)
+        for chunk in batch.chunks:
+            stream = chunk.header.stream
+            if stream not in numbers:
+                raise InternalError(f"a chunk of stream {stream}, which query {self.plan.query} does not read")
+            start = clock.count[stream]
+            self._share(chunk, start, numbers[stream], rows, keys)
+            numbers[stream] += 1
+            clock.count[stream] = start + chunk.header.rows
+            for watch in watches:
+                watch.read(chunk, clock.count[stream])
+        dropped: dict[str, Synopsis] = {}
+        chunk_of: dict[str, Ints] = {}
+        for source in self.plan.sources:
+            alias = source.alias
+            synopsis = synopses[alias]
+            dropped[alias] = Synopsis(source.shipped)
+            if keys[alias]:
+                segment, _ = self._segment(alias, keys[alias], clock.batch)
+                null = _any_null(segment, key_columns(self.plan, alias))
+                if null is not None:
+                    segment.kill(np.flatnonzero(null))
+                dropped[alias].begin(segment)
+            if rows[alias]:
+                segment, chunk_of[alias] = self._segment(alias, rows[alias], clock.batch)
+                synopsis.begin(segment)
+        return dropped, chunk_of
+
+    def _share(self, chunk: Chunk, start: int, number: int, rows: Any, keys: Any) -> None:
+        for into, given in ((rows, chunk.rows), (keys, chunk.keys)):
+            for alias, table in given.items():
+                into[alias].append((table, start, number))
+
+    def _segment(self, alias: str, pieces: list[tuple[Any, int, int]], batch: int) -> tuple[Segment, Ints]:
+        table = pa.concat_tables([table for table, _, _ in pieces])
+        sizes = [table.num_rows for table, _, _ in pieces]
+        starts = np.repeat(np.array([start for _, start, _ in pieces], np.int64), sizes)
+        arrival = starts + codes(table.column(INDEX))
+        count = table.num_rows
+        home: Bools = (
+            np.array(flat(table.column(HOME)).to_numpy(zero_copy_only=False))
+            if HOME in table.column_names
+            else np.ones(count, np.bool_)
+        )
+        wanted = [c for c in self.plan.by_alias[alias].shipped if c in table.column_names]
+        marks: dict[str, Bools] = {name: np.zeros(count, np.bool_) for name in self._marks[alias]}
+        segment = Segment(table.select(wanted), arrival, np.full(count, batch, np.int64), home, marks)
+        return segment, np.repeat(np.array([number for _, _, number in pieces], np.int64), sizes)
+
+    def null_keys(self, synopses: Mapping[str, Synopsis]) -> Iterator[Breach]:
+        """Rows with a NULL in a PRIMARY KEY, which is a violation by itself."""
+        for promise in self.plan.promises:
+            if promise.kind is PromiseKind.PRIMARY_KEY and synopses[promise.alias].has_fresh:
+                synopsis = synopses[promise.alias]
+                null = _any_null(synopsis.segments[-1], promise.columns)
+                if null is not None:
+                    ids = synopsis.alive(np.flatnonzero(null) + synopsis.first_fresh)
+                    yield Breach(promise, promise.alias, ids, np.zeros(len(ids), np.int64))
+
+    def drop_unmatchable(self, synopses: Mapping[str, Synopsis]) -> None:
+        """Let go of fresh rows that can be in no result."""
+        for source in self.plan.sources:
+            synopsis = synopses[source.alias]
+            if not synopsis.has_fresh or synopsis.size(FRESH) == 0:
+                continue
+            segment = synopsis.segments[-1]
+            hopeless = _any_null(segment, source.not_null)
+            for first, *others in source.equal:
+                for other in others:
+                    differ = ~pc.fill_null(pc.equal(segment.column(first), segment.column(other)), False).to_numpy(
+                        zero_copy_only=False
+                    )
+                    hopeless = differ if hopeless is None else hopeless | differ
+            if hopeless is not None:
+                segment.kill(np.flatnonzero(hopeless & segment.alive))
+
+
+def _any_null(segment: Segment, columns: tuple[str, ...]) -> Bools | None:
+    found: Bools | None = None
+    for name in columns:
+        column = segment.column(name)
+        if column.null_count:
+            null = column.is_null().to_numpy(zero_copy_only=False)
+            found = null if found is None else found | null
+    return found

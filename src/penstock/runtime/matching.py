@@ -1,0 +1,158 @@
+"""Which rows of one source agree with given rows of others, by the predicates that tie them. Columns in, pairs out.
+
+Equalities drive: the hashes of all key classes that the sides share are probed, then verified on the values unless
+one coded column makes the hash exact. Where no class is shared, comparisons and bands drive: the target is searched
+in the order of one of its columns. Where nothing is shared it is a cross product. All other predicates are checked on
+the pairs found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow.compute as pc
+
+from penstock.model.predicates import Op
+from penstock.plan.plan import PairPredicate, Plan
+from penstock.runtime.codes import INT64, Bools, Ints, combine, is_coded, same
+from penstock.runtime.synopsis import Synopsis
+
+Partial = dict[str, Ints]
+"""Combinations of rows: for each alias the ids, all of one length."""
+
+_COMPARE = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
+_ARROW_COMPARE = {Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}
+
+
+class Matcher:
+    """Finds agreeing rows among the synopses of one cell."""
+
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
+        self.plan = plan
+        self.synopses = synopses
+
+    def shared_axes(self, bound: frozenset[str], target: str) -> tuple[tuple[str, str, str], ...]:
+        """(bound alias, its column, target's column) for each key class that the target shares with the bound ones."""
+        found = []
+        for axis in self.plan.axes:
+            own = axis.column(target)
+            holder = next((a for a in self.plan.aliases if a in bound and axis.column(a) is not None), None)
+            if own is not None and holder is not None:
+                column = axis.column(holder)
+                assert column is not None
+                found.append((holder, column, own))
+        return tuple(found)
+
+    def predicates(self, bound: frozenset[str], target: str) -> tuple[PairPredicate, ...]:
+        """The comparisons and bands between the target and the bound ones, the target on the left."""
+        found = []
+        for p in self.plan.predicates:
+            if p.left.alias == target and p.right.alias in bound:
+                found.append(p)
+            elif p.right.alias == target and p.left.alias in bound:
+                ticks = None if p.ticks is None else -p.ticks
+                found.append(PairPredicate(p.right, p.op.mirrored, p.left, ticks, p.text))
+        return tuple(found)
+
+    def related(self, bound: frozenset[str], target: str) -> bool:
+        """Whether any predicate ties the target to the bound ones."""
+        return bool(self.shared_axes(bound, target) or self.predicates(bound, target))
+
+    def pairs(self, partial: Partial, target: str, part: str) -> tuple[Ints, Ints]:
+        """All (place in the partial, row of target) that agree."""
+        bound = frozenset(partial)
+        size = len(next(iter(partial.values())))
+        synopsis = self.synopses[target]
+        axes = self.shared_axes(bound, target)
+        predicates = self.predicates(bound, target)
+        if size == 0 or synopsis.size(part) == 0:
+            return np.zeros(0, np.int64), np.zeros(0, np.int64)
+        if axes:
+            keys = combine([self.synopses[holder].hashes(column, partial[holder]) for holder, column, _ in axes])
+            left, right = synopsis.probe(part, tuple(own for _, _, own in axes), keys)
+            exact = len(axes) == 1 and is_coded(synopsis.kind(axes[0][2]))
+            if not exact and len(left):
+                left, right = self._verified(partial, target, axes, left, right)
+        else:
+            left, right = self._ranged(partial, target, part, predicates, size)
+        for predicate in predicates:
+            if len(left):
+                keep = self._holds(predicate, partial, target, left, right)
+                left, right = left[keep], right[keep]
+        return left, right
+
+    def _verified(
+        self, partial: Partial, target: str, axes: tuple[tuple[str, str, str], ...], left: Ints, right: Ints
+    ) -> tuple[Ints, Ints]:
+        for holder, column, own in axes:
+            ids = partial[holder][left]
+            if is_coded(self.synopses[target].kind(own)):
+                keep: Bools = self.synopses[holder].codes(column, ids) == self.synopses[target].codes(own, right)
+            else:
+                keep = same(self.synopses[holder].arrow(column, ids), self.synopses[target].arrow(own, right))
+            if not keep.all():
+                left, right = left[keep], right[keep]
+        return left, right
+
+    def _values(self, alias: str, column: str, ids: Ints, in_ticks: bool) -> Any:
+        """The column as numbers where it can be, else as an Arrow array."""
+        synopsis = self.synopses[alias]
+        if in_ticks:
+            return synopsis.ticks(column, ids)
+        return synopsis.codes(column, ids) if is_coded(synopsis.kind(column)) else synopsis.arrow(column, ids)
+
+    def _holds(self, p: PairPredicate, partial: Partial, target: str, left: Ints, right: Ints) -> Bools:
+        in_ticks = p.ticks is not None
+        own = self._values(target, p.left.column, right, in_ticks)
+        other = self._values(p.right.alias, p.right.column, partial[p.right.alias][left], in_ticks)
+        if isinstance(own, np.ndarray):
+            if p.ticks is not None:
+                return _difference_holds(own, other, p.op, p.ticks)
+            held: Bools = _COMPARE[p.op](own, other)
+            return held
+        compared: Bools = _ARROW_COMPARE[p.op](own, other).to_numpy(zero_copy_only=False)
+        return compared
+
+    def _ranged(
+        self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...], size: int
+    ) -> tuple[Ints, Ints]:
+        """Pairs by the order of the target's most constrained column; all pairs if there is no such column."""
+        synopsis = self.synopses[target]
+        ways: dict[tuple[str, str], list[PairPredicate]] = {}
+        for p in predicates:
+            if p.ticks is not None or is_coded(synopsis.kind(p.left.column)):
+                ways.setdefault(("codes" if p.ticks is None else "ticks", p.left.column), []).append(p)
+        if not ways:
+            ids = synopsis.ids(part)
+            return np.repeat(np.arange(size), len(ids)), np.tile(ids, size)
+        (how, column), chosen = max(ways.items(), key=lambda item: len(item[1]))
+        low = np.full(size, INT64.min)
+        high = np.full(size, INT64.max)
+        for p in chosen:
+            other = self._values(p.right.alias, p.right.column, partial[p.right.alias], how == "ticks")
+            edge = _shifted(other, p.ticks or 0)
+            if p.op in (Op.GE, Op.GT, Op.EQ):
+                low = np.maximum(low, edge)
+            if p.op in (Op.LE, Op.LT, Op.EQ):
+                high = np.minimum(high, edge)
+        return synopsis.between(part, how, column, low, high)
+
+
+def _shifted(values: Ints, ticks: int) -> Ints:
+    """values + ticks, held at the ends of the range instead of wrapping round."""
+    if ticks >= 0:
+        return np.where(values > INT64.max - ticks, INT64.max, values + ticks)
+    return np.where(values < INT64.min - ticks, INT64.min, values + ticks)
+
+
+def _difference_holds(own: Ints, other: Ints, op: Op, ticks: int) -> Bools:
+    """own - other op ticks, right at the ends of the range too, where the difference itself would wrap."""
+    difference = own - other
+    wrapped = ((own ^ other) & (own ^ difference)) < 0
+    held: Bools = _COMPARE[op](difference, np.int64(max(min(ticks, INT64.max), INT64.min)))
+    if not wrapped.any():
+        return held
+    upper = op in (Op.GE, Op.GT)
+    return np.where(wrapped, (own > other) == upper if op is not Op.EQ else np.False_, held)

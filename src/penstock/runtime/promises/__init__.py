@@ -1,0 +1,29 @@
+"""One module for each kind of promise: how it is learned, watched, widened, saved.
+
+To add a kind: write a subclass of `Watch` in a module of its own and name it in `WATCHES`. The cell calls its hooks
+in the order of their definition; nothing else knows the kinds, except that a closer in `closing.py` may read what it
+learned.
+"""
+
+from __future__ import annotations
+
+from penstock.plan.plan import Plan, PromiseKind
+from penstock.runtime.promises.bands import BandWatch
+from penstock.runtime.promises.follows import FollowsWatch
+from penstock.runtime.promises.keys import KeyWatch
+from penstock.runtime.promises.ordered import OrderedWatch
+from penstock.runtime.promises.watch import Watch
+
+WATCHES: dict[PromiseKind, type[Watch]] = {
+    PromiseKind.ORDERED_ROWS: OrderedWatch,
+    PromiseKind.ORDERED_TIME: OrderedWatch,
+    PromiseKind.PRIMARY_KEY: KeyWatch,
+    PromiseKind.FOLLOWS_ROWS: FollowsWatch,
+    PromiseKind.FOLLOWS_TIME: BandWatch,
+    PromiseKind.COOCCURS: BandWatch,
+}
+
+
+def watches_of(plan: Plan) -> tuple[Watch, ...]:
+    """A watch for each promise of the plan, in its order."""
+    return tuple(WATCHES[promise.kind](plan, promise) for promise in plan.promises)

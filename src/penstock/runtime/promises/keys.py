@@ -1,0 +1,226 @@
+"""PRIMARY KEY (a): `a = v` is closed once a tuple with `a = v` arrived, even one that a filter drops.
+
+A key promise closes j for the tuples of i that name v: they are **marked** when it is made, or when they arrive after
+it. A stored tuple stands for its own promise; for tuples that left, and rows that a filter dropped, the key itself is
+remembered here as a promise row, while a tuple of i that names v may still come. It is forgotten once promises close
+i for it too, and never kept where another scheme closes i -> j anyway and nothing would ever close j -> i. What is
+forgotten is no longer watched. Under ADAPT a key that came twice is excepted: it closes nothing from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.bounds import Reach, close
+from penstock.plan.plan import Closer, CloserKind, Plan, PromisePlan
+from penstock.runtime.codes import Bools, Ints, empty_ids
+from penstock.runtime.key_matching import Keyed, agree, match_keys, repeated
+from penstock.runtime.marks import key_closers, mark_name, mark_names
+from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.segment import Segment
+from penstock.runtime.store import Entries, load_synopsis
+from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.violations import Breach
+
+if TYPE_CHECKING:
+    from penstock.runtime.closing import Closing
+
+
+class KeyWatch(Watch):
+    """The keys of one alias that have arrived, as far as they are still needed."""
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        super().__init__(plan, promise)
+        self.alias = promise.alias
+        self.columns = promise.columns
+        closers = key_closers(plan)
+        self.users = [c for c in closers if c.target == self.alias and c.target_columns == self.columns]
+        self.needed_by = [c for c in self.users if not _needless(plan, c)]
+        source = plan.by_alias[self.alias]
+        timed = source.event_time in source.kept and source.event_time not in self.columns
+        clock = (source.event_time,) if timed and source.event_time is not None else ()
+        self.ghosts = Synopsis((*self.columns, *clock))
+        self.excepted = Synopsis(self.columns)
+        self._owner = f"{self.alias}({','.join(self.columns)})"
+        self._newly_marked: Ints = empty_ids()
+        reaches = close(plan.time_bounds)
+        self._enders = {user: tuple(_enders(plan, user, reaches)) for user in self.needed_by}
+
+    def breaches(self, step: Step) -> list[Breach]:
+        """See Watch."""
+        synopsis = step.synopses[self.alias]
+        fresh = synopsis.ids(FRESH)
+        if not len(fresh):
+            return []
+        own = Keyed(synopsis, self.columns)
+        first, again = repeated(own.keys(fresh))
+        found = [fresh[again][agree(own, fresh[first], own, fresh[again])]]
+        for seen, part in ((synopsis, OLD), (self.ghosts, OLD), (step.dropped[self.alias], FRESH)):
+            places, _ = match_keys(own, fresh, Keyed(seen, self.columns), part)
+            found.append(fresh[places])
+        broken = np.unique(np.concatenate(found))
+        return [Breach(self.promise, self.alias, broken, np.zeros(len(broken), np.int64))] if len(broken) else []
+
+    def adapt(self, breach: Breach, step: Step) -> None:
+        """See Watch."""
+        synopsis = step.synopses[self.alias]
+        own = Keyed(synopsis, self.columns)
+        self._except(synopsis, breach.ids)
+        places, again = match_keys(own, breach.ids, Keyed(self.ghosts, self.columns), OLD)
+        if len(places):
+            self.ghosts.kill(np.unique(again))
+        for closer in self.users:
+            target = step.synopses[closer.source]
+            _, rows = match_keys(own, breach.ids, Keyed(target, closer.columns), ALL)
+            for segment, _, inside in target.split(rows):
+                segment.marks[mark_name(closer)][inside] = False
+                segment.touched = True
+
+    def _except(self, synopsis: Synopsis, ids: Ints) -> None:
+        table = pa.table({c: synopsis.arrow(c, ids) for c in self.columns})
+        arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
+        self.excepted.segments.append(Segment(table, arrival, arrival * 0, np.ones(len(ids), np.bool_), {}))
+        self.excepted.rebase()
+
+    def learn(self, step: Step) -> dict[str, Ints]:
+        """See Watch."""
+        touched: dict[str, Ints] = {}
+        own = step.synopses[self.alias]
+        for closer in self.users:
+            target = step.synopses[closer.source]
+            found = [self._met(own, target, OLD, closer), self._met_fresh(own, target, closer)]
+            dropped = step.dropped[self.alias]
+            found.append(self._met(dropped, target, ALL, closer))
+            fresh = target.ids(FRESH)
+            for seen in (own, self.ghosts):
+                places, _ = match_keys(Keyed(target, closer.columns), fresh, Keyed(seen, self.columns), OLD)
+                found.append(fresh[places])
+            ids = self._unexcepted(target, np.unique(np.concatenate(found)), closer.columns)
+            if len(ids):
+                touched[closer.source] = target.mark(mark_name(closer), ids)
+        return touched
+
+    def _met(self, source: Synopsis, target: Synopsis, part: str, closer: Closer) -> Ints:
+        return match_keys(Keyed(source, self.columns), source.ids(FRESH), Keyed(target, closer.columns), part)[1]
+
+    def _met_fresh(self, own: Synopsis, target: Synopsis, closer: Closer) -> Ints:
+        """Rows of this batch that meet keys of this batch; the smaller side is the one that is indexed."""
+        if own.size(FRESH) >= target.size(FRESH):
+            return self._met(own, target, FRESH, closer)
+        fresh = target.ids(FRESH)
+        places, _ = match_keys(Keyed(target, closer.columns), fresh, Keyed(own, self.columns), FRESH)
+        return fresh[places]
+
+    def _unexcepted(self, target: Synopsis, ids: Ints, columns: tuple[str, ...]) -> Ints:
+        if not len(ids) or not self.excepted.segments:
+            return ids
+        places, _ = match_keys(Keyed(target, columns), ids, Keyed(self.excepted, self.columns), ALL)
+        return np.delete(ids, places)
+
+    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+        """See Watch."""
+        self._mark_ghosts(step)
+        old = np.unique(np.concatenate([closing.newly_closed(self.alias, self.ghosts), self._newly_marked]))
+        old = self.ghosts.alive(old)
+        forgotten = old[~self._needed(closing, self.ghosts, old)]
+        if len(forgotten):
+            self.ghosts.kill(forgotten)
+        if not self.needed_by:
+            return
+        own, dropped = step.synopses[self.alias], step.dropped[self.alias]
+        pieces = [
+            self._ghosts_of(closing, own, removed.get(self.alias, empty_ids()), step.clock.batch),
+            self._ghosts_of(closing, dropped, dropped.ids(FRESH), step.clock.batch),
+        ]
+        for piece in pieces:
+            if piece is not None:
+                self.ghosts.segments.append(piece)
+        self.ghosts.rebase()
+
+    def _mark_ghosts(self, step: Step) -> None:
+        """Promise rows learn of keys of the other side that arrived in this batch."""
+        marked = [empty_ids()]
+        for closer in key_closers(self.plan):
+            if closer.source == self.alias and set(closer.columns) <= set(self.columns) and self.ghosts.segments:
+                for keys in (step.synopses[closer.target], step.dropped[closer.target]):
+                    ids = keys.ids(FRESH)
+                    _, met = match_keys(
+                        Keyed(keys, closer.target_columns), ids, Keyed(self.ghosts, closer.columns), OLD
+                    )
+                    marked.append(self.ghosts.mark(mark_name(closer), met))
+        self._newly_marked = np.concatenate(marked)
+
+    def _needed(self, closing: Closing, synopsis: Synopsis, ids: Ints) -> Bools:
+        """Whether a future tuple of some user may still name the key."""
+        needed: Bools = np.zeros(len(ids), np.bool_)
+        for user in self.needed_by:
+            ended: Bools = np.zeros(len(ids), np.bool_)
+            for closer in self._enders[user]:
+                ended |= closing.closed_by(closer, synopsis, ids)
+            needed |= ~ended
+        return needed
+
+    def _ghosts_of(self, closing: Closing, synopsis: Synopsis, ids: Ints, batch: int) -> Segment | None:
+        ids = self._unexcepted(synopsis, ids, self.columns)
+        ids = ids[self._needed(closing, synopsis, ids)] if len(ids) else ids
+        if not len(ids):
+            return None
+        ids = np.sort(ids)
+        table = pa.table({c: synopsis.arrow(c, ids) for c in self.ghosts.columns})
+        marks = {name: synopsis.gather(ids, _mark_reader(name)) for name in mark_names(self.plan, self.alias)}
+        home: Bools = synopsis.gather(ids, lambda s: s.home)
+        # The batch in which it became a promise row: later than the tuple's own, so FOLLOWS closes it no earlier.
+        return Segment(table, synopsis.gather(ids, lambda s: s.arrival), np.full(len(ids), batch), home, marks)
+
+    def finish(self) -> list[str]:
+        """See Watch."""
+        return self.ghosts.finish() + self.excepted.finish()
+
+    @property
+    def promise_rows(self) -> int:
+        """See Watch."""
+        return self.ghosts.live + self.excepted.live
+
+    @property
+    def promise_bytes(self) -> int:
+        """See Watch."""
+        return sum(s.nbytes() for s in (*self.ghosts.segments, *self.excepted.segments))
+
+    def segments(self) -> dict[str, Synopsis]:
+        """See Watch."""
+        return {f"keys/{self._owner}": self.ghosts, f"excepted/{self._owner}": self.excepted}
+
+    def restore(self, entries: Entries) -> None:
+        """See Watch."""
+        for name, synopsis in self.segments().items():
+            load_synopsis(name, synopsis, entries)
+
+
+def _mark_reader(name: str) -> Callable[[Segment], Bools]:
+    return lambda segment: segment.marks.get(name, np.zeros(len(segment), np.bool_))
+
+
+def _enders(plan: Plan, user: Closer, reaches: Mapping[tuple[str, str], Reach]) -> Iterator[Closer]:
+    """What ends the need for a promise row.
+
+    Where another scheme closes the user's edge anyway, whatever closes the way back. Else only what rules out that the
+    key itself comes on the user's stream: a band that rests on predicates of the query rules out matches, not keys.
+    """
+    spare = any(c.certain for c in plan.closers_between(user.source, user.target))
+    for closer in plan.closers_between(user.target, user.source):
+        if closer.kind is CloserKind.BAND and not spare:
+            reach = reaches[closer.source, closer.target]
+            if not set(reach.texts) <= set(reach.constraints):
+                continue
+        yield closer
+
+
+def _needless(plan: Plan, user: Closer) -> bool:
+    """Whether another scheme closes the edge anyway, while nothing closes the way back and so ends the promise."""
+    there = any(c.certain for c in plan.closers_between(user.source, user.target))
+    back = any(c.certain or c.kind is CloserKind.KEY for c in plan.closers_between(user.target, user.source))
+    return there and not back

@@ -1,0 +1,93 @@
+"""What every kind of promise offers to the cell."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from penstock.plan.plan import Plan, PromisePlan
+from penstock.runtime.batch import Chunk
+from penstock.runtime.clock import Clock
+from penstock.runtime.codes import Ints
+from penstock.runtime.matching import Matcher
+from penstock.runtime.store import Entries
+from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.violations import Breach
+
+if TYPE_CHECKING:
+    from penstock.runtime.closing import Closing
+
+
+@dataclass
+class Step:
+    """What the hooks of a step may look at."""
+
+    clock: Clock
+    synopses: Mapping[str, Synopsis]
+    matcher: Matcher
+    dropped: Mapping[str, Synopsis]
+    """By alias, the keys of this batch that are not stored here: a filter dropped the row, or another cell has it."""
+    chunk_of: dict[str, Ints]
+    """For each fresh row of an alias, the number of its chunk among those of its stream in this batch."""
+
+
+class Watch:
+    """The promises of one declaration for one alias, learned and watched. Hooks do nothing unless overridden."""
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        self.plan = plan
+        self.promise = promise
+
+    def read(self, chunk: Chunk, count: int) -> None:
+        """Take note of a chunk of any stream, in order of arrival; `count` is the stream's rows up to its end."""
+
+    sees_all_rows = False
+    """Whether rows that can be in no result are looked at too; their columns may be NULL."""
+
+    def breaches(self, step: Step) -> list[Breach]:  # noqa: ARG002 - a hook
+        """The fresh rows that break a promise made before them."""
+        return []
+
+    def adapt(self, breach: Breach, step: Step) -> None:
+        """Widen the constraint to what was seen."""
+
+    def learn(self, step: Step) -> dict[str, Ints]:  # noqa: ARG002 - a hook
+        """Make the promises of the batch, after it was joined; gives the rows that they touched, by alias."""
+        return {}
+
+    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+        """After the purge: keep the promises that are still needed; `removed` is what was purged, by alias."""
+
+    def finish(self) -> list[str]:
+        """End the step; gives the names that left the store."""
+        return []
+
+    @property
+    def k(self) -> int | None:
+        """The k or d in force; None for a constraint without one."""
+        return None
+
+    @property
+    def promise_rows(self) -> int:
+        """The promises remembered, those that stored tuples stand for left out."""
+        return 0
+
+    @property
+    def promise_bytes(self) -> int:
+        """Their bytes."""
+        return 0
+
+    def save(self) -> dict[str, Any]:
+        """What it must remember, as JSON holds it."""
+        return {}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Go on where a saved watch stood."""
+
+    def segments(self) -> dict[str, Synopsis]:
+        """The tables that it keeps in the store, by a name of its own."""
+        return {}
+
+    def restore(self, entries: Entries) -> None:
+        """Take back the tables that it kept in the store."""

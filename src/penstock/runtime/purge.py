@@ -1,0 +1,165 @@
+"""The purge rule (DESIGN section 1), by message passing along the plan's purge trees.
+
+For a row s and a child c of its tree: s is *dead in c* iff c is closed for s and every stored row of c that agrees
+with s is dead in some child of its own; *complete in c* iff c is closed for s and every such row is dead or complete
+in all its children. A row of the root is useless iff it is dead in some child or complete in all. Agreement is asked
+of parent and child only, so on a graph that is no tree more rows stand in the way than the rule demands: that keeps,
+never loses.
+
+Only rows whose answer may have changed are asked again: fresh rows; rows that a limit or a mark has newly closed;
+and, up the tree, rows that agree with a row that changed below or left. A row that leaves was useless by itself, so
+it hinders no other; rounds go on until nothing leaves.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from penstock.plan.plan import Plan, PurgeTree
+from penstock.runtime.clock import Clock
+from penstock.runtime.closing import Closing
+from penstock.runtime.codes import Bools, Ints, empty_ids
+from penstock.runtime.matching import Matcher
+from penstock.runtime.synopsis import ALL, FRESH
+
+LARGEST_CROSSING = 4_000_000
+"""Pairs of rows that no predicate ties beyond which the rule is not asked: it stays undecided, and the rows stay."""
+
+
+@dataclass
+class Purged:
+    """What left, by alias and by rule."""
+
+    rows: dict[str, list[Ints]] = field(default_factory=dict)
+    counts: dict[str, int] = field(default_factory=dict)
+
+    def add(self, alias: str, rule: str, ids: Ints) -> None:
+        """Note rows that left."""
+        if len(ids):
+            self.rows.setdefault(alias, []).append(ids)
+            self.counts[rule] = self.counts.get(rule, 0) + len(ids)
+
+    def of(self, alias: str, since: int = 0) -> Ints:
+        """The rows of an alias that left, from the given note on."""
+        return _all(self.rows.get(alias, [])[since:])
+
+
+class Purge:
+    """Applies the rule to the synopses of one cell."""
+
+    def __init__(self, plan: Plan, matcher: Matcher, closing: Closing, clock: Clock) -> None:
+        self.plan = plan
+        self.matcher = matcher
+        self.synopses = matcher.synopses
+        self.closing = closing
+        self.clock = clock
+        self.trees = {a: [t for t in plan.purge_trees if t.root == a] for a in plan.aliases}
+
+    def run(self, marked: Mapping[str, Ints]) -> Purged:
+        """Purge what is useless after a batch; `marked` are the rows that key promises have newly closed."""
+        purged = Purged()
+        if len(self.plan.aliases) == 1:
+            (alias,) = self.plan.aliases
+            self._leave(purged, alias, "stateless", self.synopses[alias].ids(ALL))
+            return purged
+        self._leave_windows(purged)
+        changed = {
+            alias: _all([self.closing.newly_closed(alias, self.synopses[alias]), marked.get(alias, empty_ids())])
+            for alias in self.plan.aliases
+        }
+        seen = {alias: dict.fromkeys(self.plan.aliases, 0) for alias in self.plan.aliases}
+        largest_first = sorted(self.plan.aliases, key=lambda a: -self.synopses[a].size(FRESH))
+        first = True
+        while True:
+            before = sum(purged.counts.values())
+            for root in largest_first:
+                gone = {alias: purged.of(alias, seen[root][alias]) for alias in self.plan.aliases}
+                seen[root] = {alias: len(purged.rows.get(alias, [])) for alias in self.plan.aliases}
+                asked = [self.synopses[root].ids(FRESH), changed[root]] if first else []
+                asked += [self._stirred(tree, changed if first else {}, gone) for tree in self.trees[root]]
+                self._ask(purged, root, self.synopses[root].alive(np.unique(_all(asked))))
+            first = False
+            if sum(purged.counts.values()) == before:
+                return purged
+
+    def _leave(self, purged: Purged, alias: str, rule: str, ids: Ints) -> None:
+        if len(ids):
+            self.synopses[alias].kill(ids)
+            purged.add(alias, rule, ids)
+
+    def _leave_windows(self, purged: Purged) -> None:
+        for source in self.plan.sources:
+            if source.window is not None and source.window.rows is not None:
+                last = self.clock.count[source.stream] - source.window.rows - 1
+                out = self.synopses[source.alias].arrived(lambda s: s.arrival, -1, last, ALL)
+                self._leave(purged, source.alias, "out of [ROWS]", out)
+
+    def _stirred(self, tree: PurgeTree, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
+        """The rows of the root below which something changed or left."""
+        stirred: dict[str, list[Ints]] = {}
+        for edge in reversed(tree.edges):
+            below = [gone[edge.child], *stirred.get(edge.child, [])]
+            if tree.children(edge.child):
+                below.append(changed.get(edge.child, empty_ids()))
+            ids = np.unique(_all(below))
+            if len(ids) and self.matcher.related(frozenset({edge.child}), edge.parent):
+                _, met = self.matcher.pairs({edge.child: ids}, edge.parent, ALL)
+                stirred.setdefault(edge.parent, []).append(met)
+            elif len(ids):
+                stirred.setdefault(edge.parent, []).append(self.synopses[edge.parent].ids(ALL))
+        return _all(stirred.get(tree.root, []))
+
+    def _ask(self, purged: Purged, root: str, ids: Ints) -> None:
+        for tree in self.trees[root]:
+            if not len(ids):
+                return
+            dead, done = self._status(tree, root, ids)
+            self._leave(purged, root, "dead", ids[dead])
+            self._leave(purged, root, "complete", ids[done & ~dead])
+            ids = ids[~done]
+
+    def _status(self, tree: PurgeTree, alias: str, ids: Ints) -> tuple[Bools, Bools]:
+        """For rows of a stream, by what lies below it in the tree: dead; dead or complete."""
+        dead: Bools = np.zeros(len(ids), np.bool_)
+        complete: Bools = np.ones(len(ids), np.bool_)
+        children = tree.children(alias)
+        closed = {c: self.closing.closed(alias, c, self.synopses[alias], ids) for c in children}
+        for child in children:
+            complete &= closed[child]
+        settled = complete if not any(tree.children(c) for c in children) else np.zeros(len(ids), np.bool_)
+        for child in children:
+            ask = np.flatnonzero(closed[child] & ~dead & ~settled)
+            if not len(ask):
+                continue
+            dead_here, done_here = self._edge(tree, alias, child, ids[ask])
+            dead[ask] |= dead_here
+            complete[ask] &= done_here
+        return dead, dead | complete
+
+    def _edge(self, tree: PurgeTree, alias: str, child: str, ids: Ints) -> tuple[Bools, Bools]:
+        """For rows for which the child is closed: dead in it; dead or complete in it."""
+        if not self._askable(alias, child, len(ids)):
+            return np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
+        place, met = self.matcher.pairs({alias: ids}, child, ALL)
+        dead: Bools = np.ones(len(ids), np.bool_)
+        done: Bools = np.ones(len(ids), np.bool_)
+        if tree.children(child):
+            rows, which = np.unique(met, return_inverse=True)
+            row_dead, row_done = self._status(tree, child, rows)
+            dead[place[~row_dead[which]]] = False
+            done[place[~row_done[which]]] = False
+        else:
+            dead[place] = False
+        return dead, done
+
+    def _askable(self, alias: str, child: str, count: int) -> bool:
+        if self.matcher.related(frozenset({alias}), child):
+            return True
+        return count * self.synopses[child].size(ALL) <= LARGEST_CROSSING
+
+
+def _all(pieces: list[Ints]) -> Ints:
+    return np.concatenate(pieces) if pieces else empty_ids()

@@ -1,0 +1,154 @@
+"""A segment: rows of one source that arrived together, as immutable columns, with masks that say which still matter.
+
+Rows stand in the order of arrival. What can be derived (codes, hashes, key order, time order) is made when first
+asked for and kept. A key index is the hashes in sorted order with the rows they belong to, and a small table of bits
+over the low end of the hash that turns most misses away before the search. It covers the rows alive when it was
+built: rows only ever die.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, hashes, ticks
+
+
+@dataclass(frozen=True)
+class KeyIndex:
+    """Rows by the hash of a key."""
+
+    order: Ints
+    sorted: Hashes
+    bits: Bools
+
+    @classmethod
+    def over(cls, keys: Hashes, rows: Ints) -> KeyIndex:
+        """The index of some rows of a segment."""
+        chosen = keys[rows]
+        order = np.argsort(chosen, kind="stable")
+        size = 1 << min(24, max(4, int(len(rows) * 8).bit_length()))
+        bits = np.zeros(size, np.bool_)
+        bits[(chosen & np.uint64(size - 1)).astype(np.int64)] = True
+        return cls(rows[order], chosen[order], bits)
+
+    def probe(self, keys: Hashes) -> tuple[Ints, Ints]:
+        """All pairs (place in keys, row) with equal hashes."""
+        maybe = np.flatnonzero(self.bits[(keys & np.uint64(len(self.bits) - 1)).astype(np.int64)])
+        wanted = keys[maybe]
+        first = np.searchsorted(self.sorted, wanted, "left")
+        count = np.searchsorted(self.sorted, wanted, "right") - first
+        hit = np.flatnonzero(count)
+        first, count, maybe = first[hit], count[hit], maybe[hit]
+        return np.repeat(maybe, count), self.order[spread(first, count)]
+
+
+def spread(first: Ints, count: Ints) -> Ints:
+    """The numbers first, first + 1, … of each range, one range after the other."""
+    total = int(count.sum())
+    before = np.cumsum(count) - count
+    return np.repeat(first - before, count) + np.arange(total)
+
+
+class Segment:
+    """Rows of one source."""
+
+    def __init__(self, table: Any, arrival: Ints, batch: Ints, home: Bools, marks: dict[str, Bools]) -> None:
+        self.table = table.combine_chunks()
+        self.arrival = arrival
+        """The place of each row among all data rows of its stream, from 0."""
+        self.batch = batch
+        self.home = home
+        self.marks = marks
+        """By closer, the rows that a key promise has closed."""
+        self.alive = np.ones(len(arrival), np.bool_)
+        self.live = len(arrival)
+        self.name: str | None = None
+        """Its key in the store, once it was saved."""
+        self.touched = True
+        """Whether a mask changed since the last save."""
+        self._derived: dict[tuple[str, ...], Any] = {}
+
+    def __len__(self) -> int:
+        return len(self.arrival)
+
+    def column(self, name: str) -> Any:
+        """The values of a column, as one Arrow array."""
+        return self._once(("arrow", name), lambda: flat(self.table.column(name)))
+
+    def codes(self, name: str) -> Ints:
+        """The codes of a column of a coded type."""
+        found: Ints = self._once(("codes", name), lambda: codes(self.column(name)))
+        return found
+
+    def ticks(self, name: str) -> Ints:
+        """The ticks of a column of a clock type."""
+        found: Ints = self._once(("ticks", name), lambda: ticks(self.column(name)))
+        return found
+
+    def hashes(self, name: str) -> Hashes:
+        """The hashes of a column."""
+        found: Hashes = self._once(("hashes", name), lambda: hashes(self.column(name)))
+        return found
+
+    def key(self, names: tuple[str, ...]) -> Hashes:
+        """The hashes of several columns together."""
+        if len(names) == 1:
+            return self.hashes(names[0])
+        found: Hashes = self._once(("key", *names), lambda: combine([self.hashes(n) for n in names]))
+        return found
+
+    def index(self, names: tuple[str, ...]) -> KeyIndex:
+        """The rows by key."""
+        found: KeyIndex = self._once(
+            ("index", *names), lambda: KeyIndex.over(self.key(names), np.flatnonzero(self.alive))
+        )
+        return found
+
+    def sorted_by(self, how: str, name: str) -> tuple[Ints, Ints]:
+        """The codes or ticks of a column in ascending order, and the rows they belong to."""
+        found: tuple[Ints, Ints] = self._once(("sorted", how, name), lambda: self._sort(how, name))
+        return found
+
+    def _sort(self, how: str, name: str) -> tuple[Ints, Ints]:
+        values = self.ticks(name) if how == "ticks" else self.codes(name)
+        rows = np.flatnonzero(self.alive)
+        # Event times come nearly in order, which the stable sort turns into little more than one pass.
+        order = rows[np.argsort(values[rows], kind="stable")]
+        return values[order], order
+
+    def _once(self, key: tuple[str, ...], make: Callable[[], Any]) -> Any:
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
+
+    def kill(self, rows: Ints) -> None:
+        """Mark rows as purged; each must be alive."""
+        self.alive[rows] = False
+        self.live -= len(rows)
+        self.touched = True
+
+    def narrow(self, columns: tuple[str, ...]) -> None:
+        """Let go of columns that only the running batch had a use for."""
+        self.table = self.table.select(list(columns))
+
+    def nbytes(self) -> int:
+        """The bytes of its columns and masks, what is derived left out."""
+        return int(self.table.nbytes) + self.arrival.nbytes + self.batch.nbytes + len(self) * (2 + len(self.marks))
+
+    @classmethod
+    def merged(cls, segments: list[Segment]) -> Segment:
+        """The living rows of neighbouring segments, in order of arrival, as one segment."""
+        kept = [np.flatnonzero(s.alive) for s in segments]
+        pairs = list(zip(segments, kept, strict=True))
+        return cls(
+            pa.concat_tables([s.table if len(k) == len(s) else s.table.take(k) for s, k in pairs]),
+            np.concatenate([s.arrival[k] for s, k in pairs]),
+            np.concatenate([s.batch[k] for s, k in pairs]),
+            np.concatenate([s.home[k] for s, k in pairs]),
+            {name: np.concatenate([s.marks[name][k] for s, k in pairs]) for name in segments[0].marks},
+        )

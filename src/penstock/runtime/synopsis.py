@@ -1,0 +1,228 @@
+"""A synopsis: what is stored of one source, as a short list of segments in order of arrival.
+
+A row's id is its place in the list of all rows of all segments; ids hold for one step. The rows of the running batch
+are the last segment, `fresh`. At the end of a step, what survives of it is stored, neighbours of like size are merged
+(so there are about log(rows) segments, and a row is rewritten about that often), and a segment that is mostly dead is
+rewritten. Large segments are left alone: they fall as a whole when time passes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids
+from penstock.runtime.segment import Segment, spread
+
+MERGE_BELOW = 1 << 18
+"""Rows from which on a segment is merged with no neighbour."""
+
+OLD, FRESH, ALL = "old", "fresh", "all"
+"""The parts of a synopsis that a probe may look at."""
+
+
+class Synopsis:
+    """The stored rows of one source."""
+
+    def __init__(self, columns: tuple[str, ...]) -> None:
+        self.columns = columns
+        self.segments: list[Segment] = []
+        self.has_fresh = False
+        self._bases: Ints = np.zeros(1, np.int64)
+
+    def rebase(self) -> None:
+        """Number the rows anew; ids given before are void."""
+        sizes = [len(s) for s in self.segments]
+        self._bases = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+
+    def begin(self, fresh: Segment) -> None:
+        """Start a step with the rows of its batch."""
+        self.segments.append(fresh)
+        self.has_fresh = True
+        self.rebase()
+
+    @property
+    def first_fresh(self) -> int:
+        """The id of the first row of the running batch."""
+        return int(self._bases[-2])
+
+    @property
+    def live(self) -> int:
+        """The rows that still matter."""
+        return sum(s.live for s in self.segments)
+
+    def part(self, which: str) -> Iterator[tuple[int, Segment]]:
+        """The segments of a part that hold a living row, each with the id of its first row."""
+        last = len(self.segments) - 1 if self.has_fresh else len(self.segments)
+        for number, segment in enumerate(self.segments):
+            wanted = which == ALL or (which == FRESH) == (number == last)
+            if wanted and segment.live:
+                yield int(self._bases[number]), segment
+
+    def size(self, which: str) -> int:
+        """The living rows of a part."""
+        return sum(segment.live for _, segment in self.part(which))
+
+    def ids(self, which: str) -> Ints:
+        """The living rows of a part."""
+        found = [base + np.flatnonzero(segment.alive) for base, segment in self.part(which)]
+        return np.concatenate(found) if found else empty_ids()
+
+    def split(self, ids: Ints) -> Iterator[tuple[Segment, Any, Ints]]:
+        """The ids by segment: (segment, which of the ids, rows of the segment)."""
+        if len(self.segments) == 1:
+            yield self.segments[0], slice(None), ids
+            return
+        owner = np.searchsorted(self._bases, ids, "right") - 1
+        for number in np.unique(owner):
+            mine = np.flatnonzero(owner == number)
+            yield self.segments[int(number)], mine, ids[mine] - self._bases[number]
+
+    def gather(self, ids: Ints, read: Callable[[Segment], Any]) -> Any:
+        """One numpy value for each id."""
+        out: Any = None
+        for segment, mine, rows in self.split(ids):
+            values = read(segment)
+            if out is None:
+                out = np.empty(len(ids), values.dtype)
+            out[mine] = values[rows]
+        return out if out is not None else np.empty(0, np.int64)
+
+    def codes(self, name: str, ids: Ints) -> Ints:
+        """The codes of a column."""
+        found: Ints = self.gather(ids, lambda s: s.codes(name))
+        return found
+
+    def ticks(self, name: str, ids: Ints) -> Ints:
+        """The ticks of a column."""
+        found: Ints = self.gather(ids, lambda s: s.ticks(name))
+        return found
+
+    def hashes(self, name: str, ids: Ints) -> Hashes:
+        """The hashes of a column."""
+        found = self.gather(ids, lambda s: s.hashes(name))
+        return found if len(found) else np.empty(0, np.uint64)
+
+    def arrow(self, name: str, ids: Ints) -> Any:
+        """The values of a column as one Arrow array."""
+        pieces, places = [], []
+        for segment, mine, rows in self.split(ids):
+            pieces.append(segment.column(name).take(pa.array(rows)))
+            places.append(mine)
+        if not pieces:
+            return self.segments[0].column(name).slice(0, 0) if self.segments else pa.nulls(0)
+        if len(pieces) == 1:
+            return pieces[0]
+        back = np.empty(len(ids), np.int64)
+        back[np.concatenate(places)] = np.arange(len(ids))
+        return pa.concat_arrays(pieces).take(pa.array(back))
+
+    def kind(self, name: str) -> Any:
+        """The Arrow type of a column; None while nothing is stored."""
+        return self.segments[0].column(name).type if self.segments else None
+
+    def alive(self, ids: Ints) -> Ints:
+        """Those of the ids that still matter."""
+        if not len(ids):
+            return ids
+        mask: Bools = self.gather(ids, lambda s: s.alive)
+        return ids[mask]
+
+    def kill(self, ids: Ints) -> None:
+        """Mark rows as purged; each must be alive and named once."""
+        for segment, _, rows in self.split(ids):
+            segment.kill(rows)
+
+    def mark(self, name: str, ids: Ints) -> Ints:
+        """Set a mark on rows; gives those that did not have it."""
+        had: Bools = self.gather(ids, lambda s: s.marks[name])
+        new = np.unique(ids[~had]) if len(ids) else ids
+        for segment, _, rows in self.split(new):
+            segment.marks[name][rows] = True
+            segment.touched = True
+        return new
+
+    def probe(self, which: str, names: tuple[str, ...], keys: Hashes) -> tuple[Ints, Ints]:
+        """All pairs (place in keys, living row) whose hashes agree on the columns."""
+        lefts, rights = [], []
+        for base, segment in self.part(which):
+            left, rows = segment.index(names).probe(keys)
+            if len(rows):
+                living = segment.alive[rows]
+                lefts.append(left[living])
+                rights.append(rows[living] + base)
+        if not lefts:
+            return empty_ids(), empty_ids()
+        return np.concatenate(lefts), np.concatenate(rights)
+
+    def between(self, which: str, how: str, name: str, low: Ints, high: Ints) -> tuple[Ints, Ints]:
+        """All pairs (place in low, living row) with low <= value <= high."""
+        lefts, rights = [], []
+        for base, segment in self.part(which):
+            values, order = segment.sorted_by(how, name)
+            first = np.searchsorted(values, low, "left")
+            count = np.maximum(np.searchsorted(values, high, "right") - first, 0)
+            rows = order[spread(first, count)]
+            living = segment.alive[rows]
+            lefts.append(np.repeat(np.arange(len(low)), count)[living])
+            rights.append(rows[living] + base)
+        if not lefts:
+            return empty_ids(), empty_ids()
+        return np.concatenate(lefts), np.concatenate(rights)
+
+    def in_range(self, how: str, name: str, above: int, upto: int) -> Ints:
+        """The stored living rows with above < value <= upto; touches only segments that reach into the range."""
+        found = []
+        for base, segment in self.part(OLD):
+            values, order = segment.sorted_by(how, name)
+            if not len(values) or values[-1] <= above or values[0] > upto:
+                continue
+            rows = order[np.searchsorted(values, above, "right") : np.searchsorted(values, upto, "right")]
+            found.append(rows[segment.alive[rows]] + base)
+        return np.concatenate(found) if found else empty_ids()
+
+    def arrived(self, read: Callable[[Segment], Ints], above: int, upto: int, which: str = OLD) -> Ints:
+        """The living rows with above < value <= upto, for a value that never falls in order of arrival."""
+        found = []
+        for base, segment in self.part(which):
+            values = read(segment)
+            if values[-1] <= above or values[0] > upto:
+                continue
+            rows = np.arange(np.searchsorted(values, above, "right"), np.searchsorted(values, upto, "right"))
+            found.append(rows[segment.alive[rows]] + base)
+        return np.concatenate(found) if found else empty_ids()
+
+    def finish(self) -> list[str]:
+        """End a step: store what survived of the batch, merge and rewrite. Gives the names that left the store."""
+        dropped: list[str] = []
+        if self.has_fresh:
+            self.segments[-1].narrow(self.columns)
+            self.has_fresh = False
+        kept: list[Segment] = []
+        for segment in self.segments:
+            if segment.live * 2 <= len(segment) or (segment.name is None and segment.live < len(segment)):
+                if segment.name is not None:
+                    dropped.append(segment.name)
+                if segment.live:
+                    kept.append(Segment.merged([segment]))
+            else:
+                kept.append(segment)
+        self.segments = []
+        for segment in kept:
+            self.segments.append(segment)
+            dropped += self._merge_tail()
+        self.rebase()
+        return dropped
+
+    def _merge_tail(self) -> list[str]:
+        dropped: list[str] = []
+        while len(self.segments) > 1:
+            pair = self.segments[-2:]
+            if max(len(s) for s in pair) >= MERGE_BELOW or len(pair[0]) > 2 * len(pair[1]):
+                break
+            dropped += [s.name for s in pair if s.name is not None]
+            self.segments[-2:] = [Segment.merged(pair)]
+        return dropped

@@ -1,0 +1,76 @@
+"""Broken promises: what was found, and the answers to it (DESIGN section 3, ON VIOLATION)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import PenstockError
+from penstock.model.schemes import Policy
+from penstock.plan.plan import PromisePlan
+from penstock.runtime.batch import Quarantined
+from penstock.runtime.codes import Ints
+from penstock.runtime.synopsis import Synopsis
+
+
+class PromiseBroken(PenstockError):
+    """A row broke a constraint that is declared ON VIOLATION FAIL; the batch must not be committed."""
+
+    def __init__(self, constraint: str, alias: str, row: dict[str, Any]) -> None:
+        shown = ", ".join(f"{name}={value!r}" for name, value in row.items())
+        super().__init__(
+            f"a row of {alias} breaks {constraint}",
+            detail=f"the row is: {shown}",
+            hint="ON VIOLATION ADAPT, QUARANTINE or TRUST would go on",
+        )
+        self.constraint = constraint
+        self.alias = alias
+        self.row = row
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Fresh rows of one alias that break a promise, and how wide the constraint would have to be for each."""
+
+    promise: PromisePlan
+    alias: str
+    ids: Ints
+    needed: Ints
+    """The k or d, or the further ticks of a window, with which each row would have kept it; 0 where there is no k."""
+
+
+@dataclass
+class Answers:
+    """The breaches of one step, answered by their policies."""
+
+    counted: dict[str, str] = field(default_factory=dict)
+    """By constraint, the alias under which its violations are counted: a stream may stand under two."""
+    violations: dict[str, int] = field(default_factory=dict)
+    quarantined: list[Quarantined] = field(default_factory=list)
+
+    def answer(self, breach: Breach, synopsis: Synopsis) -> bool:
+        """Count, stop or keep out, as the policy says; gives whether the constraint is to adapt."""
+        if not len(breach.ids):
+            return False
+        constraint = breach.promise.constraint
+        if self.counted.setdefault(constraint, breach.alias) == breach.alias:
+            home = synopsis.gather(breach.ids, lambda s: s.home)
+            self.violations[constraint] = self.violations.get(constraint, 0) + int(np.count_nonzero(home))
+        match breach.promise.policy:
+            case Policy.FAIL:
+                first = breach.ids[:1]
+                columns = synopsis.segments[-1].table.column_names
+                row = {name: synopsis.arrow(name, first)[0].as_py() for name in columns}
+                raise PromiseBroken(constraint, breach.alias, row)
+            case Policy.QUARANTINE:
+                (segment, _, rows) = next(iter(synopsis.split(breach.ids)))
+                taken = segment.table.take(rows)
+                self.quarantined.append(Quarantined(constraint, breach.promise.into, breach.alias, taken))
+                synopsis.kill(breach.ids)
+                return False
+            case Policy.ADAPT | Policy.RECOVER:
+                return True
+            case Policy.TRUST:
+                return False

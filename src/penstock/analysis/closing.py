@@ -46,6 +46,15 @@ class Way(IntEnum):
 
 
 @dataclass(frozen=True)
+class Passage:
+    """The target is closed once `ordered`, a column of it, has passed `start + limit`, `start` a column of the source."""
+
+    ordered: ColumnRef
+    start: ColumnRef
+    limit: Limit
+
+
+@dataclass(frozen=True)
 class Edge:
     """Every tuple of `source` has `target` closed in the end."""
 
@@ -58,7 +67,9 @@ class Edge:
     missing: Missing | None = None
     """The declaration that would make this an edge; None if it is one."""
     scheme: Scheme | None = None
-    """The declaration that closes, if it is one that is declared on `source`."""
+    """The FOLLOWS that closes in rows, if that is what does."""
+    passage: Passage | None = None
+    """The ordered column that must pass, if that is what closes."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +162,7 @@ def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, 
         theirs = [ref.column for ref in refs if ref.alias == other]
         if mine and theirs:
             pairs.append((mine[0], theirs[0]))
-    return tuple(pairs)
+    return tuple(sorted(pairs))
 
 
 def limit_on(own: Source, other: ColumnRef, here: Combination) -> tuple[ColumnRef, Limit] | None:
@@ -180,13 +191,14 @@ def _by_order(own: Source, other: Source, here: Combination) -> Iterator[Edge]:
         start, limit = found
         way = Way.CLOCK if is_clock else Way.ORDER
         declared = stream.ordering(column.name)
-        wait = f"{ColumnRef(other.alias, column.name)} has passed {_shifted(start, limit, column.type.is_instant)}"
+        passage = Passage(ColumnRef(other.alias, column.name), start, limit)
+        wait = f"{passage.ordered} has passed {_shifted(start, limit, column.type.is_instant)}"
         if declared:
             because = (*limit.reasons, *(_order_text(other, scheme) for scheme in declared[:1]))
-            yield Edge(own.alias, other.alias, way, wait, because)
+            yield Edge(own.alias, other.alias, way, wait, because, passage=passage)
         else:
             missing = (stream.name, Ordered(column.name, Auto()))
-            yield Edge(own.alias, other.alias, way, wait, limit.reasons, missing=missing)
+            yield Edge(own.alias, other.alias, way, wait, limit.reasons, missing=missing, passage=passage)
 
 
 def _order_text(source: Source, scheme: Ordered) -> str:

@@ -252,11 +252,12 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
                 )
             )
         window = _time_window(j, scheme)
-        if window is not None and i.event_time is not None and j.event_time is not None:
-            kind = PromiseKind.FOLLOWS_TIME if isinstance(scheme, Follows) else PromiseKind.COOCCURS
-            low = None if window.low is None else window.low.ticks
-            high = None if window.high is None else window.high.ticks
-            found.append(_promise(kind, i, scheme, own, partner=j.alias, partner_columns=other, low=low, high=high))
+        if window is None or window == Window() or i.event_time is None or j.event_time is None:
+            continue  # A window without ends promises nothing.
+        kind = PromiseKind.FOLLOWS_TIME if isinstance(scheme, Follows) else PromiseKind.COOCCURS
+        low = None if window.low is None else window.low.ticks
+        high = None if window.high is None else window.high.ticks
+        found.append(_promise(kind, i, scheme, own, partner=j.alias, partner_columns=other, low=low, high=high))
     return tuple(found)
 
 

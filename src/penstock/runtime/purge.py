@@ -65,6 +65,9 @@ class Purge:
             (alias,) = self.plan.aliases
             self._leave(purged, alias, "stateless", self.synopses[alias].ids(ALL))
             return purged
+        for source in self.plan.sources:
+            if source.state.rows == 0:
+                self._leave(purged, source.alias, "in no result", self.synopses[source.alias].ids(ALL))
         self._leave_windows(purged)
         changed = {
             alias: _all([self.closing.newly_closed(alias, self.synopses[alias]), marked.get(alias, empty_ids())])

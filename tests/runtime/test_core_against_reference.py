@@ -1,0 +1,65 @@
+"""The core against the full-history join of `reference.py`, on random queries, declarations, streams and batchings.
+
+Every step must give exactly the results that the reference files under that batch: nothing lost by a purge, nothing twice,
+nothing early or late. The state must stay within the rows that `check` states. A cell that is saved and restored between any two
+steps must go on as if it had not been.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+
+from penstock.analysis.check import check_query
+from penstock.plan.planner import make_plan
+from penstock.runtime import Cell
+from tests.runtime.reference import answer
+from tests.runtime.workloads import Workload, workloads
+
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "150"))
+
+
+def bag(table: Any) -> Counter[tuple[Any, ...]]:
+    return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
+
+
+def run(workload: Workload, *, restart: bool = False) -> None:
+    verdict = check_query(workload.query)
+    plan = make_plan(workload.query, verdict)
+    cell = Cell(plan)
+    store: dict[str, bytes] = {}
+    expected = answer(workload.query, workload.history)
+    for number in range(workload.batches):
+        result = cell.step(workload.batch(plan, number))
+        assert bag(result.rows) == expected.get(number, Counter()), f"batch {number}"
+        assert result.metrics.violations == {}
+        for source in plan.sources:
+            if source.state.rows is not None:
+                assert result.metrics.state_rows[source.alias] <= source.state.rows
+        if restart:
+            changes = cell.save()
+            for key in changes.delete:
+                store.pop(key, None)
+            store.update(changes.put)
+            cell = Cell.restore(plan, store)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=3))
+def test_two_or_three_sources_give_the_reference_answer_in_every_step(workload: Workload) -> None:
+    run(workload)
+
+
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=6, most_rows=5))
+def test_up_to_six_sources_give_the_reference_answer_in_every_step(workload: Workload) -> None:
+    run(workload)
+
+
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=3))
+def test_a_cell_restored_after_every_step_gives_the_same_answer(workload: Workload) -> None:
+    run(workload, restart=True)

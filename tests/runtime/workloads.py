@@ -1,0 +1,201 @@
+"""Random queries, declarations, streams that keep them, and batchings, all drawn by hypothesis."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+from hypothesis import strategies as st
+
+from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Predicate
+from penstock.model.query import (
+    FromTree,
+    Join,
+    JoinKind,
+    Leaf,
+    Output,
+    Query,
+    RangeWindow,
+    RowsWindow,
+    Source,
+)
+from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey, Scheme
+from penstock.model.spans import Rows, Span, Window
+from penstock.model.stream import Column, Stream
+from penstock.model.types import DataType, Kind
+from penstock.plan.plan import Plan
+from penstock.runtime import Batch, Chunk
+from tests.runtime.reference import Arrived, History, Keeper
+
+BIGINT = DataType.of(Kind.BIGINT)
+STRING = DataType.of(Kind.STRING)
+ARROW = {Kind.BIGINT: pa.int64(), Kind.STRING: pa.string()}
+COLUMNS = ("n", "a", "b", "ts")
+"""n names the row, a and b are keys, ts is the event time."""
+
+
+def inner_tree(aliases: list[str]) -> FromTree:
+    tree: FromTree = Leaf(aliases[0])
+    for alias in aliases[1:]:
+        tree = Join(JoinKind.INNER, tree, Leaf(alias))
+    return tree
+
+
+def query_over(sources: list[Source], where: list[Predicate], *, distinct: bool = False) -> Query:
+    outputs = tuple(
+        Output(f"{s.alias}_{c.name}", ColumnRef(s.alias, c.name)) for s in sources for c in s.stream.columns[:1]
+    )
+    return Query(
+        "q", None, tuple(sources), inner_tree([s.alias for s in sources]), outputs, tuple(where), distinct=distinct
+    )
+
+
+@dataclass(frozen=True)
+class Workload:
+    """A query, the rows of its streams, and the batches in which they come."""
+
+    query: Query
+    history: History
+    batches: int
+    cuts: int
+    """Into how many chunks the rows of a stream in one batch are cut."""
+
+    def batch(self, plan: Plan, number: int) -> Batch:
+        """One batch, for a single cell."""
+        chunks = []
+        for stream in {s.stream.name: s.stream for s in self.query.sources}.values():
+            rows = [a.values for a in self.history[stream.name] if a.batch == number]
+            size = -(-len(rows) // self.cuts) or 1
+            for place, start in enumerate(range(0, max(1, len(rows)), size)):
+                chunks.append(Chunk.of(plan, stream.name, place, table_of(stream, rows[start : start + size])))
+        return Batch(number, tuple(chunks))
+
+
+def table_of(stream: Stream, rows: list[dict[str, Any]]) -> Any:
+    columns = {}
+    for column in stream.columns:
+        assert column.type is not None
+        columns[column.name] = pa.array([row[column.name] for row in rows], ARROW[column.type.kind])
+    return pa.table(columns)
+
+
+@st.composite
+def workloads(draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9) -> Workload:
+    count = draw(st.integers(2, most_sources))
+    key_type = draw(st.sampled_from([BIGINT, BIGINT, STRING]))
+    names = [f"s{n}" for n in range(count)]
+    if draw(st.integers(0, 5)) == 0:
+        names[-1] = names[0]
+    columns = (Column("n", BIGINT), Column("a", key_type), Column("b", key_type), Column("ts", BIGINT))
+    where = draw(predicates(count))
+    streams = {
+        name: Stream(name, columns, "ts", schemes=draw(declarations(name, names, where))) for name in dict.fromkeys(names)
+    }
+    sources = [
+        Source(streams[name], f"x{n}", draw(st.none() | st.none() | windows())) for n, name in enumerate(names)
+    ]
+    query = query_over(sources, where)
+    batches = draw(st.integers(1, 5))
+    history = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
+    return Workload(query, history, batches, draw(st.integers(1, 2)))
+
+
+def windows() -> st.SearchStrategy[Any]:
+    return st.integers(1, 6).map(RowsWindow) | st.integers(1, 8).map(lambda d: RangeWindow(Span.of(d)))
+
+
+@st.composite
+def predicates(draw: st.DrawFn, count: int) -> list[Predicate]:
+    found: list[Predicate] = []
+    key = st.sampled_from(["a", "b"])
+    for n in range(1, count):
+        if draw(st.integers(0, 9)) > 0:
+            partner = draw(st.integers(0, n - 1))
+            found.append(Comparison(ColumnRef(f"x{partner}", draw(key)), Op.EQ, ColumnRef(f"x{n}", draw(key))))
+    pairs = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).filter(lambda p: p[0] != p[1])
+    for i, j in draw(st.lists(pairs, max_size=2)):
+        kind = draw(st.integers(0, 2))
+        op = draw(st.sampled_from([Op.LT, Op.LE, Op.GT, Op.GE]))
+        if kind == 0:
+            found.append(Comparison(ColumnRef(f"x{i}", draw(key)), Op.EQ, ColumnRef(f"x{j}", draw(key))))
+        elif kind == 1:
+            column = draw(st.sampled_from(["a", "ts"]))
+            found.append(Comparison(ColumnRef(f"x{i}", column), op, ColumnRef(f"x{j}", column)))
+        else:
+            span = Span.of(draw(st.integers(-2, 5)))
+            found.append(Difference(ColumnRef(f"x{i}", "ts"), ColumnRef(f"x{j}", "ts"), op, span))
+    return found
+
+
+@st.composite
+def declarations(draw: st.DrawFn, own: str, names: list[str], where: list[Predicate]) -> tuple[Scheme, ...]:
+    found: list[Scheme] = []
+    if draw(st.booleans()):
+        found.append(PrimaryKey(draw(st.sampled_from([("a",), ("b",), ("a", "b")]))))
+    if draw(st.integers(0, 3)) > 0:
+        slack = draw(st.integers(0, 3).map(Rows) | st.integers(0, 3).map(Span.of))
+        found.append(Ordered("ts", slack))
+    if draw(st.integers(0, 4)) == 0:
+        found.append(Ordered("a", Rows(draw(st.integers(0, 2)))))
+    for predicate in where:
+        if not isinstance(predicate, Comparison) or predicate.op is not Op.EQ:
+            continue
+        left, right = predicate.left, predicate.right
+        for mine, other in ((left, right), (right, left)):
+            partner = names[int(other.alias[1:])]
+            if names[int(mine.alias[1:])] != own or partner == own:
+                continue
+            match draw(st.integers(0, 5)):
+                case 0:
+                    rows = draw(st.integers(0, 2))
+                    found.append(Follows(partner, (other.column,), (mine.column,), Rows(rows)))
+                case 1:
+                    span = Span.of(draw(st.integers(0, 3)))
+                    found.append(Follows(partner, (other.column,), (mine.column,), span))
+                case 2:
+                    low, high = draw(st.integers(-3, 0)), draw(st.integers(0, 3))
+                    window = Window(
+                        draw(st.sampled_from([None, Span.of(low)])), draw(st.sampled_from([None, Span.of(high)]))
+                    )
+                    found.append(Cooccurs((mine.column,), partner, (other.column,), window))
+                case _:
+                    pass
+    unique: dict[str, Scheme] = {}
+    for scheme in found:
+        unique.setdefault(scheme.text, scheme)
+    return tuple(unique.values())
+
+
+@st.composite
+def histories(draw: st.DrawFn, streams: tuple[Stream, ...], key_type: DataType, batches: int, most_rows: int) -> History:
+    """Rows that keep the declarations: what would break one is not added."""
+    random = draw(st.randoms(use_true_random=False))
+    keeper = Keeper(streams)
+    history: History = {s.name: [] for s in streams}
+    clock = 0
+    number = 0
+    nulls = draw(st.integers(0, 3)) == 0
+    keys = [str(v) for v in range(4)] if key_type is STRING else list(range(4))
+    for batch in range(batches):
+        order = list(streams)
+        for stream in order:
+            for _ in range(random.randint(0, max(1, 2 * most_rows // batches))):
+                number += 1
+                values: dict[str, Any] = {
+                    "n": number,
+                    "a": random.choice(keys),
+                    "b": random.choice(keys),
+                    "ts": clock + random.randint(-3, 3),
+                }
+                if nulls and random.random() < 0.1:
+                    values[random.choice(["a", "b", "ts"])] = None
+                row = Arrived(batch, len(history[stream.name]), values)
+                if keeper.allows(history, stream.name, row):
+                    history[stream.name].append(row)
+        clock += random.randint(0, 5)
+    return history
+
+
+def with_policy(scheme: Any, policy: Any) -> Any:
+    return replace(scheme, on_violation=policy)

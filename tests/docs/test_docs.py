@@ -20,10 +20,11 @@ from penstock.model.schemes import Policy, Scheme
 from penstock.model.script import Script
 from penstock.model.spans import Auto, Rows, Span
 from penstock.sql import print_script
-from tests.docs.pages import PAGES, Block, as_run, blocks, folder_for
+from tests.docs.pages import PAGES, ROOT, Block, as_run, blocks, folder_for
 
 LANGUAGE = next(page for page in PAGES if page.name == "language.md")
 STATED = re.compile(r"-- check: (bounded|unbounded|undecided)$", re.MULTILINE)
+NAMED = re.compile(r"`(\w+/[\w/.-]+\.(?:py|md|sql|sh)|(?:tests|docs|examples|runtime)/[\w/]*)`")
 LINK = re.compile(r"\[[^\]]*\]\((?!https?://)([^)#]*)(?:#([^)]*))?\)")
 
 
@@ -97,6 +98,19 @@ def test_links_lead_somewhere(page: Path) -> None:
 def _anchors(page: Path) -> set[str]:
     headings = re.findall(r"^#+ (.*)$", page.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_files_that_a_page_names_are_there(page: Path) -> None:
+    made = {block.file for block in blocks(page.read_text(encoding="utf-8"))}
+    for name in NAMED.findall(page.read_text(encoding="utf-8")):
+        assert name in made or any((ROOT / home / name).exists() for home in ("", "src/penstock")), name
+
+
+def test_the_example_of_the_readme_is_the_file_it_names() -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    shown = next(block.body for block in blocks(readme) if block.language == "sql")
+    assert shown == (ROOT / "examples" / "auctions_and_bids.sql").read_text(encoding="utf-8")
 
 
 # The language reference is complete.

@@ -43,7 +43,9 @@ def test_example_can_be_explained_as_a_page(example: Path, tmp_path: Path) -> No
 
 
 def test_the_fixed_example_is_the_undecided_one_with_what_its_report_asks_for() -> None:
-    undecided, fixed = (next(e for e in EXAMPLES if e.name == name) for name in ("undecided.sql", "undecided_fixed.sql"))
+    undecided, fixed = (
+        next(e for e in EXAMPLES if e.name == name) for name in ("undecided.sql", "undecided_fixed.sql")
+    )
     report = _penstock("check", str(undecided)).stdout
     before, after = (_code(example) for example in (undecided, fixed))
     assert after.replace(",\n  ORDERED BY ts WITHIN AUTO", "") == before

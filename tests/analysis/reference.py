@@ -83,14 +83,14 @@ def in_windows(query: Query, combined: Combined) -> bool:
 
 @dataclass(frozen=True)
 class Forgotten:
-    """A row that an engine let go: what it met stays as it is, and it meets none of the rows that came later."""
+    """A row that an engine let go under an alias: what it met stays, and it meets none of the rows that came later."""
 
+    alias: str
     row: Arrival
     later: frozenset[Arrival]
 
     def allows(self, combined: Combined) -> bool:
-        together = set(combined.values())
-        return self.row not in together or self.later.isdisjoint(together)
+        return combined.get(self.alias) != self.row or self.later.isdisjoint(combined.values())
 
 
 class Evaluator:

@@ -1,0 +1,114 @@
+"""What DISTINCT and GROUP BY remember: bounded by domains, by time, or not shown to be."""
+
+from __future__ import annotations
+
+from penstock.analysis.check import check_query
+from penstock.analysis.finding import Bounded, Finding, Means, Undecided
+from penstock.model.predicates import Expression
+from penstock.model.query import Aggregate, JoinKind, TimeWindow
+from penstock.model.schemes import Ordered, PrimaryKey
+from tests.analysis.build import findings, last, one_of, outer, query, ref, seconds, source, stream, where
+
+CLOCK = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP", Ordered("ts", seconds(3)), time="ts")
+LOOSE = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP", time="ts")
+SMALL = stream("a", "f BOOLEAN, t TINYINT, v DOUBLE")
+MINUTE = TimeWindow(ref("a.ts"), seconds(60))
+COUNT = Aggregate("count")
+
+
+def bounded(finding: Finding) -> Bounded:
+    assert isinstance(finding, Bounded), finding
+    return finding
+
+
+def undecided(finding: Finding) -> Undecided:
+    assert isinstance(finding, Undecided), finding
+    return finding
+
+
+def test_the_entry_comes_last_under_its_own_name() -> None:
+    entry = check_query(query([source(SMALL)], distinct=True)).streams[-1]
+    assert (entry.stream, entry.alias) == ("(distinct)", "(distinct)")
+
+
+def test_distinct_over_finite_columns_remembers_at_most_their_product() -> None:
+    found = findings(query([source(SMALL)], select=["a.f", "a.t"], distinct=True))["(distinct)"]
+    assert bounded(found).rows == 3 * 257
+
+
+def test_equal_columns_count_once() -> None:
+    other = stream("b", "t TINYINT")
+    found = findings(query([source(SMALL), source(other)], "a.t = b.t", select=["a.t", "b.t"], distinct=True))
+    assert bounded(found["(distinct)"]).rows == 256
+
+
+def test_a_column_of_an_optional_stream_may_also_be_null() -> None:
+    other = stream("b", "t TINYINT")
+    tree = outer(JoinKind.LEFT, "a", "b", "a.t = b.t")
+    found = findings(query([source(SMALL), source(other)], tree=tree, select=["b.t"], distinct=True))
+    assert bounded(found["(distinct)"]).rows == 257
+
+
+def test_an_expression_takes_no_more_values_than_its_columns_if_it_is_deterministic() -> None:
+    sure = Expression("upper(a.f)", (ref("a.f"),), deterministic=True)
+    unsure = Expression("f(a.f)", (ref("a.f"),))
+    assert bounded(findings(query([source(SMALL)], select=[sure], distinct=True))["(distinct)"]).rows == 3
+    undecided(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
+
+
+def test_no_group_by_is_one_group() -> None:
+    assert bounded(findings(query([source(SMALL)], select=[COUNT]))["(groups)"]).rows == 1
+
+
+def test_values_kept_for_each_group_count_too() -> None:
+    distinct_values = Aggregate("count", ref("a.t"), distinct=True)
+    found = findings(query([source(SMALL)], select=[distinct_values], group_by=["a.f"]))["(groups)"]
+    assert bounded(found).rows == 3 * (1 + 257)
+    median = Aggregate("median", ref("a.v"))
+    undecided(findings(query([source(SMALL)], select=[median], group_by=["a.f"]))["(groups)"])
+
+
+def test_groups_of_a_window_leave_once_the_clock_has_passed_it() -> None:
+    median = Aggregate("median", ref("a.v"))
+    found = bounded(findings(query([source(CLOCK)], select=[median], group_by=[MINUTE, "a.k"]))["(groups)"])
+    assert (found.means, found.rows) == (Means.PURGE, None)
+    assert found.bound == "a group leaves once a.ts has passed window(a.ts, '60 seconds')"
+
+
+def test_a_window_over_a_stream_without_order_names_the_order_as_its_fix() -> None:
+    found = undecided(findings(query([source(LOOSE)], select=[COUNT], group_by=[MINUTE, "a.k"]))["(groups)"])
+    assert found.fixes == ("ORDERED BY ts WITHIN AUTO ON a",)
+
+
+def test_rows_without_an_event_time_are_never_passed() -> None:
+    found = undecided(findings(query([source(CLOCK)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
+    assert any("may be NULL, which no clock passes" in text for text in found.because)
+    assert found.fixes == ()
+    bounded(findings(query([source(CLOCK)], select=["a.ts"], distinct=True))["(distinct)"])
+    finite = query([source(CLOCK)], one_of("a.k", 1, 2), select=["a.ts", "a.k"], distinct=True)
+    bounded(findings(finite)["(distinct)"])
+    keyed = stream("a", "k BIGINT, ts TIMESTAMP", Ordered("ts"), PrimaryKey(("ts",)), time="ts")
+    bounded(findings(query([source(keyed)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
+
+
+def test_time_closes_a_group_only_where_the_rows_of_that_stream_leave() -> None:
+    other = stream("b", "k BIGINT")
+    joined = query([source(CLOCK), source(other)], "a.k = b.k", select=[COUNT], group_by=[MINUTE])
+    found = undecided(findings(joined)["(groups)"])
+    assert "nothing says when the rows of a leave" in found.because
+    assert "FOLLOWS b (k) ON (k) WITHIN AUTO ON a" in found.fixes
+    windowed = query([source(CLOCK, window=last(9)), source(other)], "a.k = b.k", select=[COUNT], group_by=[MINUTE])
+    bounded(findings(windowed)["(groups)"])
+
+
+def test_the_clock_of_an_optional_stream_closes_nothing_for_it_may_be_absent() -> None:
+    other = stream("b", "k BIGINT, ts TIMESTAMP", Ordered("ts"), time="ts")
+    tree = outer(JoinKind.RIGHT, "a", "b", "a.k = b.k", "a.ts <= b.ts + 5 seconds", "b.ts <= a.ts + 5 seconds")
+    window = TimeWindow(ref("a.ts"), seconds(60))
+    of = query([source(CLOCK), source(other)], tree=tree, select=[COUNT], group_by=[window, "b.k"])
+    undecided(findings(of)["(groups)"])
+
+
+def test_where_there_is_never_a_result_nothing_is_remembered() -> None:
+    of = query([source(SMALL)], "a.t > 5", where("a.t < 6"), select=["a.v"], distinct=True)
+    assert bounded(findings(of)["(distinct)"]).rows == 0

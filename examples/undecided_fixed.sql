@@ -1,6 +1,6 @@
 -- check: bounded
 -- undecided.sql with the fix that its report gives: one ORDERED BY in each stream. WITHIN AUTO leaves the number to be
--- learned; write it where you know it, e.g. WITHIN 30 SECONDS.
+-- learned, which this version does not do yet: write it where you know it, e.g. WITHIN 30 SECONDS.
 CREATE STREAM orders (
   id BIGINT, customer STRING, ts TIMESTAMP,
   EVENT TIME ts,

@@ -139,6 +139,8 @@ def test_an_ordered_key_closes_whatever_equals_it_or_lies_above_it() -> None:
 def test_an_ordered_column_that_has_a_largest_value_never_passes_it() -> None:
     ordered = keyed("b", Ordered("k"), check("k <= 9"))
     undecided(findings(query([source(keyed("a")), source(ordered)], "a.k = b.k"))["a"])
+    dense = [stream(n, "k DOUBLE", Ordered("k"), check("k <= 9")) for n in "ab"]
+    undecided(findings(query([source(s) for s in dense], "a.k = b.k"))["a"])
 
 
 def test_keys_and_clusters_close_only_what_arrives_and_the_reasons_say_so() -> None:

@@ -96,7 +96,9 @@ def queries(draw: st.DrawFn) -> Query:
         kind = draw(st.sampled_from([JoinKind.INNER, *JoinKind]))
         before = draw(st.sampled_from([s.alias for s in sources[: index + 1]]))
         tree = Join(kind, tree, Leaf(source.alias), draw(conditions(before, source.alias)))
-    filters = ("a.m < 2",) if draw(st.integers(0, 5)) == 0 else ()
+    filters: tuple[str | Predicate, ...] = ("a.m < 2",) if draw(st.integers(0, 5)) == 0 else ()
+    if len(sources) > 1 and draw(st.integers(0, 5)) == 0:
+        filters += draw(conditions(sources[0].alias, sources[-1].alias))
     return query(sources, *filters, tree=tree, exists=existences)
 
 

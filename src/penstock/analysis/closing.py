@@ -26,7 +26,7 @@ from functools import cached_property
 
 from penstock.analysis.bands import Limit, tied
 from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.domains import declared_domain
+from penstock.analysis.domains import has_largest_value
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Source
 from penstock.model.schemes import Follows, Ordered, Scheme, reference_of
@@ -47,7 +47,7 @@ class Way(IntEnum):
 
 @dataclass(frozen=True)
 class Passage:
-    """The target is closed once `ordered`, a column of it, has passed `start + limit`, `start` a column of the source."""
+    """The target is closed once its column `ordered` has passed `start + limit`, `start` a column of the source."""
 
     ordered: ColumnRef
     start: ColumnRef
@@ -183,7 +183,7 @@ def _by_order(own: Source, other: Source, here: Combination) -> Iterator[Edge]:
         is_clock = column.name == stream.event_time
         if column.type is None or not here.bands.touches(ColumnRef(other.alias, column.name)):
             continue
-        if not is_clock and declared_domain(stream, column.name).is_limited_above:
+        if not is_clock and has_largest_value(stream, column.name):
             continue
         found = limit_on(own, ColumnRef(other.alias, column.name), here)
         if found is None:

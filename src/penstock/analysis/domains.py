@@ -64,11 +64,6 @@ class Domain:
         return self.size == 0
 
     @property
-    def is_limited_above(self) -> bool:
-        """Whether there is a value that it never passes."""
-        return self.high is not None or self.members is not None
-
-    @property
     def _values(self) -> int | None:
         if self.members is not None:
             return sum(self.zeros if member == 0 else 1 for member in self.members if self._in_range(member))
@@ -112,6 +107,18 @@ def declared_domain(stream: Stream, column: str) -> Domain:
             for predicate in _about(own, scheme.condition):
                 domain = _narrowed(domain, predicate, kind, reason=scheme.on(stream.name), keeps_null=True)
     return domain
+
+
+def has_largest_value(stream: Stream, column: str) -> bool:
+    """Whether the type, the WHERE or a CHECK of a stream says that a column never passes some value."""
+    kind = stream.type_of(column)
+    if kind is not None and kind.kind in _BY_TYPE:
+        return True
+    conditions = [*stream.where, *(p for s in stream.schemes if isinstance(s, Check) for p in s.condition)]
+    return any(
+        isinstance(p, OneOf) or (isinstance(p, Bound) and p.op in (Op.EQ, Op.LT, Op.LE))
+        for p in _about(ColumnRef("", column), conditions)
+    )
 
 
 def emptied(query: Query, holding: Holding, equalities: Equalities) -> tuple[str, ...]:

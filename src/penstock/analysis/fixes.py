@@ -1,10 +1,10 @@
 """What to declare so that every tuple of a source can be purged.
 
 Each fix is a set of declarations that is sufficient by the closing graph itself: with them every other source is
-reachable. One is grown for each order of preference (clock first, FOLLOWS first, ordered keys first), taking one
-missing declaration at a time and following all edges that it opens; then what turns out not to be needed is dropped
-again. So a fix has no part that can be left out, though another of fewer parts may exist. Declarations whose
-numbers the user must know (windows, COOCCURS, CHECK) are advice in the reasons, never a fix.
+reachable. One is grown for each order of preference (clock first, FOLLOWS first, ordered keys first), taking a
+declaration for each source that is still out of reach and following all edges that these open; then what turns out
+not to be needed is dropped again. So a fix has no part that can be left out, though another of fewer parts may exist.
+Declarations whose numbers the user must know (windows, COOCCURS, CHECK) are advice in the reasons, never a fix.
 """
 
 from __future__ import annotations
@@ -39,23 +39,28 @@ def text_of(fix: Iterable[Missing]) -> str:
 
 
 def _grown(graph: ClosingGraph, alias: str, preference: tuple[Way, ...]) -> Fix | None:
-    chosen: list[Missing] = []
+    chosen: dict[Missing, None] = {}
     while not (reach := graph.reach(alias, frozenset(chosen))).is_complete:
-        reached = [a for a in graph.aliases if a not in reach.unreached]
-        candidates = [
-            edge
-            for via in (alias, *(a for a in reached if a != alias))
+        reached = (alias, *(edge.target for edge in reach.edges))
+        opened = [
+            min(candidates, key=lambda edge: preference.index(edge.way)).missing
             for target in reach.unreached
-            for edge in graph.edges[via, target]
-            if edge.missing is not None and graph.stands_between(alias, via, target)
+            if (candidates := _candidates(graph, alias, reached, target))
         ]
-        if not candidates:
+        if not opened:
             return None
-        best: Edge = min(candidates, key=lambda edge: preference.index(edge.way))
-        assert best.missing is not None
-        chosen.append(best.missing)
-    for missing in tuple(chosen):
-        rest = [other for other in chosen if other != missing]
-        if graph.reach(alias, frozenset(rest)).is_complete:
-            chosen = rest
+        chosen.update((missing, None) for missing in opened if missing is not None)
+    for missing in reversed(tuple(chosen)):
+        if graph.reach(alias, frozenset(chosen) - {missing}).is_complete:
+            del chosen[missing]
     return tuple(chosen)
+
+
+def _candidates(graph: ClosingGraph, alias: str, reached: tuple[str, ...], target: str) -> list[Edge]:
+    """The edges to a source that one more declaration would make, those from the source itself first."""
+    return [
+        edge
+        for via in reached
+        for edge in graph.edges[via, target]
+        if edge.missing is not None and graph.stands_between(alias, via, target)
+    ]

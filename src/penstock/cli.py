@@ -190,17 +190,15 @@ def implies(
 def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
     file: ScriptFile,
     checkpoint: Annotated[Path | None, typer.Option(metavar="DIR", help="Where progress and state are kept.")] = None,
-    available_now: Annotated[  # noqa: ARG001 - part of the contract, for when the engine is there
-        bool, typer.Option("--available-now", help="Read what is there, then stop.")
-    ] = False,
-    metrics: Annotated[  # noqa: ARG001 - likewise
+    available_now: Annotated[bool, typer.Option("--available-now", help="Read what is there, then stop.")] = False,
+    metrics: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="One JSON object for each micro-batch.")
     ] = None,
     allow_unbounded: Annotated[bool, typer.Option("--allow-unbounded", help="Run though no bound is known.")] = False,
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
-    _settings(conf or [])
+    settings = _settings(conf or [])
     script = _load(file)
     if not script.queries:
         raise UsageError(f"{file} has no query to run", hint="add a SELECT, or INSERT INTO sink SELECT …")
@@ -214,7 +212,16 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
             "  hint: declare what the report says, give the query a BUDGET, or run with --allow-unbounded"
         )
         return code
-    raise NotSupportedYet("this version checks and explains queries but does not run them yet")
+    from penstock.compile import plan_of  # noqa: PLC0415
+    from penstock.spark.run import RunOptions, run_script, show_progress  # noqa: PLC0415
+
+    plans = [(query, plan_of(query, verdict)) for query, verdict in zip(script.queries, verdicts, strict=True)]
+    progress = show_progress()
+    try:
+        run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)
+    finally:
+        progress.close()
+    return DONE
 
 
 @app.command()

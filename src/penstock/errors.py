@@ -8,6 +8,7 @@
     │   ├── QueryMistake        a query is wrong
     │   └── Refused             SQL that the language leaves out on purpose
     ├── UsageError              the call is wrong: no such file, no such query
+    ├── DataError               the data, or where it lies, is not what was declared
     ├── MachineError            the machine lacks something, such as a JDK
     ├── NotSupportedYet         right, but this version cannot do it
     └── InternalError           a bug of ours
@@ -19,6 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from unicodedata import east_asian_width
 
 
 class PenstockError(Exception):
@@ -49,6 +51,9 @@ class PenstockError(Exception):
 _LONGEST = 120
 """Characters of a line that an error shows."""
 
+_LONGEST_MESSAGE = 400
+"""Characters of a message or a hint."""
+
 
 @dataclass(frozen=True)
 class Place:
@@ -78,7 +83,7 @@ class Place:
         return f"{self.file}:{self.line}:{self.column}"
 
     def caret(self) -> list[str]:
-        """The line of text and a line of carets under the place; tabs are kept so that the two align.
+        """The line of text and a line of carets under the place; tabs and wide blanks keep the two aligned.
 
         A long line is cut on both sides of the place.
         """
@@ -89,16 +94,37 @@ class Place:
             cut = text[first : first + _LONGEST]
             text = ("…" if first else "") + cut + ("…" if first + _LONGEST < len(text) else "")
             start -= first - (1 if first else 0)
-        before = "".join("\t" if c == "\t" else " " for c in text[:start])
+        before = "".join(_blank_for(c) for c in text[:start])
         carets = "^" * max(1, min(self.length, len(text) - start))
-        return [f"  {number} | {text}", f"  {' ' * len(number)} | {before}{carets}"]
+        return [f"  {number} | {_visible(text)}", f"  {' ' * len(number)} | {before}{carets}"]
+
+
+def _visible(text: str) -> str:
+    """The text with a mark for each character that a terminal would not show, or would obey."""
+    return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text)
+
+
+def _blank_for(character: str) -> str:
+    if character == "\t":
+        return "\t"
+    return "\u3000" if east_asian_width(character) in "WF" else " "
+
+
+def _one_line(text: str) -> str:
+    """A name in a message may hold line breaks, and thousands of characters."""
+    line = _visible(" ".join(text.split()))
+    return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 1] + "…"
 
 
 class Mistake(PenstockError):
     """One mistake in a script, and its place."""
 
     def __init__(self, message: str, place: Place, *, detail: str | None = None, hint: str | None = None) -> None:
-        super().__init__(message, detail=detail, hint=hint)
+        super().__init__(
+            _one_line(message),
+            detail=_one_line(detail) if detail else None,
+            hint=_one_line(hint) if hint else None,
+        )
         self.place = place
 
     def lines(self) -> list[str]:
@@ -140,6 +166,10 @@ class ScriptErrors(PenstockError):
 
 class UsageError(PenstockError):
     """The call is wrong: no such file, no such query."""
+
+
+class DataError(PenstockError):
+    """The data, or where it lies, is not what was declared."""
 
 
 class MachineError(PenstockError):

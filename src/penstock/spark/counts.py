@@ -1,0 +1,87 @@
+"""The counts of a batch: numbers that ride along with the results, and the metrics made of them.
+
+A cell gives its counts as one array of numbers whose meaning is fixed by the plan. Spark's `observe` adds them up
+over the cells (or takes the largest, where every cell says the same), so they show in Spark's own progress and
+listeners too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from penstock.plan.plan import Plan, PromiseKind
+from penstock.runtime import Metrics
+
+_TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
+_MICROSECONDS = 1_000_000
+
+RULES = ("stateless", "in no result", "out of [ROWS]", "dead", "complete")
+"""The rules by which the core lets rows go."""
+
+
+@dataclass(frozen=True)
+class Count:
+    """One number: the field of the metrics, the key inside it if it has several, and how cells combine."""
+
+    field: str
+    key: str | None
+    same_everywhere: bool
+
+    @property
+    def name(self) -> str:
+        """What `observe` calls it."""
+        return self.field if self.key is None else f"{self.field}:{self.key}"
+
+
+def vocabulary(plan: Plan) -> tuple[Count, ...]:
+    """The counts of a plan, in the order of the array."""
+    found = [Count("rows_out", None, False)]
+    for alias in plan.aliases:
+        found += [
+            Count("rows_in", alias, True),
+            Count("state_rows", alias, False),
+            Count("state_tuples", alias, False),
+        ]
+    found += [Count("promise_rows", None, False), Count("state_bytes", None, False)]
+    found += [Count("purged", rule, False) for rule in RULES]
+    for constraint in dict.fromkeys(p.constraint for p in plan.promises):
+        found += [Count("violations", constraint, False), Count("k", constraint, True)]
+    return tuple(found)
+
+
+def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
+    """The array of a cell's batch; -1 for a k that is not in force."""
+    counts = []
+    for count in vocabulary(plan):
+        value = getattr(metrics, count.field)
+        if count.key is not None:
+            value = value.get(count.key, -1 if count.field == "k" else 0)
+        counts.append(int(value))
+    return counts
+
+
+def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields of `run --metrics` that the cells know, from what `observe` gave."""
+    timed = {p.constraint for p in plan.promises if p.kind in _TIMED and _is_instant(plan, p.alias)}
+    fields: dict[str, Any] = {}
+    for count in vocabulary(plan):
+        value = observed.get(count.name)
+        value = 0 if value is None else int(value)
+        if count.key is None:
+            fields[count.field] = value
+            continue
+        keyed = fields.setdefault(count.field, {})
+        if count.field == "k":
+            if value >= 0:
+                keyed[count.key] = value / _MICROSECONDS if count.key in timed else value
+        elif value or count.field not in ("purged", "violations"):
+            keyed[count.key] = value
+    return fields
+
+
+def _is_instant(plan: Plan, alias: str) -> bool:
+    source = plan.by_alias[alias]
+    kinds = {column.name: column.type for column in source.read}
+    return kinds.get(source.event_time or "", "").startswith(("TIMESTAMP", "DATE"))

@@ -1,0 +1,120 @@
+"""Cells: which of them a row must go to (DESIGN section 2).
+
+With one key class a cell is a hash bucket. With several, the cells form a hypercube with one axis for each class: a
+stream that has the class of an axis goes to one coordinate of it, one that lacks it to all, so every result is found
+in exactly one cell. The shares of the axes are chosen so that the fewest copies are made. A query without any key has
+one cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.plan.plan import Plan
+from penstock.runtime import hash_rows
+
+Cells = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of a query: how many along each axis, and the key under which Spark knows each."""
+
+    shares: tuple[int, ...]
+    keys: tuple[int, ...]
+    """By cell; chosen so that Spark's hash spreads the cells evenly over its partitions."""
+
+    @classmethod
+    def of(cls, plan: Plan, cells: int, partitions: int, rates: Mapping[str, float] | None = None) -> Grid:
+        """At most that many cells, over so many partitions of the shuffle."""
+        shares = best_shares(plan, cells, rates or {})
+        return cls(shares, balanced_keys(prod(shares), partitions))
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return prod(self.shares)
+
+    @cached_property
+    def _strides(self) -> tuple[int, ...]:
+        return tuple(prod(self.shares[axis + 1 :]) for axis in range(len(self.shares)))
+
+    def base(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> tuple[Cells, tuple[int, ...]]:
+        """Each row's cell where free axes are 0, and what to add for the others; `columns` limits what is fixed."""
+        base = np.zeros(table.num_rows, np.int64)
+        free: list[range] = []
+        for axis, share, stride in zip(plan.axes, self.shares, self._strides, strict=True):
+            column = axis.column(alias)
+            if share == 1:
+                continue
+            if column is None or (columns is not None and column not in columns):
+                free.append(range(0, share * stride, stride))
+            else:
+                hashed = hash_rows(table, [column])
+                base += (hashed % np.uint64(share)).astype(np.int64) * stride
+        return base, tuple(sum(offsets) for offsets in product(*free))
+
+
+def best_shares(plan: Plan, cells: int, rates: Mapping[str, float]) -> tuple[int, ...]:
+    """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""
+    best: tuple[tuple[float, ...], tuple[int, ...]] | None = None
+    for shares in _factorings(cells, len(plan.axes)):
+        copies = 0.0
+        for source in plan.sources:
+            lacking = [s for axis, s in zip(plan.axes, shares, strict=True) if axis.column(source.alias) is None]
+            copies += rates.get(source.alias, 1.0) * prod(lacking)
+        # What a cell must hold and join falls with the number of cells and grows with the copies.
+        cost = (copies / prod(shares), copies, *(-share for share in shares))
+        if best is None or cost < best[0]:
+            best = (cost, shares)
+    assert best is not None
+    return best[1]
+
+
+def _factorings(cells: int, axes: int) -> Iterator[tuple[int, ...]]:
+    if axes == 0:
+        yield ()
+        return
+    for share in range(1, cells + 1):
+        for rest in _factorings(cells // share, axes - 1):
+            yield (share, *rest)
+
+
+def balanced_keys(cells: int, partitions: int) -> tuple[int, ...]:
+    """An integer for each cell such that Spark's hash partitioning puts them on partitions in turn."""
+    keys: list[int] = []
+    wanted = 0
+    candidates: dict[int, list[int]] = {}
+    number = 0
+    while len(keys) < cells:
+        waiting = candidates.setdefault(wanted % partitions, [])
+        while not waiting:
+            candidates.setdefault(spark_hash(number) % partitions, []).append(number)
+            number += 1
+        keys.append(waiting.pop(0))
+        wanted += 1
+    return tuple(keys)
+
+
+def spark_hash(value: int) -> int:
+    """Spark's `hash` of one INT: 32-bit Murmur 3 with seed 42, signed."""
+
+    def rotate(word: int, bits: int) -> int:
+        return ((word << bits) | (word >> (32 - bits))) & 0xFFFFFFFF
+
+    word = (value & 0xFFFFFFFF) * 0xCC9E2D51 & 0xFFFFFFFF
+    word = rotate(word, 15) * 0x1B873593 & 0xFFFFFFFF
+    mixed = (rotate(42 ^ word, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
+    mixed ^= 4
+    mixed = (mixed ^ (mixed >> 16)) * 0x85EBCA6B & 0xFFFFFFFF
+    mixed = (mixed ^ (mixed >> 13)) * 0xC2B2AE35 & 0xFFFFFFFF
+    mixed ^= mixed >> 16
+    return mixed - (1 << 32) if mixed >= 1 << 31 else mixed

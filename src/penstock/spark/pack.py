@@ -1,0 +1,219 @@
+"""The packed exchange: rows of a stream in, a few large rows for the shuffle out.
+
+One packed row is one cell's share of one chunk: the chunk's header and the rows as Arrow bytes. Every cell gets the
+header of every chunk, with rows or without, so that counts and clocks are the same everywhere. Rows are dropped by a
+filter only here, after they were counted and their keys and clocks were taken.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from penstock.plan.plan import Plan, SourcePlan
+from penstock.runtime import HOME, INDEX, Chunk, Header, key_columns, ordered_columns
+from penstock.runtime.codes import largest
+from penstock.runtime.store import from_ipc, to_ipc
+from penstock.spark.grid import Grid
+
+PACKED = (
+    "cell INT, stream STRING, time BIGINT, path STRING, block BIGINT, header STRING, "
+    "alias STRING, part STRING, payload BINARY"
+)
+"""The columns of a packed row; (time, path, block) is the chunk's place in the order of arrival."""
+
+TIME, PATH, BLOCK = "__time", "__path", "__block"
+ROWS, KEYS, NOTHING = "rows", "keys", ""
+
+Place = tuple[int, str, int]
+
+
+def passes(alias: str) -> str:
+    """The boolean column that says which rows an alias's filters let through."""
+    return f"__pass_{alias}"
+
+
+@dataclass(frozen=True)
+class Packer:
+    """Packs the pieces of one stream; `ordered` says that the columns of the place come with the rows."""
+
+    plan: Plan
+    stream: str
+    grid: Grid
+    ordered: bool
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """For mapInArrow: the rows of one task."""
+        read = [batch for batch in batches if batch.num_rows]
+        if not read:
+            return
+        table = pa.Table.from_batches(read)
+        packed: dict[str, list[Any]] = {name: [] for name in _NAMES}
+        for place, piece in self._pieces(table):
+            self._pack(place, piece, packed)
+        yield pa.record_batch([pa.array(packed[n], kind) for n, kind in zip(_NAMES, _KINDS, strict=True)], names=_NAMES)
+
+    def _pieces(self, table: Any) -> Iterator[tuple[Place, Any]]:
+        """The table cut where the place changes; Spark hands the rows of one piece over in order."""
+        if not self.ordered:
+            context = TaskContext.get()
+            yield (0, "", context.partitionId() if context is not None else 0), table
+            return
+        times, blocks = (pc.fill_null(table.column(n), 0).to_numpy() for n in (TIME, BLOCK))
+        paths = table.column(PATH).combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
+        changed = (np.diff(times) != 0) | (np.diff(blocks) != 0) | (np.diff(paths) != 0)
+        starts = [0, *(np.flatnonzero(changed) + 1).tolist(), table.num_rows]
+        data = table.drop_columns([TIME, PATH, BLOCK])
+        for start, stop in pairwise(starts):
+            place = (int(times[start]), table.column(PATH)[start].as_py() or "", int(blocks[start]))
+            yield place, data.slice(start, stop - start)
+
+    def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
+        maxima = {c: largest(piece.column(c)) for c in ordered_columns(self.plan, self.stream)}
+        header = _header_text(piece.num_rows, {c: v for c, v in maxima.items() if v is not None})
+        indexed = piece.append_column(INDEX, pa.array(np.arange(piece.num_rows)))
+        told: set[int] = set()
+        for source in self.plan.sources:
+            if source.stream != self.stream:
+                continue
+            for part, shares in self._parts(source, indexed):
+                for cell, rows in shares:
+                    told.add(cell)
+                    self._add(packed, cell, (*place, header, source.alias, part, to_ipc(rows)))
+        for cell in range(self.grid.cells):
+            if cell not in told:
+                self._add(packed, cell, (*place, header, "", NOTHING, None))
+
+    def _add(self, packed: dict[str, list[Any]], cell: int, rest: tuple[Any, ...]) -> None:
+        row = (self.grid.keys[cell], self.stream, *rest)
+        for name, value in zip(_NAMES, row, strict=True):
+            packed[name].append(value)
+
+    def _parts(self, source: SourcePlan, indexed: Any) -> Iterator[tuple[str, list[tuple[int, Any]]]]:
+        chosen = None
+        if source.filters:
+            chosen = pc.fill_null(indexed.column(passes(source.alias)), False)
+        passed = indexed if chosen is None else indexed.filter(chosen)
+        yield ROWS, self._route_rows(source, passed)
+        wanted = key_columns(self.plan, source.alias)
+        if wanted:
+            clock = () if source.event_time is None or source.event_time in wanted else (source.event_time,)
+            names = [*wanted, *clock, INDEX]
+            yield KEYS, self._route_keys(source, frozenset(wanted), names, indexed, chosen)
+
+    def _route_rows(self, source: SourcePlan, rows: Any) -> list[tuple[int, Any]]:
+        base, offsets = self.grid.base(self.plan, source.alias, None, rows)
+        shipped = rows.select([*source.shipped, INDEX])
+        if len(offsets) == 1:
+            return list(split_by_cell(shipped, base))
+        home = np.ones(rows.num_rows, np.bool_)
+        found: list[tuple[int, Any]] = []
+        for offset in offsets:
+            marked = shipped.append_column(HOME, pa.array(home if offset == 0 else ~home))
+            found += split_by_cell(marked, base + offset)
+        return found
+
+    def _route_keys(
+        self, source: SourcePlan, key: frozenset[str], names: list[str], indexed: Any, chosen: Any
+    ) -> list[tuple[int, Any]]:
+        """Keys go along the line of cells that may hold a partner, but not where the row itself goes."""
+        own_base, own_offsets = self.grid.base(self.plan, source.alias, None, indexed)
+        base, offsets = self.grid.base(self.plan, source.alias, key, indexed)
+        keys = indexed.select(names)
+        passed = np.ones(indexed.num_rows, np.bool_)
+        if chosen is not None:
+            passed = np.asarray(chosen.to_numpy(), np.bool_)
+        pieces: dict[int, list[Any]] = {}
+        for offset in offsets:
+            cells = base + offset
+            goes = np.ones(indexed.num_rows, np.bool_)
+            for own in own_offsets:
+                goes &= ~(passed & (cells == own_base + own))
+            if goes.any():
+                for cell, rows in split_by_cell(keys.filter(pa.array(goes)), cells[goes]):
+                    pieces.setdefault(cell, []).append(rows)
+        return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]
+
+
+_NAMES = ["cell", "stream", "time", "path", "block", "header", "alias", "part", "payload"]
+_KINDS = [
+    pa.int32(),
+    pa.string(),
+    pa.int64(),
+    pa.string(),
+    pa.int64(),
+    pa.string(),
+    pa.string(),
+    pa.string(),
+    pa.binary(),
+]
+
+
+def split_by_cell(table: Any, cells: Any) -> Iterator[tuple[int, Any]]:
+    """The rows of each cell, in their order."""
+    if not table.num_rows:
+        return
+    first = int(cells[0])
+    if (cells == first).all():
+        yield first, table
+        return
+    order = np.argsort(cells, kind="stable")
+    sorted_cells = cells[order]
+    taken = table.take(pa.array(order))
+    starts = np.flatnonzero(np.diff(sorted_cells, prepend=sorted_cells[0] - 1))
+    for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
+        yield int(sorted_cells[start]), taken.slice(start, stop - start)
+
+
+def unpack_chunks(rows: Iterable[Any]) -> list[Chunk]:
+    """The chunks that one cell was given, each stream's in the order of arrival; places are counted from 0."""
+    found: dict[tuple[str, Place], dict[str, Any]] = {}
+    for row in rows:
+        place = (row["time"], row["path"], row["block"])
+        chunk = found.setdefault((row["stream"], place), {"header": row["header"], ROWS: {}, KEYS: {}})
+        if row["part"] != NOTHING:
+            chunk[row["part"]][row["alias"]] = from_ipc(row["payload"])
+    chunks = []
+    for number, (stream, place) in enumerate(sorted(found)):
+        chunk = found[stream, place]
+        count, maxima = _read_header(chunk["header"])
+        chunks.append(Chunk(Header(stream, number, count, maxima), chunk[ROWS], chunk[KEYS]))
+    return chunks
+
+
+def _header_text(rows: int, maxima: dict[str, Any]) -> str:
+    return json.dumps({"rows": rows, "maxima": {name: _plain(value) for name, value in maxima.items()}})
+
+
+def _plain(value: Any) -> Any:
+    match value:
+        case bytes():
+            return {"bytes": value.hex()}
+        case Decimal():
+            return {"decimal": str(value)}
+        case _:
+            return value
+
+
+def _read_header(text: str) -> tuple[int, dict[str, Any]]:
+    read = json.loads(text)
+    return read["rows"], {name: _unplain(value) for name, value in read["maxima"].items()}
+
+
+def _unplain(value: Any) -> Any:
+    match value:
+        case {"bytes": text}:
+            return bytes.fromhex(text)
+        case {"decimal": text}:
+            return Decimal(text)
+        case _:
+            return value

@@ -1,0 +1,229 @@
+"""`penstock run`: all queries of a script on Spark, or none.
+
+The driver of the run: it starts the queries, follows Spark's progress, writes the metrics, and stops cleanly. What is
+computed, and how, is none of its business.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TextIO
+
+from pyspark.errors import PySparkException, StreamingQueryException
+from pyspark.sql import SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from penstock.errors import DataError, PenstockError
+from penstock.model.query import Query
+from penstock.model.script import Script
+from penstock.plan.plan import Plan
+from penstock.spark.cache import forget
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.counts import metrics_of
+from penstock.spark.session import spark_log, start_session
+from penstock.spark.stream import Assembled, assemble
+
+_POLL_SECONDS = 0.2
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """What the command line says of a run."""
+
+    checkpoint: Path | None = None
+    available_now: bool = False
+    metrics: Path | None = None
+    conf: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass
+class Running:
+    """One query under way."""
+
+    query: Query
+    plan: Plan
+    assembled: Assembled
+    checkpoint: Checkpoint | None
+    handle: StreamingQuery | None = None
+    seen: int = -1
+    batches: list[dict[str, Any]] = field(default_factory=list)
+    """The metrics of each batch, in order."""
+
+
+Follower = Callable[[Running, dict[str, Any]], None]
+"""Is told of each batch."""
+
+
+def run_script(
+    script: Script, plans: Sequence[tuple[Query, Plan]], options: RunOptions, follow: Follower | None = None
+) -> list[Running]:
+    """Run queries until they end, or forever; gives what was seen of each."""
+    conf = dict(options.conf)
+    spark = start_session("penstock", conf)
+    if "spark.sql.shuffle.partitions" not in conf:
+        cells = conf.get("penstock.cells", str(spark.sparkContext.defaultParallelism))
+        spark.conf.set("spark.sql.shuffle.partitions", cells)
+    running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
+    for one in running:
+        if one.checkpoint is not None:
+            one.checkpoint.require(one.plan, one.assembled.grid)
+    metrics = options.metrics.open("a", encoding="utf-8") if options.metrics is not None else None
+    try:
+        for one in running:
+            _start(script, one, options)
+        _watch(running, metrics, follow)
+    finally:
+        for one in running:
+            if one.handle is not None:
+                one.handle.stop()
+            forget(one.assembled.run)
+        if metrics is not None:
+            metrics.close()
+    return running
+
+
+def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, options: RunOptions) -> Running:
+    checkpoint = Checkpoint(options.checkpoint, query.name) if options.checkpoint is not None else None
+    quarantine = checkpoint.quarantine if checkpoint is not None else None
+    try:
+        assembled = assemble(spark, script, query, plan, quarantine=quarantine)
+    except PySparkException as error:
+        raise _spark_says(query, error) from error
+    return Running(query, plan, assembled, checkpoint)
+
+
+def _start(script: Script, one: Running, options: RunOptions) -> None:
+    sink = script.sink(one.query.sink) if one.query.sink is not None else None
+    writer = one.assembled.answer.writeStream.queryName(one.query.name).outputMode("append")
+    if sink is None:
+        writer = writer.format("console").option("truncate", "false")
+    else:
+        writer = writer.format(sink.storage.format).options(**dict(sink.storage.options))
+    if one.checkpoint is not None:
+        one.checkpoint.adopt(one.plan, one.assembled.grid)
+        writer = writer.option("checkpointLocation", one.checkpoint.spark)
+    if options.available_now:
+        writer = writer.trigger(availableNow=True)
+    try:
+        one.handle = writer.start()
+    except PySparkException as error:
+        raise _spark_says(one.query, error) from error
+
+
+def _watch(running: list[Running], metrics: TextIO | None, follow: Follower | None) -> None:
+    while True:
+        active = [one for one in running if one.handle is not None and one.handle.isActive]
+        for one in running:
+            _take_progress(one, metrics, follow)
+            _raise_failure(one)
+        if not active:
+            return
+        time.sleep(_POLL_SECONDS)
+
+
+def _raise_failure(one: Running) -> None:
+    assert one.handle is not None
+    if not one.handle.isActive and (failure := one.handle.exception()) is not None:
+        raise _spark_says(one.query, failure) from failure
+
+
+def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None) -> None:
+    assert one.handle is not None
+    for progress in one.handle.recentProgress:
+        observed = progress["observedMetrics"].get(one.assembled.observation)
+        if progress["batchId"] <= one.seen or observed is None:
+            continue
+        counted = observed.asDict() if hasattr(observed, "asDict") else dict(observed)
+        if all(value is None for value in counted.values()):
+            continue
+        one.seen = progress["batchId"]
+        line = _metrics_line(one, progress, counted)
+        one.batches.append(line)
+        if metrics is not None:
+            metrics.write(json.dumps(line, ensure_ascii=False) + "\n")
+            metrics.flush()
+        if follow is not None:
+            follow(one, line)
+
+
+def _metrics_line(one: Running, progress: Any, observed: dict[str, Any]) -> dict[str, Any]:
+    known = metrics_of(one.plan, observed)
+    return {
+        "query": one.query.name,
+        "batch": progress["batchId"],
+        "rows_in": known["rows_in"],
+        "rows_out": known["rows_out"],
+        "state_rows": known["state_rows"],
+        "state_tuples": known["state_tuples"],
+        "pending_rows": 0,
+        "promise_rows": known["promise_rows"],
+        "state_bytes": known["state_bytes"],
+        "purged": known.get("purged", {}),
+        "evicted": 0,
+        "recall": None,
+        "recall_error": None,
+        "violations": known.get("violations", {}),
+        "lost": 0,
+        "k": known.get("k", {}),
+        "seconds": progress["durationMs"].get("triggerExecution", 0) / 1000,
+    }
+
+
+_OURS = re.compile(r"(?:PromiseBroken|DataError): error: (?P<message>[^\n]*)(?:\n  detail: (?P<detail>[^\n]*))?")
+
+
+def _spark_says(query: Query, error: Exception) -> PenstockError:
+    """A failure of Spark in our words: what the core said, if it was the core, else Spark's first line."""
+    text = str(error)
+    ours = _OURS.search(text)
+    if ours is not None:
+        return DataError(ours["message"], detail=ours["detail"])
+    first = next((line for line in text.split("\n") if line.strip()), type(error).__name__)
+    if isinstance(error, StreamingQueryException):
+        causes = [line.strip() for line in text.split("\n") if line.strip().startswith(("Caused by", "pyspark.errors"))]
+        first = causes[-1] if causes else first
+    return DataError(f"query {query.name} failed", detail=first[:500], hint=f"Spark's own log is {spark_log()}")
+
+
+class ProgressLine:
+    """The live line of a run: rows a second, state beside its bound, the time of the batch."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.live = out.isatty()
+
+    def __call__(self, one: Running, line: dict[str, Any]) -> None:
+        """Show a batch."""
+        rows = sum(line["rows_in"].values())
+        rate = rows / line["seconds"] if line["seconds"] else 0.0
+        state = "  ".join(
+            f"{alias} {count:,}{_bound(one.plan, alias)}" for alias, count in line["state_tuples"].items()
+        )
+        text = (
+            f"{line['query']} batch {line['batch']}: {rows:,} rows in, {line['rows_out']:,} out, {rate:,.0f} rows/s, "
+            f"{line['seconds']:.2f} s; state {state}; promises {line['promise_rows']:,}"
+        )
+        self.out.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
+        self.out.flush()
+
+    def close(self) -> None:
+        """Leave the line."""
+        if self.live:
+            self.out.write("\n")
+            self.out.flush()
+
+
+def _bound(plan: Plan, alias: str) -> str:
+    rows = plan.by_alias[alias].state.rows
+    return "" if rows is None else f" of at most {rows:,}"
+
+
+def show_progress() -> ProgressLine:
+    """The live line on the terminal's error stream, so that a console sink's output stays apart."""
+    return ProgressLine(sys.stderr)

@@ -1,0 +1,87 @@
+"""A Spark session with what the engine needs, and one sentence where there is no Java."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import MachineError
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+_LEAST_JAVA = 17
+
+SETTINGS = {
+    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    # Write what a batch changed, not a snapshot of all.
+    "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
+    # A chunk is packed whole; Arrow batches of 10,000 rows would cost a pass each.
+    "spark.sql.execution.arrow.maxRecordsPerBatch": "1000000",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.streaming.numRecentProgressUpdates": "1000",
+    "spark.sql.adaptive.enabled": "false",
+}
+"""What `penstock run` sets unless --conf says otherwise."""
+
+
+def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
+    """The session that `penstock run` works in."""
+    need_java()
+    # Spark starts Python by name; without this it may find one that has no pyarrow.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+    builder = SparkSession.builder.appName(name)
+    if "spark.master" not in conf and "MASTER" not in os.environ:
+        builder = builder.master("local[*]")
+    for key, value in {**SETTINGS, **conf}.items():
+        builder = builder.config(key, value)
+    if os.environ.get("PENSTOCK_DEBUG"):
+        session = builder.getOrCreate()
+        session.sparkContext.setLogLevel("ERROR")
+        return session
+    with _errors_into_log():
+        session = builder.getOrCreate()
+    session.sparkContext.setLogLevel("ERROR")
+    return session
+
+
+def spark_log() -> Path:
+    """Where Spark's own words of this process go."""
+    return Path(tempfile.gettempdir()) / f"penstock-spark-{os.getpid()}.log"
+
+
+@contextmanager
+def _errors_into_log() -> Iterator[None]:
+    """The JVM inherits our error stream when it starts: give it a file, so that its traces do not bury our sentences."""
+    sys.stderr.flush()
+    ours = os.dup(2)
+    log = os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, 2)
+    try:
+        yield
+    finally:
+        os.dup2(ours, 2)
+        os.close(ours)
+        os.close(log)
+
+
+def need_java() -> None:
+    """Raise MachineError, in one sentence, if there is no Java that Spark can use."""
+    home = os.environ.get("JAVA_HOME")
+    java = os.path.join(home, "bin", "java") if home else shutil.which("java")
+    advice = "install a JDK 17 (Debian: apt-get install openjdk-17-jdk-headless) or set JAVA_HOME"
+    if not java or not os.access(java, os.X_OK):
+        raise MachineError(f"Penstock runs on Spark, which needs a JDK 17: {advice}")
+    shown = subprocess.run([java, "-version"], capture_output=True, text=True, check=False).stderr
+    version = shown.split('"')[1].split(".")[0] if '"' in shown else ""
+    if not version.isdigit() or int(version) < _LEAST_JAVA:
+        raise MachineError(f"Spark needs a JDK 17 or newer, and {java} is {version or 'none'}: {advice}")

@@ -1,0 +1,105 @@
+"""Streams as DataFrames: read by Spark's own sources, derived columns added, filters evaluated, order of arrival kept.
+
+The place of a row in the order of arrival is (file modification time, path, block) for files; within a block Spark
+hands rows over in order. Other sources hand rows over in their own order, partition after partition. The columns of
+the place cost room in the exchange, so they are added only where an answer depends on them.
+"""
+
+from __future__ import annotations
+
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock.errors import DataError, UsageError
+from penstock.model.names import quoted
+from penstock.model.predicates import conjunction
+from penstock.model.stream import Stream
+from penstock.plan.plan import Plan, PromiseKind
+from penstock.spark.pack import BLOCK, PATH, TIME, passes
+
+FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
+
+
+def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
+    """The stream as its storage gives it."""
+    if stream.storage is None:
+        raise UsageError(
+            f"stream {stream.name} has no USING, so there is nothing to read",
+            hint="add USING format OPTIONS (…), or bind a DataFrame: penstock.stream(spark, script, inputs={…})",
+        )
+    reader = spark.readStream.format(stream.storage.format).options(**dict(stream.storage.options))
+    if stream.storage.format.lower() in FILES:
+        reader = reader.schema(", ".join(f"{quoted(c.name)} {c.type}" for c in stream.carried if c.derived is None))
+    try:
+        return reader.load()
+    except AnalysisException as error:
+        raise DataError(
+            f"cannot read stream {stream.name}", detail=_first_line(error), hint="see its USING and OPTIONS"
+        ) from error
+
+
+def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tuple[DataFrame, bool]:
+    """The declared columns, derived ones computed, rows outside the stream's WHERE gone; is the order known?"""
+    named = {name.casefold(): name for name in frame.columns}
+    plain = [c for c in stream.carried if c.derived is None]
+    missing = [c.name for c in plain if c.name.casefold() not in named]
+    if missing:
+        raise DataError(
+            f"stream {stream.name} has no column {', '.join(missing)} in its data",
+            detail=f"there are: {', '.join(frame.columns)}",
+        )
+    columns = [F.col(f"`{named[c.name.casefold()]}`").cast(str(c.type)).alias(c.name) for c in plain]
+    ordered = ordered and _has_files(frame)
+    if ordered:
+        columns += [
+            F.unix_micros("_metadata.file_modification_time").alias(TIME),
+            F.col("_metadata.file_path").alias(PATH),
+            F.col("_metadata.file_block_start").alias(BLOCK),
+        ]
+    frame = frame.select(*columns)
+    for column in stream.carried:
+        if column.derived is not None:
+            frame = frame.withColumn(column.name, F.expr(column.derived.text).cast(str(column.type)))
+    if stream.where:
+        frame = frame.where(conjunction(stream.where))
+    return frame, ordered
+
+
+def _has_files(frame: DataFrame) -> bool:
+    try:
+        frame.select("_metadata.file_path")
+    except AnalysisException:
+        return False
+    return True
+
+
+def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> DataFrame:
+    """Only the columns that the plan reads, and one boolean for each alias that has filters."""
+    wanted = {c.name for source in plan.sources if source.stream == stream for c in source.read}
+    shown = [quoted(name) for name in frame.columns if name in wanted]
+    shown += [TIME, PATH, BLOCK] if ordered else []
+    for source in plan.sources:
+        if source.stream == stream and source.filters:
+            condition = " AND ".join(f"({text})" for text in source.filters)
+            name = passes(source.alias)
+            frame = frame.alias(source.alias).selectExpr("*", f"({condition}) AS {quoted(name)}")
+            shown.append(quoted(name))
+    return frame.selectExpr(*shown)
+
+
+def depends_on_order(plan: Plan, stream: str) -> bool:
+    """Whether an answer, a purge or a violation depends on the order of that stream's rows within a batch."""
+    aliases = {s.alias for s in plan.sources if s.stream == stream}
+    if any(s.window is not None and s.window.rows is not None for s in plan.sources):
+        return True
+    for promise in plan.promises:
+        if promise.alias in aliases and promise.kind in (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME):
+            return True
+        if promise.kind is PromiseKind.FOLLOWS_ROWS and promise.rows and {promise.alias, promise.partner} & aliases:
+            return True
+    return False
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().split("\n")[0]

@@ -1,0 +1,135 @@
+"""A query as a DataFrame: streaming DataFrames in, a streaming DataFrame out."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock.errors import NotSupportedYet, UsageError
+from penstock.model.names import fold, quoted
+from penstock.model.predicates import ColumnRef
+from penstock.model.query import Aggregate, Output, Query, TimeWindow
+from penstock.model.script import Script
+from penstock.plan.plan import Plan
+from penstock.spark.counts import vocabulary
+from penstock.spark.grid import Grid
+from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, DistinctProcessor
+from penstock.spark.pack import PACKED, Packer
+from penstock.spark.session import ROCKSDB
+from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
+from penstock.spark.unpack import Redealer, Unpacker, arrow_schema, output_columns
+
+CELLS = "penstock.cells"
+_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """A query put together on Spark: its answer, how its counts are observed, and the name of its warm cache."""
+
+    answer: DataFrame
+    observation: str
+    run: str
+    grid: Grid
+
+
+def assemble(
+    spark: SparkSession,
+    script: Script,
+    query: Query,
+    plan: Plan,
+    *,
+    inputs: Mapping[str, DataFrame] | None = None,
+    quarantine: str | None = None,
+) -> Assembled:
+    """Put a query together; nothing is read before the answer is written somewhere."""
+    _refuse_what_cannot_run(spark, query)
+    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
+    wanted = spark.conf.get(CELLS, None)
+    cells = _whole(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
+    grid = Grid.of(plan, cells, partitions)
+    packed = _packed(spark, script, plan, grid, inputs or {})
+    run = uuid.uuid4().hex
+    text = plan.to_json()
+    given = packed.groupBy("cell").transformWithState(CellProcessor(text, run, quarantine), RESULT, "append", "None")
+    observation = f"penstock_{run}"
+    measures = []
+    for index, count in enumerate(vocabulary(plan)):
+        value = F.when(F.col("kind") == COUNTS, F.col("counts")[index])
+        measures.append((F.max(value) if count.same_everywhere else F.sum(value)).alias(count.name))
+    given = given.observe(observation, *measures).where(F.col("kind") == ANSWER)
+    if query.distinct:
+        dealt = given.select("payload").mapInArrow(Redealer(grid.keys), "target INT, payload BINARY")
+        given = dealt.groupBy("target").transformWithState(
+            DistinctProcessor(text, run, "distinct"), RESULT, "append", "None"
+        )
+    columns = output_columns(plan)
+    rows = given.select("payload").mapInArrow(Unpacker(arrow_schema(columns)), columns)
+    return Assembled(_answer(rows, query, plan), observation, run, grid)
+
+
+def _whole(text: str) -> int:
+    if not text.isdigit() or int(text) < 1:
+        raise UsageError(f"{CELLS} is a number of cells, at least 1, not {text}")
+    return int(text)
+
+
+def _refuse_what_cannot_run(spark: SparkSession, query: Query) -> None:
+    if not query.is_inner:
+        raise NotSupportedYet("outer joins and EXISTS cannot be run yet", hint="check and explain take this query")
+    if query.is_grouped:
+        raise NotSupportedYet("GROUP BY and aggregates cannot be run yet", hint="check and explain take this query")
+    if query.hints.budget is not None:
+        raise NotSupportedYet("a BUDGET cannot be held yet", hint="check and explain take this query")
+    if query.distinct and not all(isinstance(o.value, ColumnRef) for o in query.outputs):
+        raise NotSupportedYet("DISTINCT over an expression cannot be run yet", hint="derive a column in CREATE STREAM")
+    if spark.conf.get(_PROVIDER, "") != ROCKSDB:
+        raise UsageError(
+            "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
+            hint=f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}")',
+        )
+
+
+def _packed(spark: SparkSession, script: Script, plan: Plan, grid: Grid, inputs: Mapping[str, DataFrame]) -> DataFrame:
+    by_name = {fold(name): frame for name, frame in inputs.items()}
+    packed: DataFrame | None = None
+    for name in plan.streams:
+        stream = script.stream(name)
+        assert stream is not None
+        given = by_name.get(fold(name))
+        if given is not None and not given.isStreaming:
+            raise UsageError(f"the input {name} is no streaming DataFrame", hint="use spark.readStream")
+        frame = given if given is not None else read_stream(spark, stream)
+        frame, ordered = with_declared_columns(frame, stream, depends_on_order(plan, name))
+        frame = with_filters(frame, plan, name, ordered)
+        part = frame.mapInArrow(Packer(plan, name, grid, ordered), PACKED)
+        packed = part if packed is None else packed.unionAll(part)
+    assert packed is not None
+    return packed
+
+
+def _answer(rows: DataFrame, query: Query, plan: Plan) -> DataFrame:
+    """The columns of SELECT; expressions see each stream as a struct under its alias, so they stand as written."""
+    names = {(o.alias, o.column): o.name for o in plan.outputs}
+    aliases = dict.fromkeys(o.alias for o in plan.outputs)
+    structs = [
+        F.struct(*(F.col(quoted(o.name)).alias(o.column) for o in plan.outputs if o.alias == alias)).alias(alias)
+        for alias in aliases
+    ]
+    needs_structs = any(not isinstance(o.value, ColumnRef) for o in query.outputs)
+    shown = rows.select("*", *structs) if needs_structs else rows
+    return shown.select(*(_column(output, names) for output in query.outputs))
+
+
+def _column(output: Output, names: Mapping[tuple[str, str], str]) -> Column:
+    match output.value:
+        case ColumnRef() as ref:
+            return F.col(quoted(names[ref.alias, ref.column])).alias(output.name)
+        case TimeWindow() | Aggregate():
+            raise NotSupportedYet("windows of time are for GROUP BY, which cannot be run yet")
+        case expression:
+            return F.expr(expression.text).alias(output.name)

@@ -1,0 +1,68 @@
+"""Result rows out of their packing: typed columns again, or dealt out to the buckets of the second stage."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
+
+from penstock.model.names import quoted
+from penstock.plan.plan import Plan
+from penstock.runtime import hash_rows
+from penstock.runtime.store import from_ipc, to_ipc
+from penstock.spark.pack import split_by_cell
+
+
+def output_columns(plan: Plan) -> str:
+    """The columns that the core hands out, as Spark writes a schema."""
+    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    return ", ".join(f"{quoted(o.name)} {kinds[o.alias, o.column]}" for o in plan.outputs)
+
+
+def arrow_schema(columns: str) -> Any:
+    """The same as Arrow has it; needs a session, so it is made before the workers start."""
+    schema = StructType.fromDDL(columns)
+    assert isinstance(schema, StructType)
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+@dataclass(frozen=True)
+class Unpacker:
+    """From packed rows to typed columns."""
+
+    schema: Any
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """For mapInArrow."""
+        for batch in batches:
+            for payload in batch.column(0):
+                table = from_ipc(payload.as_buffer())
+                yield from table.select(self.schema.names).cast(self.schema).to_batches()
+
+
+@dataclass(frozen=True)
+class Redealer:
+    """Deals result rows out by their own hash, so that equal rows meet in one bucket."""
+
+    keys: tuple[int, ...]
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """For mapInArrow."""
+        for batch in batches:
+            targets: list[int] = []
+            payloads: list[bytes] = []
+            for payload in batch.column(0):
+                table = from_ipc(payload.as_buffer())
+                hashed = hash_rows(table, table.column_names)
+                buckets = (hashed % np.uint64(len(self.keys))).astype(np.int64)
+                for bucket, rows in split_by_cell(table, buckets):
+                    targets.append(self.keys[bucket])
+                    payloads.append(to_ipc(rows))
+            yield pa.record_batch(
+                [pa.array(targets, pa.int32()), pa.array(payloads, pa.binary())], names=["target", "payload"]
+            )

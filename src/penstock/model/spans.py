@@ -9,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
+from fractions import Fraction
 
 
 class Unit(Enum):
@@ -21,6 +22,13 @@ class Unit(Enum):
     DAY = 86_400_000_000
 
 
+_LONGEST = 2**63 - 1
+"""Ticks of the longest span: event times are 64-bit numbers."""
+
+LONGEST_WRITTEN = 10**17
+"""Ticks of the longest span in a script, 3,000 years of microseconds: sums of dozens of them still have 64 bits."""
+
+
 @dataclass(frozen=True)
 class Span:
     """A signed length of event time, kept as it was written."""
@@ -29,11 +37,14 @@ class Span:
     unit: Unit | None = None
 
     def __post_init__(self) -> None:
-        if not self.amount.is_finite() or self._exact() != int(self._exact()):
-            raise ValueError(f"{self} is not a whole number of {'microseconds' if self.unit else 'units'}")
+        # The size of the exponent is looked at first: 1E+999999 has a million digits.
+        if not self.amount.is_finite() or self.amount.adjusted() > 19 or abs(self._exact()) > _LONGEST:
+            raise ValueError("the length does not fit into 64 bits, as event times do")
+        if self.amount.adjusted() < -19 or self._exact().denominator != 1:
+            raise ValueError(f"{self.amount} is not a whole number of {'microseconds' if self.unit else 'units'}")
 
-    def _exact(self) -> Decimal:
-        return self.amount * (self.unit.value if self.unit else 1)
+    def _exact(self) -> Fraction:
+        return Fraction(self.amount) * (self.unit.value if self.unit else 1)
 
     @classmethod
     def of(cls, amount: int, unit: Unit | None = None) -> Span:
@@ -58,6 +69,15 @@ class Span:
 
 
 ZERO = Span(Decimal(0))
+
+
+def written_span(amount: Decimal, unit: Unit | None) -> Span:
+    """A span as it stands in a script; raises ValueError if there can be none such."""
+    span = Span(amount, unit)
+    if abs(span.ticks) > LONGEST_WRITTEN:
+        limit = "1000000 DAYS" if unit else str(LONGEST_WRITTEN)
+        raise ValueError(f"the length {span} is too long; the longest is {limit}")
+    return span
 
 
 def span_of_ticks(ticks: int, instants: bool) -> Span:

@@ -25,9 +25,9 @@ from penstock.model.predicates import (
     Predicate,
     aliases_of,
 )
-from penstock.model.spans import Span, span_of_ticks
+from penstock.model.spans import Span
 from penstock.model.types import DataType, Kind
-from penstock.sql.constants import constant_of, span_of
+from penstock.sql.constants import constant_of, span_of, sum_of_spans
 from penstock.sql.expressions import bind_column, bind_node, unwrapped
 from penstock.sql.scope import Scope
 from penstock.sql.tree import Code, Select, Stretch
@@ -239,14 +239,10 @@ def _difference(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope
         return None
     minuend, subtrahend = total.added[0], total.taken[0]
     # The lengths move to the right side, and so change their sign.
-    if len(spans) == 1:
-        span = Span(-spans[0].amount if spans[0].amount else spans[0].amount, spans[0].unit)
-    else:
-        span = _added_up(spans)
+    moved = [Span(-s.amount if s.amount else s.amount, s.unit) for s in spans]
+    span = moved[0] if len(moved) == 1 else sum_of_spans(moved)
+    if span is None:
+        return None
     difference = Difference(minuend, subtrahend, op, span, text)
     # Inside one stream it is an ordinary filter.
     return difference if len(aliases_of(difference)) == 2 else None
-
-
-def _added_up(spans: list[Span]) -> Span:
-    return span_of_ticks(-sum(s.ticks for s in spans), spans[0].unit is not None)

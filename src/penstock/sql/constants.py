@@ -8,7 +8,7 @@ from decimal import Decimal, InvalidOperation
 from sqlglot import exp
 
 from penstock.model.predicates import Constant
-from penstock.model.spans import Span, Unit, span_of_ticks
+from penstock.model.spans import LONGEST_WRITTEN, Span, Unit, span_of_ticks, written_span
 from penstock.model.types import DataType, Kind
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import unwrapped
@@ -35,7 +35,22 @@ def _decimal(text: str) -> Decimal | None:
         value = Decimal(text)
     except InvalidOperation:
         return None
-    return value if value.is_finite() and abs(value) < Decimal(10) ** 38 else None
+    # Spark's widest number has 38 digits; more of them could not be compared with any column.
+    return value if value.is_finite() and (not value or abs(value.adjusted()) < 38) else None
+
+
+def span_or_none(amount: Decimal, unit: Unit | None = None) -> Span | None:
+    """The span, if there is one of that length."""
+    try:
+        return written_span(amount, unit)
+    except ValueError:
+        return None
+
+
+def sum_of_spans(spans: list[Span]) -> Span | None:
+    """Spans added up, all of one kind of clock, if there is one of that length."""
+    ticks = sum(span.ticks for span in spans)
+    return span_of_ticks(ticks, spans[0].unit is not None) if abs(ticks) <= LONGEST_WRITTEN else None
 
 
 def span_of(node: exp.Expr) -> Span | None:
@@ -48,13 +63,11 @@ def span_of(node: exp.Expr) -> Span | None:
         left, right = span_of(node.this), span_of(node.expression)
         if left is None or right is None or (left.unit is None) != (right.unit is None):
             return None
-        return span_of_ticks(left.ticks + right.ticks, left.unit is not None)
+        return sum_of_spans([left, right])
     if isinstance(node, exp.Interval):
         return _interval(node)
     number = number_of(node)
-    if number is None or number != number.to_integral_value():
-        return None
-    return Span(number)
+    return None if number is None else span_or_none(number)
 
 
 def _interval(node: exp.Interval) -> Span | None:
@@ -63,12 +76,7 @@ def _interval(node: exp.Interval) -> Span | None:
     if amount is None or not isinstance(unit, exp.Var):
         return None
     factor, known = _OTHER_UNITS.get(unit.name.upper(), (1, UNITS.get(unit.name.upper())))
-    if known is None:
-        return None
-    try:
-        return Span(amount * factor, known)
-    except ValueError:
-        return None
+    return None if known is None else span_or_none(amount * factor, known)
 
 
 def constant_of(node: exp.Expr, kind: DataType) -> Constant | None:

@@ -29,7 +29,7 @@ from penstock.model.stream import Stream
 from penstock.sql.conditions import bind_condition
 from penstock.sql.scope import Scope, did_you_mean
 from penstock.sql.source import SourceText
-from penstock.sql.tree import Code, ColumnDefinition, Constraint, CreateStream, Name, Stretch, Violation
+from penstock.sql.tree import BrokenColumn, Code, ColumnDefinition, Constraint, CreateStream, Name, Stretch, Violation
 
 
 @dataclass(frozen=True)
@@ -43,7 +43,7 @@ class Outline:
     @classmethod
     def written(cls, statement: CreateStream) -> Outline:
         """The outline of a declaration that is not bound yet."""
-        columns = tuple(e.name.text for e in statement.elements if isinstance(e, ColumnDefinition))
+        columns = tuple(e.name.text for e in statement.elements if isinstance(e, ColumnDefinition | BrokenColumn))
         keys = tuple(
             tuple(name.text for name in e.columns)
             for e in statement.elements

@@ -18,7 +18,7 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Mistake, Refused, SyntaxMistake
-from penstock.model.spans import Auto, Rows, Span, Unit, Window, Within
+from penstock.model.spans import Auto, Rows, Span, Unit, Window, Within, written_span
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Code, Name, Stretch
 
@@ -33,6 +33,9 @@ NOT_NAMES = frozenset(
     SELECT SEMI THEN TRUE UNION USING WHEN WHERE WITH WITHIN""".split()  # noqa: SIM905 - a list would be a page
 )
 """Words that are a name only in backticks."""
+
+_MOST_DIGITS = 38
+"""Of a number outside an expression: as many as Spark's widest."""
 
 UNITS = {name: unit for unit in Unit for name in (unit.name, unit.name + "S")}
 
@@ -198,6 +201,8 @@ class Cursor(SparkParser):
             value = Decimal(self._curr.text)
         except ArithmeticError:
             self.expected(what)
+        if value.adjusted() > _MOST_DIGITS or len(value.as_tuple().digits) > _MOST_DIGITS:
+            self.stop(f"expected {what} of at most {_MOST_DIGITS} digits")
         self._advance()
         # sqlglot reads 10L as 10::BIGINT, three tokens at one place.
         if self.ahead(TokenType.DCOLON) and self._curr.start == self._prev.start:
@@ -244,6 +249,17 @@ class Cursor(SparkParser):
     def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
         return self._remembered(lambda: super(Cursor, self)._parse_equality(parse_is))
 
+    def _parse_paren(self) -> exp.Expr | None:
+        """sqlglot takes `(a > 1 NULL)` for a condition with a name of its own; in SQL that is a slip."""
+        node = super()._parse_paren()
+        if isinstance(node, exp.Paren | exp.Tuple):
+            for inner in (node.this, *node.expressions):
+                if isinstance(inner, exp.Alias):
+                    meta = inner.args["alias"].meta
+                    at = Stretch(meta["start"], meta["end"] + 1) if "start" in meta else self.here()
+                    self.stop(f"expected ), found {inner.alias}", at)
+        return node
+
     def _remembered(self, parse: Callable[[], exp.Expr | None]) -> exp.Expr | None:
         """Conditions remember their tokens, so that each conjunct has its own text and place."""
         index = self._index
@@ -264,7 +280,7 @@ class Cursor(SparkParser):
             unit = UNITS[self._curr.text.upper()]
             self._advance()
         try:
-            return Span(-amount if negative else amount, unit)
+            return written_span(-amount if negative else amount, unit)
         except ValueError as error:
             self.stop(str(error), self.stretch_from(index))
 

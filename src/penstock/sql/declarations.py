@@ -28,7 +28,6 @@ from penstock.sql.tree import (
     EventTime,
     Name,
     StorageClause,
-    Stretch,
     TypeText,
     Violation,
 )
@@ -64,9 +63,11 @@ class DeclarationGrammar(Cursor):
                     self.expected(", or )")
             except Stop as stop:
                 self.source.mistakes.append(stop.mistake)
-                if first < self._tokens_size and self.is_name(self._tokens[first]):
-                    at = Stretch(self._tokens[first].start, self._tokens[first].end + 1)
-                    elements.append(BrokenColumn(Name(self._tokens[first].text, at)))
+                reached = self._index
+                self._retreat(first)
+                if not self._opens_constraint() and not self.at_end and self.is_name(self._curr):
+                    elements.append(BrokenColumn(self.name("a column")))
+                self._advance(reached - self._index)
                 self._skip_element()
             if not self.symbol(TokenType.COMMA):
                 break
@@ -121,6 +122,10 @@ class DeclarationGrammar(Cursor):
                 violation = self._violation()
                 return Constraint(**{**made, "violation": violation, "at": self.stretch_from(index)})
         return None
+
+    def _opens_constraint(self) -> bool:
+        """Whether what stands next is meant as a constraint that can be left out; without EVENT TIME, much is wrong."""
+        return self.looking_at("ARRIVES", "BY") or any(self._opens(opening) for opening, _ in self._forms())
 
     def _forms(self) -> tuple[tuple[tuple[str, ...], Callable[[], dict[str, Any]]], ...]:
         return (

@@ -13,7 +13,7 @@ from penstock.model.predicates import ColumnRef, Expression
 from penstock.model.query import AGGREGATES, Aggregate, Output, Scalar, TimeWindow
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
-from penstock.sql.constants import number_of
+from penstock.sql.constants import number_of, span_or_none
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, bind_node, unwrapped
 from penstock.sql.scope import Scope, did_you_mean
@@ -80,7 +80,7 @@ class OutputBinder:
         value = self._value(item.code)
         if value is None:
             return []
-        name = item.alias.text if item.alias is not None else _own_name(value)
+        name = item.alias.text if item.alias is not None else _own_name(value, item.code.node)
         if name is None:
             if not need_names:
                 return []
@@ -189,7 +189,7 @@ class OutputBinder:
         return why is None
 
 
-def _own_name(value: Scalar | Aggregate) -> str | None:
+def _own_name(value: Scalar | Aggregate, node: exp.Expr) -> str | None:
     match value:
         case ColumnRef():
             return value.column
@@ -198,7 +198,8 @@ def _own_name(value: Scalar | Aggregate) -> str | None:
         case TimeWindow():
             return value.end or "window"
         case Expression():
-            return None
+            # A field is named as in its struct.
+            return node.name if isinstance(node, exp.Column | exp.Dot) else None
 
 
 def _window_length(node: exp.Expr) -> Span | None:
@@ -212,13 +213,8 @@ def _window_length(node: exp.Expr) -> Span | None:
             return None
         if unit and unit.strip().upper() not in UNITS:
             return None
-        try:
-            return Span(number, UNITS[unit.strip().upper()] if unit else None)
-        except ValueError:
-            return None
-    if number is None or number != number.to_integral_value():
-        return None
-    return Span(number)
+        return span_or_none(number, UNITS[unit.strip().upper()] if unit else None)
+    return None if number is None else span_or_none(number)
 
 
 def _argument_tokens(code: Code, distinct: bool) -> tuple[Token, ...]:

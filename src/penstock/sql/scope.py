@@ -91,11 +91,16 @@ class Scope:
         if len(holders) != 1:
             return None
         alias, column = holders[0]
+        if len(parts) > 1 and not _has_fields(column) and self._is_alias_around(first.text):
+            return None  # `x.a` is column a of the query's x, not a field of a plain column x inside EXISTS
         ref = ColumnRef(alias, column.name)
         return Resolved(ref, column, len(parts) > 1, {first.at.start: str(ref)})
 
     def _alias(self, name: str) -> str | None:
         return next((alias for alias in self.streams if fold(alias) == fold(name)), None)
+
+    def _is_alias_around(self, name: str) -> bool:
+        return self.around is not None and any(scope._alias(name) is not None for scope in self.around._chain())
 
     def _holders(self, name: str) -> list[tuple[str, Column]]:
         found = []
@@ -122,7 +127,7 @@ class Scope:
                 "VIRTUAL columns stand in PRIMARY KEY, FOREIGN KEY, STREAM KEY and COOCCURS only",
             )
             return False
-        if found.has_fields and found.column.type.kind not in _WITH_FIELDS:
+        if found.has_fields and not _has_fields(found.column):
             self.report(f"{found.ref} is {found.column.type}, which has no fields", at)
             return False
         return True
@@ -162,6 +167,10 @@ class Scope:
 
     def _chain(self) -> list[Scope]:
         return [self] if self.around is None else [self, *self.around._chain()]
+
+
+def _has_fields(column: Column) -> bool:
+    return column.type is not None and column.type.kind in _WITH_FIELDS
 
 
 def did_you_mean(name: str, known: list[str]) -> str | None:

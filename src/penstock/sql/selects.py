@@ -157,8 +157,10 @@ class SelectBinder:
             return None
         inner = Scope(self.source, {alias: self.sources[alias].stream}, around=outer)
         self._check_inner_items(select, inner)
+        before = len(self.source.mistakes)
         condition = bind_condition(select.where, inner)
-        if not any(alias in {ref.alias for ref in p.columns} for p, _ in condition.predicates):
+        readable = len(self.source.mistakes) == before
+        if readable and not any(alias in {ref.alias for ref in p.columns} for p, _ in condition.predicates):
             self.report(
                 f"nothing ties {alias} to the query around it",
                 written.at,

@@ -7,13 +7,13 @@ left out, so that the queries over the stream can still be looked at and all mis
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.errors import DeclarationMistake
 from penstock.model.names import fold
 from penstock.model.predicates import Expression
 from penstock.model.problem import InvalidModel, Problem, Subject
-from penstock.model.schemes import Scheme
+from penstock.model.schemes import Punctuated, Scheme
 from penstock.model.stream import Arrival, Column, Storage, Stream
 from penstock.model.types import TYPE_NAMES
 from penstock.sql.constraints import ConstraintBinder, Outline, bound_violation
@@ -84,6 +84,9 @@ class StreamBinder:
                 if scheme is not None:
                     schemes.append(scheme)
                     places.append(element.at)
+        without_clock = event_at is not None and event_time is None
+        if without_clock:
+            schemes = [replace(s, lifespan=None) if isinstance(s, Punctuated) else s for s in schemes]
         where = constraints.predicates(self.written.where)
         storage = bound_storage(self.written.storage) if self.written.storage is not None else None
         while True:
@@ -91,8 +94,9 @@ class StreamBinder:
                 stream = Stream(
                     self.written.name.text, tuple(columns), event_time, arrival, tuple(schemes), storage, where
                 )
-                # Without one of its columns, the uses of the stream cannot be judged.
-                return None if self.broken else BoundStream(stream, self.written.name.at, places, arrival_at)
+                # Without one of its columns, or its clock, the uses of the stream cannot be judged.
+                unsure = self.broken or without_clock
+                return None if unsure else BoundStream(stream, self.written.name.at, places, arrival_at)
             except InvalidModel as invalid:
                 wrong = {p.subject for p in invalid.problems}
                 for problem in invalid.problems:
@@ -101,7 +105,7 @@ class StreamBinder:
             kept = [i for i in range(len(schemes)) if Subject("scheme", index=i) not in wrong]
             schemes, places = [schemes[i] for i in kept], [places[i] for i in kept]
             if Subject("event time") in wrong:
-                event_time = None
+                return None
             if Subject("arrival") in wrong:
                 arrival = None
             named = {s.name for s in wrong if s.kind == "column"}

@@ -41,7 +41,9 @@ _PARAMETERS = re.compile(r"\s*([(),])\s*")
 
 def data_type(written: TypeText) -> DataType | None:
     """The type, or None if Spark has none of that name. Plain types have one spelling; others keep the user's."""
-    kind = _KINDS.get(written.node.this)
+    this = written.node.this
+    # INTERVAL DAY TO SECOND is read as an interval inside the type.
+    kind = Kind.INTERVAL if isinstance(this, exp.Interval) else _KINDS.get(this)
     if kind is None:
         return None
     if kind in (Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.INTERVAL):

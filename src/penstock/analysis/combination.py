@@ -42,14 +42,16 @@ class Combination:
 
     def domain(self, ref: ColumnRef) -> Domain:
         """The values that a column may take here."""
-        if ref not in self._domains:
-            self._domains[ref] = domain_of(self._query, self._holding, self.equalities, ref)
-        return self._domains[ref]
+        # Columns of one class have one domain.
+        first = self.equalities.class_of(ref)[0]
+        if first not in self._domains:
+            self._domains[first] = domain_of(self._query, self._holding, self.equalities, first)
+        return self._domains[first]
 
     @cached_property
     def impossible(self) -> tuple[str, ...]:
         """Why these tuples never stand together; nothing if they may."""
-        empty = emptied(self._query, self._holding, self.equalities)
+        empty = emptied(self._holding, self.equalities, self.domain)
         if empty or not self.bands.contradiction:
             return empty
         return (f"these cannot all hold: {'; '.join(self.bands.contradiction)}",)

@@ -20,7 +20,7 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
@@ -121,14 +121,14 @@ def has_largest_value(stream: Stream, column: str) -> bool:
     )
 
 
-def emptied(query: Query, holding: Holding, equalities: Equalities) -> tuple[str, ...]:
+def emptied(holding: Holding, equalities: Equalities, domain: Callable[[ColumnRef], Domain]) -> tuple[str, ...]:
     """Why no result can be, if the domain of a column that must have a value is empty; nothing otherwise."""
     constrained = [ref for refs in equalities.classes for ref in refs[:1]]
     constrained += [p.column for p in holding.predicates if isinstance(p, Bound | OneOf)]
     for ref in dict.fromkeys(constrained):
-        domain = domain_of(query, holding, equalities, ref)
-        if domain.is_empty:
-            return (f"{' = '.join(map(str, equalities.class_of(ref)))} can take no value: {_listed(domain.because)}",)
+        left = domain(ref)
+        if left.is_empty:
+            return (f"{' = '.join(map(str, equalities.class_of(ref)))} can take no value: {_listed(left.because)}",)
     return ()
 
 
@@ -138,8 +138,10 @@ def _listed(reasons: Iterable[str]) -> str:
 
 def _about(ref: ColumnRef, predicates: Iterable[Predicate]) -> Iterator[Predicate]:
     for predicate in predicates:
-        if any(_same(column, ref) for column in predicate.columns):
-            yield predicate
+        for column in predicate.columns:
+            if _same(column, ref):
+                yield predicate
+                break
 
 
 def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, reason: str, keeps_null: bool) -> Domain:
@@ -157,7 +159,7 @@ def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, re
 
 
 def _same(left: ColumnRef, right: ColumnRef) -> bool:
-    return left.alias == right.alias and (left.column == right.column or fold(left.column) == fold(right.column))
+    return left.alias == right.alias and fold(left.column) == fold(right.column)
 
 
 def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | None, reason: str) -> Domain:

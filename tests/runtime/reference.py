@@ -1,11 +1,12 @@
 """The slow reference: the full-history join, straight from DESIGN sections 2 and 3.
 
-It keeps every row for ever, tries every combination, and files each result under the batch in which its last row arrived.
-It knows nothing of promises, plans, segments or hashes: only the query, the rows, and the batch in which each arrived. So
-whatever the core outputs in a step must be the bag that the reference has filed under that batch, no row more, none less.
+It keeps every row for ever, tries every combination, and files each result under the batch in which its last row
+arrived. It knows nothing of promises, plans, segments or hashes: only the query, the rows, and the batch in which
+each arrived. So whatever the core outputs in a step must be the bag that the reference has filed under that batch, no
+row more, none less.
 
-`Keeper` says whether a row may come next on streams that keep their declarations; the generators ask it before they add one.
-It too is a transcription of the definitions, over the full history.
+`Keeper` says whether a row may come next on streams that keep their declarations; the generators ask it before they
+add one. It too is a transcription of the definitions, over the full history.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op
-from penstock.model.query import Query, RangeWindow, RowsWindow
+from penstock.model.query import Query, RangeWindow, RowsWindow, columns_of
 from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey
 from penstock.model.spans import Rows, Span
 from penstock.model.stream import Stream
@@ -53,7 +54,8 @@ def answer(query: Query, history: History) -> dict[int, Counter[tuple[Any, ...]]
     found: dict[int, Counter[tuple[Any, ...]]] = {}
     for combination in _combinations(query, history, {}):
         if _in_windows(query, history, combination):
-            row = tuple(combination[o.value.alias].values[o.value.column] for o in query.outputs)  # type: ignore[union-attr]
+            refs = [ref for output in query.outputs for ref in columns_of(output.value)]
+            row = tuple(combination[ref.alias].values[ref.column] for ref in refs)
             batch = max(arrived.batch for arrived in combination.values())
             found.setdefault(batch, Counter())[row] += 1
     return found
@@ -113,9 +115,9 @@ def _in_windows(query: Query, history: History, combination: dict[str, Arrived])
             return False
         latest = max(ticks(time) for time in times.values())
         for source in query.sources:
-            if isinstance(source.window, RangeWindow):
-                if ticks(times[source.alias]) <= latest - source.window.span.ticks:
-                    return False
+            window = source.window
+            if isinstance(window, RangeWindow) and ticks(times[source.alias]) <= latest - window.span.ticks:
+                return False
     for source in query.sources:
         if isinstance(source.window, RowsWindow):
             name = source.stream.name
@@ -134,14 +136,14 @@ class Keeper:
     def allows(self, history: History, name: str, row: Arrived) -> bool:
         """Whether `row` may come next on the stream."""
         stream = self.streams[name]
-        own = all(self._allows_own(history[name], stream, scheme, row) for scheme in stream.schemes)
+        own = all(self._allows_own(history[name], scheme, row) for scheme in stream.schemes)
         return own and all(
             self._allows_between(history, declaring, scheme, stream, row)
             for declaring in self.streams.values()
             for scheme in declaring.schemes
         )
 
-    def _allows_own(self, before: list[Arrived], stream: Stream, scheme: object, row: Arrived) -> bool:
+    def _allows_own(self, before: list[Arrived], scheme: object, row: Arrived) -> bool:
         match scheme:
             case PrimaryKey(columns=columns):
                 key = [row.values[c] for c in columns]

@@ -1,8 +1,8 @@
 """The core against the full-history join of `reference.py`, on random queries, declarations, streams and batchings.
 
-Every step must give exactly the results that the reference files under that batch: nothing lost by a purge, nothing twice,
-nothing early or late. The state must stay within the rows that `check` states. A cell that is saved and restored between any two
-steps must go on as if it had not been.
+Every step must give exactly the results that the reference files under that batch: nothing lost by a purge, nothing
+twice, nothing early or late. The state must stay within the rows that `check` states. A cell that is saved and
+restored between any two steps must go on as if it had not been.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from random import Random
 from typing import Any
 
 import pyarrow as pa
@@ -90,11 +91,10 @@ def workloads(draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9) -> Wor
     columns = (Column("n", BIGINT), Column("a", key_type), Column("b", key_type), Column("ts", BIGINT))
     where = draw(predicates(count))
     streams = {
-        name: Stream(name, columns, "ts", schemes=draw(declarations(name, names, where))) for name in dict.fromkeys(names)
+        name: Stream(name, columns, "ts", schemes=draw(declarations(name, names, where)))
+        for name in dict.fromkeys(names)
     }
-    sources = [
-        Source(streams[name], f"x{n}", draw(st.none() | st.none() | windows())) for n, name in enumerate(names)
-    ]
+    sources = [Source(streams[name], f"x{n}", draw(st.none() | st.none() | windows())) for n, name in enumerate(names)]
     query = query_over(sources, where)
     batches = draw(st.integers(1, 5))
     history = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
@@ -114,8 +114,8 @@ def predicates(draw: st.DrawFn, count: int) -> list[Predicate]:
             partner = draw(st.integers(0, n - 1))
             found.append(Comparison(ColumnRef(f"x{partner}", draw(key)), Op.EQ, ColumnRef(f"x{n}", draw(key))))
     pairs = st.tuples(st.integers(0, count - 1), st.integers(0, count - 1)).filter(lambda p: p[0] != p[1])
-    for i, j in draw(st.lists(pairs, max_size=2)):
-        kind = draw(st.integers(0, 2))
+    for i, j in draw(st.lists(pairs, max_size=3)):
+        kind = draw(st.integers(0, 3)) % 3
         op = draw(st.sampled_from([Op.LT, Op.LE, Op.GT, Op.GE]))
         if kind == 0:
             found.append(Comparison(ColumnRef(f"x{i}", draw(key)), Op.EQ, ColumnRef(f"x{j}", draw(key))))
@@ -168,9 +168,12 @@ def declarations(draw: st.DrawFn, own: str, names: list[str], where: list[Predic
 
 
 @st.composite
-def histories(draw: st.DrawFn, streams: tuple[Stream, ...], key_type: DataType, batches: int, most_rows: int) -> History:
+def histories(
+    draw: st.DrawFn, streams: tuple[Stream, ...], key_type: DataType, batches: int, most_rows: int
+) -> History:
     """Rows that keep the declarations: what would break one is not added."""
-    random = draw(st.randoms(use_true_random=False))
+    # Seeded, not drawn: hypothesis would draw mostly small numbers, and streams with few rows show little.
+    random = Random(draw(st.integers(0, 2**32)))
     keeper = Keeper(streams)
     history: History = {s.name: [] for s in streams}
     clock = 0

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 from penstock.plan.bounds import close
 from penstock.plan.plan import Closer, CloserKind, Plan
 from penstock.runtime.clock import Clock
-from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids
+from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
 from penstock.runtime.marks import mark_name
 from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.follows import FollowsWatch
@@ -132,7 +132,7 @@ class Closing:
                 found.append(synopsis.arrived(lambda s: s.batch, above, limit))
             elif closer.columns[0] in synopsis.columns and synopsis.segments:
                 found.append(self._passed(closer, synopsis, before, limit))
-        return np.unique(np.concatenate(found))
+        return union(found)
 
     def _passed(self, closer: Closer, synopsis: Synopsis, before: Limit, limit: Ordinal) -> Ints:
         column = closer.columns[0]

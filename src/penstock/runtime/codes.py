@@ -171,3 +171,24 @@ def largest(column: Any) -> Ordinal | None:
 def empty_ids() -> Ints:
     """No rows."""
     return np.zeros(0, np.int64)
+
+
+def union(pieces: Sequence[Ints]) -> Ints:
+    """The ids of all pieces, each once, ascending. By a mask where they lie close together, else by sorting."""
+    filled = [piece for piece in pieces if len(piece)]
+    if not filled:
+        return empty_ids()
+    if len(filled) == 1 and (filled[0][1:] > filled[0][:-1]).all():
+        return filled[0]
+    every = np.concatenate(filled)
+    low = int(every.min())
+    reach = int(every.max()) - low + 1
+    if reach <= 8 * len(every):
+        mask = np.zeros(reach, np.bool_)
+        mask[every - low] = True
+        found: Ints = np.flatnonzero(mask) + low
+        return found
+    ordered = np.sort(every)
+    new: Bools = np.ones(len(ordered), np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]

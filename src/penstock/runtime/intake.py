@@ -113,7 +113,7 @@ class Intake:
                     )
                     hopeless = differ if hopeless is None else hopeless | differ
             if hopeless is not None:
-                segment.kill(np.flatnonzero(hopeless & segment.alive))
+                synopsis.kill(np.flatnonzero(hopeless & segment.alive) + synopsis.first_fresh)
 
 
 def _any_null(segment: Segment, columns: tuple[str, ...]) -> Bools | None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.runtime.codes import Bools, Hashes, Ints, combine, empty_ids, is_coded, same
-from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
 
 @dataclass(frozen=True)
@@ -28,14 +28,41 @@ class Keyed:
 
 
 def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, Ints]:
-    """All (place in ids, living row of target) whose values agree."""
+    """All (place in ids, living row of target) whose values agree.
+
+    A batch is asked for the same matches several times, by the join, the watches and the purge: what all fresh rows
+    of a source meet is kept until the step ends. Rows only die meanwhile, so it is enough to look who still lives.
+    """
     if not len(ids) or target.synopsis.size(part) == 0:
         return empty_ids(), empty_ids()
+    asked = (id(source.synopsis), source.columns, part, target.columns)
+    known = target.synopsis.probes.get(asked)
+    if known is not None and known[0] is ids:
+        _, left, right = known
+        living: Bools = target.synopsis.gather(right, lambda s: s.alive)
+        return (left, right) if living.all() else (left[living], right[living])
     left, right = target.synopsis.probe(part, target.columns, source.keys(ids))
-    if target.exact:
-        return left, right
-    keep = agree(source, ids[left], target, right)
-    return left[keep], right[keep]
+    if not target.exact:
+        keep = agree(source, ids[left], target, right)
+        left, right = left[keep], right[keep]
+    if ids is source.synopsis.ids(FRESH):
+        target.synopsis.probes[asked] = (ids, left, right)
+    return left, right
+
+
+def new_pairs(one: Keyed, other: Keyed) -> tuple[Ints, Ints]:
+    """All pairs of living rows (of one, of other) that agree and of which one at least is fresh.
+
+    The fresh rows of the larger batch look up and are not indexed.
+    """
+    if one.synopsis.size(FRESH) < other.synopsis.size(FRESH):
+        others, ones = new_pairs(other, one)
+        return ones, others
+    fresh = one.synopsis.ids(FRESH)
+    left, right = match_keys(one, fresh, other, ALL)
+    fewer = other.synopsis.ids(FRESH)
+    left_back, right_back = match_keys(other, fewer, one, OLD)
+    return np.concatenate([fresh[left], right_back]), np.concatenate([right, fewer[left_back]])
 
 
 def agree(source: Keyed, ids: Ints, target: Keyed, other_ids: Ints) -> Bools:

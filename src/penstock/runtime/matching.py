@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
 from penstock.plan.plan import PairPredicate, Plan
-from penstock.runtime.codes import INT64, Bools, Ints, combine, is_coded, same
+from penstock.runtime.codes import INT64, Bools, Ints, combine, is_coded
+from penstock.runtime.key_matching import Keyed, agree, match_keys
 from penstock.runtime.synopsis import Synopsis
 
 Partial = dict[str, Ints]
@@ -70,11 +71,7 @@ class Matcher:
         if size == 0 or synopsis.size(part) == 0:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         if axes:
-            keys = combine([self.synopses[holder].hashes(column, partial[holder]) for holder, column, _ in axes])
-            left, right = synopsis.probe(part, tuple(own for _, _, own in axes), keys)
-            exact = len(axes) == 1 and is_coded(synopsis.kind(axes[0][2]))
-            if not exact and len(left):
-                left, right = self._verified(partial, target, axes, left, right)
+            left, right = self._keyed(partial, target, part, axes)
         else:
             left, right = self._ranged(partial, target, part, predicates, size)
         for predicate in predicates:
@@ -83,17 +80,24 @@ class Matcher:
                 left, right = left[keep], right[keep]
         return left, right
 
-    def _verified(
-        self, partial: Partial, target: str, axes: tuple[tuple[str, str, str], ...], left: Ints, right: Ints
+    def _keyed(
+        self, partial: Partial, target: str, part: str, axes: tuple[tuple[str, str, str], ...]
     ) -> tuple[Ints, Ints]:
-        for holder, column, own in axes:
-            ids = partial[holder][left]
-            if is_coded(self.synopses[target].kind(own)):
-                keep: Bools = self.synopses[holder].codes(column, ids) == self.synopses[target].codes(own, right)
-            else:
-                keep = same(self.synopses[holder].arrow(column, ids), self.synopses[target].arrow(own, right))
-            if not keep.all():
-                left, right = left[keep], right[keep]
+        """Pairs that agree on the key classes shared with one source, or with several."""
+        synopsis = self.synopses[target]
+        sides: dict[str, tuple[Keyed, Keyed]] = {}
+        for holder in dict.fromkeys(holder for holder, _, _ in axes):
+            own = tuple(column for h, column, _ in axes if h == holder)
+            targets = tuple(column for h, _, column in axes if h == holder)
+            sides[holder] = (Keyed(self.synopses[holder], own), Keyed(synopsis, targets))
+        if len(sides) == 1:
+            ((holder, (source, wanted)),) = sides.items()
+            return match_keys(source, partial[holder], wanted, part)
+        keys = combine([self.synopses[holder].hashes(column, partial[holder]) for holder, column, _ in axes])
+        left, right = synopsis.probe(part, tuple(own for _, _, own in axes), keys)
+        for holder, (source, wanted) in sides.items():
+            keep = agree(source, partial[holder][left], wanted, right)
+            left, right = left[keep], right[keep]
         return left, right
 
     def _values(self, alias: str, column: str, ids: Ints, in_ticks: bool) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 from penstock.plan.plan import Plan, PurgeTree
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
-from penstock.runtime.codes import Bools, Ints, empty_ids
+from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.matching import Matcher
 from penstock.runtime.synopsis import ALL, FRESH
 
@@ -83,7 +83,7 @@ class Purge:
                 seen[root] = {alias: len(purged.rows.get(alias, [])) for alias in self.plan.aliases}
                 asked = [self.synopses[root].ids(FRESH), changed[root]] if first else []
                 asked += [self._stirred(tree, changed if first else {}, gone) for tree in self.trees[root]]
-                self._ask(purged, root, self.synopses[root].alive(np.unique(_all(asked))))
+                self._ask(purged, root, self.synopses[root].alive(union(asked)))
             first = False
             if sum(purged.counts.values()) == before:
                 return purged
@@ -107,7 +107,7 @@ class Purge:
             below = [gone[edge.child], *stirred.get(edge.child, [])]
             if tree.children(edge.child):
                 below.append(changed.get(edge.child, empty_ids()))
-            ids = np.unique(_all(below))
+            ids = union(below)
             if len(ids) and self.matcher.related(frozenset({edge.child}), edge.parent):
                 _, met = self.matcher.pairs({edge.child: ids}, edge.parent, ALL)
                 stirred.setdefault(edge.parent, []).append(met)
@@ -137,7 +137,8 @@ class Purge:
             ask = np.flatnonzero(closed[child] & ~dead & ~settled)
             if not len(ask):
                 continue
-            dead_here, done_here = self._edge(tree, alias, child, ids[ask])
+            # All of them as they came, where it is all: matches of a whole batch are known already.
+            dead_here, done_here = self._edge(tree, alias, child, ids if len(ask) == len(ids) else ids[ask])
             dead[ask] |= dead_here
             complete[ask] &= done_here
         return dead, dead | complete
@@ -150,7 +151,8 @@ class Purge:
         dead: Bools = np.ones(len(ids), np.bool_)
         done: Bools = np.ones(len(ids), np.bool_)
         if tree.children(child):
-            rows, which = np.unique(met, return_inverse=True)
+            rows = union([met])
+            which = np.searchsorted(rows, met)
             row_dead, row_done = self._status(tree, child, rows)
             dead[place[~row_dead[which]]] = False
             done[place[~row_done[which]]] = False

@@ -1,9 +1,7 @@
 """A segment: rows of one source that arrived together, as immutable columns, with masks that say which still matter.
 
 Rows stand in the order of arrival. What can be derived (codes, hashes, key order, time order) is made when first
-asked for and kept. A key index is the hashes in sorted order with the rows they belong to, and a small table of bits
-over the low end of the hash that turns most misses away before the search. It covers the rows alive when it was
-built: rows only ever die.
+asked for and kept. A key index covers the rows alive when it was built: rows only ever die.
 """
 
 from __future__ import annotations
@@ -13,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, hashes, ticks
@@ -20,31 +19,38 @@ from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, ha
 
 @dataclass(frozen=True)
 class KeyIndex:
-    """Rows by the hash of a key."""
+    """Rows by the hash of a key: sorted, with a directory over the high bits of the hash in place of a search."""
 
     order: Ints
     sorted: Hashes
-    bits: Bools
+    starts: npt.NDArray[np.int32]
+    """Where the hashes of each bucket begin; one entry more than there are buckets."""
+    shift: np.uint64
 
     @classmethod
     def over(cls, keys: Hashes, rows: Ints) -> KeyIndex:
         """The index of some rows of a segment."""
         chosen = keys[rows]
-        order = np.argsort(chosen, kind="stable")
-        size = 1 << min(24, max(4, int(len(rows) * 8).bit_length()))
-        bits = np.zeros(size, np.bool_)
-        bits[(chosen & np.uint64(size - 1)).astype(np.int64)] = True
-        return cls(rows[order], chosen[order], bits)
+        order = np.argsort(chosen)
+        ordered = chosen[order]
+        bits = min(24, max(1, int(len(rows) * 2).bit_length()))
+        shift = np.uint64(64 - bits)
+        counts = np.bincount((ordered >> shift).astype(np.int64), minlength=1 << bits)
+        starts = np.zeros((1 << bits) + 1, np.int32)
+        np.cumsum(counts, out=starts[1:])
+        return cls(rows[order], ordered, starts, shift)
 
     def probe(self, keys: Hashes) -> tuple[Ints, Ints]:
         """All pairs (place in keys, row) with equal hashes."""
-        maybe = np.flatnonzero(self.bits[(keys & np.uint64(len(self.bits) - 1)).astype(np.int64)])
-        wanted = keys[maybe]
-        first = np.searchsorted(self.sorted, wanted, "left")
-        count = np.searchsorted(self.sorted, wanted, "right") - first
-        hit = np.flatnonzero(count)
-        first, count, maybe = first[hit], count[hit], maybe[hit]
-        return np.repeat(maybe, count), self.order[spread(first, count)]
+        bucket = (keys >> self.shift).view(np.int64)
+        first = self.starts[bucket]
+        count = self.starts[bucket + 1] - first
+        maybe = np.flatnonzero(count)
+        count = count[maybe]
+        place = np.repeat(maybe, count)
+        found = spread(first[maybe].astype(np.int64), count.astype(np.int64))
+        hit = np.flatnonzero(self.sorted[found] == keys[place])
+        return place[hit], self.order[found[hit]]
 
 
 def spread(first: Ints, count: Ints) -> Ints:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids
+from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids, union
 from penstock.runtime.segment import Segment, spread
 
 MERGE_BELOW = 1 << 18
@@ -32,10 +32,16 @@ class Synopsis:
         self.segments: list[Segment] = []
         self.has_fresh = False
         self._bases: Ints = np.zeros(1, np.int64)
+        self.probes: dict[tuple[Any, ...], tuple[Ints, Ints, Ints]] = {}
+        """What fresh rows of another source met here, while the step lasts; see `key_matching`."""
+        self._ids: dict[str, Ints] = {}
+        """The ids of parts already asked for; void once a row dies or comes."""
 
     def rebase(self) -> None:
         """Number the rows anew; ids given before are void."""
         sizes = [len(s) for s in self.segments]
+        self._ids = {}
+        self.probes = {}
         self._bases = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     def begin(self, fresh: Segment) -> None:
@@ -68,24 +74,32 @@ class Synopsis:
 
     def ids(self, which: str) -> Ints:
         """The living rows of a part."""
-        found = [base + np.flatnonzero(segment.alive) for base, segment in self.part(which)]
-        return np.concatenate(found) if found else empty_ids()
+        if which not in self._ids:
+            found = [base + np.flatnonzero(segment.alive) for base, segment in self.part(which)]
+            self._ids[which] = np.concatenate(found) if found else empty_ids()
+        return self._ids[which]
 
     def split(self, ids: Ints) -> Iterator[tuple[Segment, Any, Ints]]:
         """The ids by segment: (segment, which of the ids, rows of the segment)."""
-        if len(self.segments) == 1:
-            yield self.segments[0], slice(None), ids
+        if not len(ids):
             return
-        owner = np.searchsorted(self._bases, ids, "right") - 1
-        for number in np.unique(owner):
-            mine = np.flatnonzero(owner == number)
-            yield self.segments[int(number)], mine, ids[mine] - self._bases[number]
+        first, last = (int(n) for n in np.searchsorted(self._bases, [ids.min(), ids.max()], "right") - 1)
+        if first == last:
+            yield self.segments[first], slice(None), ids - self._bases[first] if first else ids
+            return
+        for number in range(first, last + 1):
+            start, end = self._bases[number], self._bases[number + 1]
+            mine = np.flatnonzero((ids >= start) & (ids < end))
+            if len(mine):
+                yield self.segments[number], mine, ids[mine] - start
 
     def gather(self, ids: Ints, read: Callable[[Segment], Any]) -> Any:
         """One numpy value for each id."""
         out: Any = None
         for segment, mine, rows in self.split(ids):
             values = read(segment)
+            if isinstance(mine, slice):
+                return values[rows]
             if out is None:
                 out = np.empty(len(ids), values.dtype)
             out[mine] = values[rows]
@@ -129,17 +143,18 @@ class Synopsis:
         if not len(ids):
             return ids
         mask: Bools = self.gather(ids, lambda s: s.alive)
-        return ids[mask]
+        return ids if mask.all() else ids[mask]
 
     def kill(self, ids: Ints) -> None:
         """Mark rows as purged; each must be alive and named once."""
+        self._ids = {}
         for segment, _, rows in self.split(ids):
             segment.kill(rows)
 
     def mark(self, name: str, ids: Ints) -> Ints:
         """Set a mark on rows; gives those that did not have it."""
         had: Bools = self.gather(ids, lambda s: s.marks[name])
-        new = np.unique(ids[~had]) if len(ids) else ids
+        new = union([ids[~had]]) if len(ids) else ids
         for segment, _, rows in self.split(new):
             segment.marks[name][rows] = True
             segment.touched = True

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 
 from penstock.plan.plan import Plan, PromisePlan
-from penstock.runtime.codes import INT64, Ints
-from penstock.runtime.key_matching import Keyed, match_keys
+from penstock.runtime.codes import INT64, Ints, union
+from penstock.runtime.key_matching import Keyed, new_pairs
 from penstock.runtime.promises.watch import Step, Watch
-from penstock.runtime.synopsis import ALL, FRESH, OLD
 from penstock.runtime.violations import Breach
 
 
@@ -32,30 +31,28 @@ class BandWatch(Watch):
 
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
-        found = []
-        own = (self.promise.alias, self.promise.columns)
-        other = (self.partner, self.promise.partner_columns)
-        for (late, late_columns), (early, early_columns), part in ((own, other, ALL), (other, own, OLD)):
-            synopsis, stored = step.synopses[late], step.synopses[early]
-            if synopsis.size(FRESH) == 0 or stored.size(part) == 0:
-                continue
-            fresh = synopsis.ids(FRESH)
-            left, right = match_keys(Keyed(synopsis, late_columns), fresh, Keyed(stored, early_columns), part)
-            if not len(left):
-                continue
-            outside = self._outside(step, late, fresh[left], early, right)
-            broken = outside > 0
-            ids, which = np.unique(fresh[left[broken]], return_inverse=True)
-            worst = np.zeros(len(ids), np.int64)
-            np.maximum.at(worst, which, outside[broken])
-            if len(ids):
-                found.append(Breach(self.promise, late, ids, worst))
-        return found
+        own, other = step.synopses[self.promise.alias], step.synopses[self.partner]
+        mine, theirs = new_pairs(Keyed(own, self.promise.columns), Keyed(other, self.promise.partner_columns))
+        if not len(mine):
+            return []
+        outside = self._outside(step, mine, theirs)
+        broken = outside > 0
+        if not broken.any():
+            return []
+        mine, theirs, outside = mine[broken], theirs[broken], outside[broken]
+        by_own = mine >= own.first_fresh if own.has_fresh else np.zeros(len(mine), np.bool_)
+        return [
+            Breach(self.promise, alias, *_worst(late, how_far))
+            for alias, late, how_far in (
+                (self.promise.alias, mine[by_own], outside[by_own]),
+                (self.partner, theirs[~by_own], outside[~by_own]),
+            )
+            if len(late)
+        ]
 
-    def _outside(self, step: Step, late: str, late_ids: Ints, early: str, early_ids: Ints) -> Ints:
-        """How far each match lies outside of the declared window, beyond what it was widened by; 0 if within."""
-        times = {late: self._ticks(step, late, late_ids), early: self._ticks(step, early, early_ids)}
-        difference = times[self.partner] - times[self.promise.alias]
+    def _outside(self, step: Step, mine: Ints, theirs: Ints) -> Ints:
+        """How far each match lies outside of the declared window; 0 if within it as widened."""
+        difference = self._ticks(step, self.partner, theirs) - self._ticks(step, self.promise.alias, mine)
         outside = np.zeros(len(difference), np.int64)
         if self.promise.high is not None:
             outside = np.maximum(outside, difference - self.promise.high)
@@ -85,3 +82,11 @@ class BandWatch(Watch):
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
         self.widened = saved["widened"]
+
+
+def _worst(ids: Ints, amounts: Ints) -> tuple[Ints, Ints]:
+    """Each row once, with its largest amount."""
+    rows = union([ids])
+    worst = np.zeros(len(rows), np.int64)
+    np.maximum.at(worst, np.searchsorted(rows, ids), amounts)
+    return rows, worst

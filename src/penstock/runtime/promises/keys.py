@@ -2,9 +2,8 @@
 
 A key promise closes j for the tuples of i that name v: they are **marked** when it is made, or when they arrive after
 it. A stored tuple stands for its own promise; for tuples that left, and rows that a filter dropped, the key itself is
-remembered here as a promise row, while a tuple of i that names v may still come. It is forgotten once promises close
-i for it too, and never kept where another scheme closes i -> j anyway and nothing would ever close j -> i. What is
-forgotten is no longer watched. Under ADAPT a key that came twice is excepted: it closes nothing from then on.
+remembered here as a promise row, while a tuple of i that names v may still come. It is forgotten once promises rule
+out that v comes on i, and never kept where another scheme closes i -> j anyway. What is forgotten is no longer watched. Under ADAPT a key that came twice is excepted: it closes nothing from then on.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ import pyarrow as pa
 
 from penstock.plan.bounds import Reach, close
 from penstock.plan.plan import Closer, CloserKind, Plan, PromisePlan
-from penstock.runtime.codes import Bools, Ints, empty_ids
-from penstock.runtime.key_matching import Keyed, agree, match_keys, repeated
+from penstock.runtime.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
 from penstock.runtime.marks import key_closers, mark_name, mark_names
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
@@ -39,7 +38,9 @@ class KeyWatch(Watch):
         self.columns = promise.columns
         closers = key_closers(plan)
         self.users = [c for c in closers if c.target == self.alias and c.target_columns == self.columns]
-        self.needed_by = [c for c in self.users if not _needless(plan, c)]
+        self.needed_by = [
+            c for c in self.users if not any(other.certain for other in plan.closers_between(c.source, c.target))
+        ]
         source = plan.by_alias[self.alias]
         timed = source.event_time in source.kept and source.event_time not in self.columns
         clock = (source.event_time,) if timed and source.event_time is not None else ()
@@ -62,7 +63,7 @@ class KeyWatch(Watch):
         for seen, part in ((synopsis, OLD), (self.ghosts, OLD), (step.dropped[self.alias], FRESH)):
             places, _ = match_keys(own, fresh, Keyed(seen, self.columns), part)
             found.append(fresh[places])
-        broken = np.unique(np.concatenate(found))
+        broken = union(found)
         return [Breach(self.promise, self.alias, broken, np.zeros(len(broken), np.int64))] if len(broken) else []
 
     def adapt(self, breach: Breach, step: Step) -> None:
@@ -72,7 +73,7 @@ class KeyWatch(Watch):
         self._except(synopsis, breach.ids)
         places, again = match_keys(own, breach.ids, Keyed(self.ghosts, self.columns), OLD)
         if len(places):
-            self.ghosts.kill(np.unique(again))
+            self.ghosts.kill(union([again]))
         for closer in self.users:
             target = step.synopses[closer.source]
             _, rows = match_keys(own, breach.ids, Keyed(target, closer.columns), ALL)
@@ -92,28 +93,17 @@ class KeyWatch(Watch):
         own = step.synopses[self.alias]
         for closer in self.users:
             target = step.synopses[closer.source]
-            found = [self._met(own, target, OLD, closer), self._met_fresh(own, target, closer)]
+            wanted = Keyed(target, closer.columns)
+            found = [new_pairs(Keyed(own, self.columns), wanted)[1]]
             dropped = step.dropped[self.alias]
-            found.append(self._met(dropped, target, ALL, closer))
+            found.append(match_keys(Keyed(dropped, self.columns), dropped.ids(FRESH), wanted, ALL)[1])
             fresh = target.ids(FRESH)
-            for seen in (own, self.ghosts):
-                places, _ = match_keys(Keyed(target, closer.columns), fresh, Keyed(seen, self.columns), OLD)
-                found.append(fresh[places])
-            ids = self._unexcepted(target, np.unique(np.concatenate(found)), closer.columns)
+            places, _ = match_keys(wanted, fresh, Keyed(self.ghosts, self.columns), OLD)
+            found.append(fresh[places])
+            ids = self._unexcepted(target, union(found), closer.columns)
             if len(ids):
                 touched[closer.source] = target.mark(mark_name(closer), ids)
         return touched
-
-    def _met(self, source: Synopsis, target: Synopsis, part: str, closer: Closer) -> Ints:
-        return match_keys(Keyed(source, self.columns), source.ids(FRESH), Keyed(target, closer.columns), part)[1]
-
-    def _met_fresh(self, own: Synopsis, target: Synopsis, closer: Closer) -> Ints:
-        """Rows of this batch that meet keys of this batch; the smaller side is the one that is indexed."""
-        if own.size(FRESH) >= target.size(FRESH):
-            return self._met(own, target, FRESH, closer)
-        fresh = target.ids(FRESH)
-        places, _ = match_keys(Keyed(target, closer.columns), fresh, Keyed(own, self.columns), FRESH)
-        return fresh[places]
 
     def _unexcepted(self, target: Synopsis, ids: Ints, columns: tuple[str, ...]) -> Ints:
         if not len(ids) or not self.excepted.segments:
@@ -124,7 +114,7 @@ class KeyWatch(Watch):
     def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
         """See Watch."""
         self._mark_ghosts(step)
-        old = np.unique(np.concatenate([closing.newly_closed(self.alias, self.ghosts), self._newly_marked]))
+        old = union([closing.newly_closed(self.alias, self.ghosts), self._newly_marked])
         old = self.ghosts.alive(old)
         forgotten = old[~self._needed(closing, self.ghosts, old)]
         if len(forgotten):
@@ -205,22 +195,13 @@ def _mark_reader(name: str) -> Callable[[Segment], Bools]:
 
 
 def _enders(plan: Plan, user: Closer, reaches: Mapping[tuple[str, str], Reach]) -> Iterator[Closer]:
-    """What ends the need for a promise row.
+    """What ends the need for a promise row: that the key itself can come no more on the user's stream.
 
-    Where another scheme closes the user's edge anyway, whatever closes the way back. Else only what rules out that the
-    key itself comes on the user's stream: a band that rests on predicates of the query rules out matches, not keys.
+    A band that rests on predicates of the query rules out matches, not keys, so it ends nothing.
     """
-    spare = any(c.certain for c in plan.closers_between(user.source, user.target))
     for closer in plan.closers_between(user.target, user.source):
-        if closer.kind is CloserKind.BAND and not spare:
+        if closer.kind is CloserKind.BAND:
             reach = reaches[closer.source, closer.target]
             if not set(reach.texts) <= set(reach.constraints):
                 continue
         yield closer
-
-
-def _needless(plan: Plan, user: Closer) -> bool:
-    """Whether another scheme closes the edge anyway, while nothing closes the way back and so ends the promise."""
-    there = any(c.certain for c in plan.closers_between(user.source, user.target))
-    back = any(c.certain or c.kind is CloserKind.KEY for c in plan.closers_between(user.target, user.source))
-    return there and not back

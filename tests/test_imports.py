@@ -24,7 +24,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spark": {"errors", "model", "plan", "runtime", ""},
     "offline": {"errors"},
     "explain": {"", "errors", "model", "analysis", "plan", "sql"},
-    "compile": {"errors", "model", "sql", "analysis", "plan"},
+    "compile": {"errors", "model", "sql", "analysis", "plan", "spark"},
     "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile"},
     "__main__": {"cli"},
 }

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict as Verdict
     from penstock.compile import check as check
     from penstock.compile import parse as parse
+    from penstock.compile import stream as stream
+    from penstock.errors import DataError as DataError
     from penstock.errors import DeclarationMistake as DeclarationMistake
     from penstock.errors import InternalError as InternalError
     from penstock.errors import MachineError as MachineError
@@ -31,6 +33,7 @@ __version__ = "0.1.0"
 _HOME = {
     "parse": "penstock.compile",
     "check": "penstock.compile",
+    "stream": "penstock.compile",
     "Script": "penstock.model.script",
     "Verdict": "penstock.analysis.finding",
     "PenstockError": "penstock.errors",
@@ -41,6 +44,7 @@ _HOME = {
     "QueryMistake": "penstock.errors",
     "Refused": "penstock.errors",
     "UsageError": "penstock.errors",
+    "DataError": "penstock.errors",
     "MachineError": "penstock.errors",
     "NotSupportedYet": "penstock.errors",
     "InternalError": "penstock.errors",
@@ -48,6 +52,7 @@ _HOME = {
 """The module that each public name lives in."""
 
 __all__ = [
+    "DataError",
     "DeclarationMistake",
     "InternalError",
     "MachineError",
@@ -64,6 +69,7 @@ __all__ = [
     "__version__",
     "check",
     "parse",
+    "stream",
 ]
 
 

@@ -212,10 +212,14 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
             "  hint: declare what the report says, give the query a BUDGET, or run with --allow-unbounded"
         )
         return code
-    from penstock.compile import plan_of  # noqa: PLC0415
+    from penstock.compile import runnable_plan  # noqa: PLC0415
+
+    plans = [
+        (query, runnable_plan(query, verdict, allow_unbounded=allow_unbounded))
+        for query, verdict in zip(script.queries, verdicts, strict=True)
+    ]
     from penstock.spark.run import RunOptions, run_script, show_progress  # noqa: PLC0415
 
-    plans = [(query, plan_of(query, verdict)) for query, verdict in zip(script.queries, verdicts, strict=True)]
     progress = show_progress()
     try:
         run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)

@@ -7,12 +7,13 @@ Each step is a function of the one before; nothing here decides, prints or remem
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Verdict
-from penstock.errors import UsageError
+from penstock.errors import NotSupportedYet, UsageError
 from penstock.model.names import fold, nearest
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -20,6 +21,7 @@ from penstock.sql import parse_script
 
 if TYPE_CHECKING:
     from penstock.plan.plan import Plan
+    from penstock.spark.stream import DataFrame, SparkSession
 
 
 def parse(text: str, file: str = "<script>") -> Script:
@@ -41,6 +43,42 @@ def plan(script: Script, query: str | None = None) -> Plan:
     """What is kept of each stream, what purges it, what bounds it."""
     chosen = query_named(script, query)
     return plan_of(chosen, check_query(chosen))
+
+
+def stream(
+    spark: SparkSession,
+    script: Script,
+    inputs: Mapping[str, DataFrame] | None = None,
+    query: str | None = None,
+    *,
+    allow_unbounded: bool = False,
+) -> DataFrame:
+    """A query as a streaming DataFrame; streams that `inputs` leaves out are read as their USING says."""
+    from penstock.spark.stream import assemble  # noqa: PLC0415 - the only way in that needs Spark
+
+    chosen = query_named(script, query)
+    verdict = check_query(chosen)
+    made = runnable_plan(chosen, verdict, allow_unbounded=allow_unbounded)
+    return assemble(spark, script, chosen, made, inputs=inputs or {}).answer
+
+
+def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> Plan:
+    """The plan, if this version can run it and keep its bound; else an error that says what is missing."""
+    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415 - only who runs pays for the planner
+
+    if found := obstacles(query):
+        raise NotSupportedYet(f"query {query.name}: {'; '.join(found)}", hint="check and explain take this query")
+    if verdict.verdict != "bounded" and not allow_unbounded:
+        raise UsageError(
+            f"the state of query {query.name} is {verdict.verdict}",
+            hint="see penstock.check(script, query) for what to declare, or allow_unbounded=True",
+        )
+    made = plan_of(query, verdict)
+    if (unkept := unkept_bounds(made)) and not allow_unbounded:
+        raise NotSupportedYet(
+            f"query {query.name}: {'; '.join(unkept)}", hint="--allow-unbounded runs it; its state may then grow"
+        )
+    return made
 
 
 def plan_of(query: Query, verdict: Verdict) -> Plan:

@@ -61,7 +61,7 @@ def spark_log() -> Path:
 
 @contextmanager
 def _errors_into_log() -> Iterator[None]:
-    """The JVM inherits our error stream when it starts: give it a file, so that its traces do not bury our sentences."""
+    """The JVM inherits our error stream when it starts: a file keeps its traces from burying our sentences."""
     sys.stderr.flush()
     ours = os.dup(2)
     log = os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)

@@ -23,6 +23,8 @@ from penstock.spark.session import ROCKSDB
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 from penstock.spark.unpack import Redealer, Unpacker, arrow_schema, output_columns
 
+__all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
+
 CELLS = "penstock.cells"
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
@@ -47,7 +49,7 @@ def assemble(
     quarantine: str | None = None,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere."""
-    _refuse_what_cannot_run(spark, query)
+    _require_store(spark)
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
     cells = _whole(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
@@ -78,15 +80,7 @@ def _whole(text: str) -> int:
     return int(text)
 
 
-def _refuse_what_cannot_run(spark: SparkSession, query: Query) -> None:
-    if not query.is_inner:
-        raise NotSupportedYet("outer joins and EXISTS cannot be run yet", hint="check and explain take this query")
-    if query.is_grouped:
-        raise NotSupportedYet("GROUP BY and aggregates cannot be run yet", hint="check and explain take this query")
-    if query.hints.budget is not None:
-        raise NotSupportedYet("a BUDGET cannot be held yet", hint="check and explain take this query")
-    if query.distinct and not all(isinstance(o.value, ColumnRef) for o in query.outputs):
-        raise NotSupportedYet("DISTINCT over an expression cannot be run yet", hint="derive a column in CREATE STREAM")
+def _require_store(spark: SparkSession) -> None:
     if spark.conf.get(_PROVIDER, "") != ROCKSDB:
         raise UsageError(
             "Penstock keeps its state in Spark's RocksDB store, and this session uses another",

@@ -165,14 +165,15 @@ class World:
             value = start.value(edge.passage.start.column)
             if value is None:
                 return True
-            return self._pass_value(target, edge.passage.ordered.column, value + edge.passage.limit.ticks + 1)
+            return self.pass_value(target, edge.passage.ordered.column, value + edge.passage.limit.ticks + 1)
         if isinstance(edge.scheme, Follows):
             arrived = [a for a in self.history[self.history.index(start) + 1 :] if a.stream == target.name]
             missing = rows_of(edge.scheme.slack) - len(arrived)
             return all(self._fill(target, {}) for _ in range(missing))
         return True
 
-    def _pass_value(self, target: Stream, column: str, low: int) -> bool:
+    def pass_value(self, target: Stream, column: str, low: int) -> bool:
+        """Let an ordered column come so far that nothing below `low` may follow."""
         slack: Within = target.ordering(column)[0].slack
         if isinstance(slack, Span):
             return self._fill(target, {column: low + slack.ticks})

@@ -11,7 +11,7 @@ neighbours. Other graphs are not decided exactly: a tuple may stay longer than t
 from __future__ import annotations
 
 from penstock.model.graph import JoinGraph
-from penstock.plan.plan import Closer, PurgeEdge, PurgeTree
+from penstock.plan.plan import Closer, CloserKind, PurgeEdge, PurgeTree
 
 
 def find_purge_trees(graph: JoinGraph, closers: tuple[Closer, ...]) -> tuple[PurgeTree, ...]:
@@ -26,9 +26,16 @@ def find_purge_trees(graph: JoinGraph, closers: tuple[Closer, ...]) -> tuple[Pur
         for layers in ((certain, possible, met, every), (certain & joined, joined, every)):
             edges = _grow(root, graph.aliases, layers)
             tree = PurgeTree(root, edges, all((e.parent, e.child) in certain for e in edges))
-            if edges and tree not in trees:
+            settled = any(t.root == root and t.certain for t in trees) and _by_time_alone(tree, closers)
+            if edges and tree not in trees and not settled:
                 trees.append(tree)
     return tuple(trees)
+
+
+def _by_time_alone(tree: PurgeTree, closers: tuple[Closer, ...]) -> bool:
+    """Whether only bands close along it: beside a certain tree it would let rows go a little earlier, at a cost."""
+    asked = {(e.parent, e.child) for e in tree.edges}
+    return all(c.kind is CloserKind.BAND for c in closers if (c.source, c.target) in asked)
 
 
 def _grow(root: str, aliases: tuple[str, ...], layers: tuple[set[tuple[str, str]], ...]) -> tuple[PurgeEdge, ...]:

@@ -111,4 +111,4 @@ class StepResult:
     metrics: Metrics
     quarantined: tuple[Quarantined, ...]
     frontier: Mapping[str, int]
-    """By alias with a known low: no future result has an event time of that alias below it."""
+    """For a DISTINCT query, by alias with a known low: no future result has an event time of that alias below it."""

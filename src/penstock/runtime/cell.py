@@ -119,8 +119,8 @@ class Cell:
         )
 
     def _frontier(self) -> dict[str, int]:
-        found = {}
-        for source in self.plan.sources:
+        found: dict[str, int] = {}
+        for source in self.plan.sources if self.plan.distinct else ():
             low = self.closing.low(source.alias)
             if low is not None and source.event_time in source.kept and source.event_time is not None:
                 for _, segment in self.synopses[source.alias].part("all"):

@@ -175,12 +175,12 @@ def empty_ids() -> Ints:
 
 def union(pieces: Sequence[Ints]) -> Ints:
     """The ids of all pieces, each once, ascending. By a mask where they lie close together, else by sorting."""
-    filled = [piece for piece in pieces if len(piece)]
+    filled = sorted((piece for piece in pieces if len(piece)), key=lambda piece: int(piece[0]))
     if not filled:
         return empty_ids()
-    if len(filled) == 1 and (filled[0][1:] > filled[0][:-1]).all():
-        return filled[0]
-    every = np.concatenate(filled)
+    every = np.concatenate(filled) if len(filled) > 1 else filled[0]
+    if (every[1:] > every[:-1]).all():
+        return every
     low = int(every.min())
     reach = int(every.max()) - low + 1
     if reach <= 8 * len(every):
@@ -188,7 +188,7 @@ def union(pieces: Sequence[Ints]) -> Ints:
         mask[every - low] = True
         found: Ints = np.flatnonzero(mask) + low
         return found
-    ordered = np.sort(every)
+    ordered = np.sort(every, kind="stable")
     new: Bools = np.ones(len(ordered), np.bool_)
     new[1:] = ordered[1:] != ordered[:-1]
     return ordered[new]

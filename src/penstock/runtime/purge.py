@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.plan.plan import Plan, PurgeTree
+from penstock.plan.plan import CloserKind, Plan, PurgeTree
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
@@ -57,6 +57,7 @@ class Purge:
         self.closing = closing
         self.clock = clock
         self.trees = {a: [t for t in plan.purge_trees if t.root == a] for a in plan.aliases}
+        self.timed = {id(tree) for trees in self.trees.values() for tree in trees if self._goes_by_time(tree)}
 
     def run(self, marked: Mapping[str, Ints]) -> Purged:
         """Purge what is useless after a batch; `marked` are the rows that key promises have newly closed."""
@@ -88,6 +89,17 @@ class Purge:
             if sum(purged.counts.values()) == before:
                 return purged
 
+    def _goes_by_time(self, tree: PurgeTree) -> bool:
+        """Whether time alone closes every other stream for the root itself, so that its rows leave by their own age.
+
+        A row whose partner leaves might then be dead a little before its time; looking for such rows would cost more
+        than they do.
+        """
+        closers = [c for e in tree.edges for c in self.plan.closers_between(e.parent, e.child)]
+        return tree.certain and all(
+            [c.kind is CloserKind.BAND for c in closers] + [e.parent == tree.root for e in tree.edges]
+        )
+
     def _leave(self, purged: Purged, alias: str, rule: str, ids: Ints) -> None:
         if len(ids):
             self.synopses[alias].kill(ids)
@@ -102,6 +114,8 @@ class Purge:
 
     def _stirred(self, tree: PurgeTree, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
         """The rows of the root below which something changed or left."""
+        if id(tree) in self.timed:
+            return empty_ids()
         stirred: dict[str, list[Ints]] = {}
         for edge in reversed(tree.edges):
             below = [gone[edge.child], *stirred.get(edge.child, [])]

@@ -17,7 +17,7 @@ import pyarrow as pa
 from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids, union
 from penstock.runtime.segment import Segment, spread
 
-MERGE_BELOW = 1 << 18
+MERGE_BELOW = 1 << 16
 """Rows from which on a segment is merged with no neighbour."""
 
 OLD, FRESH, ALL = "old", "fresh", "all"

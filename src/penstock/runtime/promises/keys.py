@@ -3,7 +3,8 @@
 A key promise closes j for the tuples of i that name v: they are **marked** when it is made, or when they arrive after
 it. A stored tuple stands for its own promise; for tuples that left, and rows that a filter dropped, the key itself is
 remembered here as a promise row, while a tuple of i that names v may still come. It is forgotten once promises rule
-out that v comes on i, and never kept where another scheme closes i -> j anyway. What is forgotten is no longer watched. Under ADAPT a key that came twice is excepted: it closes nothing from then on.
+out that v comes on i, and never kept where another scheme closes i -> j anyway. What is forgotten is no longer
+watched. Under ADAPT a key that came twice is excepted: it closes nothing from then on.
 """
 
 from __future__ import annotations

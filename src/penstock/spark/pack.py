@@ -31,7 +31,8 @@ PACKED = (
 )
 """The columns of a packed row; (time, path, block) is the chunk's place in the order of arrival."""
 
-TIME, PATH, BLOCK = "__time", "__path", "__block"
+TIME, PATH, BLOCK, PIECE = "__time", "__path", "__block", "__piece"
+"""The place of a row in the order of arrival, and a hash of it, which is cheaper to compare."""
 ROWS, KEYS, NOTHING = "rows", "keys", ""
 
 Place = tuple[int, str, int]
@@ -68,14 +69,12 @@ class Packer:
             context = TaskContext.get()
             yield (0, "", context.partitionId() if context is not None else 0), table
             return
-        times, blocks = (pc.fill_null(table.column(n), 0).to_numpy() for n in (TIME, BLOCK))
-        paths = table.column(PATH).combine_chunks().dictionary_encode().indices.to_numpy(zero_copy_only=False)
-        changed = (np.diff(times) != 0) | (np.diff(blocks) != 0) | (np.diff(paths) != 0)
-        starts = [0, *(np.flatnonzero(changed) + 1).tolist(), table.num_rows]
-        data = table.drop_columns([TIME, PATH, BLOCK])
+        pieces = table.column(PIECE).to_numpy()
+        starts = [0, *(np.flatnonzero(np.diff(pieces)) + 1).tolist(), table.num_rows]
+        data = table.drop_columns([TIME, PATH, BLOCK, PIECE])
         for start, stop in pairwise(starts):
-            place = (int(times[start]), table.column(PATH)[start].as_py() or "", int(blocks[start]))
-            yield place, data.slice(start, stop - start)
+            time, path, block = (table.column(name)[start].as_py() for name in (TIME, PATH, BLOCK))
+            yield (time or 0, path or "", block or 0), data.slice(start, stop - start)
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
         maxima = {c: largest(piece.column(c)) for c in ordered_columns(self.plan, self.stream)}

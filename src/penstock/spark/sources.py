@@ -16,7 +16,7 @@ from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan, PromiseKind
-from penstock.spark.pack import BLOCK, PATH, TIME, passes
+from penstock.spark.pack import BLOCK, PATH, PIECE, TIME, passes
 
 FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
 
@@ -56,6 +56,9 @@ def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tu
             F.unix_micros("_metadata.file_modification_time").alias(TIME),
             F.col("_metadata.file_path").alias(PATH),
             F.col("_metadata.file_block_start").alias(BLOCK),
+            F.xxhash64("_metadata.file_modification_time", "_metadata.file_path", "_metadata.file_block_start").alias(
+                PIECE
+            ),
         ]
     frame = frame.select(*columns)
     for column in stream.carried:
@@ -78,7 +81,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
     """Only the columns that the plan reads, and one boolean for each alias that has filters."""
     wanted = {c.name for source in plan.sources if source.stream == stream for c in source.read}
     shown = [quoted(name) for name in frame.columns if name in wanted]
-    shown += [TIME, PATH, BLOCK] if ordered else []
+    shown += [TIME, PATH, BLOCK, PIECE] if ordered else []
     for source in plan.sources:
         if source.stream == stream and source.filters:
             condition = " AND ".join(f"({text})" for text in source.filters)

@@ -14,10 +14,12 @@ from typing import Any
 from hypothesis import HealthCheck, given, settings
 
 from penstock.analysis.check import check_query
+from penstock.analysis.finding import Bounded, Means
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell
-from tests.runtime.reference import answer
-from tests.runtime.workloads import Workload, workloads
+from penstock.runtime.synopsis import ALL
+from tests.runtime.reference import Arrived, answer
+from tests.runtime.workloads import STRING, Workload, workloads
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "150"))
 
@@ -63,3 +65,32 @@ def test_up_to_six_sources_give_the_reference_answer_in_every_step(workload: Wor
 @given(workloads(most_sources=3))
 def test_a_cell_restored_after_every_step_gives_the_same_answer(workload: Workload) -> None:
     run(workload, restart=True)
+
+
+def drained(workload: Workload) -> Workload:
+    """The workload, and then batches in which every stream moves on: new keys, ever later times, no old key again."""
+    history = {name: list(rows) for name, rows in workload.history.items()}
+    batches = workload.batches
+    for further in range(1, 9):
+        for name, rows in history.items():
+            stream = next(s.stream for s in workload.query.sources if s.stream.name == name)
+            key = f"z{further:03}" if stream.type_of("a") == STRING else 1_000 + further
+            values = {"n": -further, "a": key, "b": key, "ts": 1_000 * further}
+            rows.append(Arrived(batches, len(rows), values))
+        batches += 1
+    return Workload(workload.query, history, batches, workload.cuts)
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=4).map(drained))
+def test_where_check_says_that_rows_leave_they_do_once_the_streams_move_on(workload: Workload) -> None:
+    verdict = check_query(workload.query)
+    plan = make_plan(workload.query, verdict)
+    cell = Cell(plan)
+    for number in range(workload.batches):
+        cell.step(workload.batch(plan, number))
+    for entry in verdict.streams:
+        if isinstance(entry.finding, Bounded) and entry.finding.means is Means.PURGE:
+            synopsis = cell.synopses[entry.alias]
+            stored = synopsis.arrow("n", synopsis.ids(ALL)).to_pylist()
+            assert [n for n in stored if n > 0] == [], entry

@@ -1,8 +1,9 @@
-"""Upper bounds on differences of event times, closed transitively.
+"""Upper bounds on differences of columns, event times above all, closed transitively.
 
-A bound says `ts(later) - ts(earlier) <= ticks` (or `<`) wherever tuples of the two stand in one result. Chaining bounds
-adds them; the least chain is the tightest bound. The closure is small data, so a cell can redo it when ADAPT
-widens one of the bounds. It does not decide whether the streams are ordered: that is a closer's business.
+A bound says `later - earlier <= ticks` (or `<`) wherever tuples of the two stand in one result. Columns that are
+equal in every result go by one of them. Chaining bounds adds them; the least chain is the tightest bound. The closure
+is small data, so a cell can redo it when ADAPT widens one of the bounds. It does not decide whether a column is
+ordered: that is a closer's business.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from penstock.model.predicates import ColumnRef
+
 
 @dataclass(frozen=True)
 class TimeBound:
-    """`ts(later) - ts(earlier) <= ticks`, or `<` where strict; `constraint` is the declaration it rests on, if any."""
+    """`later - earlier <= ticks`, or `<` where strict; `constraint` is the declaration it rests on, if any."""
 
-    earlier: str
-    later: str
+    earlier: ColumnRef
+    later: ColumnRef
     ticks: int
     strict: bool
     text: str
@@ -25,7 +28,7 @@ class TimeBound:
 
 @dataclass(frozen=True)
 class Reach:
-    """The tightest bound for a pair of aliases, and the bounds that it was chained from."""
+    """The tightest bound for a pair of columns, and the bounds that it was chained from."""
 
     ticks: int
     strict: bool
@@ -47,23 +50,25 @@ class Reach:
         )
 
 
-def close(bounds: Iterable[TimeBound], widened: Mapping[str, int] | None = None) -> dict[tuple[str, str], Reach]:
+def close(
+    bounds: Iterable[TimeBound], widened: Mapping[str, int] | None = None
+) -> dict[tuple[ColumnRef, ColumnRef], Reach]:
     """The tightest bound for each (earlier, later) that has one; `widened` adds ticks to a declaration's bounds."""
     extra = widened or {}
-    best: dict[tuple[str, str], Reach] = {}
+    best: dict[tuple[ColumnRef, ColumnRef], Reach] = {}
     for bound in bounds:
         constraint = () if bound.constraint is None else (bound.constraint,)
         ticks = bound.ticks + (extra.get(bound.constraint, 0) if bound.constraint is not None else 0)
         _keep(best, (bound.earlier, bound.later), Reach(ticks, bound.strict, (bound.text,), constraint))
-    aliases = sorted({alias for pair in best for alias in pair})
-    for via in aliases:
-        for start in aliases:
-            for end in aliases:
+    nodes = sorted({node for pair in best for node in pair})
+    for via in nodes:
+        for start in nodes:
+            for end in nodes:
                 if start != end and (start, via) in best and (via, end) in best:
                     _keep(best, (start, end), best[start, via].then(best[via, end]))
     return best
 
 
-def _keep(best: dict[tuple[str, str], Reach], pair: tuple[str, str], reach: Reach) -> None:
+def _keep(best: dict[tuple[ColumnRef, ColumnRef], Reach], pair: tuple[ColumnRef, ColumnRef], reach: Reach) -> None:
     if pair not in best or reach.rank < best[pair].rank:
         best[pair] = reach

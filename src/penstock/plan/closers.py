@@ -11,6 +11,7 @@ this module's.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from penstock.model.closure import Equalities
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op
@@ -18,8 +19,11 @@ from penstock.model.query import Query, RangeWindow, Source
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Scheme, reference_of
 from penstock.model.script import policy_of
 from penstock.model.spans import Auto, Rows, Span, Window, span_of_ticks
-from penstock.plan.bounds import TimeBound, close
-from penstock.plan.plan import Closer, CloserKind, PromiseKind, PromisePlan
+from penstock.plan.bounds import Reach, TimeBound, close
+from penstock.plan.plan import Agreement, Between, Closer, CloserKind, PromiseKind, PromisePlan
+
+Kept = dict[str, tuple[str, ...]]
+"""By alias, the columns that every row of a result has and the state holds."""
 
 
 class Pairing:
@@ -28,6 +32,11 @@ class Pairing:
     def __init__(self, query: Query) -> None:
         self.query = query
         self._equalities: dict[frozenset[str], Equalities] = {}
+        self._all = query.equalities(frozenset(source.alias for source in query.all_sources))
+
+    def node(self, ref: ColumnRef) -> ColumnRef:
+        """The one of its equals by which the bounds know a column."""
+        return self._all.class_of(ref)[0]
 
     def equalities(self, i: str, j: str) -> Equalities:
         """The classes of equal columns where the two stand together."""
@@ -65,34 +74,28 @@ class Pairing:
 
 
 def find_time_bounds(pairing: Pairing) -> tuple[TimeBound, ...]:
-    """Every bound on a difference of event times: from predicates, RANGE windows and declarations."""
-    found: list[TimeBound] = []
+    """Every bound on a difference of columns: from predicates, RANGE windows and declarations."""
+    found = [*_written_bounds(pairing)]
     for i, j in pairing.pairs():
-        if i.event_time is None or j.event_time is None:
-            continue
-        found += _bounds_of_predicates(pairing, i, j)
-        if isinstance(i.window, RangeWindow):
+        if isinstance(i.window, RangeWindow) and i.event_time is not None and j.event_time is not None:
             text = f"{i.alias} has {i.window}"
-            found.append(TimeBound(i.alias, j.alias, i.window.span.ticks, True, text))
+            found.append(TimeBound(i.event_time, j.event_time, i.window.span.ticks, True, text))
     for i, j, scheme, _, _ in pairing.references():
         window = _time_window(j, scheme)
         if window is not None and i.event_time is not None and j.event_time is not None:
             constraint = scheme.on(i.stream.name)
             if window.high is not None:
-                found.append(TimeBound(i.alias, j.alias, window.high.ticks, False, constraint, constraint))
+                high = window.high.ticks
+                found.append(TimeBound(i.event_time, j.event_time, high, False, constraint, constraint))
             if window.low is not None:
-                found.append(TimeBound(j.alias, i.alias, -window.low.ticks, False, constraint, constraint))
-    return tuple(dict.fromkeys(found))
+                low = -window.low.ticks
+                found.append(TimeBound(j.event_time, i.event_time, low, False, constraint, constraint))
+    named = [replace(b, earlier=pairing.node(b.earlier), later=pairing.node(b.later)) for b in found]
+    return tuple(dict.fromkeys(b for b in named if b.earlier != b.later))
 
 
-def _bounds_of_predicates(pairing: Pairing, i: Source, j: Source) -> Iterator[TimeBound]:
-    """Upper bounds on ts(j) - ts(i) that single predicates give."""
-    equal = pairing.equalities(i.alias, j.alias)
-    assert i.event_time is not None
-    assert j.event_time is not None
-    if equal.equal(i.event_time, j.event_time):
-        yield TimeBound(i.alias, j.alias, 0, False, f"{i.event_time} = {j.event_time}")
-    for predicate in pairing.query.holding(frozenset({i.alias, j.alias})).predicates:
+def _written_bounds(pairing: Pairing) -> Iterator[TimeBound]:
+    for predicate in pairing.query.predicates:
         match predicate:
             case Comparison(left=left, right=right, op=op) if op is not Op.EQ:
                 ticks = 0
@@ -100,11 +103,13 @@ def _bounds_of_predicates(pairing: Pairing, i: Source, j: Source) -> Iterator[Ti
                 ticks = predicate.span.ticks
             case _:
                 continue
+        if left.alias == right.alias:
+            continue
         text = predicate.text or str(predicate)
-        if equal.equal(left, j.event_time) and equal.equal(right, i.event_time) and op in (Op.LT, Op.LE, Op.EQ):
-            yield TimeBound(i.alias, j.alias, ticks, op is Op.LT, text)
-        if equal.equal(left, i.event_time) and equal.equal(right, j.event_time) and op in (Op.GT, Op.GE, Op.EQ):
-            yield TimeBound(i.alias, j.alias, -ticks, op is Op.GT, text)
+        if op in (Op.LT, Op.LE, Op.EQ):
+            yield TimeBound(right, left, ticks, op is Op.LT, text)
+        if op in (Op.GT, Op.GE, Op.EQ):
+            yield TimeBound(left, right, -ticks, op is Op.GT, text)
 
 
 def _time_window(parent: Source, scheme: Scheme) -> Window | None:
@@ -127,75 +132,82 @@ def orders(source: Source) -> tuple[Ordered, ...]:
     return tuple(s for s in declared if not isinstance(s.slack, Auto))
 
 
-def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...]) -> tuple[Closer, ...]:
-    """Every way to close one source for the tuples of another."""
+def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) -> tuple[Closer, ...]:
+    """Every way to close one source for the tuples of another; `kept` are the columns that can be looked at."""
     found: list[Closer] = []
     reaches = close(bounds)
     for i, j in pairing.pairs():
-        reach = reaches.get((i.alias, j.alias))
-        clocked = [o for o in orders(j) if o.column == j.stream.event_time]
-        if reach is not None and clocked and i.stream.event_time is not None and j.stream.event_time is not None:
-            instants = i.stream.clock is not None and i.stream.clock.is_instant
-            order = ", ".join(o.on(j.stream.name) for o in clocked)
-            found.append(
-                Closer(
-                    CloserKind.BAND,
-                    i.alias,
-                    j.alias,
-                    True,
-                    (i.stream.event_time,),
-                    (j.stream.event_time,),
-                    reach.ticks,
-                    reach.strict,
-                    None,
-                    reach.constraints,
-                    f"the event time of {j.alias} has passed that of the row by "
-                    f"{span_of_ticks(reach.ticks, instants)} ({'; '.join(reach.texts)}; {order})",
-                )
-            )
-        found += _order_closers(pairing, i, j)
+        for order in orders(j):
+            found += _order_closers(pairing, i, j, order, _Reaches(reaches, kept[i.alias]))
         found += _key_closers(pairing, i, j)
     for i, j, scheme, own, other in pairing.references():
         if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
             constraint = scheme.on(i.stream.name)
             count = scheme.slack.count
             text = f"{count} rows of {j.alias} arrived after it ({constraint})" if count else f"at once ({constraint})"
+            made = (constraint,)
             found.append(
-                Closer(CloserKind.FOLLOWS, i.alias, j.alias, True, own, other, None, False, count, (constraint,), text)
+                Closer(CloserKind.FOLLOWS, i.alias, j.alias, True, own, other, None, None, False, count, made, text)
             )
     return tuple(sorted(set(found), key=lambda c: (c.source, c.target, c.kind, c.text)))
 
 
-def _order_closers(pairing: Pairing, i: Source, j: Source) -> Iterator[Closer]:
-    for scheme in orders(j):
-        ref = ColumnRef(j.alias, scheme.column)
-        constraint = scheme.on(j.stream.name)
-        ties = [(column, False) for column in pairing.partners(i.alias, ref)]
-        for predicate in pairing.query.holding(frozenset({i.alias, j.alias})).predicates:
-            if isinstance(predicate, Comparison) and predicate.op is not Op.EQ:
-                for left, op, right in (
-                    (predicate.left, predicate.op, predicate.right),
-                    (predicate.right, predicate.op.mirrored, predicate.left),
-                ):
-                    if left == ref and right.alias == i.alias and op in (Op.LT, Op.LE):
-                        ties.append((right.column, op is Op.LT))
-        for column, strict in dict.fromkeys(ties):
-            if column == i.stream.event_time and scheme.column == j.stream.event_time:
-                continue  # The band closer between the two event times says the same, and more.
-            text = f"{ref} has passed {i.alias}.{column} ({constraint})"
-            yield Closer(
-                CloserKind.ORDER,
-                i.alias,
-                j.alias,
-                True,
-                (column,),
-                (scheme.column,),
-                None,
-                strict,
-                None,
-                (constraint,),
-                text,
-            )
+@dataclass(frozen=True)
+class _Reaches:
+    """The closed bounds, and the columns of one source that they may start from."""
+
+    closed: dict[tuple[ColumnRef, ColumnRef], Reach]
+    kept: tuple[str, ...]
+
+    def upto(self, between: Between) -> Reach | None:
+        """The bound between two columns; two that are one differ by nothing."""
+        if between.earlier == between.later:
+            return Reach(0, False, (f"{between.earlier} and its equals",))
+        return self.closed.get((between.earlier, between.later))
+
+
+def _order_closers(pairing: Pairing, i: Source, j: Source, scheme: Ordered, reaches: _Reaches) -> Iterator[Closer]:
+    ordered = ColumnRef(j.alias, scheme.column)
+    kind = j.stream.type_of(scheme.column)
+    for column in reaches.kept:
+        start = ColumnRef(i.alias, column)
+        between = Between(pairing.node(start), pairing.node(ordered))
+        reach = reaches.upto(between)
+        if reach is None or kind is None:
+            continue
+        if not kind.is_clock and reach.ticks != 0:
+            continue
+        order = scheme.on(j.stream.name)
+        by = f" by {span_of_ticks(reach.ticks, kind.is_instant)}" if reach.ticks else ""
+        reasons = "; ".join(dict.fromkeys((*(t for t in reach.texts if between.earlier != between.later), order)))
+        yield Closer(
+            CloserKind.BAND if kind.is_clock else CloserKind.ORDER,
+            i.alias,
+            j.alias,
+            True,
+            (column,),
+            (scheme.column,),
+            between,
+            reach.ticks,
+            reach.strict,
+            None,
+            reach.constraints,
+            f"{ordered} has passed {start}{by} ({reasons})",
+        )
+
+
+def find_agreements(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) -> tuple[Agreement, ...]:
+    """The bounds that rows of two sources keep wherever they stand in one result, whether written or implied."""
+    found = []
+    closed = close(bounds)
+    for i, j in pairing.pairs():
+        for left in (ColumnRef(i.alias, c) for c in kept[i.alias]):
+            for right in (ColumnRef(j.alias, c) for c in kept[j.alias]):
+                kind = pairing.query.type_of(left)
+                between = Between(pairing.node(left), pairing.node(right))
+                if (between.earlier, between.later) in closed and kind is not None and kind.is_clock:
+                    found.append(Agreement(left, right, between))
+    return tuple(found)
 
 
 def _key_closers(pairing: Pairing, i: Source, j: Source) -> Iterator[Closer]:
@@ -214,6 +226,7 @@ def _key_closers(pairing: Pairing, i: Source, j: Source) -> Iterator[Closer]:
                 False,
                 columns,
                 scheme.columns,
+                None,
                 None,
                 False,
                 None,

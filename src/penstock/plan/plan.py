@@ -135,13 +135,21 @@ class CloserKind(StrEnum):
     """The ways in which promises rule out the future partners of a tuple."""
 
     BAND = "band"
-    """The low of the target has passed the tuple's event time and the greatest difference."""
+    """An ordered column of the target, its event time above all, has passed the tuple's by the greatest difference."""
     ORDER = "order"
-    """An ordered column of the target has passed the tuple's value."""
+    """An ordered column of the target whose type has no lengths has passed the tuple's value."""
     FOLLOWS = "follows"
     """So many rows of the target arrived after the tuple."""
     KEY = "key"
     """The target has a key that the tuple names, and a row with that key arrived."""
+
+
+@dataclass(frozen=True)
+class Between:
+    """A pair of columns in the closure of the bounds; the two are one where the columns are equal in every result."""
+
+    earlier: ColumnRef
+    later: ColumnRef
 
 
 @dataclass(frozen=True)
@@ -155,11 +163,22 @@ class Closer:
     """Whether it closes every value in the end, so that it is an edge of the static graph; a key closes what it saw."""
     columns: tuple[str, ...]
     target_columns: tuple[str, ...]
+    between: Between | None
+    """For a band or an order, the two columns whose difference is bounded, by the names that the bounds have for them."""
     ticks: int | None
     strict: bool
     rows: int | None
     constraints: tuple[str, ...]
     text: str
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """A bound on `right - left`, two columns of one clock: rows that stand in one result keep it, written or not."""
+
+    left: ColumnRef
+    right: ColumnRef
+    between: Between
 
 
 @dataclass(frozen=True)
@@ -206,6 +225,7 @@ class Plan:
     join_tree: tuple[PurgeEdge, ...] | None
     predicates: tuple[PairPredicate, ...]
     time_bounds: tuple[TimeBound, ...]
+    agreements: tuple[Agreement, ...]
     promises: tuple[PromisePlan, ...]
     closers: tuple[Closer, ...]
     purge_trees: tuple[PurgeTree, ...]

@@ -14,7 +14,7 @@ from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
 from penstock.plan.bounds import TimeBound
-from penstock.plan.closers import Pairing, find_closers, find_promises, find_time_bounds
+from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
 from penstock.plan.plan import (
     FORMAT,
     Closer,
@@ -36,12 +36,14 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     """The plan of a checked query."""
     graph = JoinGraph.of(query)
     pairing = Pairing(query)
-    bounds = find_time_bounds(pairing)
-    closers = find_closers(pairing, bounds)
-    promises = find_promises(pairing, closers)
     outputs = _outputs(query)
     predicates = _pair_predicates(query)
-    facts = _Facts(query, graph, outputs, predicates, bounds, closers, promises, verdict)
+    # What closes what is about inner joins: an outer join or EXISTS decides its part otherwise, in a later version.
+    bounds = find_time_bounds(pairing) if query.is_inner else ()
+    matched = {source.alias: _matched(query, graph, source, predicates, bounds) for source in query.all_sources}
+    closers = find_closers(pairing, bounds, matched) if query.is_inner else ()
+    promises = find_promises(pairing, closers) if query.is_inner else ()
+    facts = _Facts(query, graph, outputs, matched, closers, promises, verdict)
     sources = tuple(_source_plan(facts, source) for source in query.all_sources)
     known = {source.alias for source in query.all_sources}
     return Plan(
@@ -54,9 +56,10 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
         predicates,
         bounds,
+        find_agreements(pairing, bounds, matched) if query.is_inner else (),
         promises,
         closers,
-        find_purge_trees(graph, closers),
+        find_purge_trees(graph, closers) if query.is_inner else (),
         outputs,
         query.distinct,
         query.is_inner,
@@ -111,8 +114,7 @@ class _Facts:
     query: Query
     graph: JoinGraph
     outputs: tuple[OutputColumn, ...]
-    predicates: tuple[PairPredicate, ...]
-    bounds: tuple[TimeBound, ...]
+    matched: dict[str, tuple[str, ...]]
     closers: tuple[Closer, ...]
     promises: tuple[PromisePlan, ...]
     verdict: Verdict
@@ -121,13 +123,7 @@ class _Facts:
 def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     alias = source.alias
     own_classes = [tuple(r.column for r in k.columns if r.alias == alias) for k in facts.graph.key_classes]
-    matched = [column for columns in own_classes for column in columns]
-    matched += [r.column for p in facts.predicates for r in (p.left, p.right) if r.alias == alias]
-    timed = any(alias in (b.earlier, b.later) for b in facts.bounds)
-    if source.stream.event_time is not None and (
-        timed or any(isinstance(s.window, RangeWindow) for s in facts.query.all_sources)
-    ):
-        matched.append(source.stream.event_time)
+    matched = facts.matched[alias]
     filters = [p for p in facts.query.predicates if aliases_of(p) == {alias}]
     kept = {o.column for o in facts.outputs if o.alias == alias} | set(matched)
     watched = {column for p in facts.promises if p.alias == alias for column in p.columns}
@@ -141,11 +137,26 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         tuple(c.name for c in source.stream.carried if c.name in kept | watched),
         tuple(str(p) for p in filters),
         _window(source),
-        tuple(c.name for c in source.stream.carried if c.name in set(matched)),
+        matched,
         tuple(columns for columns in own_classes if len(columns) > 1),
         tuple(_rules(source, facts.closers)),
         _figure(_finding(facts.verdict, alias)),
     )
+
+
+def _matched(
+    query: Query, graph: JoinGraph, source: Source, predicates: tuple[PairPredicate, ...], bounds: tuple[TimeBound, ...]
+) -> tuple[str, ...]:
+    """The columns without which a row is in no result: those that meet other streams, and the event time of a band."""
+    own = {r.column for k in graph.key_classes for r in k.columns if r.alias == source.alias}
+    own |= {r.column for p in predicates for r in (p.left, p.right) if r.alias == source.alias}
+    time = source.event_time
+    if time is not None:
+        node = query.equalities(frozenset(s.alias for s in query.all_sources)).class_of(time)[0]
+        windowed = any(isinstance(s.window, RangeWindow) for s in query.all_sources)
+        if windowed or any(node in (b.earlier, b.later) for b in bounds):
+            own.add(time.column)
+    return tuple(c.name for c in source.stream.carried if c.name in own)
 
 
 def _window(source: Source) -> WindowPlan | None:

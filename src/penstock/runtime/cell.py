@@ -121,7 +121,7 @@ class Cell:
     def _frontier(self) -> dict[str, int]:
         found: dict[str, int] = {}
         for source in self.plan.sources if self.plan.distinct else ():
-            low = self.closing.low(source.alias)
+            low = self.closing.low(source.alias, source.event_time)
             if low is not None and source.event_time in source.kept and source.event_time is not None:
                 for _, segment in self.synopses[source.alias].part("all"):
                     values, order = segment.sorted_by("ticks", source.event_time)

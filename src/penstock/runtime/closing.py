@@ -12,7 +12,7 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
-from penstock.plan.bounds import close
+from penstock.plan.bounds import Reach, close
 from penstock.plan.plan import Closer, CloserKind, Plan
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
@@ -37,6 +37,7 @@ class Closing:
         self.orders = [w for w in watches if isinstance(w, OrderedWatch)]
         self.limits: dict[Closer, Limit] = dict.fromkeys(plan.closers)
         self.before = dict(self.limits)
+        self.reaches = close(plan.time_bounds)
         self._between: dict[tuple[str, str], list[Closer]] = {}
         for closer in plan.closers:
             self._between.setdefault((closer.source, closer.target), []).append(closer)
@@ -45,13 +46,13 @@ class Closing:
         """Move the limits to what the headers and the widened constraints say now."""
         self.before = self.limits
         widened = {w.promise.constraint: w.widened for w in self.bands}
-        reaches = close(self.plan.time_bounds, widened)
+        self.reaches = close(self.plan.time_bounds, widened)
         self.limits = {}
         for closer in self.plan.closers:
             match closer.kind:
                 case CloserKind.BAND:
-                    reach = reaches[closer.source, closer.target]
-                    low = self.low(closer.target)
+                    low = self.low(closer.target, closer.target_columns[0])
+                    reach = self.reach(closer)
                     limit: Limit = None if low is None else _held(low - reach.ticks - (0 if reach.strict else 1))
                 case CloserKind.ORDER:
                     limit = self._floor(closer)
@@ -61,9 +62,15 @@ class Closing:
                     limit = None
             self.limits[closer] = limit
 
-    def low(self, alias: str) -> int | None:
-        """The least event time that the stream may still produce, in ticks; None if it is not known."""
-        column = self.plan.by_alias[alias].event_time
+    def reach(self, closer: Closer) -> Reach:
+        """The bound that a band or an order rests on, as widened."""
+        assert closer.between is not None
+        if closer.between.earlier == closer.between.later:
+            return Reach(0, False, ())
+        return self.reaches[closer.between.earlier, closer.between.later]
+
+    def low(self, alias: str, column: str | None) -> int | None:
+        """The least value that may still come in a column of a clock type, in ticks; None if it is not known."""
         known = [w.floor_ticks for w in self.orders if w.promise.alias == alias and w.column == column]
         return max((ticks for ticks in known if ticks is not None), default=None)
 
@@ -76,7 +83,7 @@ class Closing:
             return None
         floor = max(known)
         if isinstance(floor, int):
-            return _held(floor if closer.strict else floor - 1)
+            return _held(floor if self.reach(closer).strict else floor - 1)
         return floor
 
     def _batch(self, closer: Closer) -> int:
@@ -114,7 +121,7 @@ class Closing:
         if isinstance(limit, int):
             values = synopsis.ticks(column, ids) if closer.kind is CloserKind.BAND else synopsis.codes(column, ids)
             return values <= limit
-        compare = pc.less_equal if closer.strict else pc.less
+        compare = pc.less_equal if self.reach(closer).strict else pc.less
         return compare(synopsis.arrow(column, ids), limit).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
     def newly_closed(self, source: str, synopsis: Synopsis) -> Ints:

@@ -57,17 +57,15 @@ class Matcher:
                 found.append(PairPredicate(p.right, p.op.mirrored, p.left, ticks, p.text))
         return tuple(found)
 
-    def related(self, bound: frozenset[str], target: str) -> bool:
-        """Whether any predicate ties the target to the bound ones."""
-        return bool(self.shared_axes(bound, target) or self.predicates(bound, target))
-
-    def pairs(self, partial: Partial, target: str, part: str) -> tuple[Ints, Ints]:
-        """All (place in the partial, row of target) that agree."""
+    def pairs(
+        self, partial: Partial, target: str, part: str, implied: tuple[PairPredicate, ...] = ()
+    ) -> tuple[Ints, Ints]:
+        """All (place in the partial, row of target) that agree; `implied` has the target on the left."""
         bound = frozenset(partial)
         size = len(next(iter(partial.values())))
         synopsis = self.synopses[target]
         axes = self.shared_axes(bound, target)
-        predicates = self.predicates(bound, target)
+        predicates = self.predicates(bound, target) + implied
         if size == 0 or synopsis.size(part) == 0:
             return np.zeros(0, np.int64), np.zeros(0, np.int64)
         if axes:

@@ -18,7 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.plan.plan import CloserKind, Plan, PurgeTree
+from penstock.model.predicates import Op
+from penstock.plan.plan import CloserKind, PairPredicate, Plan, PurgeTree
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
@@ -122,10 +123,12 @@ class Purge:
             if tree.children(edge.child):
                 below.append(changed.get(edge.child, empty_ids()))
             ids = union(below)
-            if len(ids) and self.matcher.related(frozenset({edge.child}), edge.parent):
-                _, met = self.matcher.pairs({edge.child: ids}, edge.parent, ALL)
+            if not len(ids):
+                continue
+            if self._askable(edge.child, edge.parent, len(ids)):
+                _, met = self.matcher.pairs({edge.child: ids}, edge.parent, ALL, self._implied(edge.child, edge.parent))
                 stirred.setdefault(edge.parent, []).append(met)
-            elif len(ids):
+            else:
                 stirred.setdefault(edge.parent, []).append(self.synopses[edge.parent].ids(ALL))
         return _all(stirred.get(tree.root, []))
 
@@ -161,7 +164,7 @@ class Purge:
         """For rows for which the child is closed: dead in it; dead or complete in it."""
         if not self._askable(alias, child, len(ids)):
             return np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
-        place, met = self.matcher.pairs({alias: ids}, child, ALL)
+        place, met = self.matcher.pairs({alias: ids}, child, ALL, self._implied(alias, child))
         dead: Bools = np.ones(len(ids), np.bool_)
         done: Bools = np.ones(len(ids), np.bool_)
         if tree.children(child):
@@ -174,8 +177,25 @@ class Purge:
             dead[place] = False
         return dead, done
 
+    def _implied(self, alias: str, child: str) -> tuple[PairPredicate, ...]:
+        """What promises and chains of predicates say of a row of alias and one of child that stand in one result."""
+        found = []
+        for agreement in self.plan.agreements:
+            left, right = agreement.left, agreement.right
+            if {left.alias, right.alias} == {alias, child}:
+                reach = self.closing.reaches[agreement.between.earlier, agreement.between.later]
+                op = Op.LT if reach.strict else Op.LE
+                if right.alias == child:
+                    found.append(PairPredicate(right, op, left, reach.ticks, ""))
+                else:
+                    found.append(PairPredicate(left, op.mirrored, right, -reach.ticks, ""))
+        return tuple(found)
+
     def _askable(self, alias: str, child: str, count: int) -> bool:
-        if self.matcher.related(frozenset({alias}), child):
+        bound = frozenset({alias})
+        if self.matcher.shared_axes(bound, child) or self.matcher.predicates(bound, child):
+            return True
+        if self._implied(alias, child):
             return True
         return count * self.synopses[child].size(ALL) <= LARGEST_CROSSING
 

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.bounds import Reach, close
-from penstock.plan.plan import Closer, CloserKind, Plan, PromisePlan
+from penstock.plan.bounds import close
+from penstock.plan.plan import Closer, Plan, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
 from penstock.runtime.marks import key_closers, mark_name, mark_names
@@ -49,8 +49,7 @@ class KeyWatch(Watch):
         self.excepted = Synopsis(self.columns)
         self._owner = f"{self.alias}({','.join(self.columns)})"
         self._newly_marked: Ints = empty_ids()
-        reaches = close(plan.time_bounds)
-        self._enders = {user: tuple(_enders(plan, user, reaches)) for user in self.needed_by}
+        self._enders = {user: tuple(_enders(plan, user)) for user in self.needed_by}
 
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
@@ -195,14 +194,16 @@ def _mark_reader(name: str) -> Callable[[Segment], Bools]:
     return lambda segment: segment.marks.get(name, np.zeros(len(segment), np.bool_))
 
 
-def _enders(plan: Plan, user: Closer, reaches: Mapping[tuple[str, str], Reach]) -> Iterator[Closer]:
+def _enders(plan: Plan, user: Closer) -> Iterator[Closer]:
     """What ends the need for a promise row: that the key itself can come no more on the user's stream.
 
     A band that rests on predicates of the query rules out matches, not keys, so it ends nothing.
     """
+    reaches = close(plan.time_bounds)
     for closer in plan.closers_between(user.target, user.source):
-        if closer.kind is CloserKind.BAND:
-            reach = reaches[closer.source, closer.target]
+        between = closer.between
+        if between is not None and between.earlier != between.later:
+            reach = reaches[between.earlier, between.later]
             if not set(reach.texts) <= set(reach.constraints):
                 continue
         yield closer

@@ -177,6 +177,11 @@ def rejects_null(predicate: Predicate) -> bool:
     return not isinstance(predicate, Opaque)
 
 
+def conjunct(predicate: Predicate) -> str:
+    """The predicate as one of several; one that may hold an OR is in parentheses."""
+    return f"({predicate})" if isinstance(predicate, Opaque) else str(predicate)
+
+
 def conjunction(predicates: tuple[Predicate, ...]) -> str:
-    """The predicates as one condition; those that may hold an OR are in parentheses."""
-    return " AND ".join(f"({p})" if isinstance(p, Opaque) else str(p) for p in predicates)
+    """The predicates as one condition."""
+    return str(predicates[0]) if len(predicates) == 1 else " AND ".join(conjunct(p) for p in predicates)

@@ -138,7 +138,8 @@ class TimeWindow:
         return (self.column,)
 
     def __str__(self) -> str:
-        text = f"window({self.column}, '{str(self.span).lower()}')"
+        length = f"'{str(self.span).lower()}'" if self.span.unit is not None else str(self.span)
+        text = f"window({self.column}, {length})"
         return f"{text}.{self.end}" if self.end else text
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
+from functools import cached_property
 
 
 class Unit(Enum):
@@ -51,7 +52,7 @@ class Span:
         """A span of a whole number of units."""
         return cls(Decimal(amount), unit)
 
-    @property
+    @cached_property
     def ticks(self) -> int:
         """Microseconds, or the bare number."""
         return int(self._exact())

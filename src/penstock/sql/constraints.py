@@ -71,6 +71,7 @@ class ConstraintBinder:
         shell: Stream,
         outlines: Mapping[str, Outline | None],
         broken: Set[str] = frozenset(),
+        sinks: Mapping[str, str] | None = None,
     ) -> None:
         self.source = source
         self.shell = shell
@@ -78,6 +79,8 @@ class ConstraintBinder:
         self.outlines = outlines
         self.broken = broken
         """Folded names of columns that cannot be read: their uses are passed over."""
+        self.sinks = sinks or {}
+        """The sinks of the script as they are declared, by folded name."""
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
         """Remember a mistake of the declaration."""
@@ -89,7 +92,7 @@ class ConstraintBinder:
         own = tuple(c for c in columns if c is not None)
         if len(own) < len(columns):
             return None
-        violation = bound_violation(written.violation)
+        violation = self.violation(written.violation)
         match written.form:
             case "PRIMARY KEY":
                 return PrimaryKey(own, violation)
@@ -175,9 +178,9 @@ class ConstraintBinder:
         """A condition on this stream's own columns."""
         return tuple(predicate for predicate, _ in bind_condition(code, self.scope).predicates)
 
-
-def bound_violation(written: Violation | None) -> OnViolation | None:
-    """ON VIOLATION."""
-    if written is None:
-        return None
-    return OnViolation(written.policy, written.into.text if written.into is not None else None)
+    def violation(self, written: Violation | None) -> OnViolation | None:
+        """ON VIOLATION."""
+        if written is None or written.into is None:
+            return None if written is None else OnViolation(written.policy)
+        into = written.into.text
+        return OnViolation(written.policy, self.sinks.get(fold(into), into))

@@ -8,7 +8,7 @@ because sqlglot itself backtracks on those.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from decimal import Decimal
 from typing import NoReturn, TypeVar
 
@@ -29,7 +29,7 @@ _NOT_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER
 
 NOT_NAMES = frozenset(
     """ALL AND ANTI AS BETWEEN BY CASE CAST CREATE CROSS DISTINCT ELSE END EXCEPT EXISTS FALSE FROM FULL GROUP HAVING IN
-    INNER INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE LIMIT MINUS NATURAL NOT NULL OFFSET ON OR ORDER OUTER RIGHT
+    INNER INSERT INTERSECT INTO IS JOIN LATERAL LEFT LIKE MINUS NATURAL NOT NULL ON OR ORDER OUTER RIGHT
     SELECT SEMI THEN TRUE UNION USING WHEN WHERE WITH WITHIN""".split()  # noqa: SIM905 - a list would be a page
 )
 """Words that are a name only in backticks."""
@@ -108,6 +108,9 @@ class Cursor(SparkParser):
         at = Stretch(token.start, token.end + 1) if token else self.here()
         if message.startswith("Expecting "):
             self.stop(f"expected {message.removeprefix('Expecting ')}, found {self.found()}", at)
+        if message.startswith("Required keyword"):
+            # sqlglot names its own classes here; what it misses is an operand.
+            self.stop(f"expected an expression, found {self.found()}", self.here(), hint=self._backticks(NOT_NAMES))
         if "Unexpected token" in message or self.at_end:
             self.stop(f"unexpected {self.found()}", at)
         self.stop(f"cannot read this expression: {message[:1].lower()}{message[1:]}", at)
@@ -181,13 +184,18 @@ class Cursor(SparkParser):
     def name(self, what: str) -> Name:
         """An identifier."""
         if self.at_end or not self.is_name(self._curr):
-            hint = None
-            if not self.at_end and _WORD.match(self._curr.text) and self._curr.token_type not in _NOT_WORDS:
-                hint = f"to use the word as a name, put it in backticks: `{self._curr.text}`"
-            self.expected(what, hint=hint)
+            self.expected(what, hint=self._backticks())
         index = self._index
         self._advance()
         return Name(self._prev.text, self.stretch_from(index))
+
+    def _backticks(self, but: Set[str] = frozenset()) -> str | None:
+        """Advice for a word that cannot be a name as it stands; none where it is more likely the next clause."""
+        if self.at_end or self._curr.token_type in _NOT_WORDS or not _WORD.match(self._curr.text):
+            return None
+        if self._curr.text.upper() in but:
+            return None
+        return f"to use the word as a name, put it in backticks: `{self._curr.text}`"
 
     def names(self, what: str) -> tuple[Name, ...]:
         """`(a, b, …)`."""
@@ -218,12 +226,13 @@ class Cursor(SparkParser):
         return int(value)
 
     def string(self, what: str) -> str:
-        """A string literal; neighbours are joined, as Spark does."""
+        """A string literal; as in Spark, 'it''s' holds a quote, and literals with a blank between are joined."""
         if not self.ahead(TokenType.STRING):
             self.expected(what)
-        text = ""
+        text, end = "", -1
         while self.ahead(TokenType.STRING):
-            text += self._curr.text
+            text += (self.source.text[end] if self._curr.start == end + 1 else "") + self._curr.text
+            end = self._curr.end
             self._advance()
         return text
 
@@ -233,7 +242,7 @@ class Cursor(SparkParser):
         node = parse()
         if node is None or self._index == index:
             self._retreat(index)
-            self.expected(what)
+            self.expected(what, hint=self._backticks(NOT_NAMES))
         return Code(node, tuple(self._tokens[index : self._index]), self.stretch_from(index))
 
     def condition(self) -> Code:

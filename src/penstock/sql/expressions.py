@@ -107,6 +107,9 @@ def refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
                 good = False
                 break
         else:
+            if isinstance(part, exp.In) and not any(part.args.get(k) for k in ("expressions", "query", "field")):
+                scope.report("IN needs at least one value", at)
+                good = False
             if isinstance(part, exp.AggFunc):
                 name = part.sql_name().lower() if not isinstance(part, exp.Anonymous) else str(part.this)
                 scope.report(

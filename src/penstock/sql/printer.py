@@ -6,7 +6,7 @@ from decimal import Decimal
 
 from penstock.model.hints import Hints
 from penstock.model.names import quoted
-from penstock.model.predicates import ColumnRef, conjunction
+from penstock.model.predicates import ColumnRef, conjunct, conjunction
 from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Output, Query, Source
 from penstock.model.schemes import OnViolation
 from penstock.model.script import Script
@@ -52,7 +52,7 @@ def print_query(query: Query) -> str:
     outputs = ", ".join(_output(output) for output in query.outputs)
     lines.append(f"SELECT {_hints(query.hints)}{'DISTINCT ' if query.distinct else ''}{outputs}")
     lines.append(f"FROM {_tree(query.tree, query.by_alias)}")
-    conditions = [conjunction((p,)) for p in query.where] + [_existence(e) for e in query.existences]
+    conditions = [conjunct(p) for p in query.where] + [_existence(e) for e in query.existences]
     if conditions:
         lines.append("WHERE " + "\n  AND ".join(conditions))
     if query.group_by:

@@ -34,7 +34,9 @@ def parse_script(text: str, file: str = "<script>") -> Script:
         for kind in ("STREAM", "SINK")
     }
     sinks = _sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])
-    bound = _streams(source, [s for s in statements if isinstance(s, CreateStream)], broken["STREAM"])
+    declared = [s for s in statements if isinstance(s, CreateStream)]
+    spellings = {name: sink.name for name, sink in sinks.items() if sink is not None}
+    bound = _streams(source, declared, broken["STREAM"], spellings)
     for one in bound.values():
         if one is not None:
             _check_references(source, one, bound, sinks)
@@ -48,7 +50,9 @@ def parse_script(text: str, file: str = "<script>") -> Script:
     )
 
 
-def _streams(source: SourceText, written: list[CreateStream], broken: frozenset[str]) -> dict[str, BoundStream | None]:
+def _streams(
+    source: SourceText, written: list[CreateStream], broken: frozenset[str], sinks: Mapping[str, str]
+) -> dict[str, BoundStream | None]:
     """By folded name; None for one that is declared, but wrong."""
     declared: dict[str, CreateStream] = {}
     for statement in written:
@@ -59,7 +63,7 @@ def _streams(source: SourceText, written: list[CreateStream], broken: frozenset[
     outlines: dict[str, Outline | None] = dict.fromkeys(sorted(broken))
     outlines |= {name: Outline.written(statement) for name, statement in declared.items()}
     bound: dict[str, BoundStream | None] = dict.fromkeys(sorted(broken))
-    return bound | {name: StreamBinder(source, one, outlines).bind() for name, one in declared.items()}
+    return bound | {name: StreamBinder(source, one, outlines, sinks).bind() for name, one in declared.items()}
 
 
 def _sinks(source: SourceText, written: list[CreateSink], broken: frozenset[str]) -> dict[str, Sink | None]:

@@ -16,7 +16,7 @@ from penstock.model.problem import InvalidModel, Problem, Subject
 from penstock.model.schemes import Punctuated, Scheme
 from penstock.model.stream import Arrival, Column, Storage, Stream
 from penstock.model.types import TYPE_NAMES
-from penstock.sql.constraints import ConstraintBinder, Outline, bound_violation
+from penstock.sql.constraints import ConstraintBinder, Outline
 from penstock.sql.expressions import bind_expression
 from penstock.sql.scope import Scope, did_you_mean
 from penstock.sql.source import SourceText
@@ -52,12 +52,19 @@ class BoundStream:
 
 
 class StreamBinder:
-    """Binds one CREATE STREAM; `outlines` are all streams of the script, for references."""
+    """Binds one CREATE STREAM; `outlines` are all streams of the script, `sinks` its sinks, for references."""
 
-    def __init__(self, source: SourceText, written: CreateStream, outlines: Mapping[str, Outline | None]) -> None:
+    def __init__(
+        self,
+        source: SourceText,
+        written: CreateStream,
+        outlines: Mapping[str, Outline | None],
+        sinks: Mapping[str, str],
+    ) -> None:
         self.source = source
         self.written = written
         self.outlines = outlines
+        self.sinks = sinks
         self.broken = {fold(e.name.text) for e in written.elements if isinstance(e, BrokenColumn)}
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
@@ -72,7 +79,7 @@ class StreamBinder:
         shell = self._built(tuple(columns))
         if shell is None:
             return None
-        constraints = ConstraintBinder(self.source, shell, self.outlines, self.broken)
+        constraints = ConstraintBinder(self.source, shell, self.outlines, self.broken, self.sinks)
         columns = self._derived(columns, constraints.scope)
         event_time, event_at = self._event_time(constraints)
         arrival, arrival_at = self._arrival(constraints)
@@ -190,7 +197,7 @@ class StreamBinder:
         if not written:
             return None, None
         column = constraints.column(written[0].column)
-        arrival = Arrival(column, bound_violation(written[0].violation)) if column is not None else None
+        arrival = Arrival(column, constraints.violation(written[0].violation)) if column is not None else None
         return arrival, written[0].at
 
 

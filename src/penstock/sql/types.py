@@ -53,7 +53,7 @@ def data_type(written: TypeText) -> DataType | None:
         sizes = [size.strip() for size in rest.rstrip(") ").split(",")] if parenthesis else ["10"]
         return DataType(kind, f"DECIMAL({sizes[0]},{sizes[1] if len(sizes) > 1 else 0})")
     if kind is Kind.STRING and head.strip().upper() in ("VARCHAR", "CHAR", "CHARACTER"):
-        return DataType(kind, (head.strip() + parenthesis + _PARAMETERS.sub(r"\1", rest)).upper())
+        return DataType(kind, (head.strip() + _PARAMETERS.sub(r"\1", parenthesis + rest)).upper())
     if parenthesis:
         return None
     return DataType.of(kind)

@@ -1,0 +1,7 @@
+-- positive: every type of Spark, synonyms brought to one name
+CREATE STREAM s (
+  a BOOLEAN, b TINYINT, c BYTE, d SMALLINT, e SHORT, f INT, g INTEGER, h BIGINT, i LONG,
+  j FLOAT, k REAL, l DOUBLE, m DECIMAL, n DECIMAL(10, 2), o NUMERIC(5), p STRING, q VARCHAR(20), r CHAR(3),
+  s BINARY, t DATE, u TIMESTAMP, v TIMESTAMP_NTZ, w TIMESTAMP_LTZ, x ARRAY<INT>, y MAP<STRING, ARRAY<INT>>,
+  z STRUCT<x: INT, y: STRUCT<z: STRING>>, iv INTERVAL DAY TO SECOND
+);

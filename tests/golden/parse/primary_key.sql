@@ -1,0 +1,3 @@
+-- positive: PRIMARY KEY, one column, several, two keys
+CREATE STREAM a (x INT, y STRING, PRIMARY KEY (x));
+CREATE STREAM b (x INT, y STRING, z DATE, PRIMARY KEY (x, y), PRIMARY KEY (z) ON VIOLATION QUARANTINE);

@@ -1,0 +1,3 @@
+-- positive: STREAM KEY, with and without a window
+CREATE STREAM a (conn VIRTUAL, src STRING, ts TIMESTAMP, EVENT TIME ts, STREAM KEY (conn) SPANS b WINDOW [0, *]);
+CREATE STREAM b (conn VIRTUAL, src STRING, ts TIMESTAMP, EVENT TIME ts, STREAM KEY (conn, src) SPANS a ON VIOLATION FAIL);

@@ -1,21 +1,55 @@
-"""A checkpoint belongs to one query: its plan lies beside Spark's own files, and another plan is refused.
+"""A checkpoint belongs to one query: what it was made for lies beside Spark's own files, and anything else is refused.
 
 What only explains (bounds in words, verdicts) may change between two versions; what decides which rows a cell holds,
-and in which form, may not.
+in which form, and what is made of them, may not.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import DataError
+from penstock.model.predicates import conjunction
+from penstock.model.query import Query
+from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark.grid import Grid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
+
+_PLACES = "places of the cells (they follow from spark.sql.shuffle.partitions)"
+
+Essence = dict[str, Any]
+"""What a checkpoint is of, as JSON has it."""
+
+
+def essence_of(script: Script, query: Query, plan: Plan, grid: Grid) -> Essence:
+    """What decides the state and the answer of a query."""
+    whole = {key: value for key, value in plan.to_dict().items() if key not in _EXPLAINS}
+    whole["sources"] = [
+        {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
+    ]
+    whole["streams"] = {name: _stream_text(script, name) for name in plan.streams}
+    whole["select"] = {output.name: str(output.value) for output in query.outputs}
+    # Through JSON and back, so that it compares equal to what a file gives.
+    read: Essence = json.loads(json.dumps({**whole, "cells": list(grid.shares), _PLACES: list(grid.keys)}))
+    return read
+
+
+def _stream_text(script: Script, name: str) -> dict[str, str]:
+    stream = script.stream(name)
+    assert stream is not None
+    derived = {column.name: column.derived.text for column in stream.carried if column.derived is not None}
+    return {**derived, "WHERE": conjunction(stream.where) if stream.where else ""}
+
+
+def digest(essence: Essence) -> str:
+    """A short name for it, which every cell's state carries."""
+    return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()
 
 
 class Checkpoint:
@@ -39,7 +73,12 @@ class Checkpoint:
     def _plan_file(self) -> Path:
         return self.folder / "plan.json"
 
-    def require(self, plan: Plan, grid: Grid) -> None:
+    @property
+    def is_new(self) -> bool:
+        """Whether no query has started on it yet."""
+        return not self._plan_file.exists() and not Path(self.spark).exists()
+
+    def require(self, now: Essence) -> None:
         """Raise DataError, and touch nothing, if the folder is of another query, of other columns or other cells."""
         if not self._plan_file.exists():
             if Path(self.spark).exists():
@@ -52,7 +91,7 @@ class Checkpoint:
             known = json.loads(self._plan_file.read_text())
         except (OSError, ValueError) as error:
             raise DataError(f"{self._plan_file} cannot be read: {error}", hint="the checkpoint is damaged") from error
-        differing = _differences(known, _essence(plan, grid))
+        differing = differences(known, now)
         if differing:
             raise DataError(
                 f"the checkpoint {self.folder} was made by another query or with other settings",
@@ -60,45 +99,53 @@ class Checkpoint:
                 hint="run what it was made for, or use another --checkpoint",
             )
 
-    def adopt(self, plan: Plan, grid: Grid) -> None:
+    def adopt(self, now: Essence) -> None:
         """Make the folder this query's."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self._plan_file.exists():
             temporary = self._plan_file.with_suffix(".new")
-            temporary.write_text(json.dumps(_essence(plan, grid), indent=1, ensure_ascii=False))
+            temporary.write_text(json.dumps(now, indent=1, ensure_ascii=False))
             temporary.replace(self._plan_file)
 
 
-def _essence(plan: Plan, grid: Grid) -> dict[str, Any]:
-    whole = {key: value for key, value in plan.to_dict().items() if key not in _EXPLAINS}
-    whole["sources"] = [
-        {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
-    ]
-    # Through JSON and back, so that it compares equal to what a file gives.
-    read: dict[str, Any] = json.loads(json.dumps({**whole, "cells": list(grid.shares)}))
-    return read
-
-
-def _differences(known: Any, now: dict[str, Any]) -> list[str]:
+def differences(known: Any, now: Essence) -> list[str]:
+    """What is not the same, a phrase for each."""
     if not isinstance(known, dict):
         return ["its plan is no plan"]
-    found = []
+    found: list[str] = []
     for key, value in now.items():
-        if known.get(key) == value:
+        then = known.get(key)
+        if then == value:
             continue
-        if key == "sources":
-            before = {source["alias"]: source for source in known.get("sources", [])}
-            for source in now["sources"]:
-                then = before.get(source["alias"])
-                if then is None:
-                    found.append(f"stream {source['alias']} is new")
-                elif then != source:
-                    parts = [part for part in source if then.get(part) != source[part]]
-                    found.append(f"stream {source['alias']} differs in {', '.join(parts)}")
-            found += [f"stream {a} is gone" for a in before if a not in {s["alias"] for s in now["sources"]}]
+        if key == "sources" and isinstance(then, list):
+            found += _between("stream", _by_alias(then), _by_alias(value))
+        elif isinstance(value, dict) and isinstance(then, dict):
+            found += _between(key, then, value)
         else:
-            found.append(f"{key}: {_short(known.get(key))} then, {_short(value)} now")
+            found.append(f"{key}: {_short(then)} then, {_short(value)} now")
     return found
+
+
+def _by_alias(sources: list[Any]) -> dict[str, Any]:
+    return {str(source.get("alias")): source for source in sources if isinstance(source, dict)}
+
+
+def _between(what: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    found = []
+    for name, value in now.items():
+        before = then.get(name)
+        if name not in then:
+            found.append(f"{what} {name} is new")
+        elif isinstance(value, dict) and isinstance(before, dict) and value != before:
+            parts = [
+                f"{part}: {_short(before.get(part))} then, {_short(value.get(part))} now"
+                for part in dict.fromkeys([*value, *before])
+                if before.get(part) != value.get(part)
+            ]
+            found.append(f"{what} {name} differs in {', '.join(parts)}")
+        elif value != before:
+            found.append(f"{what} {name}: {_short(before)} then, {_short(value)} now")
+    return found + [f"{what} {name} is gone" for name in then if name not in now]
 
 
 def _short(value: Any) -> str:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.plan.plan import Plan, PromiseKind
-from penstock.runtime import Metrics
+from penstock.runtime import Distinct, Metrics
 
 _TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 _MICROSECONDS = 1_000_000
@@ -60,6 +60,36 @@ def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
             value = value.get(count.key, -1 if count.field == "k" else 0)
         counts.append(int(value))
     return counts
+
+
+DISTINCT = "(distinct)"
+"""The name of the second stage where aliases stand."""
+
+DISTINCT_VOCABULARY = (
+    Count("rows_out", None, False),
+    Count("state_rows", DISTINCT, False),
+    Count("state_tuples", DISTINCT, False),
+    Count("state_bytes", None, False),
+)
+"""The counts of the second stage, in the order of its array."""
+
+
+def distinct_counts_of(given: int, stage: Distinct) -> list[int]:
+    """The array of one bucket's batch."""
+    return [given, stage.live, stage.live, sum(segment.nbytes() for segment in stage.seen.segments)]
+
+
+def with_distinct(fields: dict[str, Any], observed: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics of both stages: what comes out is what the second gives, what is stored is stored by both."""
+    found = {count.name: int(observed.get(count.name) or 0) for count in DISTINCT_VOCABULARY}
+    stored = found[f"state_rows:{DISTINCT}"]
+    return {
+        **fields,
+        "rows_out": found["rows_out"],
+        "state_rows": {**fields["state_rows"], DISTINCT: stored},
+        "state_tuples": {**fields["state_tuples"], DISTINCT: stored},
+        "state_bytes": fields["state_bytes"] + found["state_bytes"],
+    }
 
 
 def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,31 +1,38 @@
 """The stateful operator: one cell of the core for each key, its state in Spark's own store.
 
-Spark's state store holds the entries of a cell and, beside them, the number of its last batch and a random tag. What
-a batch changes is written to the store, which commits or forgets it with the batch; the warm cache only follows. This
-class must be importable by the workers: pickled by value, its module's cache would be new in every task.
+Spark's state store holds the entries of a cell and, beside them, the number of its last batch, a random tag, and what
+they are the state of. What a batch changes is written to the store, which commits or forgets it with the batch; the
+warm cache only follows. This class must be importable by the workers: pickled by value, its module's cache would be
+new in every task.
 """
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar
 
+import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
+from penstock.errors import DataError
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Changes, Distinct, StepResult
 from penstock.runtime.store import Entries, from_ipc, to_ipc
 from penstock.spark.cache import WarmCache
-from penstock.spark.counts import counts_of
+from penstock.spark.counts import counts_of, distinct_counts_of
 from penstock.spark.pack import unpack_chunks
 from penstock.spark.quarantine import write_quarantined
 
-RESULT = "kind STRING, target INT, payload BINARY, counts ARRAY<BIGINT>"
-"""The columns of what an operator gives: packed result rows, or the counts of the batch."""
+RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
+"""The columns of what an operator gives: packed result rows, what the second stage must know, or the counts."""
 
-ANSWER, COUNTS = "answer", "counts"
+ANSWER, FRONTIER, COUNTS = "answer", "frontier", "counts"
+
+_MOST_BYTES = 64 << 20
+"""Of results in one packed row; Spark's rows hold at most 2 GB."""
 
 
 class Stored(Protocol):
@@ -38,14 +45,16 @@ class Stored(Protocol):
 S = TypeVar("S", bound=Stored)
 
 _LIVE: dict[str, tuple[str, Any]] = {}
-"""By cell, the tag and the object this worker last committed."""
+"""By cell, the tag and the object this worker last committed; the eldest first."""
+_MOST_LIVE = 64
 
 
 class StoredProcessor(StatefulProcessor, Generic[S]):
     """Loads a cell, lets it take a step, writes back what changed."""
 
-    def __init__(self, plan: str, run: str, stage: str) -> None:
+    def __init__(self, plan: str, identity: str, run: str, stage: str) -> None:
         self.plan_text = plan
+        self.identity = identity
         self.run = run
         self.stage = stage
 
@@ -57,28 +66,33 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         """Open the state; called by Spark in each task."""
         self.plan = Plan.from_json(self.plan_text)
         self.entries = handle.getMapState("entries", "key STRING", "value BINARY")
-        self.commit = handle.getValueState("commit", "batch BIGINT, tag STRING")
+        self.commit = handle.getValueState("commit", "batch BIGINT, tag STRING, identity STRING")
 
     def close(self) -> None:
         """Nothing is held beyond the batch that Spark's store or the cache does not know."""
 
-    def load(self, key: int) -> tuple[S, int]:
-        """The cell as the store has it, and the number of this batch."""
+    def load(self, key: int) -> tuple[S, int, str | None]:
+        """The cell as the store has it, the number of this batch, and the tag under which it was committed."""
         committed = self.commit.get()
         if committed is None:
-            return self.restore(self.plan, {}), 0
-        number, tag = committed[0], committed[1]
+            return self.restore(self.plan, {}), 0, None
+        number, tag, identity = committed[0], committed[1], committed[2]
+        if identity != self.identity:
+            raise DataError(
+                "the checkpoint was made by another query, or with other cells",
+                hint="run what it was made for, or use another checkpoint",
+            )
         known = _LIVE.pop(self._owner(key), None)
         if known is not None and known[0] == tag:
-            return known[1], number + 1
+            return known[1], number + 1, tag
         cache = WarmCache(self.run, self._owner(key))
         entries: Entries | None = cache.load(tag)
         if entries is None:
             entries = {name[0]: value[0] for name, value in self.entries.iterator()}
             cache.refill(tag, entries)
-        return self.restore(self.plan, entries), number + 1
+        return self.restore(self.plan, entries), number + 1, tag
 
-    def store(self, key: int, cell: S, number: int) -> None:
+    def store(self, key: int, cell: S, number: int, base: str | None) -> None:
         """Write what the step changed."""
         changes = cell.save()
         for name in changes.delete:
@@ -86,9 +100,11 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         for name, value in changes.put.items():
             self.entries.updateValue((name,), (value,))
         tag = uuid.uuid4().hex
-        self.commit.update((number, tag))
-        WarmCache(self.run, self._owner(key)).store(tag, changes)
+        self.commit.update((number, tag, self.identity))
+        WarmCache(self.run, self._owner(key)).store(base, tag, changes)
         _LIVE[self._owner(key)] = (tag, cell)
+        if len(_LIVE) > _MOST_LIVE:
+            del _LIVE[next(iter(_LIVE))]
 
     def _owner(self, key: int) -> str:
         return f"{self.run}-{self.stage}-{key}"
@@ -97,8 +113,8 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
 class CellProcessor(StoredProcessor[Cell]):
     """The first stage: the join."""
 
-    def __init__(self, plan: str, run: str, quarantine: str | None) -> None:
-        super().__init__(plan, run, "cell")
+    def __init__(self, plan: str, identity: str, run: str, quarantine: str | None) -> None:
+        super().__init__(plan, identity, run, "cell")
         self.quarantine = quarantine
 
     def restore(self, plan: Plan, entries: Entries) -> Cell:
@@ -108,21 +124,26 @@ class CellProcessor(StoredProcessor[Cell]):
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one cell; called by Spark."""
         chunks = unpack_chunks(rows)
-        cell, number = self.load(key[0])
+        cell, number, base = self.load(key[0])
         result = cell.step(Batch(number, tuple(chunks)))
         if result.quarantined:
             write_quarantined(self.quarantine, result.quarantined, f"{number:09d}-{key[0]}")
-        self.store(key[0], cell, number)
+        self.store(key[0], cell, number, base)
         yield from self._given(result)
 
     def _given(self, result: StepResult) -> Iterator[Row]:
-        if result.rows.num_rows:
-            yield Row(kind=ANSWER, target=0, payload=to_ipc(result.rows), counts=None)
-        yield Row(kind=COUNTS, target=0, payload=None, counts=counts_of(self.plan, result.metrics))
+        yield from _answers(result.rows)
+        if self.plan.distinct:
+            yield Row(kind=FRONTIER, payload=json.dumps(dict(result.frontier)).encode(), counts=None)
+        yield Row(kind=COUNTS, payload=None, counts=counts_of(self.plan, result.metrics))
 
 
 class DistinctProcessor(StoredProcessor[Distinct]):
     """The second stage: each output row once."""
+
+    def __init__(self, plan: str, identity: str, run: str, cells: int) -> None:
+        super().__init__(plan, identity, run, "distinct")
+        self.cells = cells
 
     def restore(self, plan: Plan, entries: Entries) -> Distinct:
         """See StoredProcessor."""
@@ -130,10 +151,32 @@ class DistinctProcessor(StoredProcessor[Distinct]):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one bucket of output rows; called by Spark."""
-        given = [from_ipc(row["payload"]) for row in rows]
-        stage, number = self.load(key[0])
-        for table in given:
-            new = stage.step(number, table, {})
-            if new.num_rows:
-                yield Row(kind=ANSWER, target=0, payload=to_ipc(new), counts=None)
-        self.store(key[0], stage, number)
+        tables: list[Any] = []
+        frontiers: list[dict[str, int]] = []
+        for row in rows:
+            if row["kind"] == FRONTIER:
+                frontiers.append(json.loads(row["payload"]))
+            else:
+                tables.append(from_ipc(row["payload"]))
+        stage, number, base = self.load(key[0])
+        given = pa.concat_tables(tables) if tables else pa.table({name: pa.nulls(0) for name in stage.names})
+        new = stage.step(number, given, self._least(frontiers))
+        self.store(key[0], stage, number, base)
+        yield from _answers(new)
+        yield Row(kind=COUNTS, payload=None, counts=distinct_counts_of(new.num_rows, stage))
+
+    def _least(self, frontiers: list[dict[str, int]]) -> dict[str, int]:
+        """The frontier of all cells; none if a cell has not spoken."""
+        if len(frontiers) < self.cells:
+            return {}
+        known = set(frontiers[0]).intersection(*frontiers[1:])
+        return {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
+
+
+def _answers(rows: Any) -> Iterator[Row]:
+    if not rows.num_rows:
+        return
+    pieces = max(1, -(-rows.nbytes // _MOST_BYTES))
+    size = -(-rows.num_rows // pieces)
+    for start in range(0, rows.num_rows, size):
+        yield Row(kind=ANSWER, payload=to_ipc(rows.slice(start, size)), counts=None)

@@ -19,23 +19,26 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.plan import Plan, PromiseKind, SourcePlan
 from penstock.runtime import HOME, INDEX, Chunk, Header, key_columns, ordered_columns
 from penstock.runtime.codes import largest
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.grid import Grid
 
 PACKED = (
-    "cell INT, stream STRING, time BIGINT, path STRING, block BIGINT, header STRING, "
+    "cell INT, stream STRING, time BIGINT, path STRING, block BIGINT, task INT, piece INT, header STRING, "
     "alias STRING, part STRING, payload BINARY"
 )
-"""The columns of a packed row; (time, path, block) is the chunk's place in the order of arrival."""
+"""The columns of a packed row; (time, path, block, task, piece) is the chunk's place in the order of arrival.
+
+Task and piece set apart what came from one block in several tasks, as after a repartition of a bound DataFrame.
+"""
 
 TIME, PATH, BLOCK, PIECE = "__time", "__path", "__block", "__piece"
 """The place of a row in the order of arrival, and a hash of it, which is cheaper to compare."""
 ROWS, KEYS, NOTHING = "rows", "keys", ""
 
-Place = tuple[int, str, int]
+Place = tuple[int, str, int, int, int]
 
 
 def passes(alias: str) -> str:
@@ -65,16 +68,17 @@ class Packer:
 
     def _pieces(self, table: Any) -> Iterator[tuple[Place, Any]]:
         """The table cut where the place changes; Spark hands the rows of one piece over in order."""
+        context = TaskContext.get()
+        task = context.partitionId() if context is not None else 0
         if not self.ordered:
-            context = TaskContext.get()
-            yield (0, "", context.partitionId() if context is not None else 0), table
+            yield (0, "", 0, task, 0), table
             return
         pieces = table.column(PIECE).to_numpy()
         starts = [0, *(np.flatnonzero(np.diff(pieces)) + 1).tolist(), table.num_rows]
         data = table.drop_columns([TIME, PATH, BLOCK, PIECE])
-        for start, stop in pairwise(starts):
+        for number, (start, stop) in enumerate(pairwise(starts)):
             time, path, block = (table.column(name)[start].as_py() for name in (TIME, PATH, BLOCK))
-            yield (time or 0, path or "", block or 0), data.slice(start, stop - start)
+            yield (time or 0, path or "", block or 0, task, number), data.slice(start, stop - start)
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
         maxima = {c: largest(piece.column(c)) for c in ordered_columns(self.plan, self.stream)}
@@ -107,7 +111,7 @@ class Packer:
         if wanted:
             clock = () if source.event_time is None or source.event_time in wanted else (source.event_time,)
             names = [*wanted, *clock, INDEX]
-            yield KEYS, self._route_keys(source, frozenset(wanted), names, indexed, chosen)
+            yield KEYS, self._route_keys(source, names, indexed, chosen)
 
     def _route_rows(self, source: SourcePlan, rows: Any) -> list[tuple[int, Any]]:
         base, offsets = self.grid.base(self.plan, source.alias, None, rows)
@@ -121,35 +125,44 @@ class Packer:
             found += split_by_cell(marked, base + offset)
         return found
 
-    def _route_keys(
-        self, source: SourcePlan, key: frozenset[str], names: list[str], indexed: Any, chosen: Any
-    ) -> list[tuple[int, Any]]:
-        """Keys go along the line of cells that may hold a partner, but not where the row itself goes."""
-        own_base, own_offsets = self.grid.base(self.plan, source.alias, None, indexed)
-        base, offsets = self.grid.base(self.plan, source.alias, key, indexed)
-        keys = indexed.select(names)
+    def _route_keys(self, source: SourcePlan, names: list[str], indexed: Any, chosen: Any) -> list[tuple[int, Any]]:
+        """Each key goes along its line of cells, which may hold a partner, but not where the row itself goes."""
         passed = np.ones(indexed.num_rows, np.bool_)
         if chosen is not None:
             passed = np.asarray(chosen.to_numpy(), np.bool_)
+        lines = [self.grid.base(self.plan, source.alias, None, indexed)]
+        keys = indexed.select(names)
         pieces: dict[int, list[Any]] = {}
-        for offset in offsets:
-            cells = base + offset
-            goes = np.ones(indexed.num_rows, np.bool_)
-            for own in own_offsets:
-                goes &= ~(passed & (cells == own_base + own))
-            if goes.any():
-                for cell, rows in split_by_cell(keys.filter(pa.array(goes)), cells[goes]):
-                    pieces.setdefault(cell, []).append(rows)
+        for key in _keys(self.plan, source.alias):
+            base, offsets = self.grid.base(self.plan, source.alias, key, indexed)
+            for offset in offsets:
+                cells = base + offset
+                goes = np.ones(indexed.num_rows, np.bool_)
+                for number, (line, along) in enumerate(lines):
+                    there = np.logical_or.reduce([cells == line + other for other in along])
+                    goes &= ~(there & passed) if number == 0 else ~there
+                if goes.any():
+                    for cell, rows in split_by_cell(keys.filter(pa.array(goes)), cells[goes]):
+                        pieces.setdefault(cell, []).append(rows)
+            lines.append((base, offsets))
         return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]
 
 
-_NAMES = ["cell", "stream", "time", "path", "block", "header", "alias", "part", "payload"]
+def _keys(plan: Plan, alias: str) -> list[frozenset[str]]:
+    """The primary keys of an alias that close something."""
+    found = [p.columns for p in plan.promises if p.kind is PromiseKind.PRIMARY_KEY and p.alias == alias]
+    return [frozenset(columns) for columns in dict.fromkeys(found)]
+
+
+_NAMES = ["cell", "stream", "time", "path", "block", "task", "piece", "header", "alias", "part", "payload"]
 _KINDS = [
     pa.int32(),
     pa.string(),
     pa.int64(),
     pa.string(),
     pa.int64(),
+    pa.int32(),
+    pa.int32(),
     pa.string(),
     pa.string(),
     pa.string(),
@@ -177,7 +190,7 @@ def unpack_chunks(rows: Iterable[Any]) -> list[Chunk]:
     """The chunks that one cell was given, each stream's in the order of arrival; places are counted from 0."""
     found: dict[tuple[str, Place], dict[str, Any]] = {}
     for row in rows:
-        place = (row["time"], row["path"], row["block"])
+        place = (row["time"], row["path"], row["block"], row["task"], row["piece"])
         chunk = found.setdefault((row["stream"], place), {"header": row["header"], ROWS: {}, KEYS: {}})
         if row["part"] != NOTHING:
             chunk[row["part"]][row["alias"]] = from_ipc(row["payload"])

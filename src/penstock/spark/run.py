@@ -19,15 +19,16 @@ from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import DataError, PenstockError
+from penstock.errors import DataError, PenstockError, UsageError
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.counts import metrics_of
+from penstock.spark.counts import DISTINCT, metrics_of, with_distinct
 from penstock.spark.session import spark_log, start_session
-from penstock.spark.stream import Assembled, assemble
+from penstock.spark.sinks import require_fit, require_own_folders
+from penstock.spark.stream import CELLS, Assembled, assemble, second_observation, whole_cells
 
 _POLL_SECONDS = 0.2
 
@@ -65,15 +66,21 @@ def run_script(
 ) -> list[Running]:
     """Run queries until they end, or forever; gives what was seen of each."""
     conf = dict(options.conf)
+    cells = conf.get(CELLS)
+    if cells is not None:
+        whole_cells(cells)
+    sinks = {query.name: sink for query, _ in plans if (sink := script.sink(query.sink or "")) is not None}
+    require_own_folders(sinks.items())
     spark = start_session("penstock", conf)
     if "spark.sql.shuffle.partitions" not in conf:
-        cells = conf.get("penstock.cells", str(spark.sparkContext.defaultParallelism))
-        spark.conf.set("spark.sql.shuffle.partitions", cells)
+        spark.conf.set("spark.sql.shuffle.partitions", cells or str(spark.sparkContext.defaultParallelism))
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
     for one in running:
         if one.checkpoint is not None:
-            one.checkpoint.require(one.plan, one.assembled.grid)
-    metrics = options.metrics.open("a", encoding="utf-8") if options.metrics is not None else None
+            one.checkpoint.require(one.assembled.essence)
+        if one.query.name in sinks:
+            require_fit(sinks[one.query.name], one.checkpoint)
+    metrics = _opened(options.metrics)
     try:
         for one in running:
             _start(script, one, options)
@@ -82,10 +89,21 @@ def run_script(
         for one in running:
             if one.handle is not None:
                 one.handle.stop()
+                # What was committed after the last look must be told too.
+                _take_progress(one, metrics, follow)
             forget(one.assembled.run)
         if metrics is not None:
             metrics.close()
     return running
+
+
+def _opened(path: Path | None) -> TextIO | None:
+    if path is None:
+        return None
+    try:
+        return path.open("a", encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
 
 
 def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, options: RunOptions) -> Running:
@@ -106,7 +124,7 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
     else:
         writer = writer.format(sink.storage.format).options(**dict(sink.storage.options))
     if one.checkpoint is not None:
-        one.checkpoint.adopt(one.plan, one.assembled.grid)
+        one.checkpoint.adopt(one.assembled.essence)
         writer = writer.option("checkpointLocation", one.checkpoint.spark)
     if options.available_now:
         writer = writer.trigger(availableNow=True)
@@ -136,14 +154,12 @@ def _raise_failure(one: Running) -> None:
 def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None) -> None:
     assert one.handle is not None
     for progress in one.handle.recentProgress:
-        observed = progress["observedMetrics"].get(one.assembled.observation)
-        if progress["batchId"] <= one.seen or observed is None:
+        if progress["batchId"] <= one.seen or one.assembled.observation not in progress["observedMetrics"]:
             continue
-        counted = observed.asDict() if hasattr(observed, "asDict") else dict(observed)
-        if all(value is None for value in counted.values()):
+        line = _metrics_line(one, progress)
+        if line is None:
             continue
         one.seen = progress["batchId"]
-        line = _metrics_line(one, progress, counted)
         one.batches.append(line)
         if metrics is not None:
             metrics.write(json.dumps(line, ensure_ascii=False) + "\n")
@@ -152,8 +168,25 @@ def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None
             follow(one, line)
 
 
-def _metrics_line(one: Running, progress: Any, observed: dict[str, Any]) -> dict[str, Any]:
+def _counted(progress: Any, observation: str) -> dict[str, Any]:
+    observed = progress["observedMetrics"].get(observation) or {}
+    return observed.asDict() if hasattr(observed, "asDict") else dict(observed)
+
+
+_STANDS = ("state_rows", "state_tuples", "pending_rows", "promise_rows", "state_bytes", "k")
+
+
+def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
+    observed = _counted(progress, one.assembled.observation)
     known = metrics_of(one.plan, observed)
+    if one.plan.distinct:
+        known = with_distinct(known, _counted(progress, second_observation(one.assembled.observation)))
+    if all(value is None for value in observed.values()):
+        # No row came, so no cell was asked: all stands as it stood.
+        if one.batches:
+            known |= {field: one.batches[-1][field] for field in _STANDS}
+        elif progress["batchId"] > 0:
+            return None
     return {
         "query": one.query.name,
         "batch": progress["batchId"],
@@ -175,7 +208,10 @@ def _metrics_line(one: Running, progress: Any, observed: dict[str, Any]) -> dict
     }
 
 
-_OURS = re.compile(r"(?:PromiseBroken|DataError): error: (?P<message>[^\n]*)(?:\n  detail: (?P<detail>[^\n]*))?")
+_OURS = re.compile(
+    r"(?:PromiseBroken|DataError): error: (?P<message>[^\n]*)"
+    r"(?:\n  detail: (?P<detail>[^\n]*))?(?:\n  hint: (?P<hint>[^\n]*))?"
+)
 
 
 def _spark_says(query: Query, error: Exception) -> PenstockError:
@@ -183,7 +219,7 @@ def _spark_says(query: Query, error: Exception) -> PenstockError:
     text = str(error)
     ours = _OURS.search(text)
     if ours is not None:
-        return DataError(ours["message"], detail=ours["detail"])
+        return DataError(ours["message"], detail=ours["detail"], hint=ours["hint"])
     first = next((line for line in text.split("\n") if line.strip()), type(error).__name__)
     if isinstance(error, StreamingQueryException):
         causes = [line.strip() for line in text.split("\n") if line.strip().startswith(("Caused by", "pyspark.errors"))]
@@ -220,7 +256,8 @@ class ProgressLine:
 
 
 def _bound(plan: Plan, alias: str) -> str:
-    rows = plan.by_alias[alias].state.rows
+    state = plan.second_stage[0] if alias == DISTINCT and plan.second_stage else plan.by_alias[alias].state
+    rows = state.rows
     return "" if rows is None else f" of at most {rows:,}"
 
 

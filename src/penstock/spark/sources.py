@@ -17,8 +17,7 @@ from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.spark.pack import BLOCK, PATH, PIECE, TIME, passes
-
-FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
+from penstock.spark.sinks import FILES
 
 
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:

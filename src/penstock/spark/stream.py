@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import uuid
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from pyspark.sql import Column, DataFrame, SparkSession
@@ -13,30 +12,37 @@ from penstock.errors import NotSupportedYet, UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Aggregate, Output, Query, TimeWindow
+from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
-from penstock.spark.counts import vocabulary
+from penstock.spark.cache import new_run, sweep
+from penstock.spark.checkpoint import Essence, digest, essence_of
+from penstock.spark.counts import DISTINCT_VOCABULARY, Count, vocabulary
 from penstock.spark.grid import Grid
-from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, DistinctProcessor
+from penstock.spark.operator import ANSWER, COUNTS, FRONTIER, RESULT, CellProcessor, DistinctProcessor
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.session import ROCKSDB
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
-from penstock.spark.unpack import Redealer, Unpacker, arrow_schema, output_columns
+from penstock.spark.unpack import DEALT, Redealer, Unpacker, arrow_schema, output_columns
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
 CELLS = "penstock.cells"
+QUARANTINE = "penstock.quarantine"
+"""Where quarantined rows go if no checkpoint says so."""
+_NESTED = ("ARRAY", "MAP", "STRUCT", "VARIANT", "INTERVAL")
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True)
 class Assembled:
-    """A query put together on Spark: its answer, how its counts are observed, and the name of its warm cache."""
+    """A query put together on Spark: its answer, how its counts are observed, and what its state is of."""
 
     answer: DataFrame
     observation: str
     run: str
-    grid: Grid
+    """The name of its warm cache."""
+    essence: Essence
 
 
 def assemble(
@@ -50,31 +56,69 @@ def assemble(
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere."""
     _require_store(spark)
+    quarantine = quarantine or spark.conf.get(QUARANTINE, None)
+    _require_runnable(plan, quarantine)
+    sweep()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
-    cells = _whole(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
+    cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
     grid = Grid.of(plan, cells, partitions)
     packed = _packed(spark, script, plan, grid, inputs or {})
-    run = uuid.uuid4().hex
-    text = plan.to_json()
-    given = packed.groupBy("cell").transformWithState(CellProcessor(text, run, quarantine), RESULT, "append", "None")
+    run = new_run()
+    essence = essence_of(script, query, plan, grid)
+    told = (plan.to_json(), digest(essence), run)
+    given = packed.groupBy("cell").transformWithState(CellProcessor(*told, quarantine), RESULT, "append", "None")
     observation = f"penstock_{run}"
+    given = _observed(given, observation, vocabulary(plan))
+    if query.distinct:
+        told_all = given.where(F.col("kind").isin(ANSWER, FRONTIER)).select("kind", "payload")
+        dealt = told_all.mapInArrow(Redealer(grid.keys), DEALT)
+        given = dealt.groupBy("target").transformWithState(
+            DistinctProcessor(*told, grid.cells), RESULT, "append", "None"
+        )
+        given = _observed(given, second_observation(observation), DISTINCT_VOCABULARY)
+    columns = output_columns(plan)
+    answers = given.where(F.col("kind") == ANSWER).select("payload")
+    rows = answers.mapInArrow(Unpacker(arrow_schema(columns)), columns)
+    return Assembled(_answer(rows, query, plan), observation, run, essence)
+
+
+def second_observation(observation: str) -> str:
+    """How the counts of the second stage are observed."""
+    return f"{observation}_distinct"
+
+
+def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame:
     measures = []
-    for index, count in enumerate(vocabulary(plan)):
+    for index, count in enumerate(counts):
         value = F.when(F.col("kind") == COUNTS, F.col("counts")[index])
         measures.append((F.max(value) if count.same_everywhere else F.sum(value)).alias(count.name))
-    given = given.observe(observation, *measures).where(F.col("kind") == ANSWER)
-    if query.distinct:
-        dealt = given.select("payload").mapInArrow(Redealer(grid.keys), "target INT, payload BINARY")
-        given = dealt.groupBy("target").transformWithState(
-            DistinctProcessor(text, run, "distinct"), RESULT, "append", "None"
-        )
-    columns = output_columns(plan)
-    rows = given.select("payload").mapInArrow(Unpacker(arrow_schema(columns)), columns)
-    return Assembled(_answer(rows, query, plan), observation, run, grid)
+    return given.observe(name, *measures)
 
 
-def _whole(text: str) -> int:
+def _require_runnable(plan: Plan, quarantine: str | None) -> None:
+    """Raise, before anything starts, on what would only fail when some row comes."""
+    for promise in plan.promises:
+        if promise.into is not None:
+            raise NotSupportedYet(
+                f"QUARANTINE INTO {promise.into} cannot be run yet",
+                hint="leave INTO out: the rows are written to a folder of the checkpoint",
+            )
+        if promise.policy is Policy.QUARANTINE and quarantine is None:
+            raise UsageError(
+                f"there is no place for the rows that break {promise.constraint}",
+                hint=f"run with --checkpoint DIR; from Python, spark.conf.set('{QUARANTINE}', folder)",
+            )
+    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    for output in plan.outputs if plan.distinct else ():
+        if kinds[output.alias, output.column].upper().startswith(_NESTED):
+            raise NotSupportedYet(
+                f"DISTINCT cannot compare {output.alias}.{output.column}, a {kinds[output.alias, output.column]}, yet"
+            )
+
+
+def whole_cells(text: str) -> int:
+    """A number of cells, as a setting gives it."""
     if not text.isdigit() or int(text) < 1:
         raise UsageError(f"{CELLS} is a number of cells, at least 1, not {text}")
     return int(text)

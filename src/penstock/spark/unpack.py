@@ -15,7 +15,11 @@ from penstock.model.names import quoted
 from penstock.plan.plan import Plan
 from penstock.runtime import hash_rows
 from penstock.runtime.store import from_ipc, to_ipc
+from penstock.spark.operator import ANSWER
 from penstock.spark.pack import split_by_cell
+
+DEALT = "target INT, kind STRING, payload BINARY"
+"""The columns of what is dealt to the second stage."""
 
 
 def output_columns(plan: Plan) -> str:
@@ -47,22 +51,27 @@ class Unpacker:
 
 @dataclass(frozen=True)
 class Redealer:
-    """Deals result rows out by their own hash, so that equal rows meet in one bucket."""
+    """Deals result rows out by their own hash, so that equal rows meet in one bucket; all else goes to every bucket."""
 
     keys: tuple[int, ...]
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """For mapInArrow."""
+        """For mapInArrow: (kind, payload) in, DEALT out."""
         for batch in batches:
-            targets: list[int] = []
-            payloads: list[bytes] = []
-            for payload in batch.column(0):
-                table = from_ipc(payload.as_buffer())
-                hashed = hash_rows(table, table.column_names)
-                buckets = (hashed % np.uint64(len(self.keys))).astype(np.int64)
-                for bucket, rows in split_by_cell(table, buckets):
-                    targets.append(self.keys[bucket])
-                    payloads.append(to_ipc(rows))
+            dealt: list[tuple[int, str, bytes]] = []
+            for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+                if kind == ANSWER:
+                    dealt += ((key, kind, to_ipc(rows)) for key, rows in self._deal(from_ipc(payload.as_buffer())))
+                else:
+                    dealt += ((key, kind, payload.as_py()) for key in self.keys)
+            targets, kinds, payloads = zip(*dealt, strict=True) if dealt else ((), (), ())
             yield pa.record_batch(
-                [pa.array(targets, pa.int32()), pa.array(payloads, pa.binary())], names=["target", "payload"]
+                [pa.array(targets, pa.int32()), pa.array(kinds, pa.string()), pa.array(payloads, pa.binary())],
+                names=["target", "kind", "payload"],
             )
+
+    def _deal(self, table: Any) -> Iterator[tuple[int, Any]]:
+        hashed = hash_rows(table, table.column_names)
+        buckets = (hashed % np.uint64(len(self.keys))).astype(np.int64)
+        for bucket, rows in split_by_cell(table, buckets):
+            yield self.keys[bucket], rows

@@ -1,0 +1,85 @@
+"""Sinks of files, looked at before anything starts.
+
+Spark's file sink keeps a log of the batches it holds, and passes over a batch whose number is in that log. So a folder
+that another run has filled would swallow results without a word, and two queries cannot share one. A folder of
+anything else would end up with our files among the others. Only folders of this host are looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from penstock.errors import DataError, NotSupportedYet, UsageError
+from penstock.model.stream import Sink
+from penstock.spark.checkpoint import Checkpoint
+
+FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
+"""Formats whose sinks are folders."""
+
+_LOG = "_spark_metadata"
+
+
+def folder_of(sink: Sink) -> Path | None:
+    """The folder of this host that a sink writes to; None if it is no such sink."""
+    if sink.storage.format.lower() not in FILES:
+        return None
+    options = {name.lower(): value for name, value in sink.storage.options}
+    if not options.get("path"):
+        raise UsageError(f"sink {sink.name} has no path", hint=f"USING {sink.storage.format} OPTIONS (path '…')")
+    parsed = urlparse(options["path"])
+    if parsed.scheme == "file":
+        return Path(unquote(parsed.path))
+    return None if parsed.scheme else Path(options["path"])
+
+
+def require_own_folders(queries: Iterable[tuple[str, Sink]]) -> None:
+    """Raise if two queries would write to one folder."""
+    owners: dict[Path, str] = {}
+    for query, sink in queries:
+        folder = folder_of(sink)
+        if folder is None:
+            continue
+        other = owners.setdefault(folder.resolve(), query)
+        if other != query:
+            raise NotSupportedYet(
+                f"queries {other} and {query} both write to {folder}, which Spark's file sink cannot do",
+                hint="give each query a sink of its own",
+            )
+
+
+def require_fit(sink: Sink, checkpoint: Checkpoint | None) -> None:
+    """Raise DataError if the sink's folder is not empty and not this checkpoint's."""
+    folder = folder_of(sink)
+    if folder is None or not folder.exists():
+        return
+    if not folder.is_dir():
+        raise DataError(f"sink {sink.name}: {folder} is no folder", hint="use another path")
+    log = folder / _LOG
+    if checkpoint is None or checkpoint.is_new:
+        if log.exists():
+            raise DataError(
+                f"sink {sink.name}: {folder} holds the results of another run",
+                detail="Spark would take new batches for those that it has already, and drop them",
+                hint="go on with that run's --checkpoint, or use another folder",
+            )
+        if found := sorted(p.name for p in folder.iterdir() if not p.name.startswith(".")):
+            raise DataError(
+                f"sink {sink.name}: {folder} holds something else: {', '.join(found[:3])}",
+                hint="use an empty folder",
+            )
+        return
+    written, begun = _last(log), _last(Path(checkpoint.spark) / "offsets")
+    if written > begun:
+        raise DataError(
+            f"sink {sink.name}: {folder} is ahead of the checkpoint {checkpoint.folder}",
+            detail=f"it holds batches up to {written}, and the checkpoint has begun {begun + 1} of them",
+            hint="use the checkpoint that it was written with, or another folder",
+        )
+
+
+def _last(log: Path) -> int:
+    """The last batch in a log of Spark's; -1 if there is none."""
+    names = [p.name.removesuffix(".compact") for p in log.iterdir()] if log.is_dir() else []
+    return max((int(name) for name in names if name.isdigit()), default=-1)

@@ -46,6 +46,11 @@ def run(workload: Workload, *, restart: bool = False) -> None:
             for key in changes.delete:
                 store.pop(key, None)
             store.update(changes.put)
+            kept = [s.name for synopsis in cell.synopses.values() for s in synopsis.segments]
+            kept += [s.name for w in cell.watches for synopsis in w.segments().values() for s in synopsis.segments]
+            assert sorted(k.removeprefix("segment/") for k in store if k.startswith("segment/")) == sorted(
+                map(str, kept)
+            )
             cell = Cell.restore(plan, store)
 
 

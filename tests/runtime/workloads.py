@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from random import Random
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import strategies as st
 
-from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Predicate
+from penstock.model.predicates import Bound, ColumnRef, Comparison, Constant, Difference, Op, Predicate
 from penstock.model.query import (
     FromTree,
     Join,
@@ -69,8 +70,19 @@ class Workload:
             rows = [a.values for a in self.history[stream.name] if a.batch == number]
             size = -(-len(rows) // self.cuts) or 1
             for place, start in enumerate(range(0, max(1, len(rows)), size)):
-                chunks.append(Chunk.of(plan, stream.name, place, table_of(stream, rows[start : start + size])))
+                table = table_of(stream, rows[start : start + size])
+                chunks.append(Chunk.of(plan, stream.name, place, table, self._passes(stream, table)))
         return Batch(number, tuple(chunks))
+
+    def _passes(self, stream: Stream, table: Any) -> dict[str, Any]:
+        """What Spark would say of the filters of each alias of a stream."""
+        found = {}
+        for predicate in self.query.predicates:
+            if isinstance(predicate, Bound):
+                alias = predicate.column.alias
+                if self.query.by_alias[alias].stream.name == stream.name:
+                    found[alias] = pc.less(table.column(predicate.column.column), predicate.constant.value)
+        return found
 
 
 def table_of(stream: Stream, rows: list[dict[str, Any]]) -> Any:
@@ -95,6 +107,10 @@ def workloads(draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9) -> Wor
         for name in dict.fromkeys(names)
     }
     sources = [Source(streams[name], f"x{n}", draw(st.none() | st.none() | windows())) for n, name in enumerate(names)]
+    for source in sources:
+        if draw(st.integers(0, 5)) == 0:
+            limit = Constant("3", "3" if key_type is STRING else 3)
+            where.append(Bound(ColumnRef(source.alias, "b"), Op.LT, limit))
     query = query_over(sources, where)
     batches = draw(st.integers(1, 5))
     history = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
@@ -198,7 +214,3 @@ def histories(
                     history[stream.name].append(row)
         clock += random.randint(0, 5)
     return history
-
-
-def with_policy(scheme: Any, policy: Any) -> Any:
-    return replace(scheme, on_violation=policy)

@@ -164,7 +164,7 @@ class Closer:
     columns: tuple[str, ...]
     target_columns: tuple[str, ...]
     between: Between | None
-    """For a band or an order, the two columns whose difference is bounded, by the names that the bounds have for them."""
+    """For a band or an order, the two columns whose difference is bounded, by the names of the bounds."""
     ticks: int | None
     strict: bool
     rows: int | None

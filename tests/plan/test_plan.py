@@ -1,0 +1,96 @@
+"""Plans are inert data: the same after JSON, made for every query, and they say what the packets query should do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+import penstock
+from penstock.analysis.check import check_query
+from penstock.model.predicates import ColumnRef
+from penstock.plan.bounds import TimeBound, close
+from penstock.plan.plan import CloserKind, Plan
+from penstock.plan.planner import make_plan
+from tests.runtime.workloads import Workload, workloads
+
+PACKETS = """
+CREATE STREAM c (pid BIGINT, size INT, junk STRING, ts TIMESTAMP, EVENT TIME ts,
+  ORDERED BY ts WITHIN 3 SECONDS, PRIMARY KEY (pid));
+CREATE STREAM b (pid BIGINT, size INT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 3 SECONDS, PRIMARY KEY (pid),
+  FOLLOWS c (pid) ON (pid) WITHIN 0 ROWS, COOCCURS (pid) AND c (pid) WINDOW [-2 SECONDS, 0]);
+CREATE STREAM o (pid BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 3 SECONDS, PRIMARY KEY (pid),
+  FOLLOWS b (pid) ON (pid) WITHIN 0 ROWS, COOCCURS (pid) AND b (pid) WINDOW [-2 SECONDS, 0]);
+SELECT c.pid, b.size FROM c [RANGE 60 SECONDS], b [RANGE 60 SECONDS], o [RANGE 60 SECONDS]
+WHERE c.pid = b.pid AND b.pid = o.pid AND c.size > 10;
+"""
+
+
+def planned(script: str) -> Plan:
+    (query,) = penstock.parse(script).queries
+    return make_plan(query, check_query(query))
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=4))
+def test_a_plan_is_the_same_after_json(workload: Workload) -> None:
+    plan = make_plan(workload.query, check_query(workload.query))
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.to_json() == make_plan(workload.query, check_query(workload.query)).to_json()
+
+
+def test_json_that_is_no_plan_is_refused() -> None:
+    data = planned(PACKETS).to_dict()
+    with pytest.raises(ValueError, match="should have exactly the keys"):
+        Plan.from_dict({**data, "more": 1})
+    data["distinct"] = "yes"
+    with pytest.raises(ValueError, match=r"Plan\.distinct should be bool"):
+        Plan.from_dict(json.loads(json.dumps(data)))
+
+
+def test_only_needed_columns_are_kept_and_filters_are_left_to_spark() -> None:
+    c, b, o = planned(PACKETS).sources
+    assert (c.kept, b.kept, o.kept) == (("pid", "ts"), ("pid", "size", "ts"), ("pid", "ts"))
+    assert [column.name for column in c.read] == ["pid", "size", "ts"]
+    assert c.filters == ("c.size > 10",)
+
+
+def test_the_packets_plan_closes_in_every_direction_that_it_should() -> None:
+    plan = planned(PACKETS)
+    kinds = {(c.source, c.target): set[CloserKind]() for c in plan.closers}
+    for closer in plan.closers:
+        kinds[closer.source, closer.target].add(closer.kind)
+    assert kinds["b", "c"] == {CloserKind.BAND, CloserKind.FOLLOWS, CloserKind.KEY}
+    assert kinds["c", "b"] == {CloserKind.BAND, CloserKind.KEY}
+    # c and o are tied through b: their keys are equal, and so are their bands chained.
+    (band,) = (c for c in plan.closers_between("c", "o") if c.kind is CloserKind.BAND)
+    assert band.ticks == 4_000_000
+    assert all(tree.certain for tree in plan.purge_trees)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT c.pid FROM c LEFT JOIN b ON c.pid = b.pid",
+        "SELECT c.pid FROM c WHERE EXISTS (SELECT 1 FROM b WHERE b.pid = c.pid)",
+        "SELECT c.pid, count(*) AS n FROM c, b WHERE c.pid = b.pid GROUP BY c.pid",
+        "SELECT DISTINCT c.pid FROM c",
+    ],
+)
+def test_every_query_has_a_plan_to_show(query: str) -> None:
+    plan = planned(PACKETS[: PACKETS.index("SELECT")] + query + ";")
+    assert Plan.from_json(plan.to_json()) == plan
+    assert plan.inner is not ("LEFT" in query or "EXISTS" in query)
+
+
+def test_bounds_are_chained_and_the_tightest_kept_and_widening_reaches_every_chain() -> None:
+    a, b, c = (ColumnRef(alias, "ts") for alias in "abc")
+    bounds = (
+        TimeBound(a, b, 2, False, "x", "x"),
+        TimeBound(b, c, 3, True, "y"),
+        TimeBound(a, c, 9, False, "z"),
+    )
+    closed = close(bounds)
+    assert (closed[a, c].ticks, closed[a, c].strict, closed[a, c].constraints) == (5, True, ("x",))
+    assert close(bounds, {"x": 10})[a, c].ticks == 9

@@ -1,0 +1,51 @@
+"""DISTINCT gives each row once, across batches, restarts and equal rows of one batch; time lets it forget."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.runtime import Distinct
+from tests.runtime.driving import Driver, plan_of
+
+SCRIPT = (
+    "CREATE STREAM s (k BIGINT, ts BIGINT, v DOUBLE, EVENT TIME ts, ORDERED BY ts WITHIN 1);"
+    "CREATE STREAM t (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 1);"
+    "SELECT DISTINCT s.k, s.ts, s.v FROM s, t WHERE s.k = t.k AND t.ts - s.ts BETWEEN 0 AND 2;"
+)
+
+
+def rows(*given: tuple[Any, Any, Any]) -> Any:
+    names = ("s_k", "s_ts", "s_v")
+    kinds = (pa.int64(), pa.int64(), pa.float64())
+    return pa.table({n: pa.array([g[i] for g in given], kinds[i]) for i, n in enumerate(names)})
+
+
+def test_a_row_is_given_once_with_null_and_nan_equal_to_themselves() -> None:
+    stage = Distinct(plan_of(SCRIPT))
+    nan = float("nan")
+    first = stage.step(0, rows((1, 1, nan), (1, 1, nan), (None, 1, 0.5), (1, 2, None)), {})
+    assert first.num_rows == 3
+    assert stage.step(1, rows((1, 1, nan), (None, 1, 0.5), (1, 2, None), (1, 2, 0.0)), {}).num_rows == 1
+
+
+def test_a_restored_stage_remembers() -> None:
+    plan = plan_of(SCRIPT)
+    stage = Distinct(plan)
+    stage.step(0, rows((1, 1, 1.0)), {})
+    stage = Distinct.restore(plan, stage.save().put)
+    assert stage.step(1, rows((1, 1, 1.0), (2, 1, 1.0)), {}).to_pylist() == [{"s_k": 2, "s_ts": 1, "s_v": 1.0}]
+
+
+def test_what_lies_before_the_frontier_is_forgotten() -> None:
+    stage = Distinct(plan_of(SCRIPT))
+    stage.step(0, rows((1, 1, 1.0), (1, 5, 1.0), (1, None, 1.0)), {"s": 3})
+    assert stage.live == 2
+
+
+def test_the_frontier_of_a_cell_is_its_low_or_the_oldest_row_it_stores() -> None:
+    driver = Driver(SCRIPT.replace("v DOUBLE", "v BIGINT"), "k ts v")
+    result = driver.step(s=[(1, 5, 0), (2, 9, 0)], t=[(9, 4, 0)])
+    assert dict(result.frontier) == {"s": 5, "t": 3}
+    assert dict(driver.step(t=[(9, 20, 0)]).frontier) == {"s": 8, "t": 19}

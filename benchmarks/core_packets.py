@@ -80,7 +80,7 @@ def batches(plan: Plan, data: dict[str, tuple[Any, Any]], rows: int, start: floa
     """Cut by event time, about so many rows a batch."""
     step = rows / sum(RATES.values()) * 1e6
     end = max(times[-1] for times, _ in data.values())
-    found = []
+    found: list[Batch] = []
     at = start
     while at < end:
         chunks = []

@@ -1,7 +1,8 @@
 """Many cells give what one cell gives: rows routed over a hypercube as the page of `penstock.runtime` says.
 
-The router here is the test's own and slow: two shares an axis, a row copied along the axes it lacks, headers to every cell,
-keys of rows that live elsewhere to every cell that agrees on the axes of the key. Every result must come out of exactly one cell.
+The router here is the test's own and slow: two shares an axis, a row copied along the axes it lacks, headers to every
+cell, keys of rows that live elsewhere to every cell that agrees on the axes of the key. Every result must come out of
+exactly one cell.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from penstock.analysis.check import check_query
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
-from penstock.runtime import HOME, INDEX, Batch, Cell, Chunk, hash_rows, key_columns
+from penstock.runtime import HOME, INDEX, Batch, Cell, Chunk, hash_rows, key_columns, promise_columns
 from tests.runtime.reference import answer
 from tests.runtime.test_core_against_reference import EXAMPLES, bag
 from tests.runtime.workloads import Workload, workloads
@@ -46,7 +47,7 @@ def share(plan: Plan, chunk: Chunk, cell: Coordinates) -> Chunk:
         rows[alias] = table.append_column(HOME, home).filter(pa.array(here))
         wanted = key_columns(plan, alias)
         if wanted:
-            columns = [*wanted, INDEX]
+            columns = [*promise_columns(plan, alias), INDEX]
             named = lies_in(plan, alias, table, cell, wanted) & ~here
             pieces = [table.select(columns).filter(pa.array(named))]
             if alias in chunk.keys:

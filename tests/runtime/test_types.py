@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import math
 from decimal import Decimal
 from typing import Any
 
@@ -32,7 +33,9 @@ KEYS: list[tuple[str, Any, list[Any]]] = [
 
 def same(a: Any, b: Any) -> bool:
     """Equality as Spark has it: NaN equals itself, NULL nothing."""
-    return a is not None and b is not None and (a == b or (a != a and b != b))
+    if isinstance(a, float) and isinstance(b, float) and math.isnan(a):
+        return math.isnan(b)
+    return a is not None and bool(a == b)
 
 
 @pytest.mark.parametrize(("name", "kind", "values"), KEYS, ids=[name for name, _, _ in KEYS])

@@ -102,10 +102,7 @@ FOLLOWS = "FOLLOWS s (k) ON (k) WITHIN 0 ROWS"
 
 
 def test_a_parent_that_comes_after_its_child_breaks_follows_and_adapt_widens_k() -> None:
-    driver = Driver(join("", FOLLOWS))
-    # The child stays stored: its own stream is ordered, so nothing but FOLLOWS could let it go, and s has a partner open.
-    driver.step(s=[(1, 1, 1)], t=[(1, 1, 9)])
-    assert driver.stored("t") == 0
+    # The child waits for u, so it is still stored when its parent comes too late.
     driver = Driver(
         f"CREATE STREAM s ({FIELDS}); CREATE STREAM u ({FIELDS}); CREATE STREAM t ({FIELDS}, {FOLLOWS});"
         "SELECT s.n, t.n AS tn, u.n AS un FROM s, t, u WHERE s.k = t.k AND t.n = u.n;"

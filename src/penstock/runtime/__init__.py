@@ -24,11 +24,11 @@ one stream's input in the order of arrival; the chunks of one stream must be han
   `source.shipped` (others are ignored), and `INDEX`, the row's index among the data rows of the piece (int64).
   Optionally `HOME`, a boolean that is true in exactly one of the cells that hold a copy; left out, every copy is at
   home. A stream that stands under two aliases is handed over once, in one chunk, with rows for both.
-- `keys[alias]`: for an alias with a PRIMARY KEY promise (`key_columns(plan, alias)` is not empty): these columns, the
-  event time and `INDEX` of the data rows that are *not* in `rows[alias]` of this cell but whose key may be named by a
-  tuple here: those that a filter dropped, and in a hypercube those that live in another cell of the line. **Key
-  promises go to every cell that agrees on the axes of the key's own columns, whatever the other axes.** Leave it out
-  where it would be empty.
+- `keys[alias]`: for an alias with a PRIMARY KEY promise (`key_columns(plan, alias)` is not empty), the columns
+  `promise_columns(plan, alias)` (the keys and the event time) and `INDEX` of the data rows that are *not* in
+  `rows[alias]` of this cell but whose key may be named by a tuple here: those that a filter dropped, and in a
+  hypercube those that live in another cell of the line. **Key promises go to every cell that agrees on the axes of
+  the key's own columns, whatever the other axes.** Leave it out where it would be empty.
 
 **Order across streams** for `[ROWS n]`: the rows of a batch arrive stream after stream in the order of FROM; the
 caller need not sort the chunks of different streams.
@@ -52,7 +52,7 @@ from penstock.runtime.batch import HOME, INDEX, Batch, Chunk, Header, Metrics, Q
 from penstock.runtime.cell import Cell
 from penstock.runtime.codes import hash_rows
 from penstock.runtime.distinct import Distinct
-from penstock.runtime.needs import key_columns, ordered_columns
+from penstock.runtime.needs import key_columns, ordered_columns, promise_columns
 from penstock.runtime.store import Changes
 from penstock.runtime.violations import PromiseBroken
 
@@ -72,4 +72,5 @@ __all__ = [
     "hash_rows",
     "key_columns",
     "ordered_columns",
+    "promise_columns",
 ]

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import Ordinal, largest
-from penstock.runtime.needs import key_columns, ordered_columns
+from penstock.runtime.needs import ordered_columns, promise_columns
 
 INDEX = "__index"
 """The row's index among the data rows of its chunk."""
@@ -57,10 +57,9 @@ class Chunk:
             mask = None if chosen is None else pc.fill_null(chosen, False)
             shipped = indexed.select([*source.shipped, INDEX])
             rows[source.alias] = shipped if mask is None else shipped.filter(mask)
-            wanted = key_columns(plan, source.alias)
+            wanted = promise_columns(plan, source.alias)
             if wanted and mask is not None:
-                clock = () if source.event_time is None or source.event_time in wanted else (source.event_time,)
-                dropped = indexed.select([*wanted, *clock, INDEX]).filter(pc.invert(mask))
+                dropped = indexed.select([*wanted, INDEX]).filter(pc.invert(mask))
                 if dropped.num_rows:
                     keys[source.alias] = dropped
         return cls(header, rows, keys)

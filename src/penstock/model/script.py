@@ -86,7 +86,7 @@ def reference_problems(
 
 def _did_you_mean(name: str, known: list[str]) -> str | None:
     close = nearest(name, known)
-    return f"did you mean {close}?" if close else (f"declared are: {', '.join(known)}" if known else None)
+    return f"did you mean {close}?" if close else (f"these are known: {', '.join(known)}" if known else None)
 
 
 def _quarantine_problems(

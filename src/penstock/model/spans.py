@@ -40,9 +40,9 @@ class Span:
     def __post_init__(self) -> None:
         # The size of the exponent is looked at first: 1E+999999 has a million digits.
         if not self.amount.is_finite() or self.amount.adjusted() > 19 or abs(self._exact()) > _LONGEST:
-            raise ValueError("the length does not fit into 64 bits, as event times do")
+            raise ValueError("the length is too long: event times have 64 bits")
         if self.amount.adjusted() < -19 or self._exact().denominator != 1:
-            raise ValueError(f"{self.amount} is not a whole number of {'microseconds' if self.unit else 'units'}")
+            raise ValueError(f"{self.amount} is not a whole number{' of microseconds' if self.unit else ''}")
 
     def _exact(self) -> Fraction:
         return Fraction(self.amount) * (self.unit.value if self.unit else 1)
@@ -74,11 +74,11 @@ ZERO = Span(Decimal(0))
 
 def written_span(amount: Decimal, unit: Unit | None) -> Span:
     """A span as it stands in a script; raises ValueError if there can be none such."""
-    span = Span(amount, unit)
-    if abs(span.ticks) > LONGEST_WRITTEN:
-        limit = "1000000 DAYS" if unit else str(LONGEST_WRITTEN)
-        raise ValueError(f"the length {span} is too long; the longest is {limit}")
-    return span
+    length = unit.value if unit else 1
+    if amount.is_finite() and (amount.adjusted() > 19 or abs(Fraction(amount) * length) > LONGEST_WRITTEN):
+        limit = f"{LONGEST_WRITTEN // length} {unit.name}S" if unit else str(LONGEST_WRITTEN)
+        raise ValueError(f"the length is too long; the longest is {limit}")
+    return Span(amount, unit)
 
 
 def span_of_ticks(ticks: int, instants: bool) -> Span:

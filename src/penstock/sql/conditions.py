@@ -82,11 +82,12 @@ def _bind_conjunct(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, may_
         if may_exist:
             bound.existences.append(WrittenExists(exists, negated, at))
         else:
+            inside = scope.around is not None
             scope.source.report(
                 Refused,
-                "EXISTS is not in Penstock's language here",
+                f"EXISTS {'inside EXISTS is not in' if inside else 'is not in'} Penstock's language here",
                 at,
-                hint="it is a condition of WHERE, joined by AND",
+                hint="inside, only conditions on the one stream stand" if inside else "it is a condition of WHERE",
             )
         return
     text = spelt(scope.source.text, tokens)

@@ -71,7 +71,7 @@ class ConstraintBinder:
         shell: Stream,
         outlines: Mapping[str, Outline | None],
         broken: Set[str] = frozenset(),
-        sinks: Mapping[str, str] | None = None,
+        sinks: Mapping[str, str | None] | None = None,
     ) -> None:
         self.source = source
         self.shell = shell
@@ -80,7 +80,7 @@ class ConstraintBinder:
         self.broken = broken
         """Folded names of columns that cannot be read: their uses are passed over."""
         self.sinks = sinks or {}
-        """The sinks of the script as they are declared, by folded name."""
+        """The sinks of the script as they are declared, by folded name; None for one that cannot be read."""
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
         """Remember a mistake of the declaration."""
@@ -125,13 +125,17 @@ class ConstraintBinder:
             return None
         name = other.name
         if written.form == "STREAM KEY":
-            return StreamKey(own, name, written.window, violation)
+            missing = [column for column in written.columns if other.spelling(column.text) is None]
+            for column in missing:
+                hint = f"a STREAM KEY is of columns that both streams have: {', '.join(other.columns)}"
+                self.report(f"stream {name} has no column {column.text}", column.at, hint)
+            return None if missing else StreamKey(own, name, written.window, violation)
         others = self._other_columns(written, other)
         if others is None:
             return None
         if len(others) != len(own):
             self.report(
-                f"{len(own)} columns of {self.shell.name} cannot be paired with {len(others)} of {name}",
+                f"{_counted(own)} of {self.shell.name} cannot be paired with {_counted(others)} of {name}",
                 written.at,
                 "name as many columns on both sides",
             )
@@ -182,5 +186,13 @@ class ConstraintBinder:
         """ON VIOLATION."""
         if written is None or written.into is None:
             return None if written is None else OnViolation(written.policy)
-        into = written.into.text
-        return OnViolation(written.policy, self.sinks.get(fold(into), into))
+        into = written.into
+        if fold(into.text) not in self.sinks:
+            known = [sink for sink in self.sinks.values() if sink is not None]
+            self.report(f"unknown sink {into.text}", into.at, did_you_mean(into.text, known))
+            return OnViolation(written.policy)
+        return OnViolation(written.policy, self.sinks[fold(into.text)] or into.text)
+
+
+def _counted(columns: tuple[str, ...]) -> str:
+    return "1 column" if len(columns) == 1 else f"{len(columns)} columns"

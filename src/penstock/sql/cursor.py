@@ -34,6 +34,8 @@ NOT_NAMES = frozenset(
 )
 """Words that are a name only in backticks."""
 
+_MOST_ROWS = 10**18
+
 _MOST_DIGITS = 38
 """Of a number outside an expression: as many as Spark's widest."""
 
@@ -106,12 +108,15 @@ class Cursor(SparkParser):
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """sqlglot's own complaints, in our words."""
         at = Stretch(token.start, token.end + 1) if token else self.here()
-        if message.startswith("Expecting "):
-            self.stop(f"expected {message.removeprefix('Expecting ')}, found {self.found()}", at)
+        opening, _, rest = message.partition(" ")
+        if opening in ("Expecting", "Expected"):
+            self.stop(f"expected {rest}, found {self.found()}", self.here())
         if message.startswith("Required keyword"):
             # sqlglot names its own classes here; what it misses is an operand.
             self.stop(f"expected an expression, found {self.found()}", self.here(), hint=self._backticks(NOT_NAMES))
-        if "Unexpected token" in message or self.at_end:
+        if self.at_end:
+            self.stop("the statement ends too early")
+        if "Unexpected token" in message:
             self.stop(f"unexpected {self.found()}", at)
         self.stop(f"cannot read this expression: {message[:1].lower()}{message[1:]}", at)
 
@@ -199,6 +204,8 @@ class Cursor(SparkParser):
 
     def names(self, what: str) -> tuple[Name, ...]:
         """`(a, b, …)`."""
+        if not self.ahead(TokenType.L_PAREN):
+            self.expected(f"{what} in parentheses")
         return tuple(self.in_parentheses(lambda: self.separated(lambda: self.name(what))))
 
     def number(self, what: str) -> Decimal:
@@ -210,19 +217,21 @@ class Cursor(SparkParser):
         except ArithmeticError:
             self.expected(what)
         if value.adjusted() > _MOST_DIGITS or len(value.as_tuple().digits) > _MOST_DIGITS:
-            self.stop(f"expected {what} of at most {_MOST_DIGITS} digits")
+            self.stop(f"a number here has at most {_MOST_DIGITS} digits")
         self._advance()
         # sqlglot reads 10L as 10::BIGINT, three tokens at one place.
         if self.ahead(TokenType.DCOLON) and self._curr.start == self._prev.start:
-            self.expected(f"{what} without a suffix")
+            self.expected("a number without a suffix")
         return value
 
     def whole_number(self, what: str) -> int:
         """An unsigned whole number."""
         at = self.here()
         value = self.number(what)
-        if value != value.to_integral_value() or value > Decimal(10) ** 18:
-            self.stop(f"expected {what}, a whole number", at)
+        if value != value.to_integral_value():
+            self.stop(f"{what} must be whole", at)
+        if value > _MOST_ROWS:
+            self.stop(f"{what} is at most {_MOST_ROWS}", at)
         return int(value)
 
     def string(self, what: str) -> str:
@@ -288,6 +297,8 @@ class Cursor(SparkParser):
         if not self.at_end and self._curr.token_type not in _NOT_WORDS and self._curr.text.upper() in UNITS:
             unit = UNITS[self._curr.text.upper()]
             self._advance()
+        elif not self.at_end and self.is_name(self._curr) and self._curr.text.upper() not in ("ROWS", "ROW"):
+            self.expected("a unit of time", hint=f"the units are: {', '.join(u.name + 'S' for u in Unit)}")
         try:
             return written_span(-amount if negative else amount, unit)
         except ValueError as error:
@@ -299,23 +310,21 @@ class Cursor(SparkParser):
             return None
         if self.words("AUTO"):
             return Auto()
-        what = "a number of ROWS, a duration or AUTO"
-        index = self._index
-        span = self.span(what)
-        if span.unit is None and (self.words("ROWS") or self.words("ROW")):
-            if span.amount != span.amount.to_integral_value():
-                self.stop("a number of rows must be whole", self.stretch_from(index))
-            return Rows(int(span.amount))
-        return span
+        if not self.at_end and self._next and self._next.text.upper() in ("ROWS", "ROW"):
+            count = self.whole_number("a number of rows")
+            self._advance()
+            return Rows(count)
+        return self.span("a number of ROWS, a duration or AUTO")
 
     def time_window(self) -> Window | None:
         """`[WINDOW [x, y]]`; a side that is `*` is unbounded."""
         if not self.words("WINDOW"):
             return None
         index = self._index
-        self.expect_symbol(TokenType.L_BRACKET, "[")
+        if not self.symbol(TokenType.L_BRACKET):
+            self.expected("[", hint="a window is written WINDOW [x, y]; a side without a limit is *")
         low = self._bound()
-        self.expect_symbol(TokenType.COMMA, ",")
+        self.expect_symbol(TokenType.COMMA, "a comma and the second bound")
         high = self._bound()
         self.expect_symbol(TokenType.R_BRACKET, "]")
         try:

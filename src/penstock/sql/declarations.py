@@ -49,46 +49,70 @@ class DeclarationGrammar(Cursor):
                 self.stretch_from(self._index - 1),
                 hint="write CREATE STREAM name (…) or CREATE SINK name USING …",
             )
+        if self.words("OR", "REPLACE"):
+            self.stop("each name is declared once", self.stretch_from(index), hint="leave OR REPLACE out")
         self.expected("STREAM or SINK")
 
     def _create_stream(self, index: int) -> CreateStream:
-        name = self.name("the name of the stream")
-        self.expect_symbol(TokenType.L_PAREN, "(")
+        name = self._declared_name("stream")
+        self.expect_symbol(TokenType.L_PAREN, "( and the stream's columns")
+        elements = self._elements()
+        storage = self._storage() if self.words("USING") else None
+        if storage is None and self.looking_at("OPTIONS"):
+            self.stop("OPTIONS belong to a format", hint="write USING format OPTIONS (…)")
+        where = self.condition() if self.words("WHERE") else None
+        if where is not None and self.looking_at("USING"):
+            self.stop("USING stands before WHERE")
+        return CreateStream(name, tuple(elements), storage, where, self.stretch_from(index))
+
+    def _declared_name(self, kind: str) -> Name:
+        index = self._index
+        if self.words("IF", "NOT", "EXISTS"):
+            self.stop("each name is declared once", self.stretch_from(index), hint="leave IF NOT EXISTS out")
+        name = self.name(f"the name of the {kind}")
+        if self.ahead(TokenType.DOT):
+            self.stop(f"a {kind}'s name has one part", self.stretch_from(index), hint="without a catalogue or a schema")
+        return name
+
+    def _elements(self) -> list[Element]:
+        """Up to the closing parenthesis."""
         elements: list[Element] = []
+        failed = False
         while True:
             first = self._index
+            known = len(elements)
             try:
                 elements.append(self._element())
                 if not self.ahead(TokenType.COMMA, TokenType.R_PAREN):
-                    self.expected(", or )")
+                    self.expected(", or )", hint=None if self.at_end else _advice(elements[-1]))
             except Stop as stop:
                 self.source.mistakes.append(stop.mistake)
+                failed = True
                 reached = self._index
                 self._retreat(first)
-                if not self._opens_constraint() and not self.at_end and self.is_name(self._curr):
+                is_column = not self._opens_constraint() and not self.at_end and self.is_name(self._curr)
+                if is_column and len(elements) == known:
                     elements.append(BrokenColumn(self.name("a column")))
-                self._advance(reached - self._index)
-                self._skip_element()
+                self._retreat(first)
+                self._skip_element(reached)
             if not self.symbol(TokenType.COMMA):
                 break
-        self.expect_symbol(TokenType.R_PAREN, ") at the end of the stream's columns")
-        storage = self._storage() if self.words("USING") else None
-        where = None
-        if self.words("WHERE"):
-            where = self.condition()
-        return CreateStream(name, tuple(elements), storage, where, self.stretch_from(index))
+        # A parenthesis that is missing was most likely lost in the mistake before.
+        if not (failed and self.at_end):
+            self.expect_symbol(TokenType.R_PAREN, ") at the end of the stream's columns")
+        return elements
 
     def _create_sink(self, index: int) -> CreateSink:
-        name = self.name("the name of the sink")
+        name = self._declared_name("sink")
         self.expect_words("USING", hint="a sink needs a format: CREATE SINK out USING parquet OPTIONS (path 'out')")
         return CreateSink(name, self._storage(), self.stretch_from(index))
 
-    def _skip_element(self) -> None:
-        """To the comma or parenthesis that ends this element."""
+    def _skip_element(self, reached: int) -> None:
+        """To the comma or parenthesis that ends this element, of which all up to `reached` was read."""
         depth = 0
         while not self.at_end:
             kind = self._curr.token_type
-            if depth == 0 and kind in (TokenType.COMMA, TokenType.R_PAREN):
+            if depth == 0 and self._index >= reached and kind in (TokenType.COMMA, TokenType.R_PAREN):
                 return
             if kind in (TokenType.L_PAREN, TokenType.L_BRACKET):
                 depth += 1
@@ -246,10 +270,14 @@ class DeclarationGrammar(Cursor):
         index = self._index
         name = self.name("a column or a constraint")
         if self.words("VIRTUAL"):
+            if self.looking_at("AS"):
+                self.stop("a VIRTUAL column cannot be derived: no row carries it")
             return ColumnDefinition(name, None, None, self.stretch_from(index))
         kind = self._type()
         derived = None
         if self.words("AS"):
+            if not self.ahead(TokenType.L_PAREN):
+                self.expected("(", hint=f"a derived column is written {name.text} TYPE AS (expression)")
             derived = self.in_parentheses(lambda: self.code(self._parse_disjunction, "an expression"))
         start = self._index
         if self.words("NOT", "NULL"):
@@ -276,17 +304,24 @@ class DeclarationGrammar(Cursor):
 
     def _storage(self) -> StorageClause:
         """After USING."""
+        if self.ahead(TokenType.STRING):
+            self.stop("a format stands without quotes", hint=f"write USING {self._curr.text}")
         parts = [self.name("a format, such as parquet").text]
         while self.symbol(TokenType.DOT):
             parts.append(self.name("the rest of the format's name").text)
         options: list[tuple[str, str]] = []
-        if self.words("OPTIONS"):
-            options = self.in_parentheses(lambda: self.separated(self._option))
         seen: set[str] = set()
-        for key, _ in options:
+
+        def option() -> tuple[str, str]:
+            index = self._index
+            key, value = self._option()
             if key.lower() in seen:
-                self.stop(f"option {key} stands twice", self.stretch_from(self._index - 1))
+                self.stop(f"option {key} stands twice", self.stretch_from(index))
             seen.add(key.lower())
+            return key, value
+
+        if self.words("OPTIONS"):
+            options = self.in_parentheses(lambda: self.separated(option))
         return StorageClause(".".join(parts), tuple(options))
 
     def _option(self) -> tuple[str, str]:
@@ -306,3 +341,10 @@ class DeclarationGrammar(Cursor):
         negative = "-" if self.symbol(TokenType.DASH) else ""
         self.number(f"a value for {key}: a string, a number, TRUE or FALSE")
         return key, negative + self._prev.text
+
+
+def _advice(element: Element) -> str:
+    """What may follow an element, for whoever wrote more."""
+    if isinstance(element, ColumnDefinition):
+        return "a column is `name TYPE`, `name TYPE AS (expression)` or `name VIRTUAL`; constraints stand on their own"
+    return "clauses stand in this order: WITHIN or WINDOW, as the constraint takes; WHEN; LIFESPAN; ON VIOLATION"

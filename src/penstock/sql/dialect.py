@@ -14,12 +14,16 @@ from sqlglot.errors import SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import SyntaxMistake
+from penstock.model.names import nearest
 from penstock.sql.cursor import Stop
+from penstock.sql.lexical import Unreadable, quotes_of
 from penstock.sql.queries import QueryGrammar
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Broken, Constraint, Insert, Name, Statement, Stretch
 
 T = TypeVar("T")
+
+_STATEMENTS = ("CREATE", "INSERT", "SELECT")
 
 _DEEPEST = 200
 """Parentheses within parentheses; deeper ones would exhaust Python's stack before they meant anything."""
@@ -39,7 +43,10 @@ class PenstockParser(QueryGrammar):
             made = Insert(None, select, select.at)
         else:
             self._refuse_clause()
-            self.expected("CREATE STREAM, CREATE SINK, INSERT INTO or SELECT")
+            close = nearest(self._curr.text, _STATEMENTS)
+            self.expected(
+                "CREATE STREAM, CREATE SINK, INSERT INTO or SELECT", hint=f"did you mean {close}?" if close else None
+            )
         if not self.at_end:
             self.expected("; or the end of the script")
         return made
@@ -113,28 +120,32 @@ def _read(source: SourceText, tokens: list[Token], parse: Callable[[PenstockPars
 def _tokens(source: SourceText) -> list[Token]:
     try:
         return Penstock().tokenize(source.text)
-    except TokenError as error:
-        start = error.start if error.start is not None else len(source.text)
-        end = error.end if error.end is not None else start + 1
-        source.report(SyntaxMistake, _lexical(error), Stretch(end - 1 if end > start else start, end))
+    except TokenError:
+        unreadable = quotes_of(source.text).unreadable or Unreadable(0, 1, "cannot read this text")
+        source.report(SyntaxMistake, unreadable.message, Stretch(unreadable.start, unreadable.end))
         return []
-
-
-def _lexical(error: TokenError) -> str:
-    text = str(error).split("\n")[0]
-    if "Missing" in text:
-        return f"unfinished text: {text[text.index('Missing') :].lower()}"
-    return f"cannot read this text: {text}"
 
 
 def _statement_tokens(source: SourceText) -> list[list[Token]]:
     statements: list[list[Token]] = [[]]
-    for token in _tokens(source):
+    tokens = _tokens(source)
+    _check_hints_stand_after_select(source, tokens)
+    for token in tokens:
         if token.token_type is TokenType.SEMICOLON:
             statements.append([])
         else:
             statements[-1].append(token)
     return [tokens for tokens in statements if tokens]
+
+
+def _check_hints_stand_after_select(source: SourceText, tokens: list[Token]) -> None:
+    """sqlglot takes a hint anywhere else for a comment, and the user would never know."""
+    read = {token.start for token in tokens if token.token_type is TokenType.HINT}
+    for start in quotes_of(source.text).hints if tokens else ():
+        if start not in read:
+            source.report(
+                SyntaxMistake, "a hint stands right after SELECT", Stretch(start, start + 3), hint="SELECT /*+ … */ a"
+            )
 
 
 def _too_deep(tokens: list[Token]) -> Token | None:

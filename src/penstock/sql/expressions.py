@@ -28,6 +28,9 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Star, "*", "name the columns"),
 )
 
+_WINDOWS = ("window", "session_window", "window_time")
+"""Functions that make groups, not values; `window(ts, length)` itself never comes here."""
+
 _DETERMINISTIC: tuple[type[exp.Expr], ...] = (
     exp.Case,
     exp.If,
@@ -99,26 +102,44 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
 def refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
     """Report each part that no expression of the language may hold; True if there is none."""
     good = True
-    for part in _without_subqueries(node):
-        for kind, construct, hint in _REFUSED:
-            if isinstance(part, kind):
-                place = part.meta.get("at") or place_of(part) or at
-                scope.source.report(Refused, f"{construct} is not in Penstock's language here", place, hint=hint)
-                good = False
-                break
+
+    def wrong(part: exp.Expr) -> bool:
+        """What is inside a part that is refused is not looked at."""
+        nonlocal good
+        found = _refusal(part)
+        if found is not None:
+            construct, hint = found
+            tokens = part.meta.get("tokens")
+            place = part.meta.get("at") or (stretch_of(tokens) if tokens else place_of(part)) or at
+            scope.source.report(Refused, f"{construct} is not in Penstock's language here", place, hint=hint)
+        elif isinstance(part, exp.AggFunc):
+            name = part.sql_name().lower() if not isinstance(part, exp.Anonymous) else str(part.this)
+            scope.report(
+                f"the aggregate {name} cannot stand here",
+                place_of(part) or at,
+                "an aggregate is a whole column of SELECT: SELECT count(*) AS n, sum(x) AS total …",
+            )
+        elif isinstance(part, exp.In) and not any(part.args.get(k) for k in ("expressions", "field")):
+            scope.report("IN needs at least one value", at)
         else:
-            if isinstance(part, exp.In) and not any(part.args.get(k) for k in ("expressions", "query", "field")):
-                scope.report("IN needs at least one value", at)
-                good = False
-            if isinstance(part, exp.AggFunc):
-                name = part.sql_name().lower() if not isinstance(part, exp.Anonymous) else str(part.this)
-                scope.report(
-                    f"the aggregate {name} cannot stand here",
-                    place_of(part) or at,
-                    "an aggregate is a whole column of SELECT: SELECT count(*) AS n, sum(x) AS total …",
-                )
-                good = False
+            return False
+        good = False
+        return True
+
+    for _ in node.walk(prune=wrong):
+        pass
     return good
+
+
+def _refusal(part: exp.Expr) -> tuple[str, str] | None:
+    """What SQL calls a part that the language leaves out, and what to write instead."""
+    if isinstance(part, exp.In) and part.args.get("query") is not None:
+        return "IN (SELECT …)", "write EXISTS (SELECT 1 FROM t WHERE t.x = s.x)"
+    if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
+        return "EXISTS", "it is a condition of WHERE, joined by AND"
+    if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
+        return f"this {part.name.lower()}(…)", "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT"
+    return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
 
 
 def is_deterministic(node: exp.Expr) -> bool:

@@ -11,6 +11,7 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.model.names import nearest
 from penstock.model.query import JoinKind, RangeWindow, RowsWindow
 from penstock.sql.declarations import DeclarationGrammar
 from penstock.sql.tree import Code, FromItem, FromJoin, FromPart, Hint, Insert, Name, Select, SelectItem, Stretch
@@ -57,7 +58,7 @@ class QueryGrammar(DeclarationGrammar):
         sink = self.name("a sink")
         if not self.looking_at("SELECT"):
             self._refuse_clause()
-            self.expected("SELECT")
+            self.expected("SELECT", hint="write INSERT INTO sink SELECT …; the columns are those of SELECT")
         return Insert(sink, self.select(), self.stretch_from(index))
 
     def select(self) -> Select:
@@ -255,7 +256,9 @@ class QueryGrammar(DeclarationGrammar):
         index = self._index
         name = self.name("a hint").text.upper()
         if name not in HINTS:
-            self.stop(f"unknown hint {name}", self.stretch_from(index), hint=f"the hints are: {', '.join(HINTS)}")
+            close = nearest(name, HINTS)
+            known = f"did you mean {close}?" if close else f"the hints are: {', '.join(HINTS)}"
+            self.stop(f"unknown hint {name}", self.stretch_from(index), hint=known)
         self.expect_symbol(TokenType.L_PAREN, "(")
         parts: dict[str, Any] = {}
         match name:

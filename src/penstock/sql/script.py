@@ -35,7 +35,7 @@ def parse_script(text: str, file: str = "<script>") -> Script:
     }
     sinks = _sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])
     declared = [s for s in statements if isinstance(s, CreateStream)]
-    spellings = {name: sink.name for name, sink in sinks.items() if sink is not None}
+    spellings = {name: sink.name if sink is not None else None for name, sink in sinks.items()}
     bound = _streams(source, declared, broken["STREAM"], spellings)
     for one in bound.values():
         if one is not None:
@@ -51,7 +51,7 @@ def parse_script(text: str, file: str = "<script>") -> Script:
 
 
 def _streams(
-    source: SourceText, written: list[CreateStream], broken: frozenset[str], sinks: Mapping[str, str]
+    source: SourceText, written: list[CreateStream], broken: frozenset[str], sinks: Mapping[str, str | None]
 ) -> dict[str, BoundStream | None]:
     """By folded name; None for one that is declared, but wrong."""
     declared: dict[str, CreateStream] = {}
@@ -150,7 +150,8 @@ def parse_constraint(text: str, script: Script) -> tuple[Stream, Scheme]:
         source.report(DeclarationMistake, f"unknown stream {name.text}", name.at, hint=did_you_mean(name.text, known))
         raise ScriptErrors(source.mistakes)
     outlines: dict[str, Outline | None] = {fold(s.name): Outline.of(s) for s in script.streams}
-    scheme = ConstraintBinder(source, stream, outlines).scheme(written)
+    sinks = {fold(s.name): s.name for s in script.sinks}
+    scheme = ConstraintBinder(source, stream, outlines, sinks=sinks).scheme(written)
     source.raise_if_any()
     assert scheme is not None
     try:

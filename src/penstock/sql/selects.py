@@ -80,7 +80,10 @@ class SelectBinder:
             )
         except InvalidModel as invalid:
             for problem in invalid.problems:
-                self.report(problem.message, self._place(problem, select, outputs_at), problem.hint)
+                at, hint = self._place(problem, select, outputs_at), problem.hint
+                if self.source.text[at.start : at.end].endswith("*"):
+                    hint = "name the columns instead of *"
+                self.report(problem.message, at, hint)
             return None
 
     def _place(self, problem: Problem, select: Select, outputs_at: list[Stretch]) -> Stretch:

@@ -59,7 +59,7 @@ class StreamBinder:
         source: SourceText,
         written: CreateStream,
         outlines: Mapping[str, Outline | None],
-        sinks: Mapping[str, str],
+        sinks: Mapping[str, str | None],
     ) -> None:
         self.source = source
         self.written = written
@@ -152,7 +152,9 @@ class StreamBinder:
                 continue
             kind = data_type(element.type)
             if kind is None:
-                hint = did_you_mean(element.type.text.split("(")[0], list(TYPE_NAMES))
+                head = element.type.text.split("(")[0].strip()
+                sized = head.upper() in TYPE_NAMES
+                hint = "write sizes as in DECIMAL(10,2), VARCHAR(20)" if sized else did_you_mean(head, list(TYPE_NAMES))
                 self.report(f"{element.type.text} is not a Spark type", element.type.at, hint)
                 self.broken.add(fold(element.name.text))
                 continue

@@ -36,6 +36,7 @@ _KINDS = {
     exp.DType.VARIANT: Kind.VARIANT,
 }
 
+_LENGTH = re.compile(r"\([0-9]+\)\Z")
 _PARAMETERS = re.compile(r"\s*([(),])\s*")
 
 
@@ -51,9 +52,13 @@ def data_type(written: TypeText) -> DataType | None:
     head, parenthesis, rest = written.text.partition("(")
     if kind is Kind.DECIMAL:
         sizes = [size.strip() for size in rest.rstrip(") ").split(",")] if parenthesis else ["10"]
-        return DataType(kind, f"DECIMAL({sizes[0]},{sizes[1] if len(sizes) > 1 else 0})")
+        if not all(size.isdecimal() for size in sizes) or len(sizes) > 2:
+            return None
+        precision, scale = int(sizes[0]), int(sizes[1]) if len(sizes) > 1 else 0
+        return DataType(kind, f"DECIMAL({precision},{scale})") if 0 < precision <= 38 and scale <= precision else None
     if kind is Kind.STRING and head.strip().upper() in ("VARCHAR", "CHAR", "CHARACTER"):
-        return DataType(kind, (head.strip() + _PARAMETERS.sub(r"\1", parenthesis + rest)).upper())
+        text = (head.strip() + _PARAMETERS.sub(r"\1", parenthesis + rest)).upper()
+        return DataType(kind, text) if _LENGTH.search(text) else None
     if parenthesis:
         return None
     return DataType.of(kind)

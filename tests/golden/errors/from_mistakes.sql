@@ -1,0 +1,18 @@
+-- negative: FROM: a join without ON, a window after the alias, two windows, windows that hold nothing
+CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
+CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
+SELECT s.a FROM s JOIN t;
+SELECT s.a FROM s JOIN t WHERE s.a = t.a;
+SELECT x.a FROM s AS x [ROWS 5];
+SELECT a FROM s [ROWS 5] [RANGE 5 SECONDS];
+SELECT a FROM s [ROWS 0];
+SELECT a FROM s [RANGE 0 SECONDS];
+SELECT a FROM s [5 SECONDS];
+SELECT a FROM s [ROWS 5;
+SELECT a FROM s [ROWS 1.5];
+SELECT a FROM s [RANGE 5];
+SELECT a FROM s [RANGE 5 PARSECS];
+SELECT a FROM db.s;
+SELECT a FROM;
+SELECT a FROM s,;
+SELECT a FROM s LEFT t ON s.a = t.a;

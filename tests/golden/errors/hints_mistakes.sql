@@ -1,0 +1,21 @@
+-- negative: hints: unknown, twice, empty, in the wrong place, with wrong numbers
+CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
+CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
+SELECT /*+ BROADCAST(s) */ a FROM s;
+SELECT /*+ BUDGET(10 ROWS), BUDGET(5 MB) */ a FROM s;
+SELECT /*+ */ a FROM s;
+SELECT a /*+ BUDGET(10 ROWS) */ FROM s;
+SELECT /*+ BUDGET(0 ROWS) */ a FROM s;
+SELECT /*+ BUDGET(10 PEBBLES) */ a FROM s;
+SELECT /*+ BUDGET(ten ROWS) */ a FROM s;
+SELECT /*+ EVICT(prob) */ a FROM s;
+SELECT /*+ BUDGET(10 ROWS), EVICT(oldest) */ a FROM s;
+SELECT /*+ ERROR(500 PERCENT) */ a FROM s;
+SELECT /*+ ERROR(5) */ a FROM s;
+SELECT /*+ MONITOR(1, 2) */ a FROM s;
+SELECT /*+ MONITOR(0.5, 0.1, 10) */ a FROM s;
+SELECT /*+ BUDGET(10 ROWS) EVICT(prob) */ a FROM s;
+SELECT /*+ ARCHIVE(path), BUDGET(1 ROWS) */ a FROM s;
+SELECT /*+ SHED(OUTPUT) */ a FROM s;
+SELECT /*+ BUDGET 10 ROWS */ a FROM s;
+SELECT /*+ BUDJET(10 ROWS) */ a FROM s;

@@ -1,0 +1,7 @@
+-- negative: policies that are none, or take no sink
+CREATE SINK bad USING console;
+CREATE STREAM s (a INT,
+  PRIMARY KEY (a) ON VIOLATION IGNORE,
+  CHECK (a > 0) ON VIOLATION FAIL INTO bad,
+  CLUSTERED BY a ON VIOLATION,
+  ORDERED BY a ON VIOLATION QUARANTINE bad);

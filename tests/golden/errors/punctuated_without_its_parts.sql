@@ -1,0 +1,6 @@
+-- negative: PUNCTUATED ON without WHEN, with a LIFESPAN of nothing, true of every row
+CREATE STREAM s (a INT, ts TIMESTAMP, EVENT TIME ts,
+  PUNCTUATED ON (a),
+  PUNCTUATED ON (a) WHEN TRUE,
+  PUNCTUATED ON (a) WHEN a > 1 LIFESPAN 0 SECONDS,
+  PUNCTUATED ON a WHEN a > 1);

@@ -1,0 +1,11 @@
+-- negative: aggregates that are not in the language, FILTER, WITHIN GROUP
+CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
+CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
+SELECT collect_list(a) AS x FROM s;
+SELECT stddev(a) AS x FROM s;
+SELECT count(*) FILTER (WHERE a > 1) AS n FROM s;
+SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) AS m FROM s;
+SELECT sum(DISTINCT a) AS x FROM s;
+SELECT count(DISTINCT a, b) AS x FROM s;
+SELECT first(a) AS x FROM s;
+SELECT approx_count_distinct(a) AS x FROM s;

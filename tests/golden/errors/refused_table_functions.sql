@@ -1,0 +1,10 @@
+-- negative: explode, LATERAL VIEW, table functions, VALUES, PIVOT, TABLESAMPLE
+CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
+CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
+SELECT explode(split(b, ',')) AS x FROM s;
+SELECT a FROM s LATERAL VIEW explode(split(b, ',')) v AS x;
+SELECT id FROM range(10);
+SELECT a FROM VALUES (1) AS v(a);
+SELECT a FROM s PIVOT (sum(c) FOR b IN ('x'));
+SELECT a FROM s TABLESAMPLE (10 PERCENT);
+SELECT a FROM LATERAL s;

@@ -1,4 +1,4 @@
-"""The packets: three streams of parquet files, cut by event time, so that C precedes B precedes O in the order of reading.
+"""The packets: three streams of parquet files, cut by event time, so that C precedes B precedes O as they are read.
 
 10 % of C reaches B and 10 % of B reaches O, each within 2 s; pids are random 64-bit numbers, so that no min/max helps.
 """
@@ -6,6 +6,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +21,7 @@ START = 1_700_000_000_000_000
 """Microseconds since 1970 at which the streams begin."""
 
 
-def packets(seconds: int, seed: int = 7, rates: dict[str, int] = RATES) -> dict[str, tuple[Any, Any]]:
+def packets(seconds: int, seed: int = 7, rates: Mapping[str, int] = RATES) -> dict[str, tuple[Any, Any]]:
     """For each stream its event times (microseconds from the start), in order, and its pids."""
     random = np.random.default_rng(seed)
 
@@ -46,29 +48,48 @@ def packets(seconds: int, seed: int = 7, rates: dict[str, int] = RATES) -> dict[
     return ordered
 
 
-def write_packets(folder: Path, seconds: int, file_seconds: float, seed: int = 7) -> int:
+def write_packets(
+    folder: Path, seconds: int, file_seconds: float, seed: int = 7, rates: Mapping[str, int] = RATES
+) -> int:
     """Write the streams, one file for each stretch of event time; gives the number of rows."""
+    files = int(np.ceil(seconds / file_seconds))
+    return write_files(folder, packets(seconds, seed, rates), np.arange(files + 1) * file_seconds)
+
+
+def write_files(
+    folder: Path, streams: Mapping[str, tuple[Any, Any]], edges: Any, first: int = 0, shift: int = 0
+) -> int:
+    """Write one file of each stream for each stretch between two edges (seconds); gives the number of rows.
+
+    Files are numbered from `first`, and event times moved by `shift` seconds, so that a long stream can be written
+    piece by piece.
+    """
     total = 0
-    for name, (times, pids) in packets(seconds, seed).items():
+    for name, (times, pids) in streams.items():
         (folder / name).mkdir(parents=True, exist_ok=True)
         total += len(times)
-        files = int(np.ceil(seconds / file_seconds))
-        cuts = np.searchsorted(times, np.arange(files + 1) * file_seconds * 1e6)
-        for number in range(files):
-            part = slice(int(cuts[number]), int(cuts[number + 1]))
+        cuts = np.searchsorted(times, np.asarray(edges) * 1e6)
+        cuts[-1] = len(times)
+        for number, (start, stop) in enumerate(pairwise(cuts.tolist()), first):
+            part = slice(start, stop)
             size = (pids[part] & 1023).astype(np.int32) + 40
-            table = pa.table(
-                {
-                    "pid": pids[part],
-                    "size": size,
-                    "ts": pa.array(START + times[part], pa.timestamp("us", tz="UTC")),
-                }
-            )
+            moved = START + shift * 1_000_000 + times[part]
+            table = pa.table({"pid": pids[part], "size": size, "ts": pa.array(moved, pa.timestamp("us", tz="UTC"))})
             path = folder / name / f"{number:05d}.parquet"
             pq.write_table(table, path)
             # Files written within one clock tick would otherwise be ordered by path alone.
             os.utime(path, (1_700_000_000 + number, 1_700_000_000 + number))
     return total
+
+
+def write_long(folder: Path, pieces: int, seconds: int, file_seconds: float, rates: Mapping[str, int] = RATES) -> int:
+    """Write streams that are `pieces` times as long, a piece at a time; no packet crosses from piece to piece."""
+    files = int(np.ceil(seconds / file_seconds))
+    edges = np.arange(files + 1) * file_seconds
+    return sum(
+        write_files(folder, packets(seconds, 7 + piece, rates), edges, piece * files, piece * seconds)
+        for piece in range(pieces)
+    )
 
 
 PROMISES = {
@@ -86,11 +107,19 @@ PROMISES = {
 }
 
 
-def script(data: Path, out: Path, files_a_trigger: int, *, promises: bool = True) -> str:
-    """The three-way join with 60 s windows; without promises, only the order of event time is declared."""
+def script(
+    data: Path,
+    out: Path,
+    files_a_trigger: int,
+    *,
+    promises: bool = True,
+    window: str = "60 SECONDS",
+    lateness: str = "3 SECONDS",
+) -> str:
+    """The three-way join over windows of time; without promises, only the order of event time is declared."""
     text = ""
     for name in RATES:
-        declared = ["EVENT TIME ts", "ORDERED BY ts WITHIN 3 SECONDS", *(PROMISES[name] if promises else [])]
+        declared = ["EVENT TIME ts", f"ORDERED BY ts WITHIN {lateness}", *(PROMISES[name] if promises else [])]
         text += (
             f"CREATE STREAM {name} (\n  pid BIGINT, size INT, ts TIMESTAMP,\n  "
             + ",\n  ".join(declared)
@@ -100,6 +129,6 @@ def script(data: Path, out: Path, files_a_trigger: int, *, promises: bool = True
         f"{text}CREATE SINK matched USING parquet OPTIONS (path '{out}');\n\n"
         "INSERT INTO matched\n"
         "SELECT c.pid, c.size AS c_size, b.size AS b_size, o.size AS o_size, c.ts AS c_ts, o.ts AS o_ts\n"
-        "FROM c [RANGE 60 SECONDS], b [RANGE 60 SECONDS], o [RANGE 60 SECONDS]\n"
+        f"FROM c [RANGE {window}], b [RANGE {window}], o [RANGE {window}]\n"
         "WHERE c.pid = b.pid AND b.pid = o.pid;\n"
     )

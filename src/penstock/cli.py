@@ -8,6 +8,7 @@ Modules that a command needs are imported by that command, so that `check` never
 from __future__ import annotations
 
 import functools
+import importlib
 import os
 import sys
 import traceback
@@ -239,13 +240,24 @@ def profile(
     raise NotSupportedYet("this version does not profile data yet")
 
 
-@app.command()
+# What stands after NAME belongs to the experiment, `--help` included.
+@app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 @guarded
 def bench(
     name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment.")],
+    options: Annotated[list[str] | None, typer.Argument(metavar="OPTIONS", help="As NAME --help lists them.")] = None,
 ) -> int:
     """A paper's experiment, or a peer's, beside this one."""
-    raise NotSupportedYet(f"this version has no experiment {name!r} to run yet")
+    root = Path(__file__).resolve().parents[2]
+    names = sorted(main.parent.name for main in (root / "benchmarks").glob("*/main.py"))
+    if not names:
+        raise UsageError("the experiments come with the repository, and this is an installed package without them")
+    if name not in names:
+        raise UsageError(f"there is no experiment {name}", detail=f"there are: {', '.join(names)}")
+    sys.path.insert(0, str(root))
+    experiment = importlib.import_module(f"benchmarks.{name}.main")
+    code: int = experiment.main(options or [])
+    return code
 
 
 def _load(file: Path) -> Script:

@@ -1,0 +1,219 @@
+"""The measures of the issue: what is run, and what each figure must be.
+
+Nothing here prints or decides what is shown. A measure is judged only at the size that the issue states.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from benchmarks.packets.data import packets, write_files, write_long, write_packets
+from benchmarks.packets.oracle import read_answer, same_bag, window_rows
+from benchmarks.packets.runs import Run, run_oracle, run_penstock, run_python, run_spark_joins
+from benchmarks.packets.sizes import FILES_A_BATCH, Size
+
+PROMISES, WINDOWS, DEFAULT, ROCKSDB = (
+    "Penstock, all promises",
+    "Penstock, windows and order only",
+    "Spark's joins, default store",
+    "Spark's joins, RocksDB",
+)
+STEADY_SLACK = 1.25
+"""A batch time or a state that is at most so many times what it was counts as not grown: batches differ by chance."""
+MEMORY_SLACK = 1.10
+
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Measure:
+    """One figure beside its target."""
+
+    what: str
+    value: str
+    target: str
+    met: bool
+
+
+@dataclass(frozen=True)
+class Findings:
+    """All that one bench found."""
+
+    runs: dict[str, list[Run]] = field(default_factory=dict)
+    """By experiment."""
+    measures: list[Measure] = field(default_factory=list)
+    breakdown: dict[str, Any] = field(default_factory=dict)
+    wrong: list[str] = field(default_factory=list)
+    """Systems whose answer is not the oracle's."""
+
+
+def throughput(size: Size, home: Path, found: Findings, say: Say) -> None:
+    """All systems on the same files, about `rows_a_batch` rows a batch."""
+    data = home / "data"
+    write_packets(data, size.seconds, size.file_seconds(size.rows_a_batch), rates=size.rates)
+    say("the right answer, by a one-shot join of the files")
+    answer, _ = run_oracle(data, home / "oracle")
+    right = pq.read_table(answer)
+    runs = []
+    for system, start in _systems(size, data, home):
+        say(system)
+        runs.append(start())
+        _compare(runs[-1], right, found)
+    found.runs["throughput"] = runs
+    ours, windows, default, rocksdb = runs
+    in_window = max(window_rows(data, FILES_A_BATCH))
+    at_least, share = _at_least, default.kept / max(1, ours.kept)
+    found.measures.extend([
+        Measure("the result of every system", f"{right.num_rows:,} rows", "the oracle's bag", not found.wrong),
+        at_least("all promises, times Spark's default store", ours.steady / default.steady, 6),
+        at_least("all promises, times Spark on RocksDB", ours.steady / rocksdb.steady, 20),
+        at_least("windows and order only, times Spark's default store", windows.steady / default.steady, 3),
+        Measure("rows kept, promises counted, beside Spark's", f"1/{share:,.0f}", "at most 1/100", share >= 100),
+        Measure("rows in window after a batch, counted in the files", f"{in_window:,}", "windows only keeps no more",
+                windows.kept <= in_window),
+    ])  # fmt: skip
+    shutil.rmtree(data)
+
+
+def _systems(size: Size, data: Path, home: Path) -> list[tuple[str, Callable[[], Run]]]:
+    def spark(name: str, folder: str, rocksdb: bool) -> Run:
+        return run_spark_joins(name, data, home / folder, rocksdb=rocksdb, heap=size.heap)
+
+    return [
+        (PROMISES, lambda: run_penstock(PROMISES, data, home / "promises", promises=True)),
+        (WINDOWS, lambda: run_penstock(WINDOWS, data, home / "windows", promises=False)),
+        (DEFAULT, lambda: spark(DEFAULT, "spark", False)),
+        (ROCKSDB, lambda: spark(ROCKSDB, "spark-rocksdb", True)),
+    ]
+
+
+def small_batches(size: Size, home: Path, found: Findings, say: Say) -> None:
+    """The same streams in small batches, where Spark's fixed cost a batch weighs."""
+    data = home / "data"
+    write_packets(data, size.seconds, size.file_seconds(size.small_batch), rates=size.rates)
+    right = pq.read_table(run_oracle(data, home / "oracle")[0])
+    runs = []
+    for system, start in _systems(size, data, home)[:3]:
+        say(f"{system}, {size.small_batch:,} rows a batch")
+        runs.append(start())
+        _compare(runs[-1], right, found)
+    found.runs["small batches"] = runs
+    ours, _, default = runs
+    times = ours.steady / default.steady
+    found.measures.append(_at_least(f"{size.small_batch:,} rows a batch, times Spark's default store", times, 4))
+    shutil.rmtree(data)
+
+
+def standing(size: Size, home: Path, found: Findings, say: Say) -> None:
+    """Batches of one size while few or many rows stand: the same files, windows of two lengths.
+
+    The first batch brings all that is to stand; the event times are in order, so that a lateness of 100 ms holds.
+    """
+    data, late = home / "data", 0.1
+    few, many = size.standing
+    fill = many / size.rate + 5
+    step = size.standing_batch / size.rate / FILES_A_BATCH
+    seconds = fill + step * FILES_A_BATCH * size.standing_batches
+    later = fill + step * np.arange(1, FILES_A_BATCH * size.standing_batches + 1)
+    edges = [*np.linspace(0, fill, FILES_A_BATCH + 1), *later]
+    write_files(data, packets(int(np.ceil(seconds)), rates=size.rates), edges)
+    runs = []
+    for rows in (few, many):
+        say(f"batches of {size.standing_batch:,} rows, about {rows:,} standing")
+        window = f"{max(100, round((rows / size.rate - late) * 1000))} MILLISECONDS"
+        name = f"Penstock, about {rows:,} standing"
+        place = home / str(rows)
+        runs.append(run_penstock(name, data, place, promises=False, window=window, lateness="100 MILLISECONDS"))
+    found.runs["standing"] = runs
+    small, large = (median(batch.seconds for batch in run.batches[2:]) for run in runs)
+    stood = [run.batches[-1].state_rows for run in runs]
+    found.measures.append(
+        Measure(
+            f"a batch with {stood[1]:,} rows standing, beside one with {stood[0]:,}",
+            f"{large:.2f} s / {small:.2f} s = {large / small:.2f}",
+            "at most 2",
+            large / small <= 2,
+        )
+    )
+    shutil.rmtree(data)
+
+
+def long_stream(size: Size, home: Path, found: Findings, say: Say) -> None:
+    """A stream several times as long: does anything grow?
+
+    Batch time and state: the last tenth beside the first, the first batch left out. Memory: by program, the median over
+    the last third of the time beside that over the middle third, since the JVM's heap first grows to its limit.
+    """
+    data = home / "data"
+    say(f"a stream {size.long_factor} times as long: writing it")
+    write_long(data, size.long_factor, size.seconds, size.file_seconds(size.rows_a_batch), size.rates)
+    say(f"a stream {size.long_factor} times as long: {PROMISES}")
+    run = run_penstock(f"{PROMISES}, {size.long_factor} times as long", data, home / "long", promises=True)
+    found.runs["long"] = [run]
+    batches = run.batches[1:]
+    tenth = max(2, len(batches) // 10)
+    first, last = batches[:tenth], batches[-tenth:]
+    times = median(b.seconds for b in last), median(b.seconds for b in first)
+    kept = max(b.state_rows + b.promise_rows for b in last), max(b.state_rows + b.promise_rows for b in first)
+    found.measures.extend(
+        [
+            _flat("long stream: seconds of a batch, last tenth / first", times, STEADY_SLACK, ".2f"),
+            _flat("long stream: rows kept, last tenth / first", kept, STEADY_SLACK, ",.0f"),
+        ]
+    )
+    end = run.watched.samples[-1].at
+    for program in ("java", "python"):
+        middle, late = (
+            median(s.bytes_by_program.get(program, 0) / 2**20 for s in run.watched.samples if low <= s.at / end <= high)
+            for low, high in ((1 / 3, 2 / 3), (2 / 3, 1))
+        )
+        what = f"long stream: MiB of {program}, last third / middle"
+        found.measures.append(_flat(what, (late, middle), MEMORY_SLACK, ",.0f"))
+    shutil.rmtree(data)
+
+
+def where_time_goes(size: Size, home: Path, found: Findings, say: Say) -> None:
+    """The breakdown of a batch."""
+    say("where the time goes")
+    data, tiny, place = home / "data", home / "tiny", home / "steps"
+    file_seconds = size.file_seconds(size.rows_a_batch)
+    write_packets(data, size.seconds, file_seconds, rates=size.rates)
+    write_packets(tiny, size.seconds, file_seconds, rates={"c": 1, "b": 1, "o": 1})
+    place.mkdir(parents=True)
+    run_python(["-m", "benchmarks.packets.breakdown", str(data), str(tiny), str(place)], place)
+    found.breakdown.update(json.loads((place / "breakdown.json").read_text(encoding="utf-8")))
+    shutil.rmtree(data)
+
+
+EXPERIMENTS: dict[str, Callable[[Size, Path, Findings, Say], None]] = {
+    "throughput": throughput,
+    "small-batches": small_batches,
+    "standing": standing,
+    "long": long_stream,
+    "breakdown": where_time_goes,
+}
+"""By name, in the order in which they run."""
+
+
+def _compare(run: Run, right: Any, found: Findings) -> None:
+    given = read_answer(run.answer)
+    if not (same_bag(given, right) if given is not None else right.num_rows == 0):
+        found.wrong.append(run.system)
+
+
+def _at_least(what: str, times: float, target: float) -> Measure:
+    return Measure(what, f"{times:.1f}", f"at least {target:g}", times >= target)
+
+
+def _flat(what: str, pair: tuple[float, float], slack: float, form: str) -> Measure:
+    late, early = pair
+    value = f"{late:{form}} / {early:{form}} = {late / early:.2f}"
+    return Measure(what, value, f"no growth: at most {slack}", late <= slack * early)

@@ -1,0 +1,73 @@
+"""The engine's own operator with a watch on it: what a cell spends on loading, the kernel, and storing.
+
+A cell writes one line of JSON for each batch into a folder of the host, so it is for local mode. The classes stand in
+a module of their own because the workers must be able to import them.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from pyspark.sql import Row
+
+from penstock.plan.plan import Plan
+from penstock.runtime import Batch, Cell, StepResult
+from penstock.runtime.store import Entries
+from penstock.spark.operator import CellProcessor
+
+
+class TimedCell(Cell):
+    """A cell that remembers how long its last step took."""
+
+    kernel = 0.0
+
+    def step(self, batch: Batch) -> StepResult:
+        """See Cell."""
+        began = time.perf_counter()
+        result = super().step(batch)
+        self.kernel = time.perf_counter() - began
+        return result
+
+
+class TimedCellProcessor(CellProcessor):
+    """Writes, for each batch of a cell, the seconds of its parts; `unpack` is what is left of the whole."""
+
+    def __init__(self, folder: str, *engine: Any) -> None:
+        super().__init__(*engine)
+        self.folder = folder
+        self.spent: dict[str, float] = {}
+
+    def restore(self, plan: Plan, entries: Entries) -> TimedCell:
+        """See StoredProcessor."""
+        restored = TimedCell.restore(plan, entries)
+        assert isinstance(restored, TimedCell)
+        return restored
+
+    def load(self, *engine: Any) -> Any:
+        """See StoredProcessor."""
+        began = time.perf_counter()
+        loaded = super().load(*engine)
+        self.spent["load"] = time.perf_counter() - began
+        return loaded
+
+    def store(self, key: int, cell: Any, *engine: Any) -> None:
+        """See StoredProcessor."""
+        self.spent["kernel"] = cell.kernel
+        began = time.perf_counter()
+        super().store(key, cell, *engine)
+        self.spent["store"] = time.perf_counter() - began
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803
+        """See CellProcessor."""
+        began = time.perf_counter()
+        given = list(super().handleInputRows(key, rows, timerValues))
+        whole = time.perf_counter() - began
+        self.spent["unpack"] = whole - sum(self.spent.values())
+        with (Path(self.folder) / f"{key[0]}.jsonl").open("a", encoding="utf-8") as out:
+            out.write(json.dumps(self.spent) + "\n")
+        self.spent = {}
+        yield from given

@@ -59,7 +59,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         find_agreements(pairing, bounds, matched) if query.is_inner else (),
         promises,
         closers,
-        find_purge_trees(graph, closers) if query.is_inner else (),
+        find_purge_trees(graph, closers, bounds) if query.is_inner else (),
         outputs,
         query.distinct,
         query.is_inner,

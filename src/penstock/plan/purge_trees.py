@@ -11,10 +11,13 @@ neighbours. Other graphs are not decided exactly: a tuple may stay longer than t
 from __future__ import annotations
 
 from penstock.model.graph import JoinGraph
-from penstock.plan.plan import Closer, CloserKind, PurgeEdge, PurgeTree
+from penstock.plan.bounds import TimeBound
+from penstock.plan.plan import Between, Closer, CloserKind, PurgeEdge, PurgeTree
 
 
-def find_purge_trees(graph: JoinGraph, closers: tuple[Closer, ...]) -> tuple[PurgeTree, ...]:
+def find_purge_trees(
+    graph: JoinGraph, closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...]
+) -> tuple[PurgeTree, ...]:
     """For each source one tree or two: the shortest along closers, and the join tree hung up at the source."""
     certain = {(c.source, c.target) for c in closers if c.certain}
     possible = {(c.source, c.target) for c in closers}
@@ -26,7 +29,9 @@ def find_purge_trees(graph: JoinGraph, closers: tuple[Closer, ...]) -> tuple[Pur
         for layers in ((certain, possible, met, every), (certain & joined, joined, every)):
             edges = _grow(root, graph.aliases, layers)
             tree = PurgeTree(root, edges, all((e.parent, e.child) in certain for e in edges))
-            settled = any(t.root == root and t.certain for t in trees) and _by_time_alone(tree, closers)
+            settled = _by_time_alone(tree, closers) and any(
+                t.root == root and t.certain and _in_single_steps(t, closers, bounds) for t in trees
+            )
             if edges and tree not in trees and not settled:
                 trees.append(tree)
     return tuple(trees)
@@ -36,6 +41,16 @@ def _by_time_alone(tree: PurgeTree, closers: tuple[Closer, ...]) -> bool:
     """Whether only bands close along it: beside a certain tree it would let rows go a little earlier, at a cost."""
     asked = {(e.parent, e.child) for e in tree.edges}
     return all(c.kind is CloserKind.BAND for c in closers if (c.source, c.target) in asked)
+
+
+def _in_single_steps(tree: PurgeTree, closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...]) -> bool:
+    """Whether each edge goes from the root by a bound that is no chain of others, as under RANGE windows."""
+    single = {(Between(b.earlier, b.later), b.ticks) for b in bounds}
+    return all(
+        edge.parent == tree.root
+        and any((c.between, c.ticks) in single for c in closers if (c.source, c.target) == (edge.parent, edge.child))
+        for edge in tree.edges
+    )
 
 
 def _grow(root: str, aliases: tuple[str, ...], layers: tuple[set[tuple[str, str]], ...]) -> tuple[PurgeEdge, ...]:

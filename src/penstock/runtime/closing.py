@@ -12,8 +12,9 @@ from __future__ import annotations
 import numpy as np
 import pyarrow.compute as pc
 
+from penstock.model.predicates import Op
 from penstock.plan.bounds import Reach, close
-from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.plan import Closer, CloserKind, PairPredicate, Plan
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
 from penstock.runtime.marks import mark_name
@@ -68,6 +69,19 @@ class Closing:
         if closer.between.earlier == closer.between.later:
             return Reach(0, False, ())
         return self.reaches[closer.between.earlier, closer.between.later]
+
+    def implied(self, bound: frozenset[str], target: str) -> tuple[PairPredicate, ...]:
+        """What promises and chains of predicates say of rows of the bound sources and one of target in one result."""
+        found = []
+        for agreement in self.plan.agreements:
+            left, right = agreement.left, agreement.right
+            reach = self.reaches[agreement.between.earlier, agreement.between.later]
+            op = Op.LT if reach.strict else Op.LE
+            if left.alias in bound and right.alias == target:
+                found.append(PairPredicate(right, op, left, reach.ticks, ""))
+            elif right.alias in bound and left.alias == target:
+                found.append(PairPredicate(left, op.mirrored, right, -reach.ticks, ""))
+        return tuple(found)
 
     def low(self, alias: str, column: str | None) -> int | None:
         """The least value that may still come in a column of a clock type, in ticks; None if it is not known."""

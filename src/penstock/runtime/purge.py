@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from penstock.model.predicates import Op
-from penstock.plan.plan import CloserKind, PairPredicate, Plan, PurgeTree
+from penstock.plan.plan import CloserKind, Plan, PurgeTree
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.expansion import Expansion, orders_of
 from penstock.runtime.matching import Matcher
 from penstock.runtime.synopsis import ALL, FRESH
 
@@ -57,6 +57,7 @@ class Purge:
         self.synopses = matcher.synopses
         self.closing = closing
         self.clock = clock
+        self.expansion = Expansion(plan, matcher, closing)
         self.trees = {a: [t for t in plan.purge_trees if t.root == a] for a in plan.aliases}
         self.timed = {id(tree) for trees in self.trees.values() for tree in trees if self._goes_by_time(tree)}
 
@@ -115,18 +116,20 @@ class Purge:
 
     def _stirred(self, tree: PurgeTree, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
         """The rows of the root below which something changed or left."""
-        if id(tree) in self.timed:
+        if id(tree) in self.timed and self.plan.join_tree is not None:
             return empty_ids()
         stirred: dict[str, list[Ints]] = {}
         for edge in reversed(tree.edges):
             below = [gone[edge.child], *stirred.get(edge.child, [])]
-            if tree.children(edge.child):
+            if tree.children(edge.child) or self.plan.join_tree is None:
                 below.append(changed.get(edge.child, empty_ids()))
             ids = union(below)
             if not len(ids):
                 continue
             if self._askable(edge.child, edge.parent, len(ids)):
-                _, met = self.matcher.pairs({edge.child: ids}, edge.parent, ALL, self._implied(edge.child, edge.parent))
+                _, met = self.matcher.pairs(
+                    {edge.child: ids}, edge.parent, ALL, self.closing.implied(frozenset({edge.child}), edge.parent)
+                )
                 stirred.setdefault(edge.parent, []).append(met)
             else:
                 stirred.setdefault(edge.parent, []).append(self.synopses[edge.parent].ids(ALL))
@@ -134,12 +137,16 @@ class Purge:
 
     def _ask(self, purged: Purged, root: str, ids: Ints) -> None:
         for tree in self.trees[root]:
-            if not len(ids):
-                return
             dead, done = self._status(tree, root, ids)
             self._leave(purged, root, "dead", ids[dead])
             self._leave(purged, root, "complete", ids[done & ~dead])
             ids = ids[~done]
+        if self.plan.join_tree is None:
+            for tree in self.trees[root]:
+                for order in orders_of(tree):
+                    useless = self.expansion.useless(root, ids, order) if len(ids) else np.zeros(0, np.bool_)
+                    self._leave(purged, root, "expanded", ids[useless])
+                    ids = ids[~useless]
 
     def _status(self, tree: PurgeTree, alias: str, ids: Ints) -> tuple[Bools, Bools]:
         """For rows of a stream, by what lies below it in the tree: dead; dead or complete."""
@@ -164,7 +171,7 @@ class Purge:
         """For rows for which the child is closed: dead in it; dead or complete in it."""
         if not self._askable(alias, child, len(ids)):
             return np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
-        place, met = self.matcher.pairs({alias: ids}, child, ALL, self._implied(alias, child))
+        place, met = self.matcher.pairs({alias: ids}, child, ALL, self.closing.implied(frozenset({alias}), child))
         dead: Bools = np.ones(len(ids), np.bool_)
         done: Bools = np.ones(len(ids), np.bool_)
         if tree.children(child):
@@ -177,25 +184,11 @@ class Purge:
             dead[place] = False
         return dead, done
 
-    def _implied(self, alias: str, child: str) -> tuple[PairPredicate, ...]:
-        """What promises and chains of predicates say of a row of alias and one of child that stand in one result."""
-        found = []
-        for agreement in self.plan.agreements:
-            left, right = agreement.left, agreement.right
-            if {left.alias, right.alias} == {alias, child}:
-                reach = self.closing.reaches[agreement.between.earlier, agreement.between.later]
-                op = Op.LT if reach.strict else Op.LE
-                if right.alias == child:
-                    found.append(PairPredicate(right, op, left, reach.ticks, ""))
-                else:
-                    found.append(PairPredicate(left, op.mirrored, right, -reach.ticks, ""))
-        return tuple(found)
-
     def _askable(self, alias: str, child: str, count: int) -> bool:
         bound = frozenset({alias})
         if self.matcher.shared_axes(bound, child) or self.matcher.predicates(bound, child):
             return True
-        if self._implied(alias, child):
+        if self.closing.implied(bound, child):
             return True
         return count * self.synopses[child].size(ALL) <= LARGEST_CROSSING
 

@@ -1,0 +1,94 @@
+"""The purge rule case by case: what is dead, what is complete, what must stay, and what is asked again when."""
+
+from __future__ import annotations
+
+from tests.runtime.driving import Driver, rows_of
+
+FIELDS = "k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts"
+
+
+def streams(**declared: str) -> str:
+    return "".join(f"CREATE STREAM {name} ({FIELDS}{d and ', ' + d}); " for name, d in declared.items())
+
+
+def test_a_child_leaves_at_once_whether_its_parent_came_or_not() -> None:
+    driver = Driver(streams(s="", t="FOLLOWS s (k) ON (k)") + "SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k;")
+    result = driver.step(s=[(1, 0, 1)], t=[(1, 0, 1), (2, 0, 2)])
+    assert result.metrics.purged == {"complete": 2}, "where all is closed nobody asks whether a partner was there"
+    assert (driver.stored("s"), driver.stored("t")) == (1, 0)
+
+
+def test_rows_with_keys_on_both_sides_leave_when_they_have_met() -> None:
+    script = streams(s="PRIMARY KEY (k)", t="PRIMARY KEY (k)") + "SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k;"
+    driver = Driver(script)
+    driver.step(s=[(1, 0, 1), (2, 0, 2)])
+    result = driver.step(t=[(1, 0, 9)])
+    assert rows_of(result) == [(1, 9)]
+    assert (driver.stored("s"), driver.stored("t")) == (1, 0)
+    assert result.metrics.promise_rows == 0, "each side knows the other's key to be closed, so neither is remembered"
+
+
+def test_a_key_is_remembered_while_a_tuple_that_names_it_may_come() -> None:
+    script = streams(s="", t="PRIMARY KEY (k)", u="FOLLOWS t (n) ON (n)") + (
+        "SELECT s.n, t.n AS tn, u.n AS un FROM s, t, u WHERE s.k = t.k AND t.n = u.n AND t.k <= u.ts AND u.ts < 5;"
+    )
+    driver = Driver(script)
+    driver.step(t=[(1, 0, 9)])
+    assert driver.stored("t") == 1
+    assert rows_of(driver.step(u=[(0, 3, 9)], s=[(1, 0, 4)])) == [(4, 9, 9)]
+
+
+def test_a_chain_lets_go_from_the_far_end() -> None:
+    order = "ORDERED BY ts"
+    script = streams(a=order, b=order, c=order) + (
+        "SELECT a.n, b.n AS bn, c.n AS cn FROM a, b, c WHERE a.k = b.k AND b.n = c.n "
+        "AND b.ts - a.ts BETWEEN 0 AND 2 AND c.ts - b.ts BETWEEN 0 AND 2;"
+    )
+    driver = Driver(script)
+    driver.step(a=[(1, 0, 1)], b=[(1, 1, 5)])
+    assert (driver.stored("a"), driver.stored("b")) == (1, 1)
+    driver.step(b=[(7, 3, 6)])
+    assert driver.stored("a") == 1, "b is closed for it, but a partner that it has may still meet c"
+    assert rows_of(driver.step(c=[(0, 3, 5)])) == [(1, 5, 5)]
+    driver.step(c=[(0, 4, 0)], a=[(9, 4, 0)])
+    assert driver.stored("a") == 1
+    assert driver.cell.synopses["b"].live == 0
+
+
+def test_a_row_leaves_when_the_partner_it_waited_with_is_dead() -> None:
+    script = streams(a="FOLLOWS b (k) ON (k)", b="", c="ORDERED BY ts") + (
+        "SELECT a.n, b.n AS bn, c.n AS cn FROM a, b, c WHERE a.k = b.k AND b.n = c.n AND c.ts <= b.ts;"
+    )
+    driver = Driver(script)
+    driver.step(a=[(1, 0, 1)], b=[(1, 5, 5)])
+    assert driver.stored("a") == 1
+    driver.step(c=[(0, 6, 0)])
+    assert (driver.stored("a"), driver.stored("b")) == (0, 0)
+
+
+def test_on_a_cycle_agreement_is_asked_of_the_whole_partial_result() -> None:
+    # x = (k, ts, n); a cycle a.k = b.k, b.n = c.n, c.ts = a.ts, and d hangs on c.k and on b.ts.
+    script = streams(a="FOLLOWS b (k) ON (k), FOLLOWS d (ts) ON (n)", b="FOLLOWS c (n) ON (n)", c="", d="") + (
+        "SELECT a.n, b.n AS bn, c.n AS cn, d.n AS dn FROM a, b, c, d "
+        "WHERE a.k = b.k AND b.n = c.n AND c.ts = a.ts AND c.k = d.k AND a.n = d.ts;"
+    )
+    driver = Driver(script)
+    result = driver.step(a=[(1, 0, 1)], b=[(1, 0, 5)], c=[(3, 7, 5)])
+    assert rows_of(result) == []
+    # The one c that its b meets has another ts than a, so a can be in no result.
+    assert driver.stored("a") == 0
+
+
+def test_rows_windows_hold_the_last_rows_and_no_more() -> None:
+    script = streams(s="", t="") + "SELECT s.n, t.n AS tn FROM s [ROWS 2], t [ROWS 1] WHERE s.k = t.k;"
+    driver = Driver(script)
+    driver.step(s=[(1, 0, 1), (1, 0, 2), (1, 0, 3)])
+    assert driver.stored("s") == 2
+    assert rows_of(driver.step(t=[(1, 0, 9)], s=[(1, 0, 4)])) == [(3, 9), (4, 9)]
+    assert (driver.stored("s"), driver.stored("t")) == (2, 1)
+
+
+def test_a_single_stream_stores_nothing() -> None:
+    driver = Driver(streams(s="") + "SELECT s.n FROM s;")
+    assert rows_of(driver.step(s=[(1, 0, 1), (1, 0, 1)])) == [(1,), (1,)]
+    assert driver.stored("s") == 0

@@ -15,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.errors import NotSupportedYet
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import Bools, Hashes, Ints, combine, flat, hashes, is_coded, mix
 from penstock.runtime.key_matching import repeated
@@ -143,7 +144,10 @@ def _is_bytes(kind: Any) -> bool:
 
 def _null_safe_equal(left: Any, right: Any) -> Bools:
     if not _hashable(left.type):
-        raise NotImplementedError
+        raise NotSupportedYet(
+            f"DISTINCT over a column of type {left.type} cannot be run yet",
+            hint="select its parts, or leave it out of SELECT DISTINCT",
+        )
     equal = pc.fill_null(pc.equal(left, right), False)
     both_null = pc.and_(left.is_null(), right.is_null())
     if pa.types.is_floating(left.type):

@@ -19,7 +19,7 @@ from penstock.runtime.batch import HOME, INDEX, Batch, Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints, codes, flat
 from penstock.runtime.marks import mark_names
-from penstock.runtime.needs import key_columns
+from penstock.runtime.needs import key_columns, promise_columns
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH, Synopsis
@@ -55,7 +55,7 @@ class Intake:
         for source in self.plan.sources:
             alias = source.alias
             synopsis = synopses[alias]
-            dropped[alias] = Synopsis(source.shipped)
+            dropped[alias] = Synopsis(promise_columns(self.plan, alias))
             if keys[alias]:
                 segment, _ = self._segment(alias, keys[alias], clock.batch)
                 null = _any_null(segment, key_columns(self.plan, alias))

@@ -13,6 +13,7 @@ from penstock.model.predicates import ColumnRef
 from penstock.plan.bounds import TimeBound, close
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
+from penstock.plan.runnable import obstacles
 from tests.runtime.workloads import Workload, workloads
 
 PACKETS = """
@@ -94,3 +95,14 @@ def test_bounds_are_chained_and_the_tightest_kept_and_widening_reaches_every_cha
     closed = close(bounds)
     assert (closed[a, c].ticks, closed[a, c].strict, closed[a, c].constraints) == (5, True, ("x",))
     assert close(bounds, {"x": 10})[a, c].ticks == 9
+
+
+def test_follows_in_rows_closes_nothing_where_rows_may_be_read_ahead_of_their_order() -> None:
+    declared = "k BIGINT, seq BIGINT, ARRIVES BY seq"
+    streams = f"CREATE STREAM s ({declared}); CREATE STREAM t ({declared}, FOLLOWS s (k) ON (k));"
+    plan = planned(f"{streams} SELECT s.k FROM s, t WHERE s.k = t.k;")
+    assert plan.closers == ()
+    (query,) = penstock.parse(f"{streams} SELECT s.k FROM s [ROWS 5], t WHERE s.k = t.k;").queries
+    assert obstacles(query) == (
+        "[ROWS n] in the order of ARRIVES BY cannot be run yet: rows read ahead would have to wait",
+    )

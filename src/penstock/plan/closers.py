@@ -34,6 +34,15 @@ class Pairing:
         self._equalities: dict[frozenset[str], Equalities] = {}
         self._all = query.equalities(frozenset(source.alias for source in query.all_sources))
 
+    @property
+    def counts_reading(self) -> bool:
+        """Whether rows of two streams are counted in the order of reading, which is the order that the engine knows.
+
+        Where all streams declare ARRIVES BY, that is the order, and a parent may be read long after a child that it
+        precedes; FOLLOWS in rows then closes nothing until the engine can hold rows back.
+        """
+        return any(source.stream.arrival is None for source in self.query.all_sources)
+
     def node(self, ref: ColumnRef) -> ColumnRef:
         """The one of its equals by which the bounds know a column."""
         return self._all.class_of(ref)[0]
@@ -140,7 +149,7 @@ def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) ->
         for order in orders(j):
             found += _order_closers(pairing, i, j, order, _Reaches(reaches, kept[i.alias]))
         found += _key_closers(pairing, i, j)
-    for i, j, scheme, own, other in pairing.references():
+    for i, j, scheme, own, other in pairing.references() if pairing.counts_reading else ():
         if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
             constraint = scheme.on(i.stream.name)
             count = scheme.slack.count
@@ -252,7 +261,7 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
                 case Auto():
                     pass
     for i, j, scheme, own, other in pairing.references():
-        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
+        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows) and pairing.counts_reading:
             found.append(
                 _promise(
                     PromiseKind.FOLLOWS_ROWS,

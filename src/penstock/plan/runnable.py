@@ -7,7 +7,7 @@ does not make yet (merging rows, learning a k), has `unkept_bounds`: its answer 
 from __future__ import annotations
 
 from penstock.model.predicates import ColumnRef
-from penstock.model.query import Query
+from penstock.model.query import Query, RowsWindow
 from penstock.plan.plan import Plan, SourcePlan
 
 
@@ -20,6 +20,10 @@ def obstacles(query: Query) -> tuple[str, ...]:
         found.append("GROUP BY and aggregates cannot be run yet")
     if query.hints.budget is not None:
         found.append("a BUDGET cannot be held yet")
+    windows = [source.window for source in query.all_sources]
+    ordered = all(source.stream.arrival is not None for source in query.all_sources)
+    if ordered and len(windows) > 1 and any(isinstance(w, RowsWindow) for w in windows):
+        found.append("[ROWS n] in the order of ARRIVES BY cannot be run yet: rows read ahead would have to wait")
     if query.distinct and not all(isinstance(o.value, ColumnRef) for o in query.outputs):
         found.append("DISTINCT over an expression cannot be run yet; derive a column in CREATE STREAM")
     return tuple(found)

@@ -71,6 +71,7 @@ class Answers:
                 synopsis.kill(breach.ids)
                 return False
             case Policy.ADAPT | Policy.RECOVER:
+                # RECOVER will also bring back what was lost, in a later version; until then it adapts.
                 return True
             case Policy.TRUST:
                 return False

@@ -69,7 +69,11 @@ def run_watched(command: Sequence[str], log: Path, environment: Mapping[str, str
     seconds = time.perf_counter() - began
     if child.returncode:
         last = " | ".join(log.read_text(encoding="utf-8", errors="replace").strip().splitlines()[-5:])
-        raise MachineError(f"{' '.join(command[:6])} … ended with code {child.returncode}", detail=last[-1500:])
+        raise MachineError(
+            f"{' '.join(command[:6])} … ended with code {child.returncode}",
+            detail=last[-1500:],
+            hint="penstock bench NAME --keep DIR leaves its log in DIR",
+        )
     return Watched(seconds, tuple(samples))
 
 

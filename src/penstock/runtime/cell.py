@@ -101,10 +101,7 @@ class Cell:
         self.clock.end(widest)
 
     def _metrics(self, rows: Any, purged: dict[str, int], answers: Answers) -> Metrics:
-        tuples = {
-            alias: sum(int(np.count_nonzero(s.alive & s.home)) for s in synopsis.segments)
-            for alias, synopsis in self.synopses.items()
-        }
+        tuples = {alias: sum(s.live_at_home for s in synopsis.segments) for alias, synopsis in self.synopses.items()}
         stored = sum(s.nbytes() for synopsis in self.synopses.values() for s in synopsis.segments)
         return Metrics(
             {s.alias: self.clock.count[s.stream] - self.clock.before[s.stream] for s in self.plan.sources},

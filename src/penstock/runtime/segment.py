@@ -73,6 +73,7 @@ class Segment:
         """By closer, the rows that a key promise has closed."""
         self.alive = np.ones(len(arrival), np.bool_)
         self.live = len(arrival)
+        self.live_at_home = int(np.count_nonzero(home))
         self.name: str | None = None
         """Its key in the store, once it was saved."""
         self.touched = True
@@ -136,6 +137,7 @@ class Segment:
         """Mark rows as purged; each must be alive."""
         self.alive[rows] = False
         self.live -= len(rows)
+        self.live_at_home -= int(np.count_nonzero(self.home[rows]))
         self.touched = True
 
     def narrow(self, columns: tuple[str, ...]) -> None:

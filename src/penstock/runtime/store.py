@@ -86,8 +86,7 @@ def load_synopsis(owner: str, synopsis: Synopsis, entries: Entries) -> None:
         bits = {name: np.array(flat(masks.column(name)).to_numpy(zero_copy_only=False)) for name in masks.column_names}
         alive = bits.pop(_ALIVE)
         segment = Segment(table.drop_columns(hidden), arrival, batch, home, bits)
-        segment.alive = alive
-        segment.live = int(np.count_nonzero(alive))
+        segment.kill(np.flatnonzero(~alive))
         segment.name = key.removeprefix("segment/")
         segment.touched = False
         loaded.append(segment)

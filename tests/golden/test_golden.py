@@ -22,6 +22,7 @@ from penstock.explain.plan_text import explain_report
 from penstock.explain.report import check_report
 from penstock.model.script import Script
 from penstock.sql import print_script
+from tests.golden.bound import bound_text
 
 HERE = Path(__file__).parent
 LABEL = re.compile(r"-- (positive|negative): \S")
@@ -37,6 +38,10 @@ def _printed(case: Path) -> str:
     text = print_script(script)
     assert parse(text) == script, "the printed script parses to another model"
     return text.rstrip("\n")
+
+
+def _bound(case: Path) -> str:
+    return bound_text(_script(case))
 
 
 def _errors(case: Path) -> str:
@@ -62,6 +67,7 @@ def _plan(case: Path) -> str:
 
 AREAS: dict[str, dict[str, Callable[[Path], str]]] = {
     "parse": {".printed": _printed},
+    "bind": {".bound": _bound},
     "errors": {".errors": _errors},
     "check": {".report": _report, ".json": _json},
     "explain": {".plan": _plan},

@@ -69,7 +69,13 @@ def _window(window: Window | None) -> str:
     return "" if window is None else f" WINDOW {window}"
 
 
+def _some(columns: tuple[str, ...]) -> None:
+    if not columns:
+        raise ValueError("a constraint on columns names at least one")
+
+
 def _same_length(own: tuple[str, ...], others: tuple[str, ...]) -> None:
+    _some(own)
     if len(own) != len(others):
         raise ValueError(f"{len(own)} columns cannot be paired with {len(others)}")
 
@@ -80,6 +86,9 @@ class PrimaryKey(_Scheme):
 
     columns: tuple[str, ...]
     on_violation: OnViolation | None = None
+
+    def __post_init__(self) -> None:
+        _some(self.columns)
 
     @property
     def text(self) -> str:
@@ -208,6 +217,9 @@ class StreamKey(_Scheme):
     window: Window | None = None
     on_violation: OnViolation | None = None
 
+    def __post_init__(self) -> None:
+        _some(self.columns)
+
     @property
     def text(self) -> str:
         """See _Scheme."""
@@ -256,6 +268,9 @@ class Punctuated(_Scheme):
     on_violation: OnViolation | None = None
 
     def __post_init__(self) -> None:
+        _some(self.columns)
+        if not self.when:
+            raise ValueError("WHEN is true of every row: the stream would hold no data")
         if self.lifespan is not None and self.lifespan.ticks <= 0:
             raise ValueError("a LIFESPAN must be longer than 0")
 
@@ -277,6 +292,10 @@ class Check(_Scheme):
 
     condition: tuple[Predicate, ...]
     on_violation: OnViolation | None = None
+
+    def __post_init__(self) -> None:
+        if not self.condition:
+            raise ValueError("a CHECK has a condition")
 
     @property
     def text(self) -> str:

@@ -88,7 +88,7 @@ class Stream:
     where: tuple[Predicate, ...] = ()
 
     def __post_init__(self) -> None:
-        require([*_column_problems(self), *_clock_problems(self), *_scheme_problems(self)])
+        require([*_column_problems(self), *_clock_problems(self), *_scheme_problems(self), *_where_problems(self)])
 
     def column(self, name: str) -> Column | None:
         """The column of that name, whatever its case."""
@@ -237,6 +237,16 @@ def _ordered_problems(stream: Stream, scheme: Ordered, subject: Subject) -> Iter
             yield Problem(subject, why, _SPAN_HINT)
         elif scheme.within.ticks < 0:
             yield Problem(subject, "WITHIN cannot be negative")
+
+
+def _where_problems(stream: Stream) -> Iterator[Problem]:
+    for predicate in stream.where:
+        for ref in predicate.columns:
+            column = stream.column(ref.column)
+            if column is None or ref.alias:
+                yield Problem(Subject("where"), f"stream {stream.name} has no column {ref}")
+            elif column.is_virtual:
+                yield Problem(Subject("where"), f"column {ref} is VIRTUAL: no row carries it")
 
 
 def _lifespan_problems(stream: Stream, lifespan: Span, subject: Subject) -> Iterator[Problem]:

@@ -69,10 +69,16 @@ def bind_condition(code: Code | None, scope: Scope, *, may_exist: bool = False) 
 
 
 def _flattened(node: exp.Expr) -> list[exp.Expr]:
-    node = unwrapped(node)
-    if isinstance(node, exp.And):
-        return [*_flattened(node.this), *_flattened(node.expression)]
-    return [node]
+    """The conjuncts from left to right; not by recursion, as a long condition is as deep as it is long."""
+    found: list[exp.Expr] = []
+    waiting = [node]
+    while waiting:
+        part = unwrapped(waiting.pop())
+        if isinstance(part, exp.And):
+            waiting += [part.expression, part.this]
+        else:
+            found.append(part)
+    return found
 
 
 def _bind_conjunct(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, may_exist: bool, bound: Conjuncts) -> None:
@@ -188,7 +194,10 @@ def _flag(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
 def _compared(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope) -> Predicate | None:
     first, second = bind_column(left, scope), bind_column(right, scope)
     if first is not None and second is not None:
-        return Comparison(first, op, second, text)
+        kinds = _type_of(first, scope), _type_of(second, scope)
+        # Inside one stream Spark may well convert; between two, mixed types are a mistake, and reported as one.
+        mixed = kinds[0] is not None and kinds[1] is not None and not kinds[0].compares_with(kinds[1])
+        return None if mixed and first.alias == second.alias else Comparison(first, op, second, text)
     for ref, comparison, other in ((first, op, right), (second, op.mirrored, left)):
         kind = _type_of(ref, scope) if ref is not None else None
         constant = constant_of(other, kind) if kind is not None else None

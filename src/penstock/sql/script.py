@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
+from typing import TypeVar
 
-from penstock.errors import DeclarationMistake, QueryMistake, ScriptErrors
+from penstock.errors import DeclarationMistake, QueryMistake, ScriptErrors, SyntaxMistake
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel
 from penstock.model.query import Query, TimeWindow
@@ -19,7 +21,9 @@ from penstock.sql.scope import did_you_mean
 from penstock.sql.selects import SelectBinder
 from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
-from penstock.sql.tree import Broken, CreateSink, CreateStream, Insert
+from penstock.sql.tree import Broken, CreateSink, CreateStream, Insert, Stretch
+
+T = TypeVar("T")
 
 APPEND_ONLY = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
 """File sinks: Spark only appends to them."""
@@ -63,7 +67,19 @@ def _streams(
     outlines: dict[str, Outline | None] = dict.fromkeys(sorted(broken))
     outlines |= {name: Outline.written(statement) for name, statement in declared.items()}
     bound: dict[str, BoundStream | None] = dict.fromkeys(sorted(broken))
-    return bound | {name: StreamBinder(source, one, outlines, sinks).bind() for name, one in declared.items()}
+    for name, one in declared.items():
+        binder = StreamBinder(source, one, outlines, sinks)
+        bound[name] = _shallow(source, one.name.at, binder.bind)
+    return bound
+
+
+def _shallow(source: SourceText, at: Stretch, bind: Callable[[], T | None]) -> T | None:
+    """What is bound; None, and a mistake, if an expression is nested beyond Python's stack."""
+    try:
+        return bind()
+    except RecursionError:
+        source.report(SyntaxMistake, "an expression in this statement is nested too deeply", at)
+        return None
 
 
 def _sinks(source: SourceText, written: list[CreateSink], broken: frozenset[str]) -> dict[str, Sink | None]:
@@ -97,6 +113,7 @@ def _queries(
 ) -> list[Query]:
     queries = []
     into: Counter[str] = Counter()
+    names: set[str] = set()
     for place, statement in enumerate(written, start=1):
         sink = _sink_of(source, statement, sinks)
         name = f"query_{place}"
@@ -105,7 +122,16 @@ def _queries(
             into[fold(spelling)] += 1
             count = into[fold(spelling)]
             name = spelling if count == 1 else f"{spelling}_{count}"
-        query = SelectBinder(source, streams).bind(statement, name, sink.name if sink is not None else None)
+        if fold(name) in names:
+            source.report(
+                QueryMistake,
+                f"two queries would be named {name}",
+                statement.sink.at if statement.sink is not None else statement.at,
+                hint="a query is named after its sink, or query_N; rename the sink",
+            )
+        names.add(fold(name))
+        into_sink = sink.name if sink is not None else None
+        query = _shallow(source, statement.at, partial(SelectBinder(source, streams).bind, statement, name, into_sink))
         if query is not None:
             _check_sink(source, query, sink, statement)
             queries.append(query)

@@ -1,0 +1,179 @@
+"""The parts that a query is made of: sources with their windows, the tree of FROM, what it gives.
+
+Each part checks what it can know alone; what ties parts together is in `query_rules`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from penstock.model.predicates import ColumnRef, Expression, Predicate
+from penstock.model.spans import Span
+from penstock.model.stream import Stream
+
+
+@dataclass(frozen=True)
+class RowsWindow:
+    """`[ROWS n]`: the last n that arrived on the stream."""
+
+    count: int
+
+    def __post_init__(self) -> None:
+        if self.count < 1:
+            raise ValueError("a window of 0 rows holds nothing")
+
+    def __str__(self) -> str:
+        return f"[ROWS {self.count}]"
+
+
+@dataclass(frozen=True)
+class RangeWindow:
+    """`[RANGE d]`: event times within d of the latest in the combination."""
+
+    span: Span
+
+    def __post_init__(self) -> None:
+        if self.span.ticks <= 0:
+            raise ValueError("a window of no length holds nothing")
+
+    def __str__(self) -> str:
+        return f"[RANGE {self.span}]"
+
+
+@dataclass(frozen=True)
+class Source:
+    """A stream in a query, under its alias."""
+
+    stream: Stream
+    alias: str
+    window: RowsWindow | RangeWindow | None = None
+
+    @property
+    def event_time(self) -> ColumnRef | None:
+        """The column that is its clock."""
+        return ColumnRef(self.alias, self.stream.event_time) if self.stream.event_time is not None else None
+
+
+class JoinKind(StrEnum):
+    """How two parts of FROM are joined; a comma is INNER without a condition."""
+
+    INNER = "INNER"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+    FULL = "FULL"
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """One source of FROM."""
+
+    alias: str
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two parts of FROM joined."""
+
+    kind: JoinKind
+    left: FromTree
+    right: FromTree
+    on: tuple[Predicate, ...] = ()
+
+
+FromTree = Leaf | Join
+
+
+def leaves(tree: FromTree) -> tuple[str, ...]:
+    """The aliases of a part of FROM, from left to right."""
+    return (tree.alias,) if isinstance(tree, Leaf) else leaves(tree.left) + leaves(tree.right)
+
+
+def joins(tree: FromTree) -> Iterator[Join]:
+    """The joins of a part of FROM, inner ones first."""
+    if isinstance(tree, Join):
+        yield from joins(tree.left)
+        yield from joins(tree.right)
+        yield tree
+
+
+@dataclass(frozen=True)
+class Existence:
+    """`[NOT] EXISTS (SELECT … FROM source WHERE condition)`."""
+
+    source: Source
+    negated: bool
+    condition: tuple[Predicate, ...] = ()
+
+
+@dataclass(frozen=True)
+class TimeWindow:
+    """`window(ts, '5 minutes')`, or one end of it."""
+
+    column: ColumnRef
+    span: Span
+    end: str | None = None
+    """`start`, `end`, or None for the whole window."""
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """The columns that it reads."""
+        return (self.column,)
+
+    def __str__(self) -> str:
+        length = f"'{str(self.span).lower()}'" if self.span.unit is not None else str(self.span)
+        text = f"window({self.column}, {length})"
+        return f"{text}.{self.end}" if self.end else text
+
+
+AGGREGATES = ("count", "sum", "min", "max", "avg", "median")
+
+
+@dataclass(frozen=True)
+class Aggregate:
+    """An aggregate over a group; `argument` is None for count(*)."""
+
+    function: str
+    argument: ColumnRef | Expression | None = None
+    distinct: bool = False
+
+    def __post_init__(self) -> None:
+        if self.function not in AGGREGATES:
+            raise ValueError(f"{self.function} is no aggregate; these are: {', '.join(AGGREGATES)}")
+        if self.argument is None and (self.function != "count" or self.distinct):
+            raise ValueError(f"{self.function} needs an argument")
+        if self.distinct and self.function != "count":
+            raise ValueError(f"DISTINCT is for count, not for {self.function}")
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """The columns that it reads."""
+        match self.argument:
+            case None:
+                return ()
+            case ColumnRef() as ref:
+                return (ref,)
+            case Expression() as expression:
+                return expression.columns
+
+    def __str__(self) -> str:
+        inner = "*" if self.argument is None else str(self.argument)
+        return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner})"
+
+
+Scalar = ColumnRef | Expression | TimeWindow
+"""A value of one combination of tuples."""
+
+
+def columns_of(value: Scalar | Aggregate) -> tuple[ColumnRef, ...]:
+    """The columns that a value reads."""
+    return (value,) if isinstance(value, ColumnRef) else value.columns
+
+
+@dataclass(frozen=True)
+class Output:
+    """One column of the answer."""
+
+    name: str
+    value: Scalar | Aggregate

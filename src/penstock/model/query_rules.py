@@ -1,0 +1,165 @@
+"""What must hold of a query: its sources, its conditions, what it gives.
+
+The rules stand apart from the record, because they are many; `Query` runs them when it is built, and the binder of
+texts asks `predicate_problem` for one condition at a time, so that each gets its place.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of, joins, leaves
+from penstock.model.names import fold
+from penstock.model.predicates import ColumnRef, Comparison, Difference, Predicate, aliases_of
+from penstock.model.problem import Problem, Subject
+from penstock.model.stream import span_problem
+from penstock.model.types import DataType
+
+if TYPE_CHECKING:
+    from penstock.model.query import Query
+
+
+def query_problems(query: Query) -> list[Problem]:
+    """Every rule that the query breaks."""
+    return [*_source_problems(query), *_predicate_problems(query), *_output_problems(query)]
+
+
+def _source_problems(query: Query) -> Iterator[Problem]:
+    folded = [fold(s.alias) for s in query.all_sources]
+    for source in query.all_sources:
+        subject = Subject("source", source.alias)
+        if folded.count(fold(source.alias)) > 1:
+            yield Problem(subject, f"{source.alias} stands twice in the query", "give each its own alias: … AS a")
+        if isinstance(source.window, RangeWindow):
+            yield from _range_problems(source, source.window, subject)
+    if sorted(leaves(query.tree)) != sorted(s.alias for s in query.sources):
+        yield Problem(Subject("name", query.name), "the tree of FROM and its sources differ")
+    if any(isinstance(s.window, RangeWindow) for s in query.all_sources):
+        clocks = [(s, s.stream.clock) for s in query.all_sources if s.stream.clock is not None]
+        for source, clock in clocks[1:]:
+            first, first_clock = clocks[0]
+            if not clock.compares_with(first_clock):
+                yield Problem(
+                    Subject("source", source.alias),
+                    f"[RANGE] compares event times, but that of {source.alias} is {clock} "
+                    f"and that of {first.alias} is {first_clock}",
+                    "derive event times of one type",
+                )
+
+
+def _range_problems(source: Source, window: RangeWindow, subject: Subject) -> Iterator[Problem]:
+    clock = source.stream.clock
+    if clock is None:
+        yield Problem(
+            subject,
+            f"[RANGE] needs an event time, and stream {source.stream.name} has none",
+            f"declare EVENT TIME in {source.stream.name}, or use [ROWS n]",
+        )
+    elif (why := span_problem(window.span, clock)) is not None:
+        yield Problem(subject, why, "write [RANGE 3 SECONDS] for a TIMESTAMP or a DATE, [RANGE 3] for an integer")
+
+
+def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Problem | None:
+    """Why a predicate cannot stand in a query over these sources, if it cannot."""
+    subject = Subject("predicate", str(predicate))
+    types: list[DataType] = []
+    for ref in predicate.columns:
+        source = sources.get(ref.alias)
+        column = source.stream.column(ref.column) if source else None
+        if column is None:
+            return Problem(subject, f"unknown column {ref}")
+        if column.type is None:
+            return Problem(subject, f"column {ref} is VIRTUAL: no row carries it, so a query cannot use it")
+        types.append(column.type)
+    match predicate:
+        case Comparison():
+            if not types[0].compares_with(types[1]):
+                return Problem(
+                    subject,
+                    f"{predicate.left} is {types[0]}, but {predicate.right} is {types[1]}",
+                    "the two must have the same type (integer types mix freely); derive a column: c BIGINT AS (…)",
+                )
+        case Difference():
+            if not (types[0].is_clock and types[0].compares_with(types[1])):
+                return Problem(
+                    subject,
+                    f"{predicate.minuend} is {types[0]}, {predicate.subtrahend} is {types[1]}: they have no difference",
+                    "both must be TIMESTAMP, both DATE, or both integers",
+                )
+            if (why := span_problem(predicate.span, types[0])) is not None:
+                return Problem(subject, why, "write INTERVAL 3 SECONDS for a TIMESTAMP or a DATE, 3 for integers")
+        case _:
+            if len(aliases_of(predicate)) > 1:
+                return Problem(subject, "a condition on several streams must be a comparison of two columns")
+    return None
+
+
+def _predicate_problems(query: Query) -> Iterator[Problem]:
+    for predicate in query.predicates:
+        problem = predicate_problem(predicate, query.by_alias)
+        if problem is not None:
+            yield problem
+    for predicate, seen in _sights(query):
+        hidden = aliases_of(predicate) - seen
+        if hidden:
+            yield Problem(Subject("predicate", str(predicate)), f"{predicate} cannot see {', '.join(sorted(hidden))}")
+
+
+def _sights(query: Query) -> Iterator[tuple[Predicate, frozenset[str]]]:
+    """Each predicate, and the sources that can be named where it stands."""
+    sources = frozenset(s.alias for s in query.sources)
+    for join in joins(query.tree):
+        yield from ((predicate, frozenset(leaves(join))) for predicate in join.on)
+    yield from ((predicate, sources) for predicate in query.where)
+    for existence in query.existences:
+        yield from ((predicate, sources | {existence.source.alias}) for predicate in existence.condition)
+
+
+def _output_problems(query: Query) -> Iterator[Problem]:
+    seen: set[str] = set()
+    if not query.outputs:
+        yield Problem(Subject("name", query.name), "the query gives no column")
+    for index, output in enumerate(query.outputs):
+        subject = Subject("output", output.name, index)
+        if fold(output.name) in seen:
+            yield Problem(subject, f"two output columns are named {output.name}", f"rename one: … AS {output.name}_2")
+        seen.add(fold(output.name))
+        yield from _column_problems(query, columns_of(output.value), subject)
+        if (
+            query.is_grouped
+            and not isinstance(output.value, Aggregate)
+            and not _follows_from_groups(output.value, query)
+        ):
+            yield Problem(
+                subject,
+                f"{output.value} is neither grouped nor aggregated",
+                "add it to GROUP BY, or put it into count, sum, min, max, avg or median",
+            )
+    for index, key in enumerate(query.group_by):
+        yield from _column_problems(query, columns_of(key), Subject("group", str(key), index))
+    if query.hints.value is not None:
+        yield from _column_problems(query, query.hints.value.columns, Subject("hint", "VALUE"))
+    if query.distinct and query.is_grouped:
+        yield Problem(
+            Subject("name", query.name),
+            "SELECT DISTINCT with aggregates is not in the language",
+            "each group gives one row already",
+        )
+
+
+def _column_problems(query: Query, columns: tuple[ColumnRef, ...], subject: Subject) -> Iterator[Problem]:
+    visible = {s.alias: s for s in query.sources}
+    for ref in columns:
+        source = visible.get(ref.alias)
+        column = source.stream.column(ref.column) if source else None
+        if column is None:
+            yield Problem(subject, f"unknown column {ref}")
+        elif column.is_virtual:
+            yield Problem(subject, f"column {ref} is VIRTUAL: no row carries it, so a query cannot use it")
+
+
+def _follows_from_groups(value: Scalar, query: Query) -> bool:
+    if isinstance(value, TimeWindow):
+        return TimeWindow(value.column, value.span) in query.group_by
+    return value in query.group_by or all(ref in query.group_by for ref in columns_of(value))

@@ -122,6 +122,7 @@ RESERVED = frozenset(
         "UNION",
         "UNIQUE",
         "UNKNOWN",
+        "UNNEST",
         "UNPIVOT",
         "USING",
         "VALUES",

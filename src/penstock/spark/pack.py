@@ -178,7 +178,8 @@ def split_by_cell(table: Any, cells: Any) -> Iterator[tuple[int, Any]]:
     if (cells == first).all():
         yield first, table
         return
-    order = np.argsort(cells, kind="stable")
+    # numpy sorts 16-bit numbers by radix, an order of magnitude faster than wider ones.
+    order = np.argsort(cells.astype(np.uint16) if cells.max() < 1 << 16 else cells, kind="stable")
     sorted_cells = cells[order]
     taken = table.take(pa.array(order))
     starts = np.flatnonzero(np.diff(sorted_cells, prepend=sorted_cells[0] - 1))

@@ -10,7 +10,7 @@ import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import datetime, timezone
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -63,12 +63,12 @@ def bag(rows: Iterable[Sequence[Any]]) -> Bag:
 
 
 def canonical(value: Any) -> Any:
-    """A form that can be counted: NaN equals itself, lists and maps are tuples, instants are in UTC."""
+    """A form that can be counted: NaN equals itself, lists and maps are tuples, instants are in UTC without a zone."""
     match value:
         case float() if math.isnan(value):
             return "NaN"
         case datetime() if value.tzinfo is not None:
-            return value.astimezone(timezone.utc)
+            return value.astimezone(UTC).replace(tzinfo=None)
         case bytearray():
             return bytes(value)
         case list() | tuple():
@@ -83,7 +83,8 @@ def written(folder: Path) -> Bag:
     """What a parquet sink holds: the files that its log has committed, and no other."""
     found: Bag = Counter()
     for file in committed_files(folder):
-        table = pq.ParquetFile(file).read()
+        # Spark writes instants as INT96 unless told otherwise.
+        table = pq.ParquetFile(file, coerce_int96_timestamp_unit="us").read()
         found.update(canonical(tuple(row.values())) for row in table.to_pylist())
     return found
 

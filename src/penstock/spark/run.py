@@ -7,7 +7,6 @@ computed, and how, is none of its business.
 from __future__ import annotations
 
 import json
-import re
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -15,18 +14,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TextIO
 
-from pyspark.errors import PySparkException, StreamingQueryException
 from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import DataError, PenstockError, UsageError
+from penstock.errors import PenstockError, UsageError
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counts import DISTINCT, metrics_of, with_distinct
-from penstock.spark.session import spark_log, start_session
+from penstock.spark.failures import SPARK_ERRORS, failure_of
+from penstock.spark.session import start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import CELLS, Assembled, assemble, second_observation, whole_cells
 
@@ -52,6 +51,7 @@ class Running:
     assembled: Assembled
     checkpoint: Checkpoint | None
     handle: StreamingQuery | None = None
+    starts: int = 0
     seen: int = -1
     batches: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each batch, in order."""
@@ -84,7 +84,7 @@ def run_script(
     try:
         for one in running:
             _start(script, one, options)
-        _watch(running, metrics, follow)
+        _watch(running, metrics, follow, lambda one: _start(script, one, options))
     finally:
         for one in running:
             if one.handle is not None:
@@ -111,8 +111,8 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     quarantine = checkpoint.quarantine if checkpoint is not None else None
     try:
         assembled = assemble(spark, script, query, plan, quarantine=quarantine)
-    except PySparkException as error:
-        raise _spark_says(query, error) from error
+    except SPARK_ERRORS as error:
+        raise failure_of(query.name, error) from error
     return Running(query, plan, assembled, checkpoint)
 
 
@@ -128,27 +128,48 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
         writer = writer.option("checkpointLocation", one.checkpoint.spark)
     if options.available_now:
         writer = writer.trigger(availableNow=True)
+    one.starts += 1
     try:
         one.handle = writer.start()
-    except PySparkException as error:
-        raise _spark_says(one.query, error) from error
+    except SPARK_ERRORS as error:
+        raise _failure(one, error) from error
 
 
-def _watch(running: list[Running], metrics: TextIO | None, follow: Follower | None) -> None:
+def _watch(
+    running: list[Running], metrics: TextIO | None, follow: Follower | None, start: Callable[[Running], None]
+) -> None:
     while True:
         active = [one for one in running if one.handle is not None and one.handle.isActive]
         for one in running:
             _take_progress(one, metrics, follow)
+            if one not in active and _failed_by_haste(one):
+                start(one)
+                active.append(one)
             _raise_failure(one)
         if not active:
             return
         time.sleep(_POLL_SECONDS)
 
 
+_HASTE = "Python worker failed to connect back"
+_MOST_STARTS = 4
+
+
+def _failed_by_haste(one: Running) -> bool:
+    """Whether Spark gave up on its Python before the first batch: it waits ten seconds, and a busy host needs more."""
+    assert one.handle is not None
+    failure = one.handle.exception()
+    return failure is not None and _HASTE in str(failure) and one.seen < 0 and one.starts < _MOST_STARTS
+
+
 def _raise_failure(one: Running) -> None:
     assert one.handle is not None
     if not one.handle.isActive and (failure := one.handle.exception()) is not None:
-        raise _spark_says(one.query, failure) from failure
+        raise _failure(one, failure) from failure
+
+
+def _failure(one: Running, error: Exception) -> PenstockError:
+    return failure_of(one.query.name, error, one.checkpoint.folder if one.checkpoint is not None else None)
 
 
 def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None) -> None:
@@ -206,25 +227,6 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         "k": known.get("k", {}),
         "seconds": progress["durationMs"].get("triggerExecution", 0) / 1000,
     }
-
-
-_OURS = re.compile(
-    r"(?:PromiseBroken|DataError): error: (?P<message>[^\n]*)"
-    r"(?:\n  detail: (?P<detail>[^\n]*))?(?:\n  hint: (?P<hint>[^\n]*))?"
-)
-
-
-def _spark_says(query: Query, error: Exception) -> PenstockError:
-    """A failure of Spark in our words: what the core said, if it was the core, else Spark's first line."""
-    text = str(error)
-    ours = _OURS.search(text)
-    if ours is not None:
-        return DataError(ours["message"], detail=ours["detail"], hint=ours["hint"])
-    first = next((line for line in text.split("\n") if line.strip()), type(error).__name__)
-    if isinstance(error, StreamingQueryException):
-        causes = [line.strip() for line in text.split("\n") if line.strip().startswith(("Caused by", "pyspark.errors"))]
-        first = causes[-1] if causes else first
-    return DataError(f"query {query.name} failed", detail=first[:500], hint=f"Spark's own log is {spark_log()}")
 
 
 class ProgressLine:

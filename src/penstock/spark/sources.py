@@ -16,8 +16,10 @@ from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan, PromiseKind
+from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.pack import BLOCK, PATH, PIECE, TIME, passes
 from penstock.spark.sinks import FILES
+from penstock.spark.types import spark_type
 
 
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -29,12 +31,14 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
         )
     reader = spark.readStream.format(stream.storage.format).options(**dict(stream.storage.options))
     if stream.storage.format.lower() in FILES:
-        reader = reader.schema(", ".join(f"{quoted(c.name)} {c.type}" for c in stream.carried if c.derived is None))
+        reader = reader.schema(
+            ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)
+        )
     try:
         return reader.load()
-    except AnalysisException as error:
+    except SPARK_ERRORS as error:
         raise DataError(
-            f"cannot read stream {stream.name}", detail=_first_line(error), hint="see its USING and OPTIONS"
+            f"cannot read stream {stream.name}", detail=what_it_says(error), hint="see its USING and OPTIONS"
         ) from error
 
 
@@ -48,7 +52,7 @@ def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tu
             f"stream {stream.name} has no column {', '.join(missing)} in its data",
             detail=f"there are: {', '.join(frame.columns)}",
         )
-    columns = [F.col(f"`{named[c.name.casefold()]}`").cast(str(c.type)).alias(c.name) for c in plain]
+    columns = [F.col(f"`{named[c.name.casefold()]}`").cast(spark_type(str(c.type))).alias(c.name) for c in plain]
     ordered = ordered and _has_files(frame)
     if ordered:
         columns += [
@@ -62,7 +66,7 @@ def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tu
     frame = frame.select(*columns)
     for column in stream.carried:
         if column.derived is not None:
-            frame = frame.withColumn(column.name, F.expr(column.derived.text).cast(str(column.type)))
+            frame = frame.withColumn(column.name, F.expr(column.derived.text).cast(spark_type(str(column.type))))
     if stream.where:
         frame = frame.where(conjunction(stream.where))
     return frame, ordered
@@ -101,7 +105,3 @@ def depends_on_order(plan: Plan, stream: str) -> bool:
         if promise.kind is PromiseKind.FOLLOWS_ROWS and promise.rows and {promise.alias, promise.partner} & aliases:
             return True
     return False
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().split("\n")[0]

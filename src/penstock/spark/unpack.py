@@ -17,6 +17,7 @@ from penstock.runtime import hash_rows
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.operator import ANSWER
 from penstock.spark.pack import split_by_cell
+from penstock.spark.types import spark_type
 
 DEALT = "target INT, kind STRING, payload BINARY"
 """The columns of what is dealt to the second stage."""
@@ -25,7 +26,7 @@ DEALT = "target INT, kind STRING, payload BINARY"
 def output_columns(plan: Plan) -> str:
     """The columns that the core hands out, as Spark writes a schema."""
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-    return ", ".join(f"{quoted(o.name)} {kinds[o.alias, o.column]}" for o in plan.outputs)
+    return ", ".join(f"{quoted(o.name)} {spark_type(kinds[o.alias, o.column])}" for o in plan.outputs)
 
 
 def arrow_schema(columns: str) -> Any:
@@ -46,7 +47,13 @@ class Unpacker:
         for batch in batches:
             for payload in batch.column(0):
                 table = from_ipc(payload.as_buffer())
-                yield from table.select(self.schema.names).cast(self.schema).to_batches()
+                columns = [_as(table.column(field.name), field.type) for field in self.schema]
+                yield from pa.Table.from_arrays(columns, schema=self.schema).to_batches()
+
+
+def _as(column: Any, kind: Any) -> Any:
+    # Arrow refuses some casts of a type to itself: the parts of a VARIANT are never NULL, but the whole may be.
+    return column if column.type == kind else column.cast(kind)
 
 
 @dataclass(frozen=True)

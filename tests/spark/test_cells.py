@@ -1,0 +1,109 @@
+"""Cells and their hypercube: the same answer and the same state with any number of them; keys reach their partners.
+
+Two key classes tie three streams, S.a = T.a and S.b = U.b, so T and U are copied along the axis that they lack. T and U
+have primary keys, so a row of S leaves when both its partners came. That a row of T was dropped by the filter counts
+too: it was the only one with that key. If a key promise missed a cell, rows of S would stay there, and state_tuples
+would differ from that of a single cell.
+"""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import penstock
+from penstock.compile import plan
+from penstock.spark.grid import Grid, balanced_keys, best_shares, spark_hash
+from tests.spark.conftest import Bench
+from tests.spark.oracle import joined, same
+
+SCRIPT = """
+CREATE STREAM s (a BIGINT, b STRING, n BIGINT) USING parquet OPTIONS (path '{data}/s', maxFilesPerTrigger '1');
+CREATE STREAM t (a BIGINT, n BIGINT, PRIMARY KEY (a))
+  USING parquet OPTIONS (path '{data}/t', maxFilesPerTrigger '1');
+CREATE STREAM u (b STRING, n BIGINT, PRIMARY KEY (b))
+  USING parquet OPTIONS (path '{data}/u', maxFilesPerTrigger '1');
+CREATE SINK out USING parquet OPTIONS (path '{out}');
+INSERT INTO out SELECT s.n, t.n AS tn, u.n AS un FROM s, t, u WHERE s.a = t.a AND s.b = u.b AND t.n % 3 <> 0;
+"""
+S = pa.schema([("a", pa.int64()), ("b", pa.string()), ("n", pa.int64())])
+T = pa.schema([("a", pa.int64()), ("n", pa.int64())])
+U = pa.schema([("b", pa.string()), ("n", pa.int64())])
+
+Rows = list[dict[str, Any]]
+
+
+def write_streams(bench: Bench) -> tuple[Rows, Rows, Rows]:
+    rng = random.Random(7)
+    s: Rows = [{"a": rng.randrange(20), "b": f"b{rng.randrange(20)}", "n": n} for n in range(60)]
+    t: Rows = [{"a": a, "n": n} for n, a in enumerate(rng.sample(range(20), 18))]
+    u: Rows = [{"b": f"b{b}", "n": n} for n, b in enumerate(rng.sample(range(20), 18))]
+    for part in range(3):
+        bench.write("s", s[part * 20 : part * 20 + 20], S)
+        bench.write("t", t[part * 6 : part * 6 + 6], T)
+        bench.write("u", u[part * 6 : part * 6 + 6], U)
+    return s, t, u
+
+
+def test_state_and_answer_are_the_same_in_one_cell_and_in_a_hypercube(bench: Bench) -> None:
+    streams = write_streams(bench)
+    expected = joined(
+        streams,
+        lambda s, t, u: same(s["a"], t["a"]) and same(s["b"], u["b"]) and t["n"] % 3 != 0,
+        lambda s, t, u: (s["n"], t["n"], u["n"]),
+    )
+    assert expected
+    states = {}
+    for cells in ("1", "4", "6"):
+        place = f"{{out}}/{cells}"
+        ran = bench.run(SCRIPT.replace("{out}", place), conf={"penstock.cells": cells}, checkpoint=f"checkpoint{cells}")
+        assert ran.code == 0, ran.err
+        assert bench.sink(cells) == expected
+        states[cells] = [(line["state_tuples"], line["rows_in"], line["rows_out"]) for line in ran.batches]
+    assert states["1"] == states["4"] == states["6"]
+    assert states["1"][-1][0]["s"] < 60, "rows of s leave by the keys of t and u"
+
+
+def cube() -> Any:
+    text = SCRIPT.replace("{data}", "data").replace("{out}", "out")
+    return plan(penstock.parse(text))
+
+
+@pytest.mark.parametrize(("cells", "shares"), [(1, (1, 1)), (4, (2, 2)), (6, (3, 2)), (9, (3, 3))])
+def test_shares_make_the_fewest_copies(cells: int, shares: tuple[int, int]) -> None:
+    assert sorted(best_shares(cube(), cells, {})) == sorted(shares)
+
+
+def test_shares_follow_the_rates() -> None:
+    """Where T has a hundred times the rows of U, T is not copied: the axis that it lacks has share 1."""
+    made = cube()
+    (with_t,) = (n for n, axis in enumerate(made.axes) if axis.column("t") is not None)
+    assert best_shares(made, 6, {"s": 1.0, "t": 100.0, "u": 1.0})[with_t] == 6
+
+
+@pytest.mark.parametrize(("cells", "partitions"), [(1, 1), (2, 2), (5, 2), (6, 4), (3, 200)])
+def test_cells_are_spread_evenly_over_partitions(cells: int, partitions: int) -> None:
+    keys = balanced_keys(cells, partitions)
+    assert len(set(keys)) == cells
+    loads = [0] * partitions
+    for key in keys:
+        loads[spark_hash(key) % partitions] += 1
+    assert max(loads) - min(loads) <= 1
+
+
+def test_every_result_meets_in_exactly_one_cell() -> None:
+    """A row of S, T and U that agree share one cell and no more."""
+    made = cube()
+    grid = Grid.of(made, 6, 2)
+    for a in range(12):
+        for b in range(12):
+            key = f"b{b}"
+            homes = []
+            for alias, row in (("s", {"a": a, "b": key}), ("t", {"a": a}), ("u", {"b": key})):
+                table = pa.Table.from_pylist([row])
+                base, offsets = grid.base(made, alias, None, table)
+                homes.append({int(base[0]) + offset for offset in offsets})
+            assert len(set.intersection(*homes)) == 1

@@ -1,0 +1,168 @@
+"""A checkpoint is one query's: anything else is refused with what differs, and nothing is touched. Damage is told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+import penstock
+from tests.spark.conftest import Bench
+from tests.spark.test_run import JOIN, KN, PLAIN, expected, fingerprint, is_clean, rows
+
+OTHERS = {
+    "another join": (PLAIN + JOIN.replace("s.k = t.k", "s.k = t.n"), {}, "axes"),
+    "another column": (PLAIN + JOIN.replace("s.n, t.n AS m", "s.n, s.k, t.n AS m"), {}, "select"),
+    "another type": (PLAIN.replace("s (k BIGINT", "s (k INT") + JOIN, {}, "stream s differs in read"),
+    "another stream": (PLAIN + JOIN.replace("FROM s, t", "FROM s, s AS t"), {}, "stream t differs in stream"),
+    "another filter": (PLAIN + JOIN.replace("WHERE", "WHERE s.n > 1 AND"), {}, "filters"),
+    "another expression": (PLAIN + JOIN.replace("t.n AS m", "t.n + 1 AS m"), {}, "t.n + 1"),
+    "another WHERE of a stream": (
+        PLAIN.replace("maxFilesPerTrigger '1');", "maxFilesPerTrigger '1') WHERE n > 1;", 1) + JOIN,
+        {},
+        "WHERE",
+    ),
+    "a promise more": (
+        PLAIN.replace("s (k BIGINT, n BIGINT", "s (k BIGINT, n BIGINT, PRIMARY KEY (k)") + JOIN,
+        {},
+        "PRIMARY",
+    ),
+    "other cells": (PLAIN + JOIN, {"penstock.cells": "3"}, "cells: [2] then, [3] now"),
+    "other partitions": (PLAIN + JOIN, {"spark.sql.shuffle.partitions": "7"}, "spark.sql.shuffle.partitions"),
+}
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory: pytest.TempPathFactory, spark: SparkSession) -> tuple[Path, Path]:
+    """A folder with data, a checkpoint of two batches and a sink, and a copy of it. The paths are in Spark's logs."""
+    folder, copy = tmp_path_factory.mktemp("done"), tmp_path_factory.mktemp("copy")
+    bench = Bench(folder)
+    for part in range(2):
+        bench.write("s", rows(part * 10, 6), KN)
+        bench.write("t", rows(part * 10 + 100, 6), KN)
+    ran = bench.run(PLAIN + JOIN, conf={"penstock.cells": "2"})
+    assert ran.code == 0, ran.err
+    spark.conf.unset("penstock.cells")
+    shutil.copytree(folder, copy, dirs_exist_ok=True)
+    return folder, copy
+
+
+@pytest.fixture
+def again(done: tuple[Path, Path], spark: SparkSession) -> Iterator[Bench]:
+    """That folder, as it was."""
+    folder, copy = done
+    shutil.rmtree(folder)
+    shutil.copytree(copy, folder)
+    yield Bench(folder, files=4)
+    spark.conf.unset("penstock.cells")
+    spark.conf.set("spark.sql.shuffle.partitions", "2")
+
+
+@pytest.mark.parametrize("other", OTHERS)
+def test_a_checkpoint_of_something_else_is_refused_and_not_touched(again: Bench, other: str) -> None:
+    script, conf, says = OTHERS[other]
+    before = fingerprint(again.folder / "checkpoint"), fingerprint(again.folder / "out")
+    ran = again.run(script, conf={"penstock.cells": "2", **conf})
+    assert is_clean(ran, 1), ran.err
+    assert "was made by another query or with other settings" in ran.err
+    assert says in ran.err
+    assert (fingerprint(again.folder / "checkpoint"), fingerprint(again.folder / "out")) == before
+
+
+def test_the_same_query_goes_on(again: Bench) -> None:
+    more = rows(50, 5)
+    again.write("s", more, KN)
+    ran = again.run(PLAIN + JOIN, conf={"penstock.cells": "2"})
+    assert ran.code == 0, ran.err
+    s = [*rows(0, 6), *rows(10, 6), *more]
+    assert again.sink() == expected(s, [*rows(100, 6), *rows(110, 6)])
+
+
+def cut(path: Path) -> int:
+    return path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+def garble(path: Path) -> int:
+    return path.write_bytes(bytes(255 - byte for byte in path.read_bytes()))
+
+
+def newest(folder: Path, pattern: str) -> Path:
+    found = [path for path in folder.rglob(pattern) if path.is_file() and not path.name.startswith(".")]
+    return max(found, key=lambda path: (path.stat().st_mtime_ns, str(path)))
+
+
+def without_checksum(path: Path) -> Path:
+    """Spark keeps a checksum beside most files; without it the damage must show by itself."""
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+    return path
+
+
+DAMAGE: dict[str, Callable[[Path], object]] = {
+    "plan.json is gone": lambda c: (c / "plan.json").unlink(),
+    "plan.json is cut": lambda c: cut(c / "plan.json"),
+    "plan.json is garbled": lambda c: garble(c / "plan.json"),
+    "plan.json is a list": lambda c: (c / "plan.json").write_text("[]"),
+    "an offset is cut": lambda c: cut(without_checksum(newest(c / "spark" / "offsets", "*"))),
+    "an offset is garbled": lambda c: garble(newest(c / "spark" / "offsets", "*")),
+    "a commit is garbled": lambda c: garble(without_checksum(newest(c / "spark" / "commits", "*"))),
+    "the metadata is garbled": lambda c: garble(c / "spark" / "metadata"),
+    "state is cut": lambda c: [cut(p) for p in (c / "spark" / "state").rglob("*.changelog")],
+    "state is garbled": lambda c: [garble(without_checksum(p)) for p in (c / "spark" / "state").rglob("*.changelog")],
+    "state is gone": lambda c: shutil.rmtree(c / "spark" / "state" / "0" / "0"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_a_damaged_checkpoint_is_told_in_a_sentence(again: Bench, damage: str) -> None:
+    """Never a stack trace, never a wrong answer: an error that says where to look."""
+    before = again.sink()
+    DAMAGE[damage](again.folder / "checkpoint" / "out")
+    again.write("s", rows(50, 5), KN)
+    ran = again.run(PLAIN + JOIN, conf={"penstock.cells": "2"})
+    assert is_clean(ran, 1), ran.err
+    assert "error: " in ran.err
+    assert "checkpoint" in ran.err
+    assert again.sink() == before
+
+
+def test_a_session_of_ones_own_is_guarded_too(bench: Bench, spark: SparkSession, tmp_path: Path) -> None:
+    """Without `run` nobody looks at plan.json; the state itself says what it is of."""
+    bench.write("s", rows(0, 6), KN)
+    bench.write("t", rows(0, 6), KN)
+    streams = bench.text(PLAIN)
+
+    def run(select: str) -> None:
+        answer = penstock.stream(spark, penstock.parse(streams + select), allow_unbounded=True)
+        query = (
+            answer.writeStream.format("noop")
+            .option("checkpointLocation", str(tmp_path / "own"))
+            .trigger(availableNow=True)
+            .start()
+        )
+        query.awaitTermination()
+
+    run(JOIN)
+    bench.write("s", rows(20, 6), KN)
+    with pytest.raises(StreamingQueryException, match="made by another query"):
+        run(JOIN.replace("s.k = t.k", "s.k = t.n"))
+
+
+def test_what_differs_is_said_of_a_plan_that_is_no_plan(tmp_path: Path) -> None:
+    from penstock.errors import DataError
+    from penstock.spark.checkpoint import Checkpoint
+
+    checkpoint = Checkpoint(tmp_path, "q")
+    now: dict[str, Any] = {"sources": [{"alias": "s", "kept": ["k"]}], "cells": [2]}
+    checkpoint.adopt(now)
+    checkpoint.require(now)
+    no_plans: list[Any] = [[], {}, {"sources": "?", "cells": [2]}, {"sources": [1], "cells": [2]}]
+    for known in no_plans:
+        (tmp_path / "q" / "plan.json").write_text(json.dumps(known))
+        with pytest.raises(DataError):
+            checkpoint.require(now)

@@ -1,0 +1,251 @@
+"""Whatever dies, and whenever: the sink holds exactly the bag of the slow reference.
+
+The runs are processes of their own, in sessions of their own, so that all of them (driver, JVM, workers) can be
+killed and nobody else.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import threading
+import time
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.runtime import Changes
+from penstock.spark import cache
+from penstock.spark.cache import WarmCache, forget, new_run, sweep
+from tests.measure import size
+from tests.spark.conftest import Bench
+from tests.spark.oracle import Bag, joined, same
+
+SCHEMA = pa.schema([("k", pa.int64()), ("n", pa.int64()), ("ts", pa.timestamp("us", "UTC"))])
+START = datetime(2024, 5, 1, tzinfo=UTC)
+STREAM = """
+CREATE STREAM {name} (k BIGINT, n BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 2 SECONDS{answer})
+  USING parquet OPTIONS (path '{data}/{name}', maxFilesPerTrigger '1');
+"""
+SCRIPT = (
+    STREAM.replace("{name}", "s").replace("{answer}", " ON VIOLATION QUARANTINE")
+    + STREAM.replace("{name}", "t").replace("{answer}", "")
+    + """
+CREATE SINK pairs USING parquet OPTIONS (path '{out}/pairs');
+CREATE SINK kinds USING parquet OPTIONS (path '{out}/kinds');
+INSERT INTO pairs SELECT s.n, t.n AS m FROM s [RANGE 6 SECONDS], t [RANGE 6 SECONDS] WHERE s.k = t.k AND s.n <> 3;
+INSERT INTO kinds SELECT DISTINCT s.k, t.ts FROM s [RANGE 6 SECONDS], t [RANGE 6 SECONDS] WHERE s.k = t.k;
+"""
+)
+Rows = list[dict[str, Any]]
+
+
+def write_files(bench: Bench, count: int) -> tuple[Bag, Bag]:
+    """So many files a stream, and the bags of both queries. The last row of each file of s comes too late."""
+    rng = random.Random(3)
+    data: dict[str, Rows] = {"s": [], "t": []}
+    for file in range(count):
+        for stream in data:
+            rows = [
+                {"k": rng.randrange(6), "n": file * 20 + n, "ts": START + timedelta(seconds=file + n % 2)}
+                for n in range(20)
+            ]
+            data[stream] += rows
+            late = [{"k": 0, "n": -file, "ts": START - timedelta(seconds=9)}] if stream == "s" else []
+            bench.write(stream, rows + late, SCHEMA)
+
+    def near(s: Any, t: Any) -> bool:
+        return same(s["k"], t["k"]) and abs(s["ts"] - t["ts"]) < timedelta(seconds=6)
+
+    pairs = joined([data["s"], data["t"]], lambda s, t: near(s, t) and s["n"] != 3, lambda s, t: (s["n"], t["n"]))
+    kinds = joined([data["s"], data["t"]], near, lambda s, t: (s["k"], t["ts"]))
+    return pairs, type(kinds)(dict.fromkeys(kinds, 1))
+
+
+def quarantined(bench: Bench, query: str) -> list[int]:
+    files = (bench.folder / "checkpoint" / query / "quarantine").rglob("*.parquet")
+    return sorted(row["n"] for file in files for row in pq.ParquetFile(file).read().to_pylist())
+
+
+def kill_session(leader: int) -> None:
+    """SIGKILL every process of the session that a run started; Spark's daemon leaves the group but not the session."""
+    for _ in range(3):
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    if int(fields[3]) == leader:
+                        os.kill(int(entry.name), signal.SIGKILL)
+                except (OSError, IndexError):
+                    continue
+
+
+@pytest.mark.measure
+def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
+    """At least 20 kills in full size. A run is left alone until its first batch is under way, so that each gets on."""
+    kills, files = size(2, 20), size(8, 50)
+    pairs, kinds = write_files(outside, files)
+    rng = random.Random(11)
+    killed = 0
+    while True:
+        before = offsets(outside)
+        process = outside.start(SCRIPT, unbounded=False)
+        if killed >= kills:
+            break
+        deadline = time.monotonic() + 120
+        while process.poll() is None and offsets(outside) == before and time.monotonic() < deadline:
+            time.sleep(0.05)
+        time.sleep(rng.uniform(0, 2.5))
+        if process.poll() is not None:
+            break
+        kill_session(process.pid)
+        process.communicate()
+        killed += 1
+    ran = outside.finish(process, timeout=300)
+    assert ran.code == 0, ran.err
+    assert killed >= min(kills, 1), "it was killed while it worked"
+    print(f"{killed} kills of {kills} wanted, {files} files a stream")
+    assert outside.sink("pairs") == pairs
+    assert outside.sink("kinds") == kinds
+    assert quarantined(outside, "pairs") == sorted(-file for file in range(files))
+
+
+def offsets(bench: Bench) -> int:
+    folders = (bench.folder / "checkpoint").glob("*/spark/offsets")
+    return sum(1 for folder in folders for path in folder.iterdir() if path.name.isdigit())
+
+
+def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
+    """Every first attempt fails (see sabotage); the second finds a cache and a live cell of a batch that never was."""
+    pairs, kinds = write_files(outside, 5)
+    marks = outside.folder / "marks"
+    marks.mkdir()
+    process = outside.start(
+        SCRIPT,
+        unbounded=False,
+        conf={"spark.master": "local[2,8]", "spark.python.daemon.module": "tests.spark.sabotage"},
+        environment={"SABOTAGE": str(marks), "PYTHONPATH": str(Path(__file__).parents[2])},
+    )
+    ran = outside.finish(process, timeout=240)
+    assert ran.code == 0, ran.err
+    failed = [mark.name for mark in marks.iterdir()]
+    assert {"cell", "distinct", "pack"} == {name.split("-")[0] for name in failed}
+    assert outside.sink("pairs") == pairs
+    assert outside.sink("kinds") == kinds
+    assert quarantined(outside, "pairs") == sorted(-file for file in range(5))
+
+
+def test_a_cache_that_is_deleted_and_garbled_all_the_time(bench: Bench) -> None:
+    pairs, kinds = write_files(bench, 6)
+    stop = threading.Event()
+    rng = random.Random(5)
+    touched: list[str] = []
+
+    def spoil() -> None:
+        while not stop.wait(0.02):
+            for path in entries_of(cache.cache_root()):
+                if rng.random() < 0.6:
+                    continue
+                try:
+                    if rng.random() < 0.5:
+                        path.unlink()
+                    else:
+                        # A new file: one that a worker has mapped must not change under it.
+                        garbled = path.with_name("garbled")
+                        garbled.write_bytes(bytes(255 - byte for byte in path.read_bytes()))
+                        garbled.replace(path)
+                    touched.append(path.name)
+                except OSError:
+                    continue
+
+    thread = threading.Thread(target=spoil)
+    thread.start()
+    try:
+        ran = bench.run(SCRIPT, unbounded=False)
+    finally:
+        stop.set()
+        thread.join()
+    assert ran.code == 0, ran.err
+    assert touched
+    assert bench.sink("pairs") == pairs
+    assert bench.sink("kinds") == kinds
+
+
+def entries_of(root: Path) -> list[Path]:
+    """The files of all caches; folders may go while they are looked through."""
+    return [Path(folder) / name for folder, _, names in os.walk(root) for name in names]
+
+
+@pytest.fixture
+def warm(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> WarmCache:
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path / "cache")
+    found = WarmCache("run", "cell")
+    found.store(None, "1", Changes({"segment/a": b"one", "mask/a": b"two"}, ()))
+    return found
+
+
+def content(found: dict[str, Any] | None) -> dict[str, bytes] | None:
+    return None if found is None else {key: bytes(data) for key, data in found.items()}
+
+
+def test_cache_gives_what_was_committed_under_a_tag(warm: WarmCache) -> None:
+    assert content(warm.load("1")) == {"segment/a": b"one", "mask/a": b"two"}
+    assert warm.load("2") is None
+    warm.store("1", "2", Changes({"mask/a": b"three"}, ("segment/a",)))
+    assert content(warm.load("2")) == {"mask/a": b"three"}
+    assert warm.load("1") is None
+
+
+def test_cache_is_cold_after_a_commit_that_it_does_not_know(warm: WarmCache) -> None:
+    """The batch that left tag 1 here was never committed; the retry began from what the store had under tag 0."""
+    warm.store("0", "2", Changes({"mask/a": b"three"}, ()))
+    assert warm.load("2") is None
+    warm.refill("2", {"mask/a": b"four"})
+    assert content(warm.load("2")) == {"mask/a": b"four"}
+
+
+@pytest.mark.parametrize("name", ["segment%2Fa", "mask%2Fa"])
+def test_cache_is_cold_where_a_file_was_touched(warm: WarmCache, name: str) -> None:
+    path = warm.folder / "entries" / name
+    path.write_bytes(b"xyz")
+    assert warm.load("1") is None
+    path.unlink()
+    assert warm.load("1") is None
+
+
+def test_cache_is_cold_where_the_manifest_was_touched(warm: WarmCache) -> None:
+    for text in ("", "{", "[]", '{"tag": "1"}', '{"tag": "1", "files": 3}', '{"tag": "1", "files": {"x": 1}}'):
+        (warm.folder / "entries").mkdir(parents=True, exist_ok=True)
+        (warm.folder / "manifest.json").write_text(text)
+        assert warm.load("1") is None
+        warm.store("1", "2", Changes({"a": b"b"}, ()))
+        assert content(warm.load("2")) in (None, {"a": b"b"}), "cold, or what this commit wrote"
+
+
+def test_caches_of_dead_runs_are_swept(warm: WarmCache, tmp_path: Path) -> None:
+    root = tmp_path / "cache"
+    mine = new_run()
+    host = mine.split("~")[0]
+    dead = f"{host}~999999999~0"
+    for run in (mine, dead, "elsewhere~1~0"):
+        (root / run).mkdir()
+    sweep()
+    assert {path.name for path in root.iterdir()} == {"run", mine, "elsewhere~1~0"}
+    forget(mine)
+    assert not (root / mine).exists()
+    assert warm.load("1") is not None
+
+
+def test_cache_of_someone_else_is_not_used(warm: WarmCache, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "theirs").mkdir()
+    (tmp_path / "link").symlink_to(tmp_path / "theirs")
+    monkeypatch.setattr(cache, "cache_root", lambda: tmp_path / "link")
+    other = WarmCache("run", "cell")
+    other.store(None, "1", Changes({"a": b"b"}, ()))
+    assert other.load("1") is None
+    assert warm.load("1") is not None

@@ -1,0 +1,228 @@
+"""`penstock run`: its options, its metrics, its exit codes, and what it refuses before anything starts."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import signal
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.spark.conftest import Bench, Ran
+from tests.spark.oracle import bag, joined, same, written
+
+KN = pa.schema([("k", pa.int64()), ("n", pa.int64())])
+Rows = list[dict[str, Any]]
+STREAMS = """
+CREATE STREAM s (k BIGINT, n BIGINT {s}) USING parquet OPTIONS (path '{data}/s', maxFilesPerTrigger '1');
+CREATE STREAM t (k BIGINT, n BIGINT {t}) USING parquet OPTIONS (path '{data}/t', maxFilesPerTrigger '1');
+CREATE SINK out USING parquet OPTIONS (path '{out}');
+"""
+JOIN = "INSERT INTO out SELECT s.n, t.n AS m FROM s, t WHERE s.k = t.k;"
+PLAIN = STREAMS.replace("{s}", "").replace("{t}", "")
+
+KINDS: dict[str, tuple[type, ...]] = {
+    "query": (str,),
+    "batch": (int,),
+    "rows_in": (dict,),
+    "rows_out": (int,),
+    "state_rows": (dict,),
+    "state_tuples": (dict,),
+    "pending_rows": (int,),
+    "promise_rows": (int,),
+    "state_bytes": (int,),
+    "purged": (dict,),
+    "evicted": (int,),
+    "recall": (type(None), float),
+    "recall_error": (type(None), float),
+    "violations": (dict,),
+    "lost": (int,),
+    "k": (dict,),
+    "seconds": (float, int),
+}
+"""The contract of `--metrics` (DESIGN section 4)."""
+
+
+def rows(start: int, count: int, keys: int = 5) -> Rows:
+    return [{"k": n % keys, "n": n} for n in range(start, start + count)]
+
+
+def expected(s: Rows, t: Rows) -> Any:
+    return joined([s, t], lambda s, t: same(s["k"], t["k"]), lambda s, t: (s["n"], t["n"]))
+
+
+def fingerprint(folder: Path) -> str:
+    """Every file of a folder, its content and its time."""
+    found = hashlib.sha256()
+    for path in sorted(folder.rglob("*")):
+        found.update(str(path).encode() + str(path.stat().st_mtime_ns).encode())
+        found.update(path.read_bytes() if path.is_file() else b"")
+    return found.hexdigest()
+
+
+def is_clean(ran: Ran, code: int) -> bool:
+    """The exit code, and sentences instead of a trace."""
+    assert "Traceback" not in ran.err
+    assert "\tat org." not in ran.err
+    assert "bug in Penstock" not in ran.err
+    return ran.code == code
+
+
+def test_metrics_have_every_field_and_add_up_over_two_runs(bench: Bench) -> None:
+    s, t = rows(0, 10), rows(100, 15)
+    bench.write("s", s, KN)
+    bench.write("t", t[:8], KN)
+    bench.write("t", t[8:], KN)
+    first = bench.run(PLAIN + JOIN)
+    assert first.code == 0, first.err
+    assert bench.sink() == expected(s, t)
+    more = rows(20, 7)
+    bench.write("s", more, KN)
+    second = bench.run(PLAIN + JOIN)
+    assert second.code == 0, second.err
+    assert bench.sink() == expected(s + more, t), "only the new results were added"
+    lines = second.batches
+    assert [line["batch"] for line in lines] == [0, 1, 2]
+    for line in lines:
+        assert list(line) == list(KINDS)
+        for field, kinds in KINDS.items():
+            assert isinstance(line[field], kinds), field
+    assert sum(line["rows_in"]["s"] for line in lines) == 17
+    assert sum(line["rows_in"]["t"] for line in lines) == 15
+    assert sum(line["rows_out"] for line in lines) == bench.sink().total()
+    assert lines[-1]["state_rows"] == {"s": 17, "t": 15}
+
+
+def test_two_queries_side_by_side(bench: Bench) -> None:
+    s, t = rows(0, 6), rows(50, 6)
+    bench.write("s", s, KN)
+    bench.write("t", t, KN)
+    script = (
+        PLAIN
+        + JOIN
+        + """
+        CREATE SINK lines USING json OPTIONS (path '{out}/lines');
+        INSERT INTO lines SELECT s.n FROM s WHERE s.n >= 3;
+        """.replace("{out}", "{out}lines")
+    )
+    ran = bench.run(script)
+    assert ran.code == 0, ran.err
+    assert bench.sink() == expected(s, t)
+    folder = bench.folder / "outlines" / "lines"
+    found = [json.loads(line) for file in folder.glob("*.json") for line in file.read_text().splitlines()]
+    assert bag([r["n"]] for r in found) == bag([r["n"]] for r in s if r["n"] >= 3)
+    assert {line["query"] for line in ran.batches} == {"out", "lines"}
+
+
+def test_fail_names_the_row_and_writes_nothing_of_its_batch(bench: Bench) -> None:
+    bench.write("s", rows(0, 4), KN)
+    bench.write("t", rows(0, 4), KN)
+    bench.write("s", [{"k": 9, "n": 90}, {"k": 2, "n": 91}], KN)
+    bench.write("t", [{"k": 9, "n": 92}], KN)
+    script = STREAMS.replace("{s}", ", PRIMARY KEY (k) ON VIOLATION FAIL").replace("{t}", "") + JOIN
+    ran = bench.run(script)
+    assert is_clean(ran, 1)
+    assert "a row of s breaks PRIMARY KEY (k) ON s" in ran.err
+    assert "k=2" in ran.err
+    assert bench.sink() == expected(rows(0, 4), rows(0, 4))
+
+
+def test_quarantined_rows_lie_beside_the_checkpoint(bench: Bench) -> None:
+    s, t = rows(0, 4), rows(0, 4)
+    bench.write("s", s, KN)
+    bench.write("t", t, KN)
+    bench.write("s", [{"k": 2, "n": 91}, {"k": 4, "n": 92}, {"k": None, "n": 93}], KN)
+    bench.write("t", [{"k": 4, "n": 94}], KN)
+    script = STREAMS.replace("{s}", ", PRIMARY KEY (k) ON VIOLATION QUARANTINE").replace("{t}", "") + JOIN
+    ran = bench.run(script, conf={"penstock.cells": "2"})
+    assert ran.code == 0, ran.err
+    assert bench.sink() == expected([*s, {"k": 4, "n": 92}], [*t, {"k": 4, "n": 94}])
+    files = list((bench.folder / "checkpoint" / "out" / "quarantine").rglob("*.parquet"))
+    kept_out = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
+    assert sorted(row["n"] for row in kept_out) == [91, 93]
+    assert ran.batches[-1]["violations"] == {"PRIMARY KEY (k) ON s": 2}
+
+
+@pytest.mark.parametrize(
+    ("script", "code", "says"),
+    [
+        (PLAIN.replace("{data}/t", "{data}/nowhere") + JOIN, 1, "nowhere"),
+        (PLAIN.replace("{out}", "{data}/s") + JOIN, 1, "holds something else"),
+        (PLAIN + JOIN + JOIN.replace("s.n", "s.k"), 1, "give each query a sink of its own"),
+        (PLAIN.replace("OPTIONS (path '{out}')", "") + JOIN, 2, "has no path"),
+        (
+            STREAMS.replace("{s}", ", PRIMARY KEY (k) ON VIOLATION QUARANTINE INTO bad").replace("{t}", "")
+            + "CREATE SINK bad USING parquet OPTIONS (path '{out}bad');"
+            + JOIN,
+            1,
+            "QUARANTINE INTO bad cannot be run yet",
+        ),
+        (
+            PLAIN.replace("USING parquet OPTIONS (path '{data}/t'", "USING nosuch OPTIONS (path '{data}/t'") + JOIN,
+            1,
+            "t",
+        ),
+        (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING nosuch") + JOIN, 1, "out"),
+    ],
+)
+def test_refused_before_anything_starts(bench: Bench, script: str, code: int, says: str) -> None:
+    bench.write("s", rows(0, 4), KN)
+    bench.write("t", rows(0, 4), KN)
+    before = fingerprint(bench.folder / "data")
+    ran = bench.run(script)
+    assert is_clean(ran, code), ran.err
+    assert says in ran.err
+    assert fingerprint(bench.folder / "data") == before
+    assert not bench.sink()
+    assert not ran.batches
+
+
+def test_cells_must_be_a_number(bench: Bench) -> None:
+    bench.write("s", rows(0, 4), KN)
+    bench.write("t", rows(0, 4), KN)
+    ran = bench.run(PLAIN + JOIN, conf={"penstock.cells": "many"})
+    assert is_clean(ran, 2)
+    assert "penstock.cells" in ran.err
+
+
+def test_a_sink_of_another_run_is_refused(bench: Bench) -> None:
+    """Spark would take the batches of the new checkpoint for those that it has, and drop them."""
+    bench.write("s", rows(0, 4), KN)
+    bench.write("t", rows(0, 4), KN)
+    assert bench.run(PLAIN + JOIN).code == 0
+    before = fingerprint(bench.folder / "out")
+    ran = bench.run(PLAIN + JOIN, checkpoint="another")
+    assert is_clean(ran, 1)
+    assert "holds the results of another run" in ran.err
+    assert fingerprint(bench.folder / "out") == before
+
+
+def test_ctrl_c_stops_cleanly_and_a_restart_goes_on(outside: Bench) -> None:
+    """SIGINT to the whole group, as a terminal sends it. Beside it a bare SELECT, which goes to the console."""
+    script = PLAIN + JOIN + "SELECT t.n * 1000 AS thousands FROM t WHERE t.n = 101;"
+    s, t = rows(0, 12), rows(100, 12)
+    outside.write("s", s, KN)
+    outside.write("t", t, KN)
+    process = outside.start(script, now=False)
+    deadline = time.monotonic() + 90
+    while {line["query"] for line in outside.metrics()} != {"out", "query_2"} and time.monotonic() < deadline:
+        time.sleep(0.2)
+    assert outside.metrics(), "a batch was done"
+    os.killpg(process.pid, signal.SIGINT)
+    ran = outside.finish(process)
+    assert is_clean(ran, 130), ran.err
+    assert "101000" in ran.out
+    more = rows(50, 6)
+    outside.write("s", more, KN)
+    process = outside.start(script)
+    ran = outside.finish(process)
+    assert ran.code == 0, ran.err
+    assert outside.sink() == expected(s + more, t)
+    told = sum(line["rows_out"] for line in ran.batches if line["query"] == "out")
+    assert told == written(outside.folder / "out").total()

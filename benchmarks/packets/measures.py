@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow.parquet as pq
 from benchmarks.packets.data import packets, write_files, write_long, write_packets
+from benchmarks.packets.memory import Sample
 from benchmarks.packets.oracle import read_answer, same_bag, window_rows
 from benchmarks.packets.runs import Run, run_oracle, run_penstock, run_python, run_spark_joins
 from benchmarks.packets.sizes import FILES_A_BATCH, Size
@@ -150,7 +151,7 @@ def long_stream(size: Size, home: Path, found: Findings, say: Say) -> None:
     """A stream several times as long: does anything grow?
 
     Batch time and state: the last tenth beside the first, the first batch left out. Memory: by program, the median over
-    the last third of the time beside that over the middle third, since the JVM's heap first grows to its limit.
+    the last third of that time beside that over the middle third, since the JVM's heap first grows to its limit.
     """
     data = home / "data"
     say(f"a stream {size.long_factor} times as long: writing it")
@@ -169,15 +170,23 @@ def long_stream(size: Size, home: Path, found: Findings, say: Say) -> None:
             _flat("long stream: rows kept, last tenth / first", kept, STEADY_SLACK, ",.0f"),
         ]
     )
-    end = run.watched.samples[-1].at
+    samples = _after_first_batch(run)
+    third = len(samples) // 3
     for program in ("java", "python"):
         middle, late = (
-            median(s.bytes_by_program.get(program, 0) / 2**20 for s in run.watched.samples if low <= s.at / end <= high)
-            for low, high in ((1 / 3, 2 / 3), (2 / 3, 1))
+            median(sample.bytes_by_program.get(program, 0) / 2**20 for sample in part)
+            for part in (samples[third:-third], samples[-third:])
         )
         what = f"long stream: MiB of {program}, last third / middle"
         found.measures.append(_flat(what, (late, middle), MEMORY_SLACK, ",.0f"))
     shutil.rmtree(data)
+
+
+def _after_first_batch(run: Run) -> list[Sample]:
+    """The samples taken while batches ran, the first left out; a process ends a moment after its last batch."""
+    end = run.watched.samples[-1].at - 1
+    begin = end - sum(batch.seconds for batch in run.batches[1:])
+    return [sample for sample in run.watched.samples if begin <= sample.at <= end]
 
 
 def where_time_goes(size: Size, home: Path, found: Findings, say: Say) -> None:

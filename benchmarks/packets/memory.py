@@ -80,24 +80,26 @@ def run_watched(command: Sequence[str], log: Path, environment: Mapping[str, str
 def memory_of_tree(root: int) -> dict[str, int]:
     """The resident bytes of a process and all its descendants, by the name of their program."""
     parents: dict[int, int] = {}
-    names: dict[int, str] = {}
+    programs: dict[int, str] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
                 stat = (entry / "stat").read_text(encoding="utf-8", errors="replace")
+                program = (entry / "exe").readlink().name
             except OSError:
-                continue  # It has ended since the listing.
-            name, _, rest = stat.partition("(")[2].rpartition(")")
-            parents[int(entry.name)] = int(rest.split()[1])
-            names[int(entry.name)] = "python" if name.startswith("python") else name
+                continue  # It has ended since the listing, or is none of ours.
+            parents[int(entry.name)] = int(stat.rpartition(")")[2].split()[1])
+            programs[int(entry.name)] = "python" if program.startswith("python") else program
     found: dict[str, int] = {}
-    for pid in parents:
-        if _descends(pid, root, parents):
-            try:
-                pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
-            except OSError:
-                continue
-            found[names[pid]] = found.get(names[pid], 0) + pages * _PAGE
+    for pid, parent in parents.items():
+        # A JVM that starts a program is for a moment two processes with one memory.
+        if not _descends(pid, root, parents) or programs[pid] == programs.get(parent) == "java":
+            continue
+        try:
+            pages = int(Path(f"/proc/{pid}/statm").read_text(encoding="ascii").split()[1])
+        except OSError:
+            continue
+        found[programs[pid]] = found.get(programs[pid], 0) + pages * _PAGE
     return found
 
 

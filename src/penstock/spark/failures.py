@@ -28,18 +28,20 @@ _CHECKPOINT = re.compile(
 _LONGEST = 400
 
 
-def failure_of(query: str, error: Exception, checkpoint: Path | None = None) -> PenstockError:
-    """The error that a failed query ends with."""
+def failure_of(
+    query: str, error: Exception, checkpoint: Path | None = None, *, resuming: bool = False
+) -> PenstockError:
+    """The error that a failed query ends with; `resuming` says that it was about to go on from its checkpoint."""
     text = str(error)
     ours = _OURS.search(text)
     if ours is not None:
         return DataError(ours["message"], detail=ours["detail"], hint=ours["hint"])
     said = what_it_says(error)
-    if checkpoint is not None and _CHECKPOINT.search(text):
+    if checkpoint is not None and (resuming or _CHECKPOINT.search(text)):
         return DataError(
             f"query {query} cannot go on from the checkpoint {checkpoint}",
             detail=said,
-            hint=f"it may be damaged: use another --checkpoint and sink, or see Spark's own log, {spark_log()}",
+            hint=f"if that does not say why, it may be damaged; Spark's own log is {spark_log()}",
         )
     return DataError(f"query {query} failed", detail=said, hint=f"Spark's own log is {spark_log()}")
 

@@ -51,6 +51,8 @@ class Running:
     assembled: Assembled
     checkpoint: Checkpoint | None
     handle: StreamingQuery | None = None
+    resumes: bool = False
+    """Whether its checkpoint is not new."""
     starts: int = 0
     seen: int = -1
     batches: list[dict[str, Any]] = field(default_factory=list)
@@ -113,7 +115,7 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
         assembled = assemble(spark, script, query, plan, quarantine=quarantine)
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
-    return Running(query, plan, assembled, checkpoint)
+    return Running(query, plan, assembled, checkpoint, resumes=checkpoint is not None and not checkpoint.is_new)
 
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:
@@ -169,7 +171,8 @@ def _raise_failure(one: Running) -> None:
 
 
 def _failure(one: Running, error: Exception) -> PenstockError:
-    return failure_of(one.query.name, error, one.checkpoint.folder if one.checkpoint is not None else None)
+    folder = one.checkpoint.folder if one.checkpoint is not None else None
+    return failure_of(one.query.name, error, folder, resuming=one.resumes and one.seen < 0)
 
 
 def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None) -> None:

@@ -19,7 +19,7 @@ from penstock.plan.plan import Plan, PromiseKind
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.pack import BLOCK, PATH, PIECE, TIME, passes
 from penstock.spark.sinks import FILES
-from penstock.spark.types import spark_type
+from penstock.spark.types import carried, spark_type
 
 
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -63,7 +63,12 @@ def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tu
                 PIECE
             ),
         ]
-    frame = frame.select(*columns)
+    try:
+        frame = frame.select(*columns)
+    except AnalysisException as error:
+        raise DataError(
+            f"the data of stream {stream.name} is not of the declared types", detail=what_it_says(error)
+        ) from error
     for column in stream.carried:
         if column.derived is not None:
             frame = frame.withColumn(column.name, F.expr(column.derived.text).cast(spark_type(str(column.type))))
@@ -82,8 +87,8 @@ def _has_files(frame: DataFrame) -> bool:
 
 def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> DataFrame:
     """Only the columns that the plan reads, and one boolean for each alias that has filters."""
-    wanted = {c.name for source in plan.sources if source.stream == stream for c in source.read}
-    shown = [quoted(name) for name in frame.columns if name in wanted]
+    wanted = {c.name: c.type for source in plan.sources if source.stream == stream for c in source.read}
+    shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [TIME, PATH, BLOCK, PIECE] if ordered else []
     for source in plan.sources:
         if source.stream == stream and source.filters:

@@ -23,7 +23,8 @@ from penstock.spark.operator import ANSWER, COUNTS, FRONTIER, RESULT, CellProces
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.session import ROCKSDB
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
-from penstock.spark.unpack import DEALT, Redealer, Unpacker, arrow_schema, output_columns
+from penstock.spark.types import require_carriable
+from penstock.spark.unpack import DEALT, Redealer, Unpacker, arrow_schema, output_columns, restored_columns
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
@@ -79,7 +80,7 @@ def assemble(
         given = _observed(given, second_observation(observation), DISTINCT_VOCABULARY)
     columns = output_columns(plan)
     answers = given.where(F.col("kind") == ANSWER).select("payload")
-    rows = answers.mapInArrow(Unpacker(arrow_schema(columns)), columns)
+    rows = answers.mapInArrow(Unpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan))
     return Assembled(_answer(rows, query, plan), observation, run, essence)
 
 
@@ -110,6 +111,8 @@ def _require_runnable(plan: Plan, quarantine: str | None) -> None:
                 hint=f"run with --checkpoint DIR; from Python, spark.conf.set('{QUARANTINE}', folder)",
             )
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    for (alias, column), kind in kinds.items():
+        require_carriable(f"{alias}.{column}", kind)
     for output in plan.outputs if plan.distinct else ():
         if kinds[output.alias, output.column].upper().startswith(_NESTED):
             raise NotSupportedYet(
@@ -134,6 +137,12 @@ def _require_store(spark: SparkSession) -> None:
 
 def _packed(spark: SparkSession, script: Script, plan: Plan, grid: Grid, inputs: Mapping[str, DataFrame]) -> DataFrame:
     by_name = {fold(name): frame for name, frame in inputs.items()}
+    read = {fold(name) for name in plan.streams}
+    for name in inputs:
+        if fold(name) not in read:
+            raise UsageError(
+                f"query {plan.query} reads no stream {name}", detail=f"it reads: {', '.join(plan.streams)}"
+            )
     packed: DataFrame | None = None
     for name in plan.streams:
         stream = script.stream(name)

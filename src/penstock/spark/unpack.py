@@ -17,7 +17,7 @@ from penstock.runtime import hash_rows
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.operator import ANSWER
 from penstock.spark.pack import split_by_cell
-from penstock.spark.types import spark_type
+from penstock.spark.types import carried_type, restored
 
 DEALT = "target INT, kind STRING, payload BINARY"
 """The columns of what is dealt to the second stage."""
@@ -26,7 +26,13 @@ DEALT = "target INT, kind STRING, payload BINARY"
 def output_columns(plan: Plan) -> str:
     """The columns that the core hands out, as Spark writes a schema."""
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-    return ", ".join(f"{quoted(o.name)} {spark_type(kinds[o.alias, o.column])}" for o in plan.outputs)
+    return ", ".join(f"{quoted(o.name)} {carried_type(kinds[o.alias, o.column])}" for o in plan.outputs)
+
+
+def restored_columns(plan: Plan) -> list[str]:
+    """The expressions that give those columns their declared types."""
+    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    return [restored(o.name, kinds[o.alias, o.column]) for o in plan.outputs]
 
 
 def arrow_schema(columns: str) -> Any:

@@ -1,6 +1,6 @@
 """Where the time of a batch goes: the pipeline of the engine, cut short at each step, in one Spark session.
 
-    python -m benchmarks.packets.breakdown DATA TINY HOME
+    python -m benchmarks.packets.breakdown DATA TINY HOME promises|windows...
 
 scan: the files read and every row thrown away. pack: the rows also go to Python and are packed by cell. shuffle: the
 packed rows also go to their cells. whole: also the operator and the sink, `run` itself. fixed: the whole over batches
@@ -15,7 +15,7 @@ import functools
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -40,12 +40,9 @@ CELLS = 2
 CONF = {"spark.master": f"local[{CELLS}]", "spark.sql.shuffle.partitions": str(CELLS)}
 
 
-def main(data: Path, tiny: Path, home: Path) -> None:
+def main(data: Path, tiny: Path, home: Path, scripts: Sequence[str]) -> None:
     """Measure every step and write HOME/breakdown.json."""
-    found: dict[str, Any] = {}
-    for promises in (True, False):
-        name = "promises" if promises else "windows only"
-        found[name] = _breakdown(data, tiny, home / name.replace(" ", "-"), promises)
+    found = {name: _breakdown(data, tiny, home / name, name == "promises") for name in scripts}
     (home / "breakdown.json").write_text(json.dumps(found), encoding="utf-8")
 
 
@@ -125,4 +122,4 @@ def _typical(seconds: list[float]) -> float:
 
 
 if __name__ == "__main__":
-    main(*map(Path, sys.argv[1:]))
+    main(Path(sys.argv[1]), Path(sys.argv[2]), Path(sys.argv[3]), sys.argv[4:])

@@ -197,7 +197,7 @@ def where_time_goes(size: Size, home: Path, found: Findings, say: Say) -> None:
     write_packets(data, size.seconds, file_seconds, rates=size.rates)
     write_packets(tiny, size.seconds, file_seconds, rates={"c": 1, "b": 1, "o": 1})
     place.mkdir(parents=True)
-    run_python(["-m", "benchmarks.packets.breakdown", str(data), str(tiny), str(place)], place)
+    run_python(["-m", "benchmarks.packets.breakdown", *map(str, (data, tiny, place)), *size.broken_down], place)
     found.breakdown.update(json.loads((place / "breakdown.json").read_text(encoding="utf-8")))
     shutil.rmtree(data)
 

@@ -26,6 +26,8 @@ class Size:
     standing_batches: int = 12
     long_factor: int = 10
     rates: Mapping[str, int] = field(default_factory=lambda: dict(RATES))
+    broken_down: tuple[str, ...] = ("promises", "windows")
+    """The scripts whose batches are taken apart."""
     heap: str = "8g"
     """Of the JVM that runs Spark's own joins: they need it. Penstock runs with Spark's default of 1 GiB."""
     judged: bool = True
@@ -58,6 +60,7 @@ QUICK = Size(
     standing_batches=6,
     long_factor=3,
     rates={name: rate // 10 for name, rate in RATES.items()},
+    broken_down=("promises",),
     heap="2g",
     judged=False,
 )

@@ -122,7 +122,9 @@ def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
     assert ours["rows"] == windows["rows"] == default["rows"] == rocksdb["rows"] > 0
     assert ours["kept"] * 100 <= default["kept"]
     assert windows["kept"] <= default["kept"]
-    assert set(found["breakdown"]) == {"promises", "windows only"}
+    parts = found["breakdown"]["promises"]
+    assert set(parts["seconds"]) == {"scan", "pack", "shuffle", "whole", "fixed"}
+    assert 0 < sum(parts["cells"].values()) < parts["seconds"]["whole"]
 
 
 @pytest.mark.measure

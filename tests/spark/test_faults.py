@@ -46,7 +46,7 @@ Rows = list[dict[str, Any]]
 
 
 def write_files(bench: Bench, count: int) -> tuple[Bag, Bag]:
-    """So many files a stream, and the bags of both queries. The last row of each file of s comes too late."""
+    """So many files a stream, and the bags of both queries. In s, the last row of each file but the first is late."""
     rng = random.Random(3)
     data: dict[str, Rows] = {"s": [], "t": []}
     for file in range(count):
@@ -56,7 +56,7 @@ def write_files(bench: Bench, count: int) -> tuple[Bag, Bag]:
                 for n in range(20)
             ]
             data[stream] += rows
-            late = [{"k": 0, "n": -file, "ts": START - timedelta(seconds=9)}] if stream == "s" else []
+            late = [{"k": 0, "n": -file, "ts": START - timedelta(seconds=9)}] if stream == "s" and file else []
             bench.write(stream, rows + late, SCHEMA)
 
     def near(s: Any, t: Any) -> bool:
@@ -112,7 +112,7 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     print(f"{killed} kills of {kills} wanted, {files} files a stream")
     assert outside.sink("pairs") == pairs
     assert outside.sink("kinds") == kinds
-    assert quarantined(outside, "pairs") == sorted(-file for file in range(files))
+    assert quarantined(outside, "pairs") == sorted(-file for file in range(1, files))
 
 
 def offsets(bench: Bench) -> int:
@@ -122,7 +122,7 @@ def offsets(bench: Bench) -> int:
 
 def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
     """Every first attempt fails (see sabotage); the second finds a cache and a live cell of a batch that never was."""
-    pairs, kinds = write_files(outside, 5)
+    pairs, kinds = write_files(outside, 4)
     marks = outside.folder / "marks"
     marks.mkdir()
     process = outside.start(
@@ -137,7 +137,7 @@ def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
     assert {"cell", "distinct", "pack"} == {name.split("-")[0] for name in failed}
     assert outside.sink("pairs") == pairs
     assert outside.sink("kinds") == kinds
-    assert quarantined(outside, "pairs") == sorted(-file for file in range(5))
+    assert quarantined(outside, "pairs") == [-3, -2, -1]
 
 
 def test_a_cache_that_is_deleted_and_garbled_all_the_time(bench: Bench) -> None:

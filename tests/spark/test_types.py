@@ -37,7 +37,9 @@ VALUES = {
     "ARRAY<INT>": ["array()", "array(1, NULL)"],
     "ARRAY<STRUCT<x: INT, y: STRING>>": ["array(named_struct('x', 1, 'y', 'z'), NULL)"],
     "MAP<STRING, ARRAY<INT>>": ["map()", "map('k', array(1, NULL), 'l', NULL)"],
-    "STRUCT<x: INT, y: MAP<STRING, TIMESTAMP>>": ["named_struct('x', 1, 'y', map('t', TIMESTAMP'2024-01-01 00Z'))"],
+    "STRUCT<x: INT, y: MAP<STRING, TIMESTAMP>>": [
+        "named_struct('x', 1, 'y', map('t', TIMESTAMP'2024-01-01 00:00:00Z'))"
+    ],
     "VARIANT": ["""parse_json('{"a": [1, null, 2.5]}')"""],
 }
 

@@ -19,27 +19,21 @@ _OURS = re.compile(
     r"(?:\n  detail: (?P<detail>[^\n]*))?(?:\n  hint: (?P<hint>[^\n]*))?"
 )
 _JAVA = re.compile(r"^:? ?(?:Caused by: )?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error): ")
+_PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
+"""What a trace of Python ends with."""
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
-_CHECKPOINT = re.compile(
-    r"checkpoint|offset log|commit log|incomplete log|malformed log|state ?store|changelog|checksum|rocksdb"
-    r"|CANNOT_LOAD_STATE|EOFException|StreamMetadata|OffsetSeq|/(?:offsets|commits|state|metadata)\b",
-    re.IGNORECASE,
-)
 _LONGEST = 400
 
 
-def failure_of(
-    query: str, error: Exception, checkpoint: Path | None = None, *, resuming: bool = False
-) -> PenstockError:
-    """The error that a failed query ends with; `resuming` says that it was about to go on from its checkpoint."""
-    text = str(error)
-    ours = _OURS.search(text)
+def failure_of(query: str, error: Exception, resuming: Path | None = None) -> PenstockError:
+    """The error that a failed query ends with; `resuming` is the checkpoint that it was about to go on from."""
+    ours = _OURS.search(str(error))
     if ours is not None:
         return DataError(ours["message"], detail=ours["detail"], hint=ours["hint"])
     said = what_it_says(error)
-    if checkpoint is not None and (resuming or _CHECKPOINT.search(text)):
+    if resuming is not None:
         return DataError(
-            f"query {query} cannot go on from the checkpoint {checkpoint}",
+            f"query {query} cannot go on from the checkpoint {resuming}",
             detail=said,
             hint=f"if that does not say why, it may be damaged; Spark's own log is {spark_log()}",
         )
@@ -47,9 +41,14 @@ def failure_of(
 
 
 def what_it_says(error: Exception) -> str:
-    """The line of a failure of Spark that says most: the root cause's, without its class."""
+    """The line of a failure of Spark that says most: what a Python worker said last, or the root cause."""
     lines = [line for line in str(error).split("\n") if line.strip() and not line.startswith(_FRAMES)]
+    if (told := _PYTHON.findall(str(error))) and told[-1].strip():
+        return _cut(told[-1].strip())
     causes = [line for line in lines if line.startswith("Caused by: ") or _JAVA.match(line)]
     chosen = causes[-1] if causes else lines[0] if lines else type(error).__name__
-    said = _JAVA.sub("", chosen).removeprefix("Caused by: ").strip()
-    return said if len(said) <= _LONGEST else said[: _LONGEST - 1] + "…"
+    return _cut(_JAVA.sub("", chosen).removeprefix("Caused by: ").strip())
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -171,8 +171,8 @@ def _raise_failure(one: Running) -> None:
 
 
 def _failure(one: Running, error: Exception) -> PenstockError:
-    folder = one.checkpoint.folder if one.checkpoint is not None else None
-    return failure_of(one.query.name, error, folder, resuming=one.resumes and one.seen < 0)
+    resuming = one.checkpoint.folder if one.checkpoint is not None and one.resumes and one.seen < 0 else None
+    return failure_of(one.query.name, error, resuming)
 
 
 def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None) -> None:

@@ -1,0 +1,58 @@
+"""What Spark says when it fails, in a sentence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from penstock.spark.failures import failure_of, what_it_says
+
+PYTHON = """[STREAM_FAILED] Query [id = 1] terminated with exception: An exception was thrown: Traceback (most recent call last):
+  File "a.py", line 3, in f
+    g()
+pyarrow.lib.ArrowInvalid: no such type
+ SQLSTATE: 38000
+=== Streaming Query ===
+"""
+JAVA = """An error occurred while calling o1.load.
+: org.apache.spark.SparkClassNotFoundException: [DATA_SOURCE_NOT_FOUND] Failed to find nosuch.
+\tat org.apache.spark.sql.errors.X.y(X.scala:1)
+Caused by: java.lang.ClassNotFoundException: nosuch.DefaultSource
+\tat java.base/java.net.URLClassLoader.findClass(URLClassLoader.java:1)
+\t... 12 more
+"""
+OURS = """x: Traceback (most recent call last):
+  File "b.py", line 1
+penstock.runtime.violations.PromiseBroken: error: a row of s breaks PRIMARY KEY (k) ON s
+  detail: the row is: k=2
+  hint: ON VIOLATION ADAPT, QUARANTINE or TRUST would go on
+"""
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (PYTHON, "pyarrow.lib.ArrowInvalid: no such type"),
+        (JAVA, "nosuch.DefaultSource"),
+        ("[PATH_NOT_FOUND] Path does not exist: /x", "[PATH_NOT_FOUND] Path does not exist: /x"),
+        ("", "ValueError"),
+        ("y" * 1000, "y" * 399 + "…"),
+    ],
+)
+def test_the_line_that_says_most(text: str, said: str) -> None:
+    assert what_it_says(ValueError(text)) == said
+
+
+def test_what_the_core_said_stands_as_it_was_said() -> None:
+    error = failure_of("out", ValueError(OURS), Path("dir"))
+    assert error.lines() == [
+        "error: a row of s breaks PRIMARY KEY (k) ON s",
+        "  detail: the row is: k=2",
+        "  hint: ON VIOLATION ADAPT, QUARANTINE or TRUST would go on",
+    ]
+
+
+def test_a_failure_on_the_way_back_names_the_checkpoint() -> None:
+    assert "cannot go on from the checkpoint dir" in failure_of("out", ValueError("x"), Path("dir")).message
+    assert failure_of("out", ValueError("x")).message == "query out failed"

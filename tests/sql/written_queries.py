@@ -221,8 +221,11 @@ class QueryWriter:
     def _aggregate(self, member: Member) -> Tokens:
         random = self.random
         columns = member.stream.of_kind(*ORDERED_KINDS)
-        name = self._named(member, random.choice(columns))
-        function = random.choice(["count", "sum", "min", "max", "avg", "median", "COUNT"])
+        column = random.choice(columns)
+        name = self._named(member, column)
+        functions = ["count", "min", "max", "COUNT"]
+        functions += ["sum", "avg", "median"] if column.kind in ("integer", "decimal", "double") else []
+        function = random.choice(functions)
         return random.choice(
             [
                 [function, "(", *name, ")"],

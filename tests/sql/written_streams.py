@@ -286,7 +286,7 @@ class StreamWriter:
         return ["ORDERED", "BY", self._ref(column), *self._within(clock)]
 
     def _clustered(self, stream: Written) -> Tokens:
-        return ["CLUSTERED", "BY", self._ref(self.random.choice(stream.carried)), *self._within(None)]
+        return ["CLUSTERED", "BY", self._ref(self.random.choice(stream.of_kind(*ORDERED_KINDS))), *self._within(None)]
 
     def _partner(self, stream: Written, *, virtual: bool) -> tuple[Written, Tokens, Tokens, str | None] | None:
         """Another stream, the paired columns on both sides, and the clock that the two share."""

@@ -140,7 +140,7 @@ RESERVED = frozenset(
 
 def fold(name: str) -> str:
     """The form in which two identifiers are compared."""
-    return name.casefold()
+    return name.lower()
 
 
 def quoted(name: str) -> str:

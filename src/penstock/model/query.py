@@ -7,6 +7,7 @@ For inner joins it is always all of them; the ON of an outer join holds only whe
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -55,6 +56,7 @@ __all__ = [
     "columns_of",
     "joins",
     "leaves",
+    "matched",
     "predicate_problem",
 ]
 
@@ -144,7 +146,7 @@ class Query:
             before = len(present)
             held = []
             for join in joins(self.tree):
-                if _matched(join, present):
+                if matched(join, present):
                     held += join.on
                     for side in (join.left, join.right):
                         present |= certain(side)
@@ -176,7 +178,7 @@ def certain(tree: FromTree) -> set[str]:
     return left | right
 
 
-def _matched(join: Join, present: set[str]) -> bool:
+def matched(join: Join, present: AbstractSet[str]) -> bool:
     """Whether, with these present, the row is one where the two sides of the join matched."""
     left = not present.isdisjoint(leaves(join.left))
     right = not present.isdisjoint(leaves(join.right))

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from penstock.model.query import Query
 
 
+_KEY_HINT = "derive a column of a plain type in CREATE STREAM, such as a STRING or a BIGINT"
+
+
 def query_problems(query: Query) -> list[Problem]:
     """Every rule that the query breaks."""
     return [*_source_problems(query), *_predicate_problems(query), *_output_problems(query)]
@@ -31,8 +34,7 @@ def _source_problems(query: Query) -> Iterator[Problem]:
         subject = Subject("source", source.alias)
         if folded.count(fold(source.alias)) > 1:
             yield Problem(subject, f"{source.alias} stands twice in the query", "give each its own alias: … AS a")
-        if isinstance(source.window, RangeWindow):
-            yield from _range_problems(source, source.window, subject)
+        yield from window_problems(source)
     if sorted(leaves(query.tree)) != sorted(s.alias for s in query.sources):
         yield Problem(Subject("name", query.name), "the tree of FROM and its sources differ")
     if any(isinstance(s.window, RangeWindow) for s in query.all_sources):
@@ -48,7 +50,11 @@ def _source_problems(query: Query) -> Iterator[Problem]:
                 )
 
 
-def _range_problems(source: Source, window: RangeWindow, subject: Subject) -> Iterator[Problem]:
+def window_problems(source: Source) -> Iterator[Problem]:
+    """Why a source cannot have its window, if it cannot."""
+    if not isinstance(source.window, RangeWindow):
+        return
+    subject = Subject("source", source.alias)
     clock = source.stream.clock
     if clock is None:
         yield Problem(
@@ -56,7 +62,7 @@ def _range_problems(source: Source, window: RangeWindow, subject: Subject) -> It
             f"[RANGE] needs an event time, and stream {source.stream.name} has none",
             f"declare EVENT TIME in {source.stream.name}, or use [ROWS n]",
         )
-    elif (why := span_problem(window.span, clock)) is not None:
+    elif (why := span_problem(source.window.span, clock)) is not None:
         yield Problem(subject, why, "write [RANGE 3 SECONDS] for a TIMESTAMP or a DATE, [RANGE 3] for an integer")
 
 
@@ -74,6 +80,8 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
         types.append(column.type)
     match predicate:
         case Comparison():
+            if not types[0].is_key:
+                return Problem(subject, f"{predicate.left} is {types[0]}, which cannot be compared", _KEY_HINT)
             if not types[0].compares_with(types[1]):
                 return Problem(
                     subject,
@@ -126,6 +134,7 @@ def _output_problems(query: Query) -> Iterator[Problem]:
             yield Problem(subject, f"two output columns are named {output.name}", f"rename one: … AS {output.name}_2")
         seen.add(fold(output.name))
         yield from _column_problems(query, columns_of(output.value), subject)
+        yield from _aggregate_problems(query, output.value, subject)
         if (
             query.is_grouped
             and not isinstance(output.value, Aggregate)
@@ -157,6 +166,20 @@ def _column_problems(query: Query, columns: tuple[ColumnRef, ...], subject: Subj
             yield Problem(subject, f"unknown column {ref}")
         elif column.is_virtual:
             yield Problem(subject, f"column {ref} is VIRTUAL: no row carries it, so a query cannot use it")
+
+
+def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subject) -> Iterator[Problem]:
+    """A sum needs numbers, an extreme an order; of an expression only Spark knows the type."""
+    if not isinstance(value, Aggregate) or not isinstance(value.argument, ColumnRef):
+        return
+    source = query.by_alias.get(value.argument.alias)
+    kind = source.stream.type_of(value.argument.column) if source is not None else None
+    if kind is None:
+        return
+    if value.function in ("sum", "avg", "median") and not kind.is_number:
+        yield Problem(subject, f"{value}: {kind} is no number")
+    elif (value.function in ("min", "max") or value.distinct) and not kind.is_key:
+        yield Problem(subject, f"{value}: values of {kind} cannot be compared")
 
 
 def _follows_from_groups(value: Scalar, query: Query) -> bool:

@@ -9,6 +9,7 @@ from penstock.model.names import fold
 from penstock.model.predicates import Expression, Predicate
 from penstock.model.problem import Problem, Subject, require
 from penstock.model.schemes import (
+    Check,
     Clustered,
     Cooccurs,
     ForeignKey,
@@ -215,6 +216,14 @@ def _scheme_column_problems(stream: Stream, scheme: Scheme, subject: Subject) ->
                 subject,
                 f"column {name} is VIRTUAL: no row carries it, so this constraint could never be seen to hold",
                 "VIRTUAL columns stand in PRIMARY KEY, FOREIGN KEY, STREAM KEY and COOCCURS",
+            )
+        elif (
+            column.type is not None and not column.type.is_key and not isinstance(scheme, Check | Punctuated | Ordered)
+        ):
+            yield Problem(
+                subject,
+                f"column {name} is {column.type}, whose values cannot be compared",
+                "derive a column of a plain type, such as a STRING or a BIGINT",
             )
     if isinstance(scheme, _MAY_BE_VIRTUAL) and len(set(scheme.columns)) < len(scheme.columns):
         yield Problem(subject, f"a column stands twice in {_headline(scheme)}")

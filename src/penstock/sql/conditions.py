@@ -106,8 +106,16 @@ def _bind_conjunct(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, may_
         return
     aliases = sorted({ref.alias for ref in expression.columns})
     if len(aliases) > 1:
+        interval = next((part for part in node.find_all(exp.Interval) if span_of(part) is None), None)
+        if interval is not None:
+            scope.report(
+                "this INTERVAL has no fixed length that can be counted",
+                at,
+                "write one number and one of MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS: INTERVAL 90 SECONDS",
+            )
+            return
         scope.report(
-            f"a condition on several streams ({', '.join(aliases)}) must compare two columns",
+            f"a condition on several streams ({', '.join(aliases)}) must compare two columns by =, <, <=, > or >=",
             at,
             "write x.a = y.b, x.a <= y.b, x.ts - y.ts <= INTERVAL 5 SECONDS, or x.ts BETWEEN y.ts AND y.ts + INTERVAL "
             "5 SECONDS; derive columns in CREATE STREAM for anything else",

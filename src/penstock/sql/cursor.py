@@ -18,12 +18,14 @@ from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Mistake, Refused, SyntaxMistake
+from penstock.model.names import nearest
 from penstock.model.spans import Auto, Rows, Span, Unit, Window, Within, written_span
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Code, Name, Stretch
 
 T = TypeVar("T")
 
+_KEYWORD = re.compile(r"\b[A-Z]{2,}\b")
 _WORD = re.compile(r"[^\W\d]\w*\Z")
 _NOT_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER, TokenType.RAW_STRING})
 
@@ -97,8 +99,16 @@ class Cursor(SparkParser):
         """Give up here."""
         raise Stop(kind(message, self.source.place(at or self.here()), hint=hint))
 
-    def expected(self, what: str, *, hint: str | None = None) -> NoReturn:
-        """Give up: something else had to stand here."""
+    def expected(self, what: str, *, hint: str | None = None, or_words: tuple[str, ...] = ()) -> NoReturn:
+        """Give up: something else had to stand here, or a word is misspelt; `or_words` could stand here too."""
+        wanted = (*_KEYWORD.findall(what), *or_words)
+        for token in (self._curr, self._prev):
+            # A word that sqlglot knows is not misspelt, it is in the wrong place.
+            if token and token.token_type is TokenType.VAR and token.text.upper() not in wanted:
+                meant = nearest(token.text, wanted) if len(token.text) > 2 else None
+                if meant is not None:
+                    at = Stretch(token.start, token.end + 1)
+                    self.stop(f"expected {what}, found {token.text}", at, hint=f"did you mean {meant}?")
         self.stop(f"expected {what}, found {self.found()}", hint=hint)
 
     def refuse(self, construct: str, hint: str, at: Stretch | None = None) -> NoReturn:

@@ -7,7 +7,7 @@ comma.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
@@ -16,7 +16,7 @@ from penstock.errors import SyntaxMistake
 from penstock.model.names import nearest
 from penstock.model.schemes import Policy
 from penstock.model.types import TYPE_NAMES
-from penstock.sql.cursor import Cursor, Stop
+from penstock.sql.cursor import UNITS, Cursor, Stop
 from penstock.sql.tree import (
     ArrivesBy,
     BrokenColumn,
@@ -28,9 +28,40 @@ from penstock.sql.tree import (
     EventTime,
     Name,
     StorageClause,
+    Stretch,
     TypeText,
     Violation,
 )
+
+_AFTER = ("WITHIN", "WINDOW", "WHEN", "LIFESPAN", "ON", "VIOLATION", "ROWS", *UNITS)
+"""Words that may follow inside a constraint."""
+
+_OPENINGS = (
+    "EVENT TIME",
+    "ARRIVES BY",
+    "PRIMARY KEY",
+    "ORDERED BY",
+    "CLUSTERED BY",
+    "FOREIGN KEY",
+    "STREAM KEY",
+    "PUNCTUATED ON",
+    "FOLLOWS",
+    "COOCCURS",
+    "CHECK",
+)
+"""What a constraint begins with."""
+
+_OF_OTHERS = {
+    "BOOL": "BOOLEAN",
+    "BYTES": "BINARY",
+    "DATETIME": "TIMESTAMP",
+    "FLOAT64": "DOUBLE",
+    "INT64": "BIGINT",
+    "NUMBER": "DECIMAL",
+    "TEXT": "STRING",
+    "TIMESTAMPTZ": "TIMESTAMP",
+}
+"""Types of other systems, and what Spark calls them."""
 
 
 class DeclarationGrammar(Cursor):
@@ -84,7 +115,7 @@ class DeclarationGrammar(Cursor):
             try:
                 elements.append(self._element())
                 if not self.ahead(TokenType.COMMA, TokenType.R_PAREN):
-                    self.expected(", or )", hint=None if self.at_end else _advice(elements[-1]))
+                    self.expected(", or )", hint=None if self.at_end else _advice(elements[-1]), or_words=_AFTER)
             except Stop as stop:
                 self.source.mistakes.append(stop.mistake)
                 failed = True
@@ -294,11 +325,25 @@ class DeclarationGrammar(Cursor):
         node = None if self.ahead(TokenType.COMMA, TokenType.R_PAREN) else self._parse_types(schema=True)
         if not isinstance(node, exp.DataType):
             self._retreat(index)
-            word = "" if self.at_end else self._curr.text.upper()
-            close = nearest(word, TYPE_NAMES)
-            self.expected("a Spark type, or VIRTUAL", hint=f"did you mean {close}?" if close else None)
+            self._no_type()
+        word = self._tokens[index].text.upper()
+        if word in _OF_OTHERS or self._prev.token_type is TokenType.R_BRACKET:
+            self._retreat(index)
+            self._no_type()
         at = self.stretch_from(index)
         return TypeText(node, " ".join(self.source.text[at.start : at.end].split()), at)
+
+    def _no_type(self) -> NoReturn:
+        """After a name no type stands: a type is misspelt, or the word before it was to open a constraint."""
+        opening = nearest(self._prev.text, [words.split()[0] for words in _OPENINGS])
+        if opening is not None and not self.at_end:
+            meant = next(words for words in _OPENINGS if words.startswith(opening))
+            before = Stretch(self._prev.start, self._curr.end + 1)
+            self.stop("expected a column or a constraint", before, hint=f"did you mean {meant}?")
+        word = "" if self.at_end else self._curr.text.upper()
+        close = _OF_OTHERS.get(word) or nearest(word, (*TYPE_NAMES, "VIRTUAL"))
+        hint = f"did you mean {close}?" if close and close != word else None
+        self.stop(f"expected a Spark type, or VIRTUAL, found {self.found()}", hint=hint)
 
     # Storage
 
@@ -324,6 +369,13 @@ class DeclarationGrammar(Cursor):
             options = self.in_parentheses(lambda: self.separated(option))
         return StorageClause(".".join(parts), tuple(options))
 
+    def _any_word(self, what: str) -> str:
+        """A word that need not be a name: `kafka.group.id` is an option."""
+        if self.at_end or not self._curr.text.isidentifier():
+            self.expected(what)
+        self._advance()
+        return self._prev.text
+
     def _option(self) -> tuple[str, str]:
         if self.ahead(TokenType.STRING):
             self._advance()
@@ -331,7 +383,7 @@ class DeclarationGrammar(Cursor):
         else:
             parts = [self.name("an option's name").text]
             while self.symbol(TokenType.DOT):
-                parts.append(self.name("the rest of the option's name").text)
+                parts.append(self._any_word("the rest of the option's name"))
             key = ".".join(parts)
         self.symbol(TokenType.EQ)
         if self.ahead(TokenType.STRING):

@@ -17,7 +17,7 @@ from penstock.errors import SyntaxMistake
 from penstock.model.names import nearest
 from penstock.sql.cursor import Stop
 from penstock.sql.lexical import Unreadable, quotes_of
-from penstock.sql.queries import QueryGrammar
+from penstock.sql.queries import CLAUSE_WORDS, QueryGrammar
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Broken, Constraint, Insert, Name, Statement, Stretch
 
@@ -48,7 +48,7 @@ class PenstockParser(QueryGrammar):
                 "CREATE STREAM, CREATE SINK, INSERT INTO or SELECT", hint=f"did you mean {close}?" if close else None
             )
         if not self.at_end:
-            self.expected("; or the end of the script")
+            self.expected("; or the end of the script", or_words=CLAUSE_WORDS)
         return made
 
     def constraint_on(self) -> tuple[Constraint, Name]:

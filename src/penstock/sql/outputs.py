@@ -35,16 +35,23 @@ class OutputBinder:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self._windows: list[TimeWindow] = []
+        self._positions: list[Output | None] = []
+        """The outputs by number; None for one whose own mistake is reported."""
+        self._failed: set[str] = set()
+        """Folded names of such outputs."""
 
     def outputs(self, select: Select, *, need_names: bool = True) -> tuple[list[Output], list[Stretch]]:
         """The output columns and their places."""
         self._windows = [w for code in select.group_by if (w := self._time_window(code.node)) is not None]
         found: list[Output] = []
         places: list[Stretch] = []
+        self._positions = []
         for item in select.items:
-            for output in self._item(item, need_names):
-                found.append(output)
-                places.append(item.at)
+            outputs = self._item(item, need_names)
+            self._positions += outputs or [None]
+            self._failed |= {fold(item.alias.text)} if item.alias is not None and not outputs else set()
+            found += outputs
+            places += [item.at] * len(outputs)
         return found, places
 
     def group_by(self, select: Select, outputs: list[Output]) -> tuple[Scalar, ...]:
@@ -62,14 +69,17 @@ class OutputBinder:
         node = unwrapped(code.node)
         number = number_of(node)
         if number is not None:
-            if number != number.to_integral_value() or not 1 <= number <= len(outputs):
+            if number != number.to_integral_value() or not 1 <= number <= len(self._positions):
                 self.scope.report(f"GROUP BY {number} names no column of SELECT", code.at)
                 return None
-            return outputs[int(number) - 1].value
+            chosen = self._positions[int(number) - 1]
+            return chosen.value if chosen is not None else None
         if isinstance(node, exp.Column) and len(node.parts) == 1 and bind_column(node, self.scope) is None:
             named = [o.value for o in outputs if fold(o.name) == fold(node.name)]
             if named:
                 return named[0]
+            if fold(node.name) in self._failed:
+                return None
         return self._scalar(code)
 
     # Items

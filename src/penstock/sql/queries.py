@@ -43,6 +43,9 @@ _REFUSED_CLAUSES = (
     (("WITH",), "write each query in full"),
 )
 
+CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND")
+"""Words that may follow where a query is not at its end."""
+
 HINTS = ("BUDGET", "EVICT", "VALUE", "ARCHIVE", "SHED", "ERROR", "MONITOR")
 
 
@@ -165,7 +168,8 @@ class QueryGrammar(DeclarationGrammar):
                 for word, instead in (("SEMI", "EXISTS (SELECT …)"), ("ANTI", "NOT EXISTS (SELECT …)")):
                     if self.words(word):
                         self.refuse(f"{kind.value} {word} JOIN", f"write WHERE {instead}", self.stretch_from(index))
-                self.words("OUTER")
+                if not self.words("OUTER") and not self.looking_at("JOIN"):
+                    self.expected("OUTER JOIN or JOIN")
                 self.expect_words("JOIN")
                 return kind
         for word, instead in (("SEMI", "EXISTS (SELECT …)"), ("ANTI", "NOT EXISTS (SELECT …)")):

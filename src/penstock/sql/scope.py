@@ -45,6 +45,7 @@ class Scope:
         kind: type[Mistake] = QueryMistake,
         hidden: Mapping[str, str] | None = None,
         broken: Set[str] = frozenset(),
+        missing: Set[str] = frozenset(),
     ) -> None:
         self.source = source
         self.streams = streams
@@ -54,6 +55,8 @@ class Scope:
         """Aliases of the query that cannot be seen from here, and why."""
         self.broken = broken
         """Folded names of columns that cannot be read: their uses are passed over."""
+        self.missing = missing
+        """Folded aliases of streams that are not there: a column may be theirs, so it is passed over."""
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
         """Remember a mistake."""
@@ -134,7 +137,7 @@ class Scope:
 
     def _report_unknown(self, parts: list[Name]) -> None:
         first = parts[0]
-        if fold(first.text) in self.broken:
+        if fold(first.text) in self.broken | self.missing or (len(parts) == 1 and self.missing):
             return
         in_declaration = "" in self.streams
         if len(parts) > 1 and not in_declaration:

@@ -25,13 +25,13 @@ from penstock.sql.tree import Broken, CreateSink, CreateStream, Insert, Stretch
 
 T = TypeVar("T")
 
-APPEND_ONLY = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
-"""File sinks: Spark only appends to them."""
+APPEND_ONLY = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml", "delta"})
+"""Sinks that take no updates: files, and tables of files."""
 
 
 def parse_script(text: str, file: str = "<script>") -> Script:
     """Read a script; raise ScriptErrors with all its mistakes if it has any."""
-    source = SourceText(text, file)
+    source = SourceText(text.removeprefix("\ufeff"), file)
     statements = read_statements(source)
     broken = {
         kind: frozenset(fold(s.name) for s in statements if isinstance(s, Broken) and s.kind == kind)
@@ -115,7 +115,7 @@ def _queries(
     into: Counter[str] = Counter()
     names: set[str] = set()
     for place, statement in enumerate(written, start=1):
-        sink = _sink_of(source, statement, sinks)
+        sink = _sink_of(source, statement, sinks, streams)
         name = f"query_{place}"
         if statement.sink is not None:
             spelling = sink.name if sink is not None else statement.sink.text
@@ -138,13 +138,17 @@ def _queries(
     return queries
 
 
-def _sink_of(source: SourceText, statement: Insert, sinks: Mapping[str, Sink | None]) -> Sink | None:
+def _sink_of(
+    source: SourceText, statement: Insert, sinks: Mapping[str, Sink | None], streams: Mapping[str, Stream | None]
+) -> Sink | None:
     if statement.sink is None:
         return None
     wanted = statement.sink.text
     if fold(wanted) not in sinks:
         close = did_you_mean(wanted, [s.name for s in sinks.values() if s is not None])
         hint = close or f"declare it: CREATE SINK {wanted} USING parquet OPTIONS (path '…')"
+        if fold(wanted) in streams:
+            hint = f"{wanted} is a stream, which is read; write to a sink: CREATE SINK out USING …"
         source.report(QueryMistake, f"unknown sink {wanted}", statement.sink.at, hint=hint)
     return sinks.get(fold(wanted))
 

@@ -18,8 +18,8 @@ from penstock.model.query import (
     Query,
     Source,
     leaves,
-    predicate_problem,
 )
+from penstock.model.query_rules import predicate_problem, window_problems
 from penstock.model.stream import Stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.hints import bind_hints
@@ -35,14 +35,15 @@ class SelectBinder:
     def __init__(self, source: SourceText, streams: Mapping[str, Stream | None]) -> None:
         self.source = source
         self.streams = streams
+        self.names = [folded if stream is None else stream.name for folded, stream in streams.items()]
         self.sources: dict[str, Source] = {}
         self.places: dict[str, Stretch] = {}
-        self.good = True
+        self.missing: set[str] = set()
+        """Folded aliases of streams that are unknown or wrong: what is said of them is passed over."""
 
     def report(self, message: str, at: Stretch, hint: str | None = None, kind: type[Mistake] = QueryMistake) -> None:
         """Remember a mistake of the query."""
         self.source.report(kind, message, at, hint=hint)
-        self.good = False
 
     def bind(self, written: Insert, name: str, sink: str | None) -> Query | None:
         """The query; None, and mistakes, if it cannot be."""
@@ -51,9 +52,8 @@ class SelectBinder:
         items = _items(select.source)
         for item in items:
             self._add_source(item)
-        if not self.good:
-            return None
-        outer = Scope(self.source, {alias: s.stream for alias, s in self.sources.items()})
+        known = {alias: s.stream for alias, s in self.sources.items()}
+        outer = Scope(self.source, known, missing=frozenset(self.missing))
         from_sources = tuple(self.sources.values())
         tree = self._tree(select.source, outer)
         condition = bind_condition(select.where, outer, may_exist=True)
@@ -63,7 +63,8 @@ class SelectBinder:
         bound_outputs, outputs_at = outputs.outputs(select)
         group_by = outputs.group_by(select, bound_outputs)
         hints = bind_hints(select.hints, outer)
-        if len(self.source.mistakes) > before:
+        if self.missing or len(self.source.mistakes) > before:
+            self._report_windows()
             return None
         try:
             return Query(
@@ -86,6 +87,12 @@ class SelectBinder:
                 self.report(problem.message, at, hint)
             return None
 
+    def _report_windows(self) -> None:
+        """What is wrong with the windows, where the query cannot be built for other reasons."""
+        for source in self.sources.values():
+            for problem in window_problems(source):
+                self.report(problem.message, self.places[source.alias], problem.hint)
+
     def _place(self, problem: Problem, select: Select, outputs_at: list[Stretch]) -> Stretch:
         subject = problem.subject
         if subject.kind == "source":
@@ -97,14 +104,14 @@ class SelectBinder:
     # FROM
 
     def _add_source(self, item: FromItem) -> str | None:
-        folded = fold(item.stream.text)
-        if folded not in self.streams:
-            names = [s.name for s in self.streams.values() if s is not None]
-            self.report(f"unknown stream {item.stream.text}", item.stream.at, did_you_mean(item.stream.text, names))
-            return None
-        stream = self.streams[folded]
+        alias = item.alias.text if item.alias is not None else item.stream.text
+        stream = self.streams.get(fold(item.stream.text))
         if stream is None:
-            self.good = False  # its own mistakes are reported where it is declared
+            if fold(item.stream.text) not in self.streams:
+                hint = did_you_mean(item.stream.text, self.names)
+                self.report(f"unknown stream {item.stream.text}", item.stream.at, hint)
+            # The mistakes of a stream that is wrong itself are reported where it is declared.
+            self.missing.add(fold(alias))
             return None
         alias = item.alias.text if item.alias is not None else stream.name
         if any(fold(known) == fold(alias) for known in self.sources):
@@ -119,19 +126,20 @@ class SelectBinder:
         if isinstance(part, FromItem):
             return Leaf(self._alias_of(part))
         left, right = self._tree(part.left, outer), self._tree(part.right, outer)
-        seen = {alias: self.sources[alias].stream for alias in (*leaves(left), *leaves(right))}
+        here = (*leaves(left), *leaves(right))
+        seen = {alias: self.sources[alias].stream for alias in here if alias in self.sources}
         hidden = {
             fold(alias): "ON sees the two sides of its own join; put the condition into WHERE"
             for alias in outer.streams
             if alias not in seen
         }
-        scope = Scope(self.source, seen, hidden=hidden)
+        scope = Scope(self.source, seen, hidden=hidden, missing=frozenset(self.missing))
         predicates = self._predicates(bind_condition(part.on, scope), self.sources)
         return Join(part.kind, left, right, predicates)
 
     def _alias_of(self, item: FromItem) -> str:
-        wanted = fold(item.alias.text if item.alias is not None else item.stream.text)
-        return next(alias for alias in self.sources if fold(alias) == wanted)
+        wanted = item.alias.text if item.alias is not None else item.stream.text
+        return next((alias for alias in self.sources if fold(alias) == fold(wanted)), wanted)
 
     # Conditions
 
@@ -158,7 +166,7 @@ class SelectBinder:
         alias = self._add_source(select.source)
         if alias is None:
             return None
-        inner = Scope(self.source, {alias: self.sources[alias].stream}, around=outer)
+        inner = Scope(self.source, {alias: self.sources[alias].stream}, around=outer, missing=frozenset(self.missing))
         self._check_inner_items(select, inner)
         before = len(self.source.mistakes)
         condition = bind_condition(select.where, inner)

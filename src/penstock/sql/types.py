@@ -47,7 +47,11 @@ def data_type(written: TypeText) -> DataType | None:
     kind = Kind.INTERVAL if isinstance(this, exp.Interval) else _KINDS.get(this)
     if kind is None:
         return None
-    if kind in (Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.INTERVAL):
+    if kind in (Kind.ARRAY, Kind.MAP, Kind.STRUCT):
+        # Spark's ARRAY has one type inside, its MAP two, its STRUCT any number.
+        inside = len(written.node.expressions)
+        return DataType(kind, written.text) if inside == {Kind.ARRAY: 1, Kind.MAP: 2}.get(kind, inside) else None
+    if kind is Kind.INTERVAL:
         return DataType(kind, written.text)
     head, parenthesis, rest = written.text.partition("(")
     if kind is Kind.DECIMAL:

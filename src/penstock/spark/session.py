@@ -29,6 +29,10 @@ SETTINGS = {
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
     "spark.sql.adaptive.enabled": "false",
+    # The other manager asks the shell for links and modes of every file it writes: some 90 processes a batch.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
 }
 """What `penstock run` sets unless --conf says otherwise."""
 

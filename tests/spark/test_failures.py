@@ -8,7 +8,7 @@ import pytest
 
 from penstock.spark.failures import failure_of, what_it_says
 
-PYTHON = """[STREAM_FAILED] Query [id = 1] terminated with exception: An exception was thrown: Traceback (most recent call last):
+PYTHON = """[STREAM_FAILED] Query [id = 1] ended: An exception was thrown: Traceback (most recent call last):
   File "a.py", line 3, in f
     g()
 pyarrow.lib.ArrowInvalid: no such type

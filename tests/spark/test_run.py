@@ -71,6 +71,7 @@ def is_clean(ran: Ran, code: int) -> bool:
     assert "Traceback" not in ran.err
     assert "\tat org." not in ran.err
     assert "bug in Penstock" not in ran.err
+    assert '"logger"' not in ran.err, "a line of PySpark's own log"
     return ran.code == code
 
 
@@ -169,6 +170,9 @@ def test_quarantined_rows_lie_beside_the_checkpoint(bench: Bench) -> None:
             "t",
         ),
         (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING nosuch") + JOIN, 1, "out"),
+        (PLAIN + JOIN.replace("WHERE", "WHERE nosuch(s.n) AND"), 1, "nosuch"),
+        (PLAIN + JOIN.replace("t.n AS m", "nosuch(t.n) AS m"), 1, "nosuch"),
+        (PLAIN.replace("t (k BIGINT", "t (more INT AS (nosuch(k)), k BIGINT") + JOIN, 1, "nosuch"),
     ],
 )
 def test_refused_before_anything_starts(bench: Bench, script: str, code: int, says: str) -> None:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
+import os
 import re
 from pathlib import Path
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 
 from penstock.errors import DataError, PenstockError
 from penstock.spark.session import spark_log
@@ -23,6 +26,13 @@ _PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*
 """What a trace of Python ends with."""
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
 _LONGEST = 400
+
+
+def quiet_errors() -> None:
+    """Keep PySpark from printing each error of its own, trace and all, besides raising it."""
+    if not os.environ.get("PENSTOCK_DEBUG"):
+        for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+            PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
 def failure_of(query: str, error: Exception, resuming: Path | None = None) -> PenstockError:

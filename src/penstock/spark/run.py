@@ -24,7 +24,7 @@ from penstock.plan.plan import Plan
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counts import DISTINCT, metrics_of, with_distinct
-from penstock.spark.failures import SPARK_ERRORS, failure_of
+from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.session import start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import CELLS, Assembled, assemble, second_observation, whole_cells
@@ -73,6 +73,7 @@ def run_script(
         whole_cells(cells)
     sinks = {query.name: sink for query, _ in plans if (sink := script.sink(query.sink or "")) is not None}
     require_own_folders(sinks.items())
+    quiet_errors()
     spark = start_session("penstock", conf)
     if "spark.sql.shuffle.partitions" not in conf:
         spark.conf.set("spark.sql.shuffle.partitions", cells or str(spark.sparkContext.defaultParallelism))

@@ -27,8 +27,8 @@ def carried_type(declared: str) -> str:
 def carried(name: str, declared: str) -> str:
     """The expression that makes it so."""
     if _MONTHS.match(declared):
-        column = quoted(name)
-        return f"extract(YEAR FROM {column}) * 12 + extract(MONTH FROM {column}) AS {column}"
+        whole = f"CAST({quoted(name)} AS INTERVAL YEAR TO MONTH)"
+        return f"extract(YEAR FROM {whole}) * 12 + extract(MONTH FROM {whole}) AS {quoted(name)}"
     return quoted(name)
 
 

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Op, Predicate
+from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Op, Opaque, Predicate
 from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Query, RangeWindow, leaves
-from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey, Scheme
+from penstock.model.schemes import Check, Cooccurs, Follows, Ordered, PrimaryKey, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
 from penstock.model.stream import Stream
 
@@ -63,6 +63,9 @@ def holds(predicate: Predicate, combined: Combined) -> bool:
         case Difference(minuend=left, subtrahend=right, op=op, span=span):
             first, second = value(left.alias, left.column), value(right.alias, right.column)
             return first is not None and second is not None and compare(first - second, op, span.ticks)
+        case Opaque(expression=expression) if expression.text.endswith((" IS NULL", " IS NOT NULL")):
+            (column,) = expression.columns
+            return (value(column.alias, column.column) is None) != expression.text.endswith(" IS NOT NULL")
         case _:
             raise NotImplementedError(predicate)
 
@@ -175,6 +178,8 @@ def _keeps(stream: Stream, scheme: Scheme, history: History, streams: Sequence[S
             return _is_ordered([a.value(column) for a in own], scheme.slack)
         case Follows(parent=parent):
             return all(_follows(s, t, scheme, history, streams) for s in own for t in history if t.stream == parent)
+        case Check(condition=condition):
+            return not any(_breaks(p, a) for p in condition for a in own)
         case Cooccurs(window=window) if window is not None:
             for s in own:
                 for t in history:
@@ -186,6 +191,12 @@ def _keeps(stream: Stream, scheme: Scheme, history: History, streams: Sequence[S
             return True
         case _:
             return True
+
+
+def _breaks(condition: Predicate, arrival: Arrival) -> bool:
+    """CHECK fails only on false, and a NULL makes a comparison unknown."""
+    is_known = all(arrival.value(ref.column) is not None for ref in condition.columns)
+    return is_known and not holds(condition, {"": arrival})
 
 
 def _is_ordered(values: list[int | None], slack: Within) -> bool:

@@ -9,6 +9,7 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Strategy, Undecided
 from penstock.model.hints import Budget, Hints
+from penstock.model.predicates import Expression
 from penstock.model.query import Existence, Join, JoinKind, Leaf, Query
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Within
@@ -22,6 +23,7 @@ from tests.analysis.build import (
     outer,
     query,
     recent,
+    ref,
     seconds,
     source,
     stream,
@@ -114,6 +116,11 @@ def test_counting_rows_across_streams_is_no_notice_where_all_declare_their_arriv
     follows = Follows("b", ("k",), ("k",), Rows(3))
     streams = [stream("a", "k BIGINT, s BIGINT", follows, arrives="s"), stream("b", "k BIGINT, s BIGINT", arrives="s")]
     assert check_query(query([source(s) for s in streams], "a.k = b.k")).notices == ()
+
+
+def test_a_stream_joined_with_itself_is_read_in_one_order() -> None:
+    own = keyed("a", Follows("a", ("k",), ("k",), Rows(3)))
+    assert check_query(query([source(own, "x"), source(own, "y")], "x.k = y.k")).notices == ()
 
 
 def test_follows_on_columns_that_the_query_does_not_join_closes_nothing() -> None:
@@ -258,6 +265,24 @@ def test_a_budget_bounds_every_entry_and_keeps_what_is_tighter(unit: str, rows: 
     assert (verdict.verdict, verdict.strategy, verdict.exact) == ("bounded", Strategy.BUDGET, False)
     assert bounded(verdict.streams[0].finding, Means.WINDOW).rows == 7
     assert bounded(verdict.streams[1].finding, Means.BUDGET).rows == rows
+
+
+@pytest.mark.parametrize(("rows", "names_it"), [(5, True), (7, False), (100, False)])
+def test_a_budget_below_a_bound_is_named_in_it(rows: int, names_it: bool) -> None:
+    hints = Hints(budget=Budget(rows, "ROWS"))
+    of = query([source(keyed("a"), window=last(7)), source(keyed("b"))], "a.k = b.k", hints=hints)
+    found = bounded(check_query(of).streams[0].finding, Means.WINDOW)
+    assert found.rows == min(7, rows)
+    assert (f"the budget of {rows} ROWS for the whole query" in found.bound) is names_it
+    assert ("over the budget, rows are evicted and results lost" in found.because) is names_it
+
+
+def test_the_columns_of_value_keep_rows_apart() -> None:
+    small = [stream(n, "k TINYINT, v BIGINT") for n in "ab"]
+    value = Expression("a.v * 2", (ref("a.v"),), deterministic=True)
+    of = query([source(s) for s in small], "a.k = b.k", hints=Hints(budget=Budget(9, "MB"), value=value))
+    assert bounded(findings(of)["a"], Means.BUDGET).rows is None
+    bounded(findings(of)["b"], Means.SYNOPSIS)
 
 
 def test_a_query_is_as_bounded_as_the_worst_of_its_entries() -> None:

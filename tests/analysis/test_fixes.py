@@ -21,7 +21,7 @@ from penstock.model.query import Aggregate, Existence, FromTree, Join, JoinKind,
 from penstock.model.schemes import Follows, Ordered, Scheme
 from penstock.model.spans import Auto
 from penstock.model.stream import Stream
-from tests.analysis.build import findings, query, recent, ref, seconds, source, stream, where
+from tests.analysis.build import check, findings, opaque, query, recent, ref, seconds, source, stream, where
 
 NAMES = ("a", "b", "c", "d")
 
@@ -74,7 +74,8 @@ def _read(text: str, streams: list[Stream]) -> list[tuple[str, Scheme]]:
     known: dict[str, tuple[str, Scheme]] = {}
     for name in names:
         for column in ("k", "m", "ts"):
-            known[Ordered(column, Auto()).on(name)] = (name, Ordered(column, Auto()))
+            for own in (Ordered(column, Auto()), check(opaque(f"{column} IS NOT NULL", column))):
+                known[own.on(name)] = (name, own)
         for other in names:
             for columns in (("k",), ("m",), ("k", "m")):
                 scheme = Follows(other, columns, columns, Auto())
@@ -119,4 +120,4 @@ def test_a_cross_product_has_no_fix_but_advice() -> None:
     found = findings(query([source(s) for s in streams]))["a"]
     assert isinstance(found, Undecided)
     assert found.fixes == ()
-    assert "a window would bound it too: a [ROWS n]" in found.because
+    assert "a window would bound it: a [ROWS n]" in found.because

@@ -175,9 +175,11 @@ class World:
     def pass_value(self, target: Stream, column: str, low: int) -> bool:
         """Let an ordered column come so far that nothing below `low` may follow."""
         slack: Within = target.ordering(column)[0].slack
+        seen = [v for a in self.history if a.stream == target.name and (v := a.value(column)) is not None]
+        # It may be further already.
         if isinstance(slack, Span):
-            return self._fill(target, {column: low + slack.ticks})
-        return all(self._fill(target, {column: low}) for _ in range(rows_of(slack) + 1))
+            return self._fill(target, {column: max([low + slack.ticks, *seen])})
+        return all(self._fill(target, {column: max([low, *seen])}) for _ in range(rows_of(slack) + 1))
 
     def _fill(self, target: Stream, wanted: dict[str, int]) -> bool:
         """A row that meets nothing: keys that nobody has, the latest values of ordered columns."""

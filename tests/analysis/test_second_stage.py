@@ -7,7 +7,7 @@ from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.model.predicates import Expression
 from penstock.model.query import Aggregate, JoinKind, TimeWindow
 from penstock.model.schemes import Ordered, PrimaryKey
-from tests.analysis.build import findings, last, one_of, outer, query, ref, seconds, source, stream, where
+from tests.analysis.build import findings, last, one_of, opaque, outer, query, ref, seconds, source, stream, where
 
 CLOCK = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP", Ordered("ts", seconds(3)), time="ts")
 LOOSE = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP", time="ts")
@@ -72,7 +72,7 @@ def test_groups_of_a_window_leave_once_the_clock_has_passed_it() -> None:
     median = Aggregate("median", ref("a.v"))
     found = bounded(findings(query([source(CLOCK)], select=[median], group_by=[MINUTE, "a.k"]))["(groups)"])
     assert (found.means, found.rows) == (Means.PURGE, None)
-    assert found.bound == "a group leaves once a.ts has passed window(a.ts, '60 seconds')"
+    assert found.bound == "a group leaves once the clock of a has passed its window"
 
 
 def test_a_window_over_a_stream_without_order_names_the_order_as_its_fix() -> None:
@@ -83,8 +83,10 @@ def test_a_window_over_a_stream_without_order_names_the_order_as_its_fix() -> No
 def test_rows_without_an_event_time_are_never_passed() -> None:
     found = undecided(findings(query([source(CLOCK)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
     assert any("may be NULL, which no clock passes" in text for text in found.because)
-    assert found.fixes == ()
+    assert found.fixes == ("CHECK (ts IS NOT NULL) ON a",)
     bounded(findings(query([source(CLOCK)], select=["a.ts"], distinct=True))["(distinct)"])
+    never_null = opaque("a.ts IS NOT NULL", "a.ts")
+    bounded(findings(query([source(CLOCK)], never_null, select=["a.ts", "a.k"], distinct=True))["(distinct)"])
     finite = query([source(CLOCK)], one_of("a.k", 1, 2), select=["a.ts", "a.k"], distinct=True)
     bounded(findings(finite)["(distinct)"])
     keyed = stream("a", "k BIGINT, ts TIMESTAMP", Ordered("ts"), PrimaryKey(("ts",)), time="ts")
@@ -112,3 +114,31 @@ def test_the_clock_of_an_optional_stream_closes_nothing_for_it_may_be_absent() -
 def test_where_there_is_never_a_result_nothing_is_remembered() -> None:
     of = query([source(SMALL)], "a.t > 5", where("a.t < 6"), select=["a.v"], distinct=True)
     assert bounded(findings(of)["(distinct)"]).rows == 0
+
+
+def test_a_clock_that_rows_arrive_by_is_cited_as_that() -> None:
+    arriving = stream("a", "k BIGINT, ts TIMESTAMP", time="ts", arrives="ts")
+    found = bounded(findings(query([source(arriving)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
+    assert found.bound == "a row leaves once the clock of a has passed it"
+    assert "ARRIVES BY ts ON a" in found.because
+
+
+def test_what_would_bound_it_is_said_where_no_declaration_alone_does() -> None:
+    by_key = undecided(findings(query([source(CLOCK)], select=[COUNT], group_by=["a.k"]))["(groups)"])
+    assert by_key.because[-1] == (
+        "this would bound it: a CHECK that leaves finitely many values to a.k, or grouping by window(a.ts, …)"
+    )
+    loose = undecided(findings(query([source(LOOSE)], select=["a.k"], distinct=True))["(distinct)"])
+    assert loose.because[-1] == (
+        "this would bound it: a CHECK that leaves finitely many values to a.k, or giving out a.ts as well, "
+        "with ORDERED BY ts WITHIN AUTO ON a; CHECK (ts IS NOT NULL) ON a"
+    )
+    unsure = Expression("f(a.f)", (ref("a.f"),))
+    of_expression = undecided(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
+    assert not any("would bound it" in text for text in of_expression.because)
+
+
+def test_a_row_that_holds_a_primary_key_is_not_said_to_come_again() -> None:
+    keyed = stream("a", "k BIGINT", PrimaryKey(("k",)))
+    found = undecided(findings(query([source(keyed)], select=["a.k"], distinct=True))["(distinct)"])
+    assert found.because[0] == "each row is remembered, and nothing says when it can no longer come again"

@@ -1,10 +1,10 @@
 """The oracle for DISTINCT and GROUP BY bounded by time: a value that its clock has passed does not come again.
 
 The queries and histories are those of test_purge_oracle.py, asked for the distinct event times of `a`. Where the
-verdict says that such a row leaves once `a.n` has passed it, a value v is picked, the clock of `a` passes v, and for
-every row of `a` with it the streams move on as its own bound says. From then on no continuation that keeps the
-declarations may add or take back a result with `a.n = v`, by the naive evaluator: the memory of v is not needed any
-more.
+verdict says that such a row leaves once the clock of `a` has passed it, a value v is picked, the clock of `a` passes
+v, and for every row of `a` with it the streams move on as its own bound says. From then on no continuation that keeps
+the declarations may add or take back a result with `a.n = v`, by the naive evaluator: the memory of v is not needed
+any more.
 """
 
 from __future__ import annotations
@@ -39,7 +39,11 @@ def _with_time(world: World, history: list[Arrival], value: int) -> Counter[obje
 def test_an_event_time_that_was_passed_gives_no_new_result(joined: Query, seed: int) -> None:
     of = replace(joined, outputs=(Output("n", ref("a.n")),), distinct=True)
     finding = findings(of)["(distinct)"]
-    assume(isinstance(finding, Bounded) and finding.means is Means.PURGE and "once a.n has passed" in finding.bound)
+    assume(
+        isinstance(finding, Bounded)
+        and finding.means is Means.PURGE
+        and "once the clock of a has passed it" in finding.bound
+    )
     world = World(of, seed)
     for _ in range(world.random.randrange(2, 7)):
         world.add(world.any_row(range(6)))

@@ -95,6 +95,17 @@ def test_page_is_whole_escaped_and_loads_nothing(penstock: Run, script: Write, t
     assert "prefers-color-scheme: dark" in text
 
 
+def test_page_says_what_is_tested_after_the_join_and_what_cannot_be_run(
+    penstock: Run, script: Write, tmp_path: Path
+) -> None:
+    joined = "SELECT a.id FROM auctions [ROWS 9] AS a LEFT JOIN bids [ROWS 9] AS b ON a.id = b.auction"
+    penstock("explain", script(f"{scripts.STREAMS} {joined} WHERE b.price IS NULL;"), "--html", "page.html")
+    page = _Page()
+    page.feed((tmp_path / "page.html").read_text(encoding="utf-8"))
+    assert "after the join: b.price IS NULL" in page.text
+    assert "not yet: outer joins and EXISTS cannot be run yet" in page.text
+
+
 def test_page_that_cannot_be_written_is_exit_2(penstock: Run, script: Write) -> None:
     done = penstock("explain", script(scripts.BOUNDED), "--html", "no/such/folder/page.html")
     assert (done.returncode, done.stdout) == (2, "")

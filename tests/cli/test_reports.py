@@ -1,4 +1,4 @@
-"""The reports of verdicts that no script gives yet: unbounded ones, with a witness. Built by hand."""
+"""Reports: of verdicts that no script gives yet, unbounded ones with a witness, built by hand; and that they agree."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 from decimal import Decimal
 
 import pytest
+from hypothesis import given, settings
 
+from penstock.analysis.check import check_query
 from penstock.analysis.finding import (
     Bounded,
     Means,
@@ -23,7 +25,11 @@ from penstock.analysis.finding import (
 from penstock.cli import UNBOUNDED, UNDECIDED, _exit_code
 from penstock.explain.as_json import check_object, plain_value, printed
 from penstock.explain.ink import Ink
+from penstock.explain.plan_text import purge_lines, run_lines
 from penstock.explain.report import check_report
+from penstock.model.query import Query
+from penstock.plan.planner import make_plan
+from tests.analysis.test_fixes import open_queries
 
 CLICKS = StateFinding(
     "clicks",
@@ -127,3 +133,15 @@ def test_lines_keep_to_the_width_where_words_allow(width: int) -> None:
     lines = check_report([VERDICT], Ink(width=width), 2)
     # A heading is one line whatever the width; all that may be long is wrapped.
     assert max(len(line) for line in lines if not line.startswith("  fix")) <= width
+
+
+@settings(max_examples=80, deadline=None)
+@given(open_queries())
+def test_explain_never_contradicts_check(of: Query) -> None:
+    verdict = check_query(of)
+    plan = make_plan(of, verdict)
+    for source in plan.sources:
+        lines = purge_lines(source, plan)
+        assert ("nothing lets a stored row go" in lines) <= (source.state.verdict != "bounded")
+        is_not_done = any("this version's engine does not do it yet" in line or "nothing yet" in line for line in lines)
+        assert is_not_done <= bool(run_lines(of, plan))

@@ -13,7 +13,7 @@ from penstock.model.predicates import ColumnRef
 from penstock.plan.bounds import TimeBound, close
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
-from penstock.plan.runnable import obstacles
+from penstock.plan.runnable import obstacles, unkept_bounds
 from tests.runtime.workloads import Workload, workloads
 
 PACKETS = """
@@ -106,3 +106,49 @@ def test_follows_in_rows_closes_nothing_where_rows_may_be_read_ahead_of_their_or
     assert obstacles(query) == (
         "[ROWS n] in the order of ARRIVES BY cannot be run yet: rows read ahead would have to wait",
     )
+
+
+@pytest.mark.parametrize("limit", ["CHECK (n < 100)", "CHECK (n BETWEEN 1 AND 9)"])
+def test_a_clock_with_a_largest_value_closes_what_it_passes_but_not_for_certain(limit: str) -> None:
+    declared = "k BIGINT, n BIGINT, EVENT TIME n, ORDERED BY n"
+    streams = f"CREATE STREAM s ({declared}); CREATE STREAM t ({declared}, {limit});"
+    plan = planned(f"{streams} SELECT s.k FROM s, t WHERE s.k = t.k AND t.n - s.n BETWEEN 0 AND 5;")
+    assert {(c.source, c.target): c.certain for c in plan.closers} == {("s", "t"): False, ("t", "s"): True}
+    assert {tree.root: tree.certain for tree in plan.purge_trees} == {"s": False, "t": True}
+    assert [source.state.verdict for source in plan.sources] == ["undecided", "bounded"]
+
+
+TIMED = "k BIGINT, x BIGINT, ts TIMESTAMP, EVENT TIME ts, CHECK (ts IS NOT NULL)"
+TAKEN = f"CREATE STREAM s ({TIMED}, ORDERED BY ts); CREATE STREAM t ({TIMED}, ORDERED BY ts);"
+LEARNED = TAKEN.replace("ORDERED BY ts)", "ORDERED BY ts WITHIN AUTO)")
+JOINED = "FROM s [RANGE 5 SECONDS], t [RANGE 5 SECONDS] WHERE s.k = t.k"
+
+
+@pytest.mark.parametrize(
+    ("script", "lacks"),
+    [
+        (f"{TAKEN} SELECT s.k {JOINED};", []),
+        (f"{TAKEN} SELECT DISTINCT s.k, s.ts {JOINED};", []),
+        (f"{TAKEN} SELECT DISTINCT ts FROM s;", []),
+        (f"{LEARNED} SELECT s.k {JOINED};", ["the bound of s needs learning a k", "the bound of t needs learning a k"]),
+        (f"{LEARNED} SELECT DISTINCT ts, k FROM s;", ["the bound of (distinct) needs forgetting by a clock"]),
+        (
+            "CREATE STREAM s (f BOOLEAN); CREATE STREAM t (f BOOLEAN); SELECT s.f FROM s, t WHERE s.f = t.f;",
+            ["the bound of s needs merging rows", "the bound of t needs merging rows"],
+        ),
+        (
+            f"{TAKEN} SELECT s.k FROM s, t WHERE s.k = t.k AND s.k < 3 AND t.k > 5;",
+            ["the bound of s needs seeing that no row", "the bound of t needs seeing that no row"],
+        ),
+        (
+            f"{TAKEN} SELECT DISTINCT s.k, s.ts FROM s [ROWS 5], t [ROWS 5] WHERE s.k = t.k;",
+            [],
+        ),
+    ],
+)
+def test_bounds_that_the_engine_does_not_keep_are_named(script: str, lacks: list[str]) -> None:
+    plan = planned(script)
+    assert plan.verdict == "bounded"
+    found = unkept_bounds(plan)
+    assert len(found) == len(lacks)
+    assert all(text.startswith(lack) for text, lack in zip(found, lacks, strict=True))

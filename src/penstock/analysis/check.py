@@ -58,11 +58,15 @@ def check_query(query: Query) -> Verdict:
 
 def _within(budget: Budget, finding: Finding) -> Bounded:
     """The tighter of a finding and the budget."""
+    limit = f"the budget of {budget} for the whole query"
+    evicted = "over the budget, rows are evicted and results lost"
     if not isinstance(finding, Bounded):
-        because = ("over the budget, rows are evicted and results lost", *finding.because)
-        return Bounded(f"the budget of {budget} for the whole query", Means.BUDGET, because, budget.rows)
-    known = [rows for rows in (finding.rows, budget.rows) if rows is not None]
-    return replace(finding, rows=min(known, default=None))
+        return Bounded(limit, Means.BUDGET, (evicted, *finding.because), budget.rows)
+    if budget.rows is None or (finding.rows is not None and finding.rows <= budget.rows):
+        return finding
+    return replace(
+        finding, bound=f"{finding.bound}, within {limit}", because=(*finding.because, evicted), rows=budget.rows
+    )
 
 
 def _strategy(entries: list[StateFinding], verdict: str, budget: Budget | None) -> Strategy:
@@ -104,7 +108,9 @@ def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
     counted: dict[str, None] = {}
     for edges in graph.edges.values():
         for edge in edges:
-            if edge.scheme is not None:
-                counted[edge.scheme.on(query.by_alias[edge.source].stream.name)] = None
+            names = [query.by_alias[alias].stream.name for alias in (edge.source, edge.target)]
+            # A stream joined with itself is read in one order.
+            if edge.scheme is not None and names[0] != names[1]:
+                counted[edge.scheme.on(names[0])] = None
     for text in counted:
         yield f"{text} counts rows across streams that do not all declare ARRIVES BY: it is about the order of reading"

@@ -12,9 +12,9 @@ A row of i can be purged iff every other source is reachable from i. A step k ->
 k stands in every result that i and j stand in: a row of i that k is absent from then has no j to wait for.
 
 Preconditions: equalities and bands are those that hold where the two stand together. A stream moves on when its
-clock passes every time, and an ORDERED column every value; so an ordered column other than the event time must have
-no largest value. Not decided: PRIMARY KEY and CLUSTERED close only values that arrive (ERRATA, KMON), so alone they
-give no edge; PUNCTUATED and FOREIGN KEY are left to later analyses.
+clock and each ORDERED column pass every value; one that has a largest value cannot (limits.py), so it gives no edge,
+the event time no more than any other. Not decided: PRIMARY KEY and CLUSTERED close only values that arrive (ERRATA,
+KMON), so alone they give no edge; PUNCTUATED and FOREIGN KEY are left to later analyses.
 """
 
 from __future__ import annotations
@@ -26,11 +26,13 @@ from functools import cached_property
 
 from penstock.analysis.bands import Limit, tied
 from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.domains import has_largest_value
+from penstock.analysis.limits import never_passes
+from penstock.model.names import quoted
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Source
 from penstock.model.schemes import Follows, Ordered, Scheme, reference_of
 from penstock.model.spans import Auto, Rows, Span, span_of_ticks
+from penstock.model.stream import Stream
 
 Missing = tuple[str, Scheme]
 """A declaration that a stream does not make: the stream's name, and the scheme."""
@@ -177,13 +179,24 @@ def limit_on(own: Source, other: ColumnRef, here: Combination) -> tuple[ColumnRe
     return None
 
 
+def stalled(own: Source, other: Source, here: Combination) -> Iterator[str]:
+    """The ordered columns of a source that would close it for another's rows, and why they do not get there."""
+    for column in other.stream.carried:
+        ref = ColumnRef(other.alias, column.name)
+        is_ordered = ref == other.event_time or other.stream.ordering(column.name)
+        if is_ordered and here.bands.touches(ref) and limit_on(own, ref, here) is not None:
+            limit = never_passes(other.stream, column.name)
+            if limit is not None:
+                yield f"{ref} {limit}"
+
+
 def _by_order(own: Source, other: Source, here: Combination) -> Iterator[Edge]:
     stream = other.stream
     for column in stream.carried:
         is_clock = column.name == stream.event_time
         if column.type is None or not here.bands.touches(ColumnRef(other.alias, column.name)):
             continue
-        if not is_clock and has_largest_value(stream, column.name):
+        if never_passes(stream, column.name) is not None:
             continue
         found = limit_on(own, ColumnRef(other.alias, column.name), here)
         if found is None:
@@ -194,17 +207,18 @@ def _by_order(own: Source, other: Source, here: Combination) -> Iterator[Edge]:
         passage = Passage(ColumnRef(other.alias, column.name), start, limit)
         wait = f"{passage.ordered} has passed {_shifted(start, limit, column.type.is_instant)}"
         if declared:
-            because = (*limit.reasons, *(_order_text(other, scheme) for scheme in declared[:1]))
+            because = (*limit.reasons, *(order_text(other.stream, scheme) for scheme in declared[:1]))
             yield Edge(own.alias, other.alias, way, wait, because, passage=passage)
         else:
             missing = (stream.name, Ordered(column.name, Auto()))
             yield Edge(own.alias, other.alias, way, wait, limit.reasons, missing=missing, passage=passage)
 
 
-def _order_text(source: Source, scheme: Ordered) -> str:
-    if scheme in source.stream.schemes:
-        return scheme.on(source.stream.name)
-    return f"ARRIVES BY {scheme.column} ON {source.stream.name}"
+def order_text(stream: Stream, scheme: Ordered) -> str:
+    """The declaration by which a column is ordered, as it was written."""
+    if scheme in stream.schemes:
+        return scheme.on(stream.name)
+    return f"ARRIVES BY {quoted(scheme.column)} ON {quoted(stream.name)}"
 
 
 def _shifted(start: ColumnRef, limit: Limit, instants: bool) -> str:

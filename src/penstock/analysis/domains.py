@@ -6,8 +6,9 @@ leave over; columns of one equality class share the intersection of their domain
 a match.
 
 Preconditions: the conditions given hold in every result that a tuple of the stream stands in (`Query.holding`), so
-the ON of an outer join never narrows its preserved side. CHECK lets NULL pass; NULL counts as one more value unless
-a condition that is certain to hold rejects it.
+the ON of an outer join never narrows its preserved side. NULL counts as one more value unless a condition that is
+certain to hold rejects it, the column stands in a PRIMARY KEY or in ARRIVES BY, or `IS NOT NULL` says so; any other
+CHECK lets NULL pass.
 
 Finite are BOOLEAN, TINYINT and SMALLINT by type; whole numbers, dates and decimals between two constants; any type
 by `=` or IN. Reasoning is on whole steps, so `a > 10 AND a < 11` leaves nothing. Not decided: opaque conditions,
@@ -27,7 +28,7 @@ from fractions import Fraction
 
 from penstock.model.closure import Equalities
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, Constant, OneOf, Op, Predicate, rejects_null
+from penstock.model.predicates import Bound, ColumnRef, Constant, OneOf, Op, Opaque, Predicate, rejects_null
 from penstock.model.query import Holding, Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
@@ -35,6 +36,7 @@ from penstock.model.types import DataType, Kind
 
 _BY_TYPE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-128, 127), Kind.SMALLINT: (-32768, 32767)}
 _SCALE = re.compile(r"\(\s*\d+\s*,\s*(\d+)\s*\)")
+_NOT_NULL = re.compile(r"\s+IS\s+NOT\s+NULL\s*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,8 @@ def domain_of(query: Query, holding: Holding, equalities: Equalities, ref: Colum
 def declared_domain(stream: Stream, column: str) -> Domain:
     """What the type, the WHERE and the CHECKs of a stream say of a column, whatever the query."""
     kind = stream.type_of(column)
-    domain = Domain(zeros=2 if kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE) else 1)
+    zeros = 2 if kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE) else 1
+    domain = Domain(nullable=_may_be_null(stream, column), zeros=zeros)
     if kind is not None and kind.kind in _BY_TYPE:
         low, high = _BY_TYPE[kind.kind]
         domain = replace(domain, low=low, high=high, because=(f"{column} of {stream.name} is {kind}",))
@@ -109,16 +112,20 @@ def declared_domain(stream: Stream, column: str) -> Domain:
     return domain
 
 
-def has_largest_value(stream: Stream, column: str) -> bool:
-    """Whether the type, the WHERE or a CHECK of a stream says that a column never passes some value."""
-    kind = stream.type_of(column)
-    if kind is not None and kind.kind in _BY_TYPE:
-        return True
-    conditions = [*stream.where, *(p for s in stream.schemes if isinstance(s, Check) for p in s.condition)]
-    return any(
-        isinstance(p, OneOf) or (isinstance(p, Bound) and p.op in (Op.EQ, Op.LT, Op.LE))
-        for p in _about(ColumnRef("", column), conditions)
-    )
+def _may_be_null(stream: Stream, column: str) -> bool:
+    """Whether a row may lack a value here and break neither ARRIVES BY nor a PRIMARY KEY."""
+    named = [stream.arrival.column] if stream.arrival is not None else []
+    named += [name for key in stream.keys for name in key]
+    return fold(column) not in map(fold, named)
+
+
+def rules_out_null(predicate: Predicate) -> ColumnRef | None:
+    """The column of which a condition says that it IS NOT NULL, and no more than that."""
+    if not isinstance(predicate, Opaque) or len(predicate.columns) != 1:
+        return None
+    (ref,) = predicate.columns
+    said = _NOT_NULL.split(predicate.expression.text.strip())
+    return ref if len(said) > 1 and fold(said[0]) == fold(str(ref)) else None
 
 
 def emptied(holding: Holding, equalities: Equalities, domain: Callable[[ColumnRef], Domain]) -> tuple[str, ...]:
@@ -145,7 +152,8 @@ def _about(ref: ColumnRef, predicates: Iterable[Predicate]) -> Iterator[Predicat
 
 
 def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, reason: str, keeps_null: bool) -> Domain:
-    if rejects_null(predicate) and not keeps_null:
+    # CHECK passes where it is unknown; IS NOT NULL never is.
+    if rules_out_null(predicate) or (rejects_null(predicate) and not keeps_null):
         domain = replace(domain, nullable=False)
     match predicate:
         case Bound(op=Op.EQ, constant=constant):

@@ -5,12 +5,13 @@ DISTINCT remembers each row that it gave, GROUP BY each group. Both are bounded
 - if the columns that make up a row or a group have finite domains (a deterministic expression takes at most as many
   values as its columns together; a column of a source that may be absent may also be NULL); or
 - if one of them is the event time, or a window of the event time, of a source that stands in every result, whose
-  event time is ordered and whose own rows all leave: once its clock has passed the value, and the rows with it have
-  left, that row or group cannot come again.
+  event time is ordered and has no largest value (limits.py), and whose own rows all leave: once its clock has passed
+  the value, and the rows with it have left, that row or group cannot come again.
 
 count(DISTINCT x) and median keep the values of a group: x needs a finite domain too, or the groups must close by
 time. A row without an event time is never passed by any clock: where the event time may be NULL, the other columns
-must be finite. window() drops such rows.
+must be finite. window() drops such rows. Not decided: that a row which holds a PRIMARY KEY never comes again once the
+row with that key has left.
 """
 
 from __future__ import annotations
@@ -19,14 +20,15 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.closing import ClosingGraph, Missing, order_text
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.limits import never_passes
 from penstock.analysis.state import LARGE
-from penstock.model.predicates import ColumnRef, Expression
+from penstock.model.predicates import ColumnRef, Expression, Opaque
 from penstock.model.query import Aggregate, Query, RangeWindow, Scalar, Source, TimeWindow, columns_of
-from penstock.model.schemes import Ordered, PrimaryKey
+from penstock.model.schemes import Check, Ordered
 from penstock.model.spans import Auto
 from penstock.model.types import Kind
 
@@ -142,41 +144,39 @@ def _clocks(combinations: Combinations, value: Scalar) -> Iterator[_Clock]:
     for equal in combinations.of().equalities.class_of(ref):
         source = query.by_alias[equal.alias]
         if source.event_time == equal and equal.alias in query.core:
-            may_be_null = not isinstance(value, TimeWindow) and _may_be_null(combinations, source, equal)
+            may_be_null = not isinstance(value, TimeWindow) and _may_be_null(combinations, equal)
             yield _Clock(source, equal, may_be_null)
 
 
-def _may_be_null(combinations: Combinations, source: Source, ref: ColumnRef) -> bool:
-    query = combinations.query
-    if any(isinstance(s.window, RangeWindow) for s in query.all_sources):
-        return False
-    stream = source.stream
-    if stream.arrival is not None and stream.arrival.column == ref.column:
-        return False
-    if any(isinstance(scheme, PrimaryKey) and ref.column in scheme.columns for scheme in stream.schemes):
+def _may_be_null(combinations: Combinations, ref: ColumnRef) -> bool:
+    if any(isinstance(s.window, RangeWindow) for s in combinations.query.all_sources):
         return False
     return combinations.of().domain(ref).nullable
+
+
+def _leaves(finding: Finding) -> bool:
+    """Whether every row of a source is gone in the end."""
+    return isinstance(finding, Bounded) and finding.means in _LEAVES
 
 
 def _by_time(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:
     for value in stage.values:
         for clock in _clocks(combinations, value):
-            own = findings[clock.source.alias]
-            if not clock.source.stream.low or not isinstance(own, Bounded) or own.means not in _LEAVES:
+            own, stream = findings[clock.source.alias], clock.source.stream
+            if not stream.low or not isinstance(own, Bounded) or not _leaves(own):
                 continue
-            if not _passes_all(combinations, stage, value, clock):
+            if never_passes(stream, clock.column.column) or not _passes_all(combinations, stage, value, clock):
                 continue
-            because = [
-                f"every {stage.item} carries {value}, and {clock.source.alias} stands in every result",
-                f"{clock.source.stream.low[0].on(clock.source.stream.name)}",
-                f"{clock.source.alias}: {own.bound}",
-            ]
-            rows_left = (
-                "" if own.means is Means.STATELESS else f" and the rows of {clock.source.alias} with it have left"
+            alias = clock.source.alias
+            because = (
+                f"every {stage.item} carries {value}, and {alias} stands in every result",
+                order_text(stream, stream.low[0]),
+                f"{alias}: {own.bound}",
             )
-            return Bounded(
-                f"a {stage.item} leaves once {clock.column} has passed {value}{rows_left}", Means.PURGE, tuple(because)
-            )
+            passed = "its window" if isinstance(value, TimeWindow) else "it"
+            rows_left = "" if own.means is Means.STATELESS else f" and the rows of {alias} with it have left"
+            bound = f"a {stage.item} leaves once the clock of {alias} has passed {passed}{rows_left}"
+            return Bounded(bound, Means.PURGE, because)
     return None
 
 
@@ -185,37 +185,66 @@ def _undecided(
 ) -> Undecided:
     columns = [ref for value in (*stage.values, *stage.kept) for ref in columns_of(value)]
     endless = [str(ref) for ref in dict.fromkeys(columns) if _size_in_results(combinations, ref) is None]
-    because = [f"each {stage.item} is remembered, and it may come again"]
+    because = [f"each {stage.item} is remembered, and nothing says when it can no longer come again"]
     if endless:
         because.append(f"{', '.join(endless)} {'have' if len(endless) > 1 else 'has'} no finite domain")
-    because += [
-        f"nothing says that {value} gives the same value each time"
-        for value in (*stage.values, *stage.kept)
-        if isinstance(value, Expression) and not value.deterministic
-    ]
+    unsure = [v for v in (*stage.values, *stage.kept) if isinstance(v, Expression) and not v.deterministic]
+    because += [f"nothing says that {value} gives the same value each time" for value in unsure]
     clocks = [(value, clock) for value in stage.values for clock in _clocks(combinations, value)]
     fixes: dict[str, None] = {}
     for value, clock in clocks:
-        if not _passes_all(combinations, stage, value, clock):
-            because.append(
-                f"{clock.column} may be NULL, which no clock passes: compare it with a constant to rule that out"
-            )
+        limit = never_passes(clock.source.stream, clock.column.column)
+        if limit is not None:
+            because.append(f"{clock.column} {limit}")
             continue
-        own = findings[clock.source.alias]
-        leaves = isinstance(own, Bounded) and own.means in _LEAVES
-        stream = clock.source.stream
-        ordered = () if stream.low else ((stream.name, Ordered(clock.column.column, Auto())),)
-        if ordered:
+        is_null_in_the_way = not _passes_all(combinations, stage, value, clock)
+        missing = _undeclared(clock.source, is_null_in_the_way)
+        if not clock.source.stream.low:
             because.append(f"nothing says that {clock.column} is ordered")
+        if is_null_in_the_way:
+            because.append(f"{clock.column} may be NULL, which no clock passes")
+        leaves = _leaves(findings[clock.source.alias])
         if not leaves:
             because.append(f"nothing says when the rows of {clock.source.alias} leave")
         for fix in ((),) if leaves else fixes_of(graph, clock.source.alias):
-            fixes[text_of(dict.fromkeys((*fix, *ordered)))] = None
+            fixes[text_of(dict.fromkeys((*fix, *missing)))] = None
     if not clocks and stage.values:
         because.append(
             f"no {stage.item} carries the event time, or a window of it, of a stream that is in every result"
         )
+    advice = [f"a CHECK that leaves finitely many values to {' and '.join(endless)}"]
+    if unsure or not endless:
+        advice = []
+    advice += [] if clocks else _times_to_carry(combinations, stage, findings)
+    if advice:
+        because.append(f"this would bound it: {', or '.join(advice)}")
     return Undecided(tuple(dict.fromkeys(because)), tuple(fixes))
+
+
+def _undeclared(source: Source, is_null_in_the_way: bool) -> tuple[Missing, ...]:
+    """What a stream must declare so that its clock passes every row."""
+    stream, column = source.stream, source.stream.event_time
+    assert column is not None
+    found: list[Missing] = [] if stream.low else [(stream.name, Ordered(column, Auto()))]
+    if is_null_in_the_way:
+        ref = ColumnRef("", column)
+        condition = Opaque(Expression(f"{ref} IS NOT NULL", (ref,), deterministic=True))
+        found.append((stream.name, Check((condition,))))
+    return tuple(found)
+
+
+def _times_to_carry(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Iterator[str]:
+    """The event times that would close what is remembered, if it carried them."""
+    for source in combinations.query.all_sources if stage.values else ():
+        time = source.event_time
+        if time is None or source.alias not in combinations.query.core or not _leaves(findings[source.alias]):
+            continue
+        if never_passes(source.stream, time.column) is not None:
+            continue
+        is_grouped = stage.item == "group"
+        missing = _undeclared(source, not is_grouped and _may_be_null(combinations, time))
+        declared = f", with {text_of(missing)}" if missing else ""
+        yield (f"grouping by window({time}, …)" if is_grouped else f"giving out {time} as well") + declared
 
 
 def _passes_all(combinations: Combinations, stage: _Stage, value: Scalar, clock: _Clock) -> bool:

@@ -5,10 +5,10 @@ purged in the end (closing.py); rows that the query cannot tell apart are merged
 finite domains.
 
 Merging keeps one row, with a count, for each choice of values of the needed columns: outputs, group keys, what
-conditions between streams read, and the event time under a [RANGE] window; a filter on one source is settled as the
-row arrives. It is used only where every source stands in every result. Rows merged under an outer join or EXISTS
-may have to be given out at different times, so there the answer is left undecided. What none of these bounds is
-undecided, never unbounded: no growing input is sought here.
+conditions between streams read, the columns of VALUE, and the event time under a [RANGE] window; a filter on one
+source is settled as the row arrives. It is used only where every source stands in every result. Rows merged under an
+outer join or EXISTS may have to be given out at different times, so there the answer is left undecided. What none of
+these bounds is undecided, never unbounded: no growing input is sought here.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from penstock.analysis.closing import ClosingGraph, Reach, Way, describe, shared_columns
+from penstock.analysis.closing import ClosingGraph, Reach, Way, describe, shared_columns, stalled
 from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
@@ -51,7 +51,8 @@ def source_finding(combinations: Combinations, graph: ClosingGraph, source: Sour
         return merged
     reasons = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
     fixes = tuple(text_of(fix) for fix in fixes_of(graph, source.alias))
-    return Undecided(reasons, fixes)
+    window = f"a window would bound it{' too' if fixes else ''}: {source.alias} [ROWS n]"
+    return Undecided((*reasons, window), fixes)
 
 
 def unstored(combinations: Combinations, source: Source) -> Bounded | None:
@@ -73,6 +74,8 @@ def needed_columns(query: Query, source: Source, windows: bool = True) -> tuple[
     for predicate in query.predicates:
         if len(aliases_of(predicate)) > 1:
             needed.update(dict.fromkeys(predicate.columns))
+    if query.hints.value is not None:
+        needed.update(dict.fromkeys(query.hints.value.columns))
     has_range = any(isinstance(s.window, RangeWindow) for s in query.all_sources)
     if windows and has_range and source.event_time is not None:
         needed[source.event_time] = None
@@ -119,14 +122,18 @@ def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, r
         waits = f"a row of {source.alias} waits for rows of {target} still to come"
         clock = next((e for e in graph.edges[source.alias, target] if e.way is Way.CLOCK), None)
         shared = shared_columns(here, source.alias, target)
+        stuck = tuple(stalled(source, other, here))
         if clock is not None:
             limits = " and ".join(clock.because)
             yield f"{waits}: {limits} limits how late they come, but nothing says that {other.event_time} is ordered"
         elif shared:
             keys = " and ".join(f"{source.alias}.{own} = {target}.{theirs}" for own, theirs in shared)
             yield f"{waits}: they match on {keys}, and nothing says when no more of one value will come"
+        elif stuck:
+            yield waits
         else:
             yield f"{waits}: no equality and no band of event times limits which of them match"
+        yield from stuck
         yield from _of_no_help(source, other, shared)
 
 
@@ -157,4 +164,3 @@ def _why_not_merged(combinations: Combinations, source: Source) -> Iterator[str]
         yield f"{', '.join(endless)} {verb} no finite domain, so rows cannot be merged"
     else:
         yield f"rows of {source.alias} are not merged under an outer join or EXISTS"
-    yield f"a window would bound it too: {source.alias} [ROWS n]"

@@ -13,7 +13,7 @@ from importlib.resources import files
 from penstock import __version__
 from penstock.analysis.finding import Bounded, StateFinding, Verdict
 from penstock.explain.graph_svg import join_graph
-from penstock.explain.plan_text import cell_lines, filter_lines, promise_lines
+from penstock.explain.plan_text import after_lines, cell_lines, filter_lines, promise_lines, purge_lines, run_lines
 from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -71,9 +71,12 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _fixes(verdict)
     yield "<h3>Join graph</h3>"
     drawing, caption = join_graph(query, plan, f"q{number}")
-    cells = "".join(f"<div>{escape(line)}</div>" for line in cell_lines(plan))
-    yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>"
-    yield f'<dl><dt>shape</dt><dd>{escape(plan.shape)}</dd><dt>cells</dt><dd class="mono">{cells}</dd></dl>'
+    yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>\n<dl>"
+    yield from _item("shape", [plan.shape], False)
+    yield from _item("cells", cell_lines(plan), True)
+    yield from _item("result", after_lines(query), True)
+    yield from _item("runs", run_lines(query, plan), False)
+    yield "</dl>"
     yield from _reasons(verdict)
     yield "<h3>What is kept</h3>"
     for source in plan.sources:
@@ -137,12 +140,16 @@ def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
         ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
         ("filters", filter_lines(source, query), True),
         ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
-        ("purge", source.rules or ["nothing lets a stored row go"], False),
+        ("purge", purge_lines(source, plan), False),
         ("promises", promise_lines(plan, source.alias), True),
     ]
     for label, texts, is_code in items:
-        if texts:
-            lines = "".join(f"<div>{escape(text)}</div>" for text in texts)
-            look = ' class="mono"' if is_code else ""
-            yield f"<dt>{label}</dt><dd{look}>{lines}</dd>"
+        yield from _item(label, texts, is_code)
     yield "</dl></div>"
+
+
+def _item(label: str, texts: Sequence[str], is_code: bool) -> Iterator[str]:
+    if texts:
+        lines = "".join(f"<div>{escape(text)}</div>" for text in texts)
+        look = ' class="mono"' if is_code else ""
+        yield f"<dt>{label}</dt><dd{look}>{lines}</dd>"

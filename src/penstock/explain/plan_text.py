@@ -7,14 +7,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.analysis.finding import Bounded, Verdict
+from penstock.analysis.finding import Bounded, Means, StateFinding, Verdict
 from penstock.explain.ink import Ink
 from penstock.explain.report import headline
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
+from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.runnable import obstacles, unkept, unkept_bounds
 from penstock.sql.printer import print_query
 
 _LABEL = 10
@@ -30,9 +32,7 @@ def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[
         for source in plan.sources:
             lines += ["", *_source(source, query, plan, ink)]
         for state in verdict.streams[len(plan.sources) :]:
-            lines += ["", f"  {ink.mark(state.finding.verdict)} {ink.strong(state.alias)}"]
-            bound = state.finding.bound if isinstance(state.finding, Bounded) else f"none: {state.finding.verdict}"
-            lines += _item("bound", [bound], ink)
+            lines += ["", *_second_stage(state, ink)]
         lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in print_query(query).splitlines()), ""]
     return lines[:-1]
 
@@ -46,6 +46,21 @@ def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
         yield from _item("product", [f"no predicate ties these together, so every pairing is a result: {parts}"], ink)
     yield from _item("cells", cell_lines(plan), ink)
     yield from _item("also", [str(p) for p in pair_predicates(query)], ink)
+    yield from _item("result", after_lines(query), ink)
+    yield from _item("runs", run_lines(query, plan), ink)
+
+
+def after_lines(query: Query) -> list[str]:
+    """The conditions on one stream that no arrival can decide, because the stream may be absent."""
+    return [f"after the join: {predicate}" for predicate in conditions_at(query, Moment.RESULT)]
+
+
+def run_lines(query: Query, plan: Plan) -> list[str]:
+    """What this version's engine cannot do of it; nothing if it can do all."""
+    if found := obstacles(query):
+        return [f"not yet: {'; '.join(found)}"]
+    unkept = unkept_bounds(plan)
+    return [f"only with --allow-unbounded: {'; '.join(unkept)}"] if unkept else []
 
 
 def pair_predicates(query: Query) -> list[Predicate]:
@@ -76,10 +91,26 @@ def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[
     yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
     yield from _item("filters", filter_lines(source, query), ink)
     yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
-    yield from _item("purge", source.rules or ["nothing lets a stored row go"], ink)
+    yield from _item("purge", purge_lines(source, plan), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
     if source.state.verdict != "bounded":
-        yield from _item("fix", [("or " if n else "") + fix for n, fix in enumerate(source.state.fixes)], ink)
+        yield from _item("fix", fix_lines(source.state.fixes), ink)
+
+
+def _second_stage(state: StateFinding, ink: Ink) -> Iterator[str]:
+    finding = state.finding
+    yield f"  {ink.mark(finding.verdict)} {ink.strong(state.alias)}"
+    if isinstance(finding, Bounded):
+        yield from _item("bound", [finding.bound], ink)
+        return
+    yield from _item("bound", [f"none: {finding.verdict}"], ink)
+    yield from _item("why", finding.because, ink)
+    yield from _item("fix", fix_lines(finding.fixes), ink)
+
+
+def fix_lines(fixes: Sequence[str]) -> list[str]:
+    """The alternatives, one a line."""
+    return [("or " if number else "") + fix for number, fix in enumerate(fixes)]
 
 
 def bound_text(source: SourcePlan) -> str:
@@ -93,15 +124,23 @@ def bound_text(source: SourcePlan) -> str:
 
 def filter_lines(source: SourcePlan, query: Query) -> list[str]:
     """What is tested as a row arrives; a row that an outer join gives out unmatched fails no test."""
-    certain = {str(predicate) for predicate in query.holding(frozenset({source.alias})).predicates}
-    lines = [text if text in certain else f"matches only where {text}" for text in source.filters]
-    if not query.is_inner:
-        # What else the plan tests, it tests for inner joins alone.
-        return lines
+    lines = list(source.filters)
+    lines += [f"matches only where {p}" for p in conditions_at(query, Moment.MEETING, source.alias)]
     lines += [" = ".join(columns) for columns in source.equal]
     if source.not_null:
         lines.append(f"not NULL: {', '.join(source.not_null)}")
     return lines
+
+
+def purge_lines(source: SourcePlan, plan: Plan) -> list[str]:
+    """What lets a stored row go; where only the verdict knows of it, that, and that the engine does not do it yet."""
+    lacks = unkept(plan, source)
+    if lacks is None:
+        is_stored = source.state.verdict != "bounded" or source.state.rows != 0
+        return list(source.rules) or ["nothing lets a stored row go" if is_stored else "nothing is stored"]
+    if source.state.means == Means.PURGE:
+        return [*source.rules, f"{source.state.bound}, by the verdict; this version's engine does not do it yet"]
+    return [*source.rules, f"nothing yet: {lacks}"]
 
 
 def promise_lines(plan: Plan, alias: str) -> list[str]:

@@ -120,10 +120,15 @@ def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
 
 
 def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
-    fixable = [(s.alias, s.finding.fixes) for s in verdict.streams if not isinstance(s.finding, Bounded)]
-    fixable = [(alias, fixes) for alias, fixes in fixable if fixes]
+    open_ends = [(s.alias, s.finding.fixes) for s in verdict.streams if not isinstance(s.finding, Bounded)]
+    fixable = [(alias, fixes) for alias, fixes in open_ends if fixes]
+    others = [alias for alias, fixes in open_ends if not fixes]
+    none_known = f"no fix can be written out for the state of {_listed(others)}; see why"
     if not fixable:
-        return []
+        if not others:
+            return []
+        first, *rest = ink.wrapped(none_known, "  fix  ")
+        return [first.replace("fix", ink.strong("fix"), 1), *rest]
     lines = [f"  {ink.strong('fix')}  declare one line for each stream; its last ON names the stream that declares it"]
     width = max(len(alias) for alias, _ in fixable)
     for alias, fixes in fixable:
@@ -131,6 +136,8 @@ def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
             label = alias if number == 0 else ""
             joint = "  " if number == 0 else "or"
             lines += ink.wrapped(fix, f"    {label:<{width}} {joint} ")
+    if others:
+        lines += ink.wrapped(f"these alone do not bound the query: {none_known}", "    ")
     return lines
 
 

@@ -1,11 +1,12 @@
 """Which promises close which stream for whose tuples: time bounds, closers, and the promises to be watched.
 
 A closer from i to j is one way to know that no future tuple of j meets a tuple of i (DESIGN section 1). Bands need
-the low of j; an order needs a column of j that the predicates tie to one of i; FOLLOWS and keys need all their
-columns tied by the equalities, closed transitively, that hold where i and j stand together. Constraints WITHIN AUTO
-close nothing before their k is learned, so they give no closer here. FOREIGN KEY windows bound time only where the
-parent's key makes the partner unique. Whether the closers suffice to bound the state is the analysis's question, not
-this module's.
+the low of j; an order needs a column of j that the predicates tie to one of i. Each closes what its column passes, and
+so everything only if that column has no largest value (analysis/limits.py): then it is certain. FOLLOWS and keys need
+all their columns tied by the equalities, closed transitively, that hold where i and j stand together. Constraints
+WITHIN AUTO close nothing before their k is learned, so they give no closer here. FOREIGN KEY windows bound time only
+where the parent's key makes the partner unique. Whether the closers suffice to bound the state is the analysis's
+question, not this module's.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from penstock.analysis.closing import order_text
+from penstock.analysis.limits import never_passes
 from penstock.model.closure import Equalities
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op
 from penstock.model.query import Query, RangeWindow, Source
@@ -186,14 +189,14 @@ def _order_closers(pairing: Pairing, i: Source, j: Source, scheme: Ordered, reac
             continue
         if not kind.is_clock and reach.ticks != 0:
             continue
-        order = scheme.on(j.stream.name)
+        order = order_text(j.stream, scheme)
         by = f" by {span_of_ticks(reach.ticks, kind.is_instant)}" if reach.ticks else ""
         reasons = "; ".join(dict.fromkeys((*(t for t in reach.texts if between.earlier != between.later), order)))
         yield Closer(
             CloserKind.BAND if kind.is_clock else CloserKind.ORDER,
             i.alias,
             j.alias,
-            True,
+            never_passes(j.stream, scheme.column) is None,
             (column,),
             (scheme.column,),
             between,

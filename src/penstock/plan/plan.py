@@ -37,6 +37,8 @@ class StateFigure:
 
     verdict: str
     bound: str | None
+    means: str | None
+    """What keeps it bounded, as `analysis.finding.Means` names it."""
     rows: int | None
     because: tuple[str, ...]
     fixes: tuple[str, ...]
@@ -64,7 +66,10 @@ class SourcePlan:
     shipped: tuple[str, ...]
     """What a cell must be given of each row: the kept columns, and those that its promises are about."""
     filters: tuple[str, ...]
-    """Conditions on this stream alone, for Spark to evaluate as one boolean; columns are named with the alias."""
+    """Conditions on this stream alone that a row must meet as it arrives, for Spark to evaluate as one boolean.
+
+    Columns are named with the alias. What an outer join or EXISTS lets a row fail is not among them.
+    """
     window: WindowPlan | None
     not_null: tuple[str, ...]
     """A row with a NULL here is in no result, so it is final as it arrives."""

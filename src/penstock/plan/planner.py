@@ -1,8 +1,8 @@
 """From a query and its verdict to its plan. Decides nothing that the verdict decides; every choice is deterministic.
 
-Columns are kept only where an output, a predicate with another stream or a promise needs them; conditions on one stream
-are left to Spark as text. Queries that the core cannot run yet (outer joins, EXISTS, aggregates) get a plan all the
-same, for `explain` to show.
+Columns are kept only where an output, a predicate with another stream, a condition on the joined row or a promise
+needs them; conditions on one stream are left to Spark as text. Queries that the core cannot run yet (outer joins,
+EXISTS, aggregates) get a plan all the same, for `explain` to show.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, ali
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
 from penstock.plan.bounds import TimeBound
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
+from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.plan import (
     FORMAT,
     Closer,
@@ -122,12 +123,14 @@ class _Facts:
 
 def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     alias = source.alias
-    own_classes = [tuple(r.column for r in k.columns if r.alias == alias) for k in facts.graph.key_classes]
-    matched = facts.matched[alias]
-    filters = [p for p in facts.query.predicates if aliases_of(p) == {alias}]
+    query, matched = facts.query, facts.matched[alias]
     kept = {o.column for o in facts.outputs if o.alias == alias} | set(matched)
+    kept |= {ref.column for p in conditions_at(query, Moment.RESULT, alias) for ref in p.columns}
+    if query.hints.value is not None:
+        kept |= {ref.column for ref in query.hints.value.columns if ref.alias == alias}
     watched = {column for p in facts.promises if p.alias == alias for column in p.columns}
-    read = kept | watched | {ref.column for p in filters for ref in p.columns}
+    read = kept | watched | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
+    needed = needed_values(query, alias)
     return SourcePlan(
         alias,
         source.stream.name,
@@ -135,10 +138,11 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         tuple(ColumnPlan(c.name, str(c.type)) for c in source.stream.carried if c.name in read),
         tuple(c.name for c in source.stream.carried if c.name in kept),
         tuple(c.name for c in source.stream.carried if c.name in kept | watched),
-        tuple(str(p) for p in filters),
+        tuple(str(p) for p in conditions_at(query, Moment.ARRIVAL, alias)),
         _window(source),
-        matched,
-        tuple(columns for columns in own_classes if len(columns) > 1),
+        # Bands and windows make an event time needed too; under an outer join they decide no more than a match.
+        tuple(column for column in matched if query.is_inner or column in needed),
+        equal_values(query, alias),
         tuple(_rules(source, facts.closers)),
         _figure(_finding(facts.verdict, alias)),
     )
@@ -147,7 +151,7 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
 def _matched(
     query: Query, graph: JoinGraph, source: Source, predicates: tuple[PairPredicate, ...], bounds: tuple[TimeBound, ...]
 ) -> tuple[str, ...]:
-    """The columns without which a row is in no result: those that meet other streams, and the event time of a band."""
+    """The columns that meet other streams, and the event time of a band; a NULL in one meets nothing."""
     own = {r.column for k in graph.key_classes for r in k.columns if r.alias == source.alias}
     own |= {r.column for p in predicates for r in (p.left, p.right) if r.alias == source.alias}
     time = source.event_time
@@ -188,5 +192,5 @@ def _finding(verdict: Verdict, alias: str) -> Finding:
 
 def _figure(finding: Finding) -> StateFigure:
     if isinstance(finding, Bounded):
-        return StateFigure(finding.verdict, finding.bound, finding.rows, finding.because, ())
-    return StateFigure(finding.verdict, None, None, finding.because, finding.fixes)
+        return StateFigure(finding.verdict, finding.bound, finding.means.value, finding.rows, finding.because, ())
+    return StateFigure(finding.verdict, None, None, None, finding.because, finding.fixes)

@@ -1,14 +1,19 @@
 """What this version's engine cannot do yet of what `check` and `explain` understand; said before a query starts.
 
 A query that cannot be run at all has `obstacles`. One that can, but whose stated bound rests on a move that the engine
-does not make yet (merging rows, learning a k), has `unkept_bounds`: its answer is right and its state may grow.
+does not make yet (merging rows, learning a k), has `unkept_bounds`: its answer is right and its state may grow. Whether
+a bound is kept is read off the plan alone: a stream's rows leave by [ROWS n], along a certain purge tree, or at once
+where nothing joins them.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from penstock.analysis.finding import Means
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Query, RowsWindow
-from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.plan import Plan, PromiseKind, PromisePlan, SourcePlan, StateFigure
 
 
 def obstacles(query: Query) -> tuple[str, ...]:
@@ -30,15 +35,52 @@ def obstacles(query: Query) -> tuple[str, ...]:
 
 
 def unkept_bounds(plan: Plan) -> tuple[str, ...]:
-    """The streams whose bound `check` states and the engine does not keep yet."""
-    return tuple(why for source in plan.sources if (why := _unkept(plan, source)) is not None)
+    """What has a bound by `check` that the engine does not keep yet: a reason for each stream, DISTINCT last."""
+    found = [why for source in plan.sources if (why := unkept(plan, source)) is not None]
+    if plan.distinct:
+        found += [why for figure in plan.second_stage if (why := _unkept_distinct(plan, figure)) is not None]
+    return tuple(found)
 
 
-def _unkept(plan: Plan, source: SourcePlan) -> str | None:
-    if source.state.verdict != "bounded" or source.state.rows == 0:
+def unkept(plan: Plan, source: SourcePlan) -> str | None:
+    """What the engine lacks to keep the bound of a stream; None if it keeps it, or there is none."""
+    if source.state.verdict != "bounded" or _leaves(plan, source):
         return None
-    if source.window is not None and source.window.rows is not None:
+    match source.state.means:
+        case Means.STATELESS:
+            missing = "seeing that no row of it is ever in a result"
+        case Means.SYNOPSIS:
+            missing = "merging rows"
+        case Means.BUDGET:
+            missing = "evicting rows"
+        case _ if not plan.inner:
+            missing = "outer joins and EXISTS"
+        case _:
+            missing = "learning a k (WITHIN AUTO), or counting rows in the order of ARRIVES BY"
+    return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
+
+
+def _leaves(plan: Plan, source: SourcePlan) -> bool:
+    """Whether the engine lets every row of a stream go in the end."""
+    if len(plan.sources) == 1 or (source.window is not None and source.window.rows is not None):
+        return True
+    return any(tree.root == source.alias and tree.certain for tree in plan.purge_trees)
+
+
+def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
+    """DISTINCT forgets a row when the clock of a stream passes an output column that is its event time."""
+    if figure.means != Means.PURGE:
         return None
-    if any(tree.root == source.alias and tree.certain for tree in plan.purge_trees):
-        return None
-    return f"the bound of {source.alias} needs merging rows or learning a k (WITHIN AUTO), which cannot be done yet"
+    for source in plan.sources:
+        is_given = any(o.alias == source.alias and o.column == source.event_time for o in plan.outputs)
+        is_clock = any(p.alias == source.alias and p.columns == (source.event_time,) for p in _orders(plan))
+        if is_given and is_clock and _leaves(plan, source):
+            return None
+    return (
+        "the bound of (distinct) needs forgetting by a clock whose k is learned (WITHIN AUTO), or by one that is not "
+        "itself an output column, which cannot be done yet"
+    )
+
+
+def _orders(plan: Plan) -> Iterator[PromisePlan]:
+    return (p for p in plan.promises if p.kind in (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME))

@@ -1,0 +1,103 @@
+"""Does a column pass every value in the end? A clock with a largest value closes nothing at or beyond it.
+
+A stream that moves on brings ever larger values, as far as its declarations let it. A column has a largest value
+
+- by its type: BOOLEAN, TINYINT, SMALLINT, DECIMAL of at most 9 digits, TIME, CHAR(n) and VARCHAR(n); FLOAT and
+  DOUBLE too, where NaN lies above every number;
+- by a condition that all rows of its stream keep, in WHERE or CHECK: `=`, `<`, `<=` or IN with constants, or one of
+  the comparisons with a column that has a largest value itself;
+- perhaps by a condition on this column alone that only Spark reads, such as `year(ts) < 2030`: what may be a limit
+  counts as one, for no bound may rest on its not being one;
+- if it is derived, and every column that it is derived from has one.
+
+Preconditions: none; a filter of the query is no limit, since a stream's clock counts the rows that a query drops.
+INT and every type of more values, STRING, dates and timestamps are taken to be endless. Not decided: conditions that
+only Spark reads and that tie the column to others, and what an expression makes of its columns; both are taken not to
+limit it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from penstock.analysis.domains import rules_out_null
+from penstock.model.names import fold
+from penstock.model.predicates import Bound, ColumnRef, Comparison, OneOf, Op, Opaque, Predicate
+from penstock.model.schemes import Check
+from penstock.model.stream import Stream
+from penstock.model.types import DataType, Kind
+
+_SMALL = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.TIME)
+_PRECISION = re.compile(r"\(\s*(\d+)")
+_MOST_DIGITS = 9
+"""A decimal of more digits has more values than an INT has, and counts as endless like that."""
+_UPWARDS = (Op.EQ, Op.LT, Op.LE)
+
+
+def never_passes(stream: Stream, column: str) -> str | None:
+    """What keeps a column of a stream from passing every value, as the end of a sentence about it; None if nothing."""
+    return _limit(stream, column, frozenset())
+
+
+def _limit(stream: Stream, name: str, asked: frozenset[str]) -> str | None:
+    column = stream.column(name)
+    if column is None or column.type is None or fold(name) in asked:
+        return None
+    asked |= {fold(name)}
+    found = _by_type(column.type)
+    for predicate, reason in _conditions(stream):
+        found = found or _by_condition(stream, ColumnRef("", column.name), predicate, reason, asked)
+    if found is None and column.derived is not None:
+        limits = [(ref, _limit(stream, ref.column, asked)) for ref in column.derived.columns]
+        if not limits:
+            return f"never passes its only value, {column.derived}"
+        if all(limit is not None for _, limit in limits):
+            return f"is derived from {' and '.join(f'{ref}, which {limit}' for ref, limit in limits)}"
+    return found
+
+
+def _by_type(kind: DataType) -> str | None:
+    if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return f"never passes NaN, which in {kind} lies above every number"
+    digits = _PRECISION.search(kind.text) if kind.kind is Kind.DECIMAL else None
+    is_short = kind.kind is Kind.STRING and kind.text.upper().startswith(("CHAR", "VARCHAR"))
+    if kind.kind in _SMALL or is_short or (digits is not None and int(digits.group(1)) <= _MOST_DIGITS):
+        return f"never passes the largest {kind}"
+    return None
+
+
+def _conditions(stream: Stream) -> Iterator[tuple[Predicate, str]]:
+    """The conditions that all rows of a stream keep, each with where it stands."""
+    for predicate in stream.where:
+        yield predicate, f"{predicate} in {stream.name}"
+    for scheme in stream.schemes:
+        if isinstance(scheme, Check):
+            for predicate in scheme.condition:
+                yield predicate, scheme.on(stream.name)
+
+
+def _by_condition(
+    stream: Stream, column: ColumnRef, predicate: Predicate, reason: str, asked: frozenset[str]
+) -> str | None:
+    match predicate:
+        case Bound(op=op, constant=constant) if _is(predicate.column, column) and op in _UPWARDS:
+            return f"never passes {constant.text}: {reason}"
+        case OneOf() if _is(predicate.column, column):
+            return f"never passes the largest of its values: {reason}"
+        case Comparison(left=left, op=op, right=right):
+            for own, compared, other in ((left, op, right), (right, op.mirrored, left)):
+                if _is(own, column) and compared in _UPWARDS:
+                    limit = _limit(stream, other.column, asked)
+                    if limit is not None:
+                        return f"never passes {other} ({reason}), which {limit}"
+            return None
+        case Opaque(expression=expression) if all(_is(ref, column) for ref in expression.columns):
+            is_harmless = rules_out_null(predicate) is not None
+            return None if is_harmless else f"may never pass some value, for only Spark reads this: {reason}"
+        case _:
+            return None
+
+
+def _is(left: ColumnRef, right: ColumnRef) -> bool:
+    return fold(left.column) == fold(right.column)

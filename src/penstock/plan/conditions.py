@@ -1,0 +1,88 @@
+"""Where a condition on one stream is tested: as its row arrives, as it meets others, or on the joined row.
+
+Theorem: leaving a row r of x out of the input changes, in any part of FROM, only joined rows that hold r and joined
+rows from which x is absent. So r may be dropped as it arrives, for failing a condition p on x, if
+
+- p holds in every result that x stands in: it is of the WHERE, of the ON of a join that is matched wherever x is
+  there, or of the EXISTS that looks for x; and
+- no row from which x is absent gets by in place of r's: p rejects NULL, so that it fails too; or there is none, as x
+  stands in every result (WHERE) or in every row of its side (ON).
+
+Any other condition of an ON or EXISTS decides only which rows r meets. Any other condition of WHERE, such as
+`b.id IS NULL` after a LEFT JOIN, waits for the joined row. With inner joins alone every condition is tested on
+arrival. Not decided: conditions of EXISTS on the outer row, which could drop it; they are tested as it meets others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum
+
+from penstock.model.closure import Equalities
+from penstock.model.predicates import Predicate, aliases_of, rejects_null
+from penstock.model.query import Join, Query, certain, joins, matched
+
+
+class Moment(Enum):
+    """When a condition on one stream is tested."""
+
+    ARRIVAL = "as its row arrives"
+    MEETING = "as its row meets others"
+    RESULT = "on the joined row"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A condition on one stream, and when it is tested."""
+
+    alias: str
+    predicate: Predicate
+    moment: Moment
+
+
+def conditions_at(query: Query, moment: Moment, alias: str | None = None) -> tuple[Predicate, ...]:
+    """The conditions tested at one moment, in the order in which they stand; of one stream if it is named."""
+    found = [c.predicate for c in _placed(query) if c.moment is moment and alias in (None, c.alias)]
+    return tuple(dict.fromkeys(found))
+
+
+def _placed(query: Query) -> Iterator[Placed]:
+    for join in joins(query.tree):
+        for predicate in join.on:
+            for alias in _only(predicate):
+                on_arrival = _may_drop_of_on(query, join, predicate, alias)
+                yield Placed(alias, predicate, Moment.ARRIVAL if on_arrival else Moment.MEETING)
+    for predicate in query.where:
+        for alias in _only(predicate):
+            yield Placed(alias, predicate, Moment.ARRIVAL if alias in query.core else Moment.RESULT)
+    for existence in query.existences:
+        for predicate in existence.condition:
+            for alias in _only(predicate):
+                on_arrival = alias == existence.source.alias
+                yield Placed(alias, predicate, Moment.ARRIVAL if on_arrival else Moment.MEETING)
+
+
+def _only(predicate: Predicate) -> tuple[str, ...]:
+    """The one stream that a condition is about; nothing if there are several."""
+    aliases = aliases_of(predicate)
+    return tuple(aliases) if len(aliases) == 1 else ()
+
+
+def _may_drop_of_on(query: Query, join: Join, predicate: Predicate, alias: str) -> bool:
+    if not matched(join, query.holding(frozenset({alias})).present):
+        return False
+    return rejects_null(predicate) or alias in certain(join.left) | certain(join.right)
+
+
+def needed_values(query: Query, alias: str) -> frozenset[str]:
+    """The columns of a stream without a value in which a row stands in no result, by the conditions alone."""
+    held = query.holding(frozenset({alias})).predicates
+    return frozenset(ref.column for p in held if rejects_null(p) for ref in p.columns if ref.alias == alias)
+
+
+def equal_values(query: Query, alias: str) -> tuple[tuple[str, ...], ...]:
+    """Columns of a stream that conditions with other streams make equal wherever a row of it stands in a result."""
+    classes = Equalities.of(query.holding(frozenset({alias})).predicates).classes
+    found = [tuple(r.column for r in refs if r.alias == alias) for refs in classes if len({r.alias for r in refs}) > 1]
+    return tuple(columns for columns in found if len(columns) > 1)

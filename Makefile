@@ -26,7 +26,7 @@ measure: $(READY)
 
 # Rewrites the expected files beside the golden cases; read the diff before you commit it.
 golden: $(READY)
-	$(BIN)/python -m pytest -q tests/golden --update-golden
+	$(BIN)/python -m pytest -q tests/golden tests/docs --update-golden
 
 $(READY): pyproject.toml
 	@sh scripts/need-python.sh "$(PYTHON)"

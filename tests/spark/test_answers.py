@@ -16,6 +16,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from tests.measure import FULL
 from tests.spark.conftest import Bench
 from tests.spark.oracle import Bag, joined, same
 
@@ -215,11 +216,18 @@ GROUPS = [QUESTIONS[start : start + 4] for start in range(0, len(QUESTIONS), 4)]
 """Queries that run side by side: more would starve each other on two cores."""
 
 
-@pytest.mark.parametrize(("cells", "files"), [("2", 1), ("5", None)])
-@pytest.mark.parametrize("questions", GROUPS, ids=lambda group: group[0].name)
+WAYS = [("2", 1), ("5", None)]
+RUNS = [(group, *way) for n, group in enumerate(GROUPS) for m, way in enumerate(WAYS) if FULL or (n + m) % 2 == 0]
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize(
+    ("questions", "cells", "files"), RUNS, ids=lambda v: v[0].name if isinstance(v, list) else None
+)
 def test_answers_are_those_of_the_slow_reference(
     bench: Bench, questions: list[Question], cells: str, files: int | None
 ) -> None:
+    """Every group both ways in full size; in the suite, one way each."""
     data = write_streams(bench)
     ran = bench.run(script_of(questions, files), conf={"penstock.cells": cells})
     assert ran.code == 0, ran.err

@@ -1,6 +1,6 @@
 """The core alone on the packets of issue 3: C, B, O joined on pid, in one process, without Spark.
 
-    python benchmarks/core_packets.py [seconds] [rows a batch]
+    python -m benchmarks.packets.core [seconds] [rows a batch]
 
 Prints rows/s and state, once with the promises of the issue, once with windows and the order of event time only, and
 how the cost of a batch follows the state that stands. The first batch is left out of the rates.
@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
+from benchmarks.packets.data import RATES, packets, script
 
 import penstock
 from penstock.analysis.check import check_query
@@ -21,59 +23,19 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.runtime import Batch, Cell, Chunk
 
-RATES = {"c": 1_000, "b": 10_000, "o": 1_000}
-PROMISES = {
-    "c": "PRIMARY KEY (pid)",
-    "b": "PRIMARY KEY (pid), FOLLOWS c (pid) ON (pid) WITHIN 0 ROWS, "
-    "COOCCURS (pid) AND c (pid) WINDOW [-2 SECONDS, 0 SECONDS]",
-    "o": "PRIMARY KEY (pid), FOLLOWS b (pid) ON (pid) WITHIN 0 ROWS, "
-    "COOCCURS (pid) AND b (pid) WINDOW [-2 SECONDS, 0 SECONDS]",
-}
-
-
-def script(promises: bool) -> str:
-    streams = "".join(
-        f"CREATE STREAM {name} (pid BIGINT, size INT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 3 SECONDS"
-        f"{', ' + PROMISES[name] if promises else ''});\n"
-        for name in RATES
-    )
-    window = "[RANGE 60 SECONDS]"
-    return (
-        f"{streams}SELECT c.pid, c.size AS c_size, b.size AS b_size, o.size AS o_size "
-        f"FROM c {window} AS c, b {window} AS b, o {window} AS o WHERE c.pid = b.pid AND b.pid = o.pid;"
-    )
-
 
 def plan_of(promises: bool) -> Plan:
-    (query,) = penstock.parse(script(promises)).queries
+    """The plan of the benchmark's own script; nothing is read, so its paths do not matter."""
+    return _planned(_text(promises))
+
+
+def _text(promises: bool) -> str:
+    return script(Path("data"), Path("out"), 1, promises=promises)
+
+
+def _planned(text: str) -> Plan:
+    (query,) = penstock.parse(text).queries
     return make_plan(query, check_query(query))
-
-
-def packets(seconds: int) -> dict[str, tuple[Any, Any]]:
-    """For each stream event times in order, and pids: 10 % of C goes on to B, 10 % of B to O, each within 2 s."""
-    random = np.random.default_rng(7)
-
-    def fresh(count: int) -> tuple[Any, Any]:
-        return random.uniform(0, seconds * 1e6, count), random.integers(-(2**63), 2**63, count)
-
-    def onward(times: Any, pids: Any) -> tuple[Any, Any]:
-        chosen = random.random(len(pids)) < 0.1
-        later = times[chosen] + random.uniform(0, 2e6, int(chosen.sum()))
-        inside = later < seconds * 1e6
-        return later[inside], pids[chosen][inside]
-
-    def filled(name: str, times: Any, pids: Any) -> tuple[Any, Any]:
-        more = max(0, RATES[name] * seconds - len(pids))
-        extra_times, extra_pids = fresh(more)
-        times, pids = np.concatenate([times, extra_times]), np.concatenate([pids, extra_pids])
-        order = np.argsort(times)
-        return times[order].astype(np.int64), pids[order]
-
-    c = fresh(RATES["c"] * seconds)
-    b = filled("b", *onward(*c))
-    o = filled("o", *onward(*b))
-    order = np.argsort(c[0])
-    return {"c": (c[0][order].astype(np.int64), c[1][order]), "b": b, "o": o}
 
 
 def batches(plan: Plan, data: dict[str, tuple[Any, Any]], rows: int, start: float = 0) -> list[Batch]:
@@ -124,9 +86,8 @@ def drive(promises: bool, data: dict[str, tuple[Any, Any]], rows: int) -> None:
 def follow_the_batch(standing: int, batch_rows: int = 100_000) -> None:
     """The time of a batch while so many rows stand in state, with windows only."""
     window = standing / sum(RATES.values())
-    text = script(False).replace("[RANGE 60 SECONDS]", f"[RANGE {max(1, round(window - 3))} SECONDS]")
-    (query,) = penstock.parse(text).queries
-    plan = make_plan(query, check_query(query))
+    text = _text(False).replace("[RANGE 60 SECONDS]", f"[RANGE {max(1, round(window - 3))} SECONDS]")
+    plan = _planned(text)
     cell = Cell(plan)
     seconds = []
     kept = 0

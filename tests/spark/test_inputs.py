@@ -87,6 +87,22 @@ def test_empty_files_and_a_key_with_half_of_the_rows(bench: Bench) -> None:
     assert ran.batches[-1]["state_tuples"]["s"] < 80
 
 
+def test_distinct_forgets_what_cannot_come_again(bench: Bench) -> None:
+    """An output row holds an event time; once both streams have passed it, nobody need remember the row."""
+    s, t = moving(1, 120), moving(2, 120)
+    for part in range(4):
+        bench.write("s", s[part * 30 : part * 30 + 30], KNT)
+        bench.write("t", t[part * 30 : part * 30 + 30], KNT)
+    ran = bench.run(WINDOWED.replace("SELECT s.n, t.n AS m", "SELECT DISTINCT s.k, t.ts"), unbounded=False)
+    assert ran.code == 0, ran.err
+    expected = joined([s, t], in_windows, lambda s, t: (s["k"], t["ts"]))
+    assert bench.sink() == dict.fromkeys(expected, 1)
+    assert sum(line["rows_out"] for line in ran.batches) == len(expected)
+    remembered = [line["state_rows"]["(distinct)"] for line in ran.batches]
+    assert 0 < remembered[-1] < len(expected) / 2
+    assert all(line["state_tuples"]["(distinct)"] == count for line, count in zip(ran.batches, remembered, strict=True))
+
+
 def test_one_stream_stays_empty(bench: Bench) -> None:
     bench.write("s", moving(1, 20), KNT)
     bench.write("t", [], KNT)

@@ -25,7 +25,7 @@ from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counts import DISTINCT, metrics_of, with_distinct
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
-from penstock.spark.session import start_session
+from penstock.spark.session import spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import CELLS, Assembled, assemble, second_observation, whole_cells
 
@@ -97,6 +97,8 @@ def run_script(
             forget(one.assembled.run)
         if metrics is not None:
             metrics.close()
+    # Nobody needs the log of a run that went well.
+    spark_log().unlink(missing_ok=True)
     return running
 
 

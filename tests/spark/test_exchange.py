@@ -129,7 +129,6 @@ def test_cells_agree_with_one_cell_and_with_the_reference() -> None:
                 assert [several[alias] for alias in gone] == [0] * len(gone), (seed, run.grid)
 
 
-@pytest.mark.xfail(reason="the core hands out a quarantined row from every cell that holds a copy of it")
 def test_a_copied_row_is_quarantined_once() -> None:
     text = "CREATE STREAM s (a BIGINT, b BIGINT, n BIGINT); CREATE STREAM u (a BIGINT, b BIGINT, n BIGINT);"
     text += "CREATE STREAM t (a BIGINT, b BIGINT, n BIGINT, PRIMARY KEY (a) ON VIOLATION QUARANTINE);"

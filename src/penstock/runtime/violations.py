@@ -55,9 +55,11 @@ class Answers:
         if not len(breach.ids):
             return False
         constraint = breach.promise.constraint
+        # A row that has copies in other cells, or stands under two aliases, is one violation.
+        home = breach.ids[:0]
         if self.counted.setdefault(constraint, breach.alias) == breach.alias:
-            home = synopsis.gather(breach.ids, lambda s: s.home)
-            self.violations[constraint] = self.violations.get(constraint, 0) + int(np.count_nonzero(home))
+            home = breach.ids[synopsis.gather(breach.ids, lambda s: s.home).astype(np.bool_)]
+            self.violations[constraint] = self.violations.get(constraint, 0) + len(home)
         match breach.promise.policy:
             case Policy.FAIL:
                 first = breach.ids[:1]
@@ -65,9 +67,9 @@ class Answers:
                 row = {name: synopsis.arrow(name, first)[0].as_py() for name in columns}
                 raise PromiseBroken(constraint, breach.alias, row)
             case Policy.QUARANTINE:
-                (segment, _, rows) = next(iter(synopsis.split(breach.ids)))
-                taken = segment.table.take(rows)
-                self.quarantined.append(Quarantined(constraint, breach.promise.into, breach.alias, taken))
+                for segment, _, rows in synopsis.split(home):
+                    taken = segment.table.take(rows)
+                    self.quarantined.append(Quarantined(constraint, breach.promise.into, breach.alias, taken))
                 synopsis.kill(breach.ids)
                 return False
             case Policy.ADAPT | Policy.RECOVER:

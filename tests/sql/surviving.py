@@ -23,7 +23,8 @@ def survive(text: str) -> Script | None:
 
 def _check_errors(errors: ScriptErrors, text: str) -> None:
     assert errors.mistakes
-    lines = text.split("\n")
+    # A byte order mark is no part of the text.
+    lines = text.removeprefix("\ufeff").split("\n")
     for mistake in errors.mistakes:
         _check_place(mistake, lines)
     for line in errors.lines():

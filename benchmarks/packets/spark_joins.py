@@ -18,7 +18,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.spark.session import ROCKSDB
+from penstock.spark.session import ROCKSDB, SETTINGS
 
 WINDOW = "INTERVAL 60 SECONDS"
 
@@ -40,6 +40,9 @@ class Job:
         path.write_text(json.dumps(asdict(self)), encoding="utf-8")
 
 
+FILE_MANAGER = "spark.sql.streaming.checkpointFileManagerClass"
+
+
 def session(job: Job) -> SparkSession:
     """Spark's defaults, but for what the comparison needs."""
     builder = (
@@ -50,6 +53,8 @@ def session(job: Job) -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.streaming.numRecentProgressUpdates", "10000")
+        # What the engine sets for itself and has nothing to do with joins, its peer gets too.
+        .config(FILE_MANAGER, SETTINGS[FILE_MANAGER])
     )
     if job.rocksdb:
         builder = builder.config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)

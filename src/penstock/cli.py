@@ -222,6 +222,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     from penstock.spark.run import RunOptions, run_script, show_progress  # noqa: PLC0415
 
     progress = show_progress()
+    progress.begin()
     try:
         run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)
     finally:

@@ -69,9 +69,6 @@ class Span:
         return f"{number} {self.unit.name}{'' if abs(self.amount) == 1 else 'S'}"
 
 
-ZERO = Span(Decimal(0))
-
-
 def written_span(amount: Decimal, unit: Unit | None) -> Span:
     """A span as it stands in a script; raises ValueError if there can be none such."""
     length = unit.value if unit else 1

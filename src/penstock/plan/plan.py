@@ -260,15 +260,6 @@ class Plan:
         """The streams, each once, in the order in which FROM first names them."""
         return tuple(dict.fromkeys(source.stream for source in self.sources))
 
-    def key_pairs(self, left: str, right: str) -> tuple[tuple[str, str], ...]:
-        """The columns on which two aliases must agree, closure included."""
-        found = []
-        for axis in self.axes:
-            a, b = axis.column(left), axis.column(right)
-            if a is not None and b is not None:
-                found.append((a, b))
-        return tuple(found)
-
     def closers_between(self, source: str, target: str) -> tuple[Closer, ...]:
         """The ways to close `target` for a tuple of `source`."""
         return tuple(c for c in self.closers if c.source == source and c.target == target)

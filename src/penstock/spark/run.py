@@ -242,6 +242,12 @@ class ProgressLine:
         self.out = out
         self.live = out.isatty()
 
+    def begin(self) -> None:
+        """Say what the first seconds go into; only to somebody who watches."""
+        if self.live:
+            self.out.write("starting Spark and its workers; the first batch takes some ten seconds …")
+            self.out.flush()
+
     def __call__(self, one: Running, line: dict[str, Any]) -> None:
         """Show a batch."""
         rows = sum(line["rows_in"].values())

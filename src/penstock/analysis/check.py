@@ -15,15 +15,15 @@ from penstock.analysis.finding import (
     Bounded,
     Finding,
     Means,
-    MemoryFinding,
     PurgeFinding,
     RewriteFinding,
     StateFinding,
     Strategy,
     Verdict,
 )
-from penstock.analysis.second_stage import finite_second_stage, second_stage
-from penstock.analysis.state import needed_columns, source_finding, synopsis, unstored
+from penstock.analysis.memory import memory_finding
+from penstock.analysis.second_stage import second_stage
+from penstock.analysis.state import source_finding, unstored
 from penstock.model.hints import Budget
 from penstock.model.query import Query, RowsWindow
 
@@ -49,7 +49,7 @@ def check_query(query: Query) -> Verdict:
         _strategy(entries, verdict, budget),
         budget is None,
         tuple(entries),
-        _memory(query),
+        memory_finding(query),
         _purge(combinations, graph),
         RewriteFinding(None),
         notices=tuple(_notices(query, graph)),
@@ -76,15 +76,6 @@ def _strategy(entries: list[StateFinding], verdict: str, budget: Budget | None) 
         return Strategy.NONE
     means = [entry.finding.means for entry in entries if isinstance(entry.finding, Bounded)]
     return Strategy.SYNOPSIS if Means.SYNOPSIS in means else Strategy.PURGE
-
-
-def _memory(query: Query) -> MemoryFinding:
-    bare = Combinations(query, promised=False)
-    bounded = finite_second_stage(bare) and all(
-        unstored(bare, source) or synopsis(bare, source, needed_columns(query, source, windows=False))
-        for source in query.all_sources
-    )
-    return MemoryFinding(True if bounded else None)
 
 
 def _purge(combinations: Combinations, graph: ClosingGraph) -> PurgeFinding:

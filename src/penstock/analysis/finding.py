@@ -76,6 +76,9 @@ class MemoryFinding:
 
     bounded: bool | None
     violates: tuple[str, ...] = ()
+    """The conditions that fail, each as `C2: …`; nothing unless `bounded` is false."""
+    because: tuple[str, ...] = ()
+    """What makes it so, or why it is not decided."""
 
 
 @dataclass(frozen=True)

@@ -288,7 +288,7 @@ def test_the_columns_of_value_keep_rows_apart() -> None:
 def test_a_query_is_as_bounded_as_the_worst_of_its_entries() -> None:
     verdict = check_query(query([source(keyed("a"), window=last(7)), source(keyed("b"))], "a.k = b.k"))
     assert (verdict.verdict, verdict.strategy) == ("undecided", Strategy.NONE)
-    assert (verdict.memory.bounded, verdict.purge.safe) == (None, None)
+    assert (verdict.memory.bounded, verdict.purge.safe) == (False, None)
     assert verdict.purge.streams == (("a", True), ("b", None))
     assert (verdict.rewrite.applies, verdict.witness) == (None, None)
 

@@ -22,6 +22,7 @@ from penstock.analysis.finding import (
     Verdict,
 )
 from penstock.analysis.memory import memory_finding
+from penstock.analysis.merging import merged_findings, merged_stage
 from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_finding, unstored
 from penstock.model.hints import Budget
@@ -34,9 +35,11 @@ def check_query(query: Query) -> Verdict:
     """Decide for each stream of a query, and for the query, whether its state is bounded."""
     combinations = Combinations(query)
     graph = ClosingGraph(combinations)
+    memory = memory_finding(query)
     findings = {s.alias: source_finding(combinations, graph, s) for s in query.all_sources}
+    findings = merged_findings(combinations, memory, findings)
     entries = [StateFinding(s.stream.name, s.alias, findings[s.alias]) for s in query.all_sources]
-    stage = second_stage(combinations, graph, findings)
+    stage = merged_stage(memory, second_stage(combinations, graph, findings))
     if stage is not None:
         entries.append(stage)
     budget = query.hints.budget
@@ -49,7 +52,7 @@ def check_query(query: Query) -> Verdict:
         _strategy(entries, verdict, budget),
         budget is None,
         tuple(entries),
-        memory_finding(query),
+        memory,
         _purge(combinations, graph),
         RewriteFinding(None),
         notices=tuple(_notices(query, graph)),

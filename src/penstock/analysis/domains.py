@@ -171,7 +171,7 @@ def _same(left: ColumnRef, right: ColumnRef) -> bool:
 
 
 def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | None, reason: str) -> Domain:
-    at = _step(constant, kind)
+    at = step_of(constant, kind)
     if at is None:
         return domain
     match op:
@@ -197,10 +197,10 @@ def _clipped(domain: Domain, bounds: tuple[int | None, int | None], *reasons: st
 
 
 def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: str) -> Domain:
-    if kind is None or not _values_are_told_apart(kind):
+    if kind is None or not values_are_told_apart(kind):
         return domain
-    if _has_steps(kind):
-        steps = [_step(constant, kind) for constant in constants]
+    if has_steps(kind):
+        steps = [step_of(constant, kind) for constant in constants]
         if any(step is None for step in steps):
             return domain
         members = frozenset[object](int(step) for step in steps if step is not None and step.denominator == 1)
@@ -221,23 +221,24 @@ def _intersection(left: Domain, right: Domain, kind: DataType | None) -> Domain:
     return replace(merged, members=members, nullable=left.nullable and right.nullable)
 
 
-def _has_steps(kind: DataType) -> bool:
+def has_steps(kind: DataType) -> bool:
+    """Whether the values of a type can be counted off one by one."""
     return kind.is_integer or kind.kind in (Kind.BOOLEAN, Kind.DATE, Kind.DECIMAL)
 
 
-def _values_are_told_apart(kind: DataType) -> bool:
+def values_are_told_apart(kind: DataType) -> bool:
     """Whether `=` holds only between identical values; a collation may say that 'a' = 'A'."""
     return kind.is_key and "COLLATE" not in kind.text.upper()
 
 
 def _equal_as_written(kind: DataType) -> bool:
-    return _has_steps(kind) or (kind.kind is Kind.STRING and not kind.text.upper().startswith("CHAR"))
+    return has_steps(kind) or (kind.kind is Kind.STRING and not kind.text.upper().startswith("CHAR"))
 
 
-def _step(constant: Constant, kind: DataType | None) -> Fraction | None:
+def step_of(constant: Constant, kind: DataType | None) -> Fraction | None:
     """The place of a constant among the steps of a type; None if it has none there."""
     value = constant.value
-    if kind is None or not _has_steps(kind):
+    if kind is None or not has_steps(kind):
         return None
     if kind.kind is Kind.BOOLEAN:
         return Fraction(int(value)) if isinstance(value, bool) else None

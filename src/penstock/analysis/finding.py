@@ -9,6 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from penstock.analysis.synopsis import Synopsis
+
 
 class Means(StrEnum):
     """What keeps the state of a stream bounded."""
@@ -79,6 +81,12 @@ class MemoryFinding:
     """The conditions that fail, each as `C2: …`; nothing unless `bounded` is false."""
     because: tuple[str, ...] = ()
     """What makes it so, or why it is not decided."""
+    synopses: tuple[Synopsis, ...] = ()
+    """What to keep of each source whose rows can be merged, whether or not all can be; without windows."""
+    never: bool = False
+    """Whether no tuples can satisfy the conditions, so that there is never a result."""
+    results: int | None = None
+    """How many rows DISTINCT, or groups and values GROUP BY, can have to remember; None if there is no limit."""
 
 
 @dataclass(frozen=True)

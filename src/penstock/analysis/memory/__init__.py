@@ -1,5 +1,5 @@
 """MEMORY: does constant memory suffice for a query, whatever its streams bring?"""
 
-from penstock.analysis.memory.decide import memory_finding
+from penstock.analysis.memory.decide import growing_copies, memory_finding, memory_witness
 
-__all__ = ["memory_finding"]
+__all__ = ["growing_copies", "memory_finding", "memory_witness"]

@@ -1,23 +1,94 @@
-"""Does constant memory suffice for a query? (MEMORY; predicates, types and CHECK alone)
+"""Does constant memory suffice for a query, whatever its streams bring? (MEMORY; predicates, types and CHECK alone)
 
-It does where every column that the query can tell rows apart by has a finite domain, since rows that agree on these
-can be kept as one with a count. Not decided: anything else.
+True where C1, C2 and C3 hold, and for aggregates Theorems 8.3 to 8.6 (case.py); or where the conditions can never all
+hold. False where one of them fails and a growing input was built and found to pass every condition (witness.py). None,
+with the reason, where the query is outside the language, where an expression that only Spark reads decides it, or
+where no such input could be written down.
+
+A stream joined with itself (section 8.1): where it does not matter how often a result is found, a source that another
+one covers is left out first. If a condition still fails, only an input that was run counts (self_joins.py).
+
+Preconditions: none. Windows, promises and hints are not looked at: the question is about the query without them.
 """
 
 from __future__ import annotations
 
-from penstock.analysis.combination import Combinations
-from penstock.analysis.finding import MemoryFinding
-from penstock.analysis.second_stage import finite_second_stage
-from penstock.analysis.state import needed_columns, synopsis, unstored
+from penstock.analysis.finding import MemoryFinding, Witness
+from penstock.analysis.memory.case import Case
+from penstock.analysis.memory.order import conflicting
+from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.self_joins import covered_sources, folded, has_self_join, tells_apart
+from penstock.analysis.memory.synopses import is_bag, synopsis_of
+from penstock.analysis.memory.witness import Copies, copies_of
+from penstock.analysis.synopsis import Synopsis
 from penstock.model.query import Query
+
+_TRIED = 4
+"""Rows of a growing input that are enough to see whether there is one."""
+_LEADS = ("C2", "C3", "C1")
+"""The conditions, the ones whose inputs are plainest first."""
 
 
 def memory_finding(query: Query) -> MemoryFinding:
     """Whether constant memory suffices, whatever windows and promises say."""
-    bare = Combinations(query, promised=False)
-    bounded = finite_second_stage(bare) and all(
-        unstored(bare, source) or synopsis(bare, source, needed_columns(query, source, windows=False))
-        for source in query.all_sources
-    )
-    return MemoryFinding(True if bounded else None)
+    reading = Reading(query)
+    if reading.outside:
+        return MemoryFinding(None, because=reading.outside)
+    covers = () if is_bag(reading) else covered_sources(query)
+    case = Case(folded(query, covers))
+    if not case.order.holds:
+        texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
+        return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
+    synopses = _synopses(case, covers)
+    violates = tuple(map(str, case.violations))
+    doubts = tuple(doubt.text for doubt in case.doubts)
+    if not violates and not doubts:
+        return MemoryFinding(True, synopses=synopses, results=case.results)
+    if not violates or case.reading.unread:
+        return MemoryFinding(
+            None, because=(*doubts, *case.reading.unread, *violates), synopses=synopses, results=case.results
+        )
+    if _copies(case, _TRIED) is None:
+        why = "no growing input could be written down"
+        return MemoryFinding(None, because=(*doubts, *violates, why), synopses=synopses, results=case.results)
+    return MemoryFinding(False, violates, synopses=synopses, results=case.results)
+
+
+def memory_witness(query: Query, count: int) -> Witness | None:
+    """Rows that any algorithm must remember, as many as asked for; None unless constant memory does not suffice."""
+    copies = growing_copies(query, count)
+    return None if copies is None else copies.witness
+
+
+def growing_copies(query: Query, count: int) -> Copies | None:
+    """The rows of the witness, and for each of them the rows that ask for it."""
+    reading = Reading(query)
+    if reading.outside or reading.unread:
+        return None
+    case = Case(folded(query, () if is_bag(reading) else covered_sources(query)))
+    return _copies(case, count) if case.order.holds else None
+
+
+def _copies(case: Case, count: int) -> Copies | None:
+    for violation in sorted(case.violations, key=lambda v: _LEADS.index(v.condition)):
+        copies = copies_of(case.reading, case.order, violation, count)
+        if copies is None:
+            continue
+        if has_self_join(case.reading.query):
+            tried = copies_of(case.reading, case.order, violation, _TRIED)
+            if tried is None or not tells_apart(case.reading, tried):
+                continue
+        return copies
+    return None
+
+
+def _synopses(case: Case, covers: tuple[tuple[str, str], ...]) -> tuple[Synopsis, ...]:
+    sources = case.reading.query.all_sources
+    barred = {alias for violation in case.violations for alias in violation.barred}
+    barred |= {alias for doubt in case.doubts for alias in doubt.barred}
+    found = [
+        synopsis_of(case.reading, case.order, case.edges, source.alias)
+        for source in sources
+        if source.alias not in barred and len(sources) + len(covers) > 1
+    ]
+    return (*found, *(Synopsis(alias, (), counted=False, covered_by=by) for alias, by in covers))

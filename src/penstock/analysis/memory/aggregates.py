@@ -1,0 +1,120 @@
+"""Grouping and aggregation in bounded memory (MEMORY, Theorems 8.3 to 8.6, with the erratum to 8.6).
+
+The groups are part of the state: a group column that is endless violates C1. Then, for each aggregate by itself, since
+a query of several is bounded iff each alone is:
+
+- count(DISTINCT x) and median(x) keep the values of x: if x is endless, C2 is violated.
+- count, sum, avg, median need the join to be bounded as a bag; min, max, count(DISTINCT) as DISTINCT (Theorem 8.6, C1:
+  the reduced characteristic query). Sums and counts of an endless column are pushed below the join.
+- max(x), x an endless column of S, in an LTO: the paper asks that MaxRef(S) be empty or x's class. MinRef(S) must be
+  empty too: with `s.a < t.b` every set of values of a must be told apart for max(s.a). min likewise, with the roles
+  exchanged. Without enumerating: a comparison `d < b` that is active together with x is harmless to max(x) iff
+  `d <= x` and `x <= b` are both in P+, for then it is redundant or b is x; else x < d or b < x is an LTO that
+  violates the condition.
+
+Preconditions: an aggregate of an expression over one stream is worked out as a row arrives. Not decided: one over
+several streams, and the extremes of an expression, where its columns are endless.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.analysis.memory.conditions import Edge, Rung, Violation, active, stretches
+from penstock.analysis.memory.lines import Stretch
+from penstock.analysis.memory.order import Order
+from penstock.model.predicates import ColumnRef, Expression
+from penstock.model.query import Aggregate
+
+
+@dataclass(frozen=True)
+class Doubt:
+    """What keeps a query from being called bounded though no condition is shown to fail."""
+
+    text: str
+    barred: tuple[str, ...] = ()
+    """The sources whose rows are not known to merge."""
+
+
+def is_holistic(aggregate: Aggregate) -> bool:
+    """Whether it needs the values themselves."""
+    return aggregate.distinct or aggregate.function == "median"
+
+
+def counts_duplicates(aggregate: Aggregate) -> bool:
+    """Whether a row given twice counts twice."""
+    return not aggregate.distinct and aggregate.function not in ("min", "max")
+
+
+def aggregate_violations(aggregate: Aggregate, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation | Doubt]:
+    """What one aggregate asks beyond the join."""
+    match aggregate.argument:
+        case None:
+            return
+        case Expression() as expression:
+            yield from _of_expression(aggregate, expression, edges, order)
+        case ColumnRef() as ref if is_holistic(aggregate):
+            for stretch in order.endless(ref)[:1]:
+                yield Violation(
+                    "C2",
+                    f"{aggregate} needs every value of {ref}, and no constant limits them",
+                    ref.alias,
+                    (ref.alias,),
+                    ((ref, Rung(stretch)),),
+                    f"a row to come may repeat any one of them, and {aggregate} depends on it",
+                )
+        case ColumnRef() as ref if aggregate.function in ("min", "max"):
+            yield from _of_extreme(aggregate, ref, edges, order)
+        case _:
+            return
+
+
+def _of_expression(
+    aggregate: Aggregate, expression: Expression, edges: tuple[Edge, ...], order: Order
+) -> Iterator[Doubt]:
+    aliases = tuple(dict.fromkeys(ref.alias for ref in expression.columns))
+    endless = [str(ref) for ref in expression.columns if order.endless(ref)]
+    if not endless and expression.deterministic:
+        return
+    is_compared = any([*active(edges, order, alias, above)] for alias in aliases for above in (True, False))
+    if len(aliases) > 1 or is_holistic(aggregate) or (aggregate.function in ("min", "max") and is_compared):
+        yield Doubt(f"what {aggregate} makes of {' and '.join(endless) or 'its columns'} is not known", aliases)
+
+
+def _of_extreme(aggregate: Aggregate, ref: ColumnRef, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
+    """C3: a comparison that asks for other rows than the extreme does."""
+    wants_greatest = aggregate.function == "max"
+    for own in order.endless(ref):
+        for above in (True, False):
+            for edge in active(edges, order, ref.alias, above):
+                for stretch in stretches(order, edge):
+                    if not order.admits([(ref, own), (edge.low, stretch), (edge.high, stretch)]):
+                        continue
+                    rungs = _rungs(order, ref, own, edge, stretch, with_it=above == wants_greatest)
+                    if rungs is not None:
+                        yield Violation(
+                            "C3",
+                            f"{aggregate} and {edge.text} ask for different rows of {ref.alias}",
+                            ref.alias,
+                            (ref.alias,),
+                            tuple(dict(rungs).items()),
+                            f"rows to come may match any of them by {edge.text}, and {aggregate} tells which",
+                        )
+                        return
+
+
+def _rungs(
+    order: Order, ref: ColumnRef, own: Stretch, edge: Edge, stretch: Stretch, *, with_it: bool
+) -> list[tuple[ColumnRef, Rung]] | None:
+    """How to place the extreme's column and the comparison against each other; None if they agree."""
+    ends = (edge.low, edge.high)
+    if not with_it:
+        return [(ref, Rung(own)), *((end, Rung(stretch)) for end in ends)]
+    if own != stretch:
+        return [*((end, Rung(stretch, falling=True)) for end in ends), (ref, Rung(own))]
+    if not order.below(edge.low, ref):
+        return [(ref, Rung(own, half=0)), *((end, Rung(stretch, falling=True, half=1)) for end in ends)]
+    if not order.below(ref, edge.high):
+        return [(ref, Rung(own, half=1)), *((end, Rung(stretch, falling=True, half=0)) for end in ends)]
+    return None

@@ -1,0 +1,119 @@
+"""Everything that stands against bounded memory for one query: violations of C1, C2, C3, and doubts.
+
+A bag query over one stream has no condition to keep. Any other keeps C1 for what its results show (an output, or a
+group), and, with several streams, C2 and C3 as a bag or as DISTINCT; aggregates add their own (aggregates.py). An
+expression is bounded where its columns are; what it makes of an endless column is a doubt, as is a time difference
+between endless columns, which the paper's language does not have.
+
+Preconditions: the query is in the language (`Reading.outside` is empty).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import prod
+
+from penstock.analysis.memory.aggregates import Doubt, aggregate_violations, is_holistic
+from penstock.analysis.memory.conditions import (
+    Edge,
+    Violation,
+    compared_in_one_stretch,
+    edges_of,
+    endless_column,
+    equal_and_endless,
+    extremes_in_conflict,
+)
+from penstock.analysis.memory.order import Order
+from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.scale import has_scale
+from penstock.analysis.memory.synopses import is_bag
+from penstock.model.predicates import ColumnRef, Expression
+from penstock.model.query import Aggregate, Query, Scalar, columns_of
+
+
+class Case:
+    """A query as read, and everything that stands against bounded memory."""
+
+    def __init__(self, query: Query) -> None:
+        self.reading = Reading(query)
+        self.order = Order(self.reading)
+        self.edges: tuple[Edge, ...] = edges_of(self.reading)
+        found = list(self._found()) if self.order.holds else []
+        self.violations = tuple(dict.fromkeys(each for each in found if isinstance(each, Violation)))
+        self.doubts = tuple(dict.fromkeys(each for each in found if isinstance(each, Doubt)))
+
+    def _found(self) -> Iterator[Violation | Doubt]:
+        query = self.reading.query
+        is_join = len(query.all_sources) > 1
+        if query.is_grouped:
+            yield from self._shown(query.group_by, "is grouped by", "each group is part of the answer, and is kept")
+            if query.distinct:
+                yield Doubt("DISTINCT over groups is outside MEMORY's language")
+        elif is_join or query.distinct:
+            forced = "a row to come may bring each of them into the answer"
+            if not is_join:
+                forced = "each is given out once, and must be known when it comes again"
+            values = tuple(o.value for o in query.outputs if not isinstance(o.value, Aggregate))
+            yield from self._shown(values, "is given out", forced)
+        if is_join:
+            yield from equal_and_endless(self.reading, self.order)
+            decides = compared_in_one_stretch if is_bag(self.reading) else extremes_in_conflict
+            yield from decides(self.edges, self.order)
+            yield from self._bands()
+        for aggregate in self.reading.aggregates:
+            yield from aggregate_violations(aggregate, self.edges, self.order)
+
+    def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[Violation | Doubt]:
+        """C1, for what a result shows."""
+        remembers = self.reading.query.distinct or self.reading.query.is_grouped
+        for value in values:
+            if isinstance(value, ColumnRef) and self._is_laid_out(value):
+                yield from endless_column(self.order, value, role, forced)
+                continue
+            endless = [ref for ref in columns_of(value) if self.order.endless(ref)]
+            if endless:
+                names = " and ".join(map(str, endless))
+                known = "how many values it takes" if value in endless else f"what it makes of {names}"
+                yield Doubt(f"{value}: {known} is not known", tuple(ref.alias for ref in endless))
+            elif remembers and isinstance(value, Expression) and not value.deterministic:
+                yield Doubt(f"nothing says that {value} gives the same value each time")
+
+    def _is_laid_out(self, ref: ColumnRef) -> bool:
+        """Whether rows carry the column itself, and endlessly many values of its type can be written down."""
+        kind = self.reading.kind(ref)
+        return kind is not None and has_scale(kind) and not self.reading.is_derived(ref)
+
+    def _bands(self) -> Iterator[Doubt]:
+        for difference, text in self.reading.bands:
+            endless = [ref for ref in difference.columns if self.order.endless(ref)]
+            if endless:
+                yield Doubt(f"{text} is outside MEMORY's language", tuple(ref.alias for ref in difference.columns))
+
+    @property
+    def results(self) -> int | None:
+        """How much DISTINCT or GROUP BY has to remember at most."""
+        query = self.reading.query
+        if query.is_grouped:
+            groups = self._choices(query.group_by)
+            kept = [self._choices(_argument(a)) for a in self.reading.aggregates if is_holistic(a)]
+            known = [count for count in kept if count is not None]
+            return None if groups is None or len(known) < len(kept) else groups * (1 + sum(known))
+        if query.distinct:
+            return self._choices(tuple(o.value for o in query.outputs if not isinstance(o.value, Aggregate)))
+        return 0
+
+    def _choices(self, values: tuple[Scalar, ...]) -> int | None:
+        counts: dict[ColumnRef, int] = {}
+        for value in values:
+            if isinstance(value, Expression) and not value.deterministic:
+                return None
+            for ref in columns_of(value):
+                count = self.order.values(ref)
+                if count is None:
+                    return None
+                counts[self.order.equal_to(ref)[0]] = count + (ref not in self.reading.given)
+        return prod(counts.values())
+
+
+def _argument(aggregate: Aggregate) -> tuple[ColumnRef | Expression, ...]:
+    return () if aggregate.argument is None else (aggregate.argument,)

@@ -1,0 +1,226 @@
+"""C1, C2 and C3 without enumerating the locally totally ordered queries (MEMORY, Theorems 5.3, 5.6, 5.10, section 6).
+
+A locally totally ordered query (LTO) puts every column of a stream into one stretch of its line and orders those of
+one stretch. What follows is what some LTO of the query violates; P is the query's predicate, a *comparison* is one
+between two streams, and all columns named lie in endless stretches that P admits at once.
+
+- C1: a column of the result is endless.
+- C2: columns of two streams that are equal in P+ are endless.
+- C3, bag: a comparison `x < y` or `x <= y` has both columns in one stretch. (Between x and y there is then one that
+  is not redundant: what lies between them lies in the same stretch, and somewhere the streams change.)
+- C3, DISTINCT, stream S: one comparison has a column of S below, another has one of S above (MinRef and MaxRef are
+  both filled); or two, `d < a` and `e < b`, have columns a, b of S above and `e <= a` is not in P+. For then a < e < b
+  is an LTO, where `e < b` is not redundant and what makes MaxRef there is not a's class. If `e <= a` is in P+ for all
+  such pairs, then in each LTO where a < b every `e < b` is redundant, so one class remains. Below likewise.
+
+An LTO that makes two streams' columns equal by local orders alone (`a <= d <= b` with a = b) violates C3 too, so C2
+need look at P+ only. Pairs of comparisons replace the paper's four-attribute queries: the check is quadratic in them.
+
+A bag query over one stream skips C1; DISTINCT over one stream has C1 only. `barred` names the streams whose rows
+cannot be merged; the rest can be, whatever the others do, since a synopsis stands for its stream alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.analysis.memory.lines import FAR, Line, Stretch
+from penstock.analysis.memory.order import Order
+from penstock.analysis.memory.reading import Reading
+from penstock.model.predicates import ColumnRef, Op
+
+
+@dataclass(frozen=True)
+class Rung:
+    """Where the c-th of N rows stands in an endless stretch: upwards or downwards, in all of it or in one half."""
+
+    stretch: Stretch
+    falling: bool = False
+    half: int | None = None
+    """0 is the lower half, 1 the upper."""
+
+
+@dataclass(frozen=True)
+class Violation:
+    """A condition that fails, and how to make an input of it."""
+
+    condition: str
+    text: str
+    grows: str
+    """The source whose rows must be remembered."""
+    barred: tuple[str, ...]
+    """The sources whose rows cannot be merged for it."""
+    rungs: tuple[tuple[ColumnRef, Rung], ...]
+    forced: str
+    """What makes it impossible to forget a row, as a sentence."""
+
+    def __str__(self) -> str:
+        return f"{self.condition}: {self.text}"
+
+
+@dataclass(frozen=True)
+class Edge:
+    """A comparison between two sources: `low <= high` or `low < high`."""
+
+    low: ColumnRef
+    high: ColumnRef
+    text: str
+
+    def end(self, above: bool) -> ColumnRef:
+        """One end."""
+        return self.high if above else self.low
+
+
+def edges_of(reading: Reading) -> tuple[Edge, ...]:
+    """The comparisons between sources that are no equality, each once."""
+    found: dict[tuple[ColumnRef, ColumnRef], Edge] = {}
+    for comparison, text in reading.joins:
+        if comparison.op is not Op.EQ:
+            up = comparison.op in (Op.LT, Op.LE)
+            low, high = (comparison.left, comparison.right) if up else (comparison.right, comparison.left)
+            found.setdefault((low, high), Edge(low, high, text))
+    return tuple(found.values())
+
+
+def endless_column(
+    order: Order, ref: ColumnRef, role: str, forced: str, also: tuple[str, ...] = ()
+) -> Iterator[Violation]:
+    """C1, for one column of the result."""
+    for stretch in order.endless(ref)[:1]:
+        text = f"{ref} {role}, and {unlimited(order.line(ref), stretch, 'it')}"
+        yield Violation("C1", text, ref.alias, (ref.alias, *also), ((ref, Rung(stretch)),), forced)
+
+
+def equal_and_endless(reading: Reading, order: Order) -> Iterator[Violation]:
+    """C2: one violation for each class of columns."""
+    seen: set[ColumnRef] = set()
+    for comparison, text in reading.joins:
+        members = order.equal_to(comparison.left)
+        aliases = tuple(dict.fromkeys(ref.alias for ref in members))
+        if comparison.right not in members or members[0] in seen:
+            continue
+        seen.add(members[0])
+        for stretch in order.endless(members[0])[:1]:
+            texts = [t for c, t in reading.joins if c.left in members and c.right in members]
+            names = " and ".join(map(str, dict.fromkeys((comparison.left, comparison.right))))
+            yield Violation(
+                "C2",
+                f"{_listed(texts)} joins {names}, and {unlimited(order.line(members[0]), stretch, 'them')}",
+                comparison.left.alias,
+                aliases,
+                ((comparison.left, Rung(stretch)),),
+                f"a row to come may match any one of them by {text}",
+            )
+
+
+def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
+    """C3 of Theorem 5.6: one violation for each comparison."""
+    for edge in edges:
+        if edge.high in order.equal_to(edge.low):
+            continue
+        line = order.line(edge.low)
+        for stretch in line.endless:
+            if order.admits([(edge.low, stretch), (edge.high, stretch)]):
+                rung = Rung(stretch)
+                yield Violation(
+                    "C3",
+                    f"{edge.text} compares {edge.low} and {edge.high}, and {unlimited(line, stretch, 'them')}",
+                    edge.low.alias,
+                    (edge.low.alias, edge.high.alias),
+                    ((edge.low, rung), (edge.high, rung)),
+                    f"how many of them a row to come matches by {edge.text} tells them all apart",
+                )
+                break
+
+
+def extremes_in_conflict(edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
+    """C3 of Theorem 5.10: one violation for each stream."""
+    for alias in dict.fromkeys(ref.alias for edge in edges for ref in (edge.low, edge.high)):
+        yield from [*_both_ways(edges, order, alias), *_two_of_one_kind(edges, order, alias)][:1]
+
+
+def _both_ways(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Violation]:
+    """MinRef and MaxRef are both filled."""
+    for least in active(edges, order, alias, above=False):
+        for greatest in active(edges, order, alias, above=True):
+            for one, other in placements(order, least, greatest):
+                rungs = [(ref, Rung(one)) for ref in (least.low, least.high)]
+                rungs += [(ref, Rung(other)) for ref in (greatest.low, greatest.high)]
+                yield _conflict(alias, least, greatest, rungs)
+                return
+
+
+def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Violation]:
+    """MaxRef, or MinRef, has two classes."""
+    for above in (True, False):
+        found = list(active(edges, order, alias, above))
+        for near in found:
+            for far in found:
+                for one, other in placements(order, near, far):
+                    if not _stands_beyond(order, near, far, above, one == other):
+                        continue
+                    if one != other:
+                        halves: tuple[int | None, int | None] = (None, None)
+                    else:
+                        halves = (0, 1) if above else (1, 0)
+                    rungs = [(ref, Rung(one, half=halves[0])) for ref in (near.low, near.high)]
+                    rungs += [(ref, Rung(other, falling=True, half=halves[1])) for ref in (far.low, far.high)]
+                    yield _conflict(alias, near, far, rungs)
+                    return
+
+
+def _stands_beyond(order: Order, near: Edge, far: Edge, above: bool, same_stretch: bool) -> bool:
+    """Whether the stream's column of `near` can lie this side of the other stream's column of `far`."""
+    own, other = near.end(above), far.end(not above)
+    if same_stretch:
+        return not (order.below(other, own) if above else order.below(own, other))
+    return own != far.end(above)
+
+
+def active(edges: tuple[Edge, ...], order: Order, alias: str, above: bool) -> Iterator[Edge]:
+    """The comparisons in which a stream stands above, or below, and which some endless stretch holds."""
+    for edge in edges:
+        if edge.end(above).alias == alias and any(stretches(order, edge)):
+            yield edge
+
+
+def stretches(order: Order, edge: Edge) -> Iterator[Stretch]:
+    """The endless stretches that can hold both columns of a comparison."""
+    for stretch in order.line(edge.low).endless:
+        if order.admits([(edge.low, stretch), (edge.high, stretch)]):
+            yield stretch
+
+
+def placements(order: Order, first: Edge, second: Edge) -> Iterator[tuple[Stretch, Stretch]]:
+    """The endless stretches that can hold two comparisons at once."""
+    for one in stretches(order, first):
+        for other in stretches(order, second):
+            pins = [(first.low, one), (first.high, one), (second.low, other), (second.high, other)]
+            if order.admits(pins):
+                yield one, other
+
+
+def _conflict(alias: str, first: Edge, second: Edge, rungs: list[tuple[ColumnRef, Rung]]) -> Violation:
+    texts = list(dict.fromkeys((first.text, second.text)))
+    return Violation(
+        "C3",
+        f"{_listed(texts)} hold of different rows of {alias}, so that no one row can stand for the others",
+        alias,
+        (alias,),
+        tuple(dict(rungs).items()),
+        f"rows to come may match any one of them and no other by {_listed(texts)}",
+    )
+
+
+def unlimited(line: Line, stretch: Stretch, which: str) -> str:
+    """What is missing to make a stretch finite."""
+    if not line.points:
+        return f"no constant limits {which}"
+    if not line.has_steps:
+        return f"only `=` or IN would leave {which} finitely many values of this type"
+    return f"no constant limits {which} from {'below' if stretch.low == -FAR else 'above'}"
+
+
+def _listed(texts: list[str]) -> str:
+    return " and ".join(dict.fromkeys(texts))

@@ -1,0 +1,188 @@
+"""The values of columns that are compared with each other, as places on one line (MEMORY, sections 4, 7.1 and 9).
+
+Columns that a comparison ties together share a line. Its points are the constants that any of them is compared with.
+Places are whole numbers on every line:
+
+- a type with steps (whole numbers, dates, decimals, BOOLEAN) has its steps as places, so that `a > 10 AND a < 11` is
+  empty. Endless are what lies below the least point and what lies above the greatest; between the two every value
+  can be told apart in bounded memory;
+- any other type is taken to be dense. Place 2i + 1 is the i-th point, and the even places are the open stretches
+  between, each of them endless (section 9: an attribute is bounded iff finitely many values satisfy the predicates).
+
+A type of at most LARGE values (BOOLEAN, TINYINT, SMALLINT, short decimals) has its limits as points. INT, BIGINT, DATE
+and longer decimals count as endless, unless a constant leaves at most LARGE values up to a limit: then the limit is a
+point too.
+
+Preconditions: `=` tells the values apart, so no collations and no CHAR(n); `comparable` says which types these are.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+
+from penstock.analysis.domains import has_steps, step_of, values_are_told_apart
+from penstock.model.predicates import Constant, Op, Value
+from penstock.model.types import DataType, Kind
+
+LARGE = 10**6
+"""More values than anybody would keep apart."""
+FAR = 10**40
+"""Beyond every step of every type."""
+
+_WHOLE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-(2**7), 2**7 - 1), Kind.SMALLINT: (-(2**15), 2**15 - 1)}
+_WHOLE |= {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
+_WHOLE |= {Kind.DATE: (dt.date.min.toordinal(), dt.date.max.toordinal())}
+_DIGITS = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
+
+Point = int | str | dt.datetime
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Places from low to high."""
+
+    low: int
+    high: int
+
+    @property
+    def size(self) -> int:
+        """How many places."""
+        return max(0, self.high - self.low + 1)
+
+    def within(self, other: Stretch) -> Stretch:
+        """What both have."""
+        return Stretch(max(self.low, other.low), min(self.high, other.high))
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: whether it has steps, and its points in their order."""
+
+    has_steps: bool
+    points: tuple[Point, ...]
+
+    @property
+    def endless(self) -> tuple[Stretch, ...]:
+        """The stretches that hold more values than bounded memory can tell apart, in their order."""
+        if not self.has_steps:
+            return tuple(Stretch(place, place) for place in range(0, 2 * len(self.points) + 1, 2))
+        middle = self.middle
+        return (Stretch(-FAR, middle.low - 1), Stretch(middle.high + 1, FAR)) if middle.size else (Stretch(-FAR, FAR),)
+
+    @property
+    def middle(self) -> Stretch:
+        """On a line with steps, from the least point to the greatest; empty if there is none."""
+        steps = [point for point in self.points if isinstance(point, int)]
+        return Stretch(min(steps), max(steps)) if steps else Stretch(0, -1)
+
+    def place(self, point: Point) -> int:
+        """The place of a point."""
+        if isinstance(point, int):
+            return point
+        return 2 * bisect_left([str_or_moment(p) for p in self.points], str_or_moment(point)) + 1
+
+    def after(self, place: int) -> int:
+        """The least place of a value that is greater than some value at this place."""
+        return place + 1 if self.has_steps or place % 2 else place
+
+    def apart(self, stretch: Stretch) -> tuple[int, int]:
+        """How many values of a stretch are told apart one by one, and how many endless stretches it touches."""
+        if not self.has_steps:
+            inside = range(stretch.low, stretch.high + 1)
+            return sum(place % 2 for place in inside), sum(1 - place % 2 for place in inside)
+        return self.middle.within(stretch).size, sum(end.within(stretch).size > 0 for end in self.endless)
+
+
+def str_or_moment(point: Point) -> tuple[str, dt.datetime | int]:
+    """A key that sorts the points of one line; on one line they are all of one type."""
+    return (point, 0) if isinstance(point, str) else ("", point)
+
+
+def comparable(kind: DataType) -> bool:
+    """Whether two values of a type are equal only if they are the same value."""
+    return values_are_told_apart(kind) and not kind.text.upper().startswith("CHAR")
+
+
+def line_of(kinds: Iterable[DataType], constants: Iterable[tuple[Constant, DataType]]) -> Line:
+    """The line of columns of these types, compared with these constants."""
+    types = list(kinds)
+    if not has_steps(types[0]):
+        found = {point for constant, kind in constants if (point := point_of(constant, kind)) is not None}
+        return Line(False, tuple(sorted(found, key=str_or_moment)))
+    steps = {step for constant, kind in constants for step in _steps_beside(constant, kind)}
+    for kind in types:
+        limits = limits_of(kind)
+        if limits.size <= LARGE:
+            steps |= {limits.low, limits.high}
+    for kind in types:
+        limits = limits_of(kind)
+        steps |= {limits.low} if steps and 0 < min(steps) - limits.low <= LARGE else set()
+        steps |= {limits.high} if steps and 0 < limits.high - max(steps) <= LARGE else set()
+    return Line(True, tuple(sorted(steps)))
+
+
+def limits_of(kind: DataType) -> Stretch:
+    """The places that a type has on a line with steps."""
+    if kind.kind is Kind.DECIMAL:
+        digits = _DIGITS.search(kind.text)
+        most = 10 ** (int(digits.group(1)) if digits else 10) - 1
+        return Stretch(-most, most)
+    return Stretch(*_WHOLE[kind.kind])
+
+
+def point_of(constant: Constant, kind: DataType) -> Point | None:
+    """A constant as a point of its line; None if it lies between two steps, or is no value of the type."""
+    if has_steps(kind):
+        step = step_of(constant, kind)
+        return int(step) if step is not None and step.denominator == 1 else None
+    is_text = kind.kind is Kind.STRING and isinstance(constant.value, str)
+    is_moment = kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) and isinstance(constant.value, dt.datetime)
+    return constant.value if (is_text or is_moment) and isinstance(constant.value, str | dt.datetime) else None
+
+
+def _steps_beside(constant: Constant, kind: DataType) -> Iterator[int]:
+    step = step_of(constant, kind)
+    if step is not None:
+        yield from {step.numerator // step.denominator, -(-step.numerator // step.denominator)}
+
+
+def stretch_of(line: Line, kind: DataType, op: Op, constant: Constant) -> Stretch | None:
+    """The places that satisfy `column op constant`; None if the constant has no place."""
+    if line.has_steps:
+        step = step_of(constant, kind)
+        if step is None:
+            return None
+        floor, ceiling = step.numerator // step.denominator, -(-step.numerator // step.denominator)
+    else:
+        point = point_of(constant, kind)
+        if point is None:
+            return None
+        floor = ceiling = line.place(point)
+    match op:
+        case Op.EQ:
+            return Stretch(ceiling, floor)
+        case Op.LT:
+            return Stretch(-FAR, ceiling - 1)
+        case Op.LE:
+            return Stretch(-FAR, floor)
+        case Op.GT:
+            return Stretch(floor + 1, FAR)
+        case Op.GE:
+            return Stretch(ceiling, FAR)
+
+
+def value_at(step: int, kind: DataType) -> Value:
+    """The value of a type at a step."""
+    if kind.kind is Kind.BOOLEAN:
+        return bool(step)
+    if kind.kind is Kind.DATE:
+        return dt.date.fromordinal(step)
+    if kind.kind is Kind.DECIMAL:
+        digits = _DIGITS.search(kind.text)
+        return Decimal(step).scaleb(-int(digits.group(2) or 0) if digits else 0)
+    return step

@@ -1,0 +1,304 @@
+"""What the conditions say of the order of columns: their closure, and whether they can hold (MEMORY, section 4).
+
+Columns that the conditions make equal are one node; `x <= y AND y <= x` does that too. `below(x, y)` is `x <= y` in P+.
+Each node has a domain of places (lines.py): a stretch, or some places of it.
+
+Theorem. Conditions of the kinds `x <= y`, `x < y` and `x in D` hold of the least assignment that they allow, if of
+any: with two solutions their minimum is one. So one pass upwards along the order decides whether they can hold, and
+one pass each way gives the least and the greatest place of each node.
+
+Theorem. Columns can lie in given endless stretches all at once if each can alone, and none that must lie in an upper
+stretch is below one that must lie in a lower one. On a line with steps there are two stretches: take the maximum of
+the solutions for what is above a column that must lie high, and the minimum for the rest. On a dense line there may
+be more, and the pass upwards decides.
+
+Preconditions: the conditions are `Reading.binding`. Time differences are not looked at: leaving a condition out can
+only make a column less bounded. Not decided: whether a dense stretch holds any value at all (no STRING lies between
+'a' and 'a' followed by the least character); the witness finds out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, line_of, stretch_of
+from penstock.analysis.memory.reading import Condition, Reading, is_opaque
+from penstock.model.closure import Equalities
+from penstock.model.predicates import Bound, ColumnRef, Comparison, Constant, OneOf, Op
+from penstock.model.types import DataType
+
+Pins = Iterable[tuple[ColumnRef, Stretch]]
+"""Columns, and where they are to lie."""
+
+
+@dataclass
+class _Node:
+    """Columns that are equal in every result."""
+
+    columns: list[ColumnRef]
+    line: Line
+    domain: Stretch
+    members: frozenset[int] | None = None
+
+    def raised(self, place: int) -> int | None:
+        """The least place of the domain that is no lower."""
+        place = max(place, self.domain.low)
+        if self.members is not None:
+            place = min((m for m in self.members if m >= place), default=FAR)
+        return place if place <= self.domain.high else None
+
+    def lowered(self, place: int) -> int | None:
+        """The greatest place of the domain that is no higher."""
+        place = min(place, self.domain.high)
+        if self.members is not None:
+            place = max((m for m in self.members if m <= place), default=-FAR)
+        return place if place >= self.domain.low else None
+
+
+class Order:
+    """The order of the columns of a query."""
+
+    def __init__(self, reading: Reading, conditions: tuple[Condition, ...] | None = None) -> None:
+        self._reading = reading
+        known = reading.binding if conditions is None else conditions
+        self._predicates = [c.predicate for c in known if not is_opaque(reading, c.predicate)]
+        comparisons = [predicate for predicate in self._predicates if isinstance(predicate, Comparison)]
+        columns = [ref for predicate in self._predicates for ref in predicate.columns]
+        columns += [ref for ref in (*reading.read, *sorted(reading.given)) if reading.kind(ref) is not None]
+        self.columns = tuple(dict.fromkeys(columns))
+        groups = _merged(comparisons, self.columns)
+        lines = self._lines(comparisons)
+        self._nodes = [_Node(list(group), lines[group[0]], self._limits(lines[group[0]], group)) for group in groups]
+        self._index = {ref: number for number, group in enumerate(groups) for ref in group}
+        self._edges: list[tuple[int, int, bool]] = []
+        for left, op, right in map(_upwards, comparisons):
+            if op is not Op.EQ:
+                self._edges.append((self._index[left], self._index[right], op is Op.LT))
+        self._below, self._strictly = _closure(len(groups), self._edges)
+        self._order = sorted(range(len(groups)), key=lambda node: bin(self._below[node]).count("1"), reverse=True)
+        self._into: list[list[tuple[int, bool]]] = [[] for _ in groups]
+        for low, high, strict in self._edges:
+            if low != high:
+                self._into[high].append((low, strict))
+        self._narrow()
+        self._lows = self._rise(())
+        self._highs = self._sink()
+        self._known: dict[frozenset[tuple[int, Stretch]], bool] = {}
+
+    @property
+    def holds(self) -> bool:
+        """Whether any tuples satisfy the conditions."""
+        return self._lows is not None and self._highs is not None
+
+    def line(self, ref: ColumnRef) -> Line:
+        """The line of a column."""
+        return self._nodes[self._index[ref]].line
+
+    def equal_to(self, ref: ColumnRef) -> tuple[ColumnRef, ...]:
+        """The columns that equal this one in every result, itself included."""
+        return tuple(self._nodes[self._index[ref]].columns)
+
+    def below(self, low: ColumnRef, high: ColumnRef) -> bool:
+        """Whether `low <= high` follows."""
+        return bool(self._below[self._index[low]] >> self._index[high] & 1)
+
+    def strictly_below(self, low: ColumnRef, high: ColumnRef) -> bool:
+        """Whether `low < high` follows from the comparisons."""
+        return bool(self._strictly[self._index[low]] >> self._index[high] & 1)
+
+    def implies(self, predicate: Bound | OneOf) -> bool:
+        """Whether a comparison with constants follows."""
+        ref = predicate.column
+        line, kind, reach = self.line(ref), _kind(self._reading, ref), self.reach(ref)
+        if isinstance(predicate, Bound):
+            allowed = stretch_of(line, kind, predicate.op, predicate.constant)
+            return allowed is not None and reach.within(allowed) == reach
+        stretches = [stretch_of(line, kind, Op.EQ, constant) for constant in predicate.constants]
+        members = {s.low for s in stretches if s is not None and s.size == 1}
+        own = self.domain(ref)[1]
+        return own is not None and own <= members
+
+    def domain(self, ref: ColumnRef) -> tuple[Stretch, frozenset[int] | None]:
+        """The places that constants and types leave to a column by itself: a stretch, or some places of it."""
+        node = self._nodes[self._index[ref]]
+        return node.domain, node.members
+
+    def reach(self, ref: ColumnRef) -> Stretch:
+        """The least and the greatest place of a column in any solution."""
+        assert self._lows is not None
+        assert self._highs is not None
+        node = self._index[ref]
+        return Stretch(self._lows[node], self._highs[node])
+
+    def values(self, ref: ColumnRef) -> int | None:
+        """How many values a column takes in results; None if there is no limit."""
+        if self.endless(ref):
+            return None
+        node = self._nodes[self._index[ref]]
+        reach = self.reach(ref)
+        if node.members is not None:
+            return sum(reach.low <= member <= reach.high for member in node.members)
+        return node.line.apart(reach)[0]
+
+    def buckets(self, ref: ColumnRef) -> tuple[int, int]:
+        """How many values of a column are told apart, and how many endless stretches it reaches."""
+        counted = self.values(ref)
+        return (counted, 0) if counted is not None else self.line(ref).apart(self.reach(ref))
+
+    def endless(self, ref: ColumnRef) -> tuple[Stretch, ...]:
+        """The endless stretches that a column can lie in."""
+        return tuple(stretch for stretch in self.line(ref).endless if self.admits([(ref, stretch)]))
+
+    def admits(self, pins: Pins) -> bool:
+        """Whether some tuples satisfy the conditions and have these columns in these stretches."""
+        asked = [(self._index[ref], stretch) for ref, stretch in pins]
+        if len(asked) == 1 or not all(self._nodes[node].line.has_steps for node, _ in asked):
+            return self._passes(asked)
+        if not all(self._passes([pin]) for pin in asked):
+            return False
+        return not any(
+            upper.low > lower.high and self._below[above] >> under & 1
+            for above, upper in asked
+            for under, lower in asked
+        )
+
+    def _passes(self, asked: Sequence[tuple[int, Stretch]]) -> bool:
+        key = frozenset(asked)
+        if key not in self._known:
+            self._known[key] = self._rise(asked) is not None
+        return self._known[key]
+
+    def _rise(self, pins: Sequence[tuple[int, Stretch]]) -> list[int] | None:
+        """The least assignment with these pins; None if there is none."""
+        if any(self._strictly[node] >> node & 1 for node in range(len(self._nodes))):
+            return None
+        places = [-FAR] * len(self._nodes)
+        for number in self._order:
+            node = self._nodes[number]
+            least = max((s.low for pinned, s in pins if pinned == number), default=-FAR)
+            for under, strict in self._into[number]:
+                least = max(least, node.line.after(places[under]) if strict else places[under])
+            place = node.raised(least)
+            if place is None or any(pinned == number and place > s.high for pinned, s in pins):
+                return None
+            places[number] = place
+        return places
+
+    def _sink(self) -> list[int] | None:
+        """The greatest assignment."""
+        if self._lows is None:
+            return None
+        places = [FAR] * len(self._nodes)
+        for number in reversed(self._order):
+            place = self._nodes[number].lowered(places[number])
+            if place is None:
+                return None
+            places[number] = place
+            line = self._nodes[number].line
+            for under, strict in self._into[number]:
+                before = place - 1 if strict and (line.has_steps or place % 2) else place
+                places[under] = min(places[under], before)
+        return places
+
+    def _lines(self, comparisons: Sequence[Comparison]) -> dict[ColumnRef, Line]:
+        """The line of each column: one for all that comparisons tie together."""
+        reading = self._reading
+        constants: dict[ColumnRef, list[tuple[Constant, DataType]]] = {}
+        for predicate in self._predicates:
+            match predicate:
+                case Bound(column=ref, constant=constant):
+                    constants.setdefault(ref, []).append((constant, _kind(reading, ref)))
+                case OneOf(column=ref, constants=several):
+                    constants.setdefault(ref, []).extend((c, _kind(reading, ref)) for c in several)
+                case _:
+                    continue
+        tied = Equalities.of(Comparison(c.left, Op.EQ, c.right) for c in comparisons)
+        lines: dict[ColumnRef, Line] = {}
+        for ref in self.columns:
+            if ref not in lines:
+                members = tied.class_of(ref)
+                kinds = [_kind(reading, member) for member in members]
+                line = line_of(kinds, [pair for member in members for pair in constants.get(member, ())])
+                lines.update(dict.fromkeys(members, line))
+        return lines
+
+    def _limits(self, line: Line, group: Sequence[ColumnRef]) -> Stretch:
+        if not line.has_steps:
+            return Stretch(0, 2 * len(line.points))
+        found = Stretch(-FAR, FAR)
+        for ref in group:
+            found = found.within(limits_of(_kind(self._reading, ref)))
+        return found
+
+    def _narrow(self) -> None:
+        """Narrow the domains to the constants that columns are compared with."""
+        for predicate in self._predicates:
+            if not isinstance(predicate, Bound | OneOf):
+                continue
+            kind = _kind(self._reading, predicate.column)
+            node = self._nodes[self._index[predicate.column]]
+            if isinstance(predicate, Bound):
+                stretch = stretch_of(node.line, kind, predicate.op, predicate.constant)
+                assert stretch is not None
+                node.domain = node.domain.within(stretch)
+                continue
+            stretches = [stretch_of(node.line, kind, Op.EQ, constant) for constant in predicate.constants]
+            members = frozenset(s.low for s in stretches if s is not None and s.size == 1)
+            node.members = members if node.members is None else node.members & members
+
+
+def conflicting(reading: Reading) -> tuple[Condition, ...]:
+    """Of conditions that cannot all hold, some that cannot, none of which can be left out."""
+    left = list(reading.binding)
+    for condition in reading.binding:
+        without = [other for other in left if other is not condition]
+        if not Order(reading, tuple(without)).holds:
+            left = without
+    return tuple(left)
+
+
+def _kind(reading: Reading, ref: ColumnRef) -> DataType:
+    kind = reading.kind(ref)
+    assert kind is not None, ref
+    return kind
+
+
+def _upwards(comparison: Comparison) -> tuple[ColumnRef, Op, ColumnRef]:
+    """The comparison as `low < high`, `low <= high` or `=`."""
+    if comparison.op in (Op.GT, Op.GE):
+        return comparison.right, comparison.op.mirrored, comparison.left
+    return comparison.left, comparison.op, comparison.right
+
+
+def _merged(comparisons: Sequence[Comparison], columns: Sequence[ColumnRef]) -> list[tuple[ColumnRef, ...]]:
+    """The classes of columns that must be equal, by `=` or by `<=` both ways."""
+    number = {ref: n for n, ref in enumerate(columns)}
+    edges = []
+    for left, op, right in map(_upwards, comparisons):
+        edges.append((number[left], number[right], False))
+        if op is Op.EQ:
+            edges.append((number[right], number[left], False))
+    below, _ = _closure(len(columns), edges)
+    groups: dict[int, list[ColumnRef]] = {}
+    for n, ref in enumerate(columns):
+        first = next(m for m in range(len(columns)) if m == n or (below[n] >> m & 1 and below[m] >> n & 1))
+        groups.setdefault(first, []).append(ref)
+    return [tuple(group) for group in groups.values()]
+
+
+def _closure(count: int, edges: Iterable[tuple[int, int, bool]]) -> tuple[list[int], list[int]]:
+    """For each node, as bits: the nodes that it is at or below, and those that it is strictly below."""
+    below = [1 << n for n in range(count)]
+    strictly = [0] * count
+    for low, high, strict in edges:
+        below[low] |= 1 << high
+        strictly[low] |= strict << high
+    for middle in range(count):
+        for node in range(count):
+            if below[node] >> middle & 1:
+                if strictly[node] >> middle & 1:
+                    strictly[node] |= below[middle]
+                strictly[node] |= strictly[middle]
+                below[node] |= below[middle]
+    return below, strictly

@@ -1,0 +1,226 @@
+"""A query as MEMORY reads it: the conditions on its tuples, and what is outside the paper's language.
+
+Conditions are those of FROM, WHERE and ON, the WHERE of each stream, and its CHECKs; columns are named by the aliases
+of the query. A column is *given* if no tuple that matters lacks a value there: a condition rejects NULL, or the stream
+may not lack it. A CHECK passes where it is unknown, so one that ties columns together binds only where all of them are
+given.
+
+What only Spark reads is a filter on one stream. It makes the stream a sub-stream of itself: constant memory that
+suffices for all streams suffices for these, so `bounded` stands; but whether a growing input passes is not known, so
+`unbounded` does not. `unread` says where that is so. Time differences between streams are read as conditions that no
+constant settles: the columns must be bounded. Outer joins, EXISTS and columns whose equal values differ (collations,
+CHAR(n)) are outside the language altogether: `outside`.
+
+Preconditions: none. Windows, promises and hints are not looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+from penstock.analysis.domains import has_steps, rules_out_null, step_of
+from penstock.analysis.memory.lines import comparable, point_of
+from penstock.model.predicates import (
+    Bound,
+    ColumnRef,
+    Comparison,
+    Difference,
+    Expression,
+    OneOf,
+    Opaque,
+    Predicate,
+    aliases_of,
+)
+from penstock.model.query import Aggregate, Query, Source, TimeWindow, columns_of
+from penstock.model.schemes import Check
+from penstock.model.types import DataType
+
+
+@dataclass(frozen=True)
+class Condition:
+    """One condition that tuples keep, and its text in the user's words."""
+
+    predicate: Predicate
+    text: str
+    is_check: bool = False
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A query as MEMORY reads it."""
+
+    query: Query
+
+    @cached_property
+    def conditions(self) -> tuple[Condition, ...]:
+        """Every condition, as found."""
+        held = self.query.holding(frozenset(s.alias for s in self.query.all_sources)).predicates
+        found = [Condition(p, p.text or str(p)) for p in held]
+        for source in self.query.all_sources:
+            found += _declared(source)
+        return tuple(found)
+
+    @cached_property
+    def binding(self) -> tuple[Condition, ...]:
+        """The conditions that hold of every tuple that matters: CHECKs over several columns where all are given."""
+        return tuple(c for c in self.conditions if not c.is_check or len(c.predicate.columns) < 2 or self._all_given(c))
+
+    def _all_given(self, condition: Condition) -> bool:
+        return self.given.issuperset(condition.predicate.columns)
+
+    @cached_property
+    def given(self) -> frozenset[ColumnRef]:
+        """The columns that no tuple that matters lacks."""
+        found: set[ColumnRef] = set()
+        for condition in self.conditions:
+            sure = rules_out_null(condition.predicate)
+            if sure is not None:
+                found.add(sure)
+            elif not condition.is_check and not isinstance(condition.predicate, Opaque):
+                found.update(condition.predicate.columns)
+        for source in self.query.all_sources:
+            stream = source.stream
+            names = [stream.arrival.column] if stream.arrival is not None else []
+            names += [name for key in stream.keys for name in key]
+            found.update(own_column(source, name) for name in names)
+        return frozenset(ref for ref in found if self.kind(ref) is not None)
+
+    @cached_property
+    def read(self) -> tuple[ColumnRef, ...]:
+        """The columns that results are made of, in the order of the outputs."""
+        values = [*self.query.group_by, *(output.value for output in self.query.outputs)]
+        found = [ref for value in values for ref in columns_of(value)]
+        return tuple(dict.fromkeys(found))
+
+    def kind(self, ref: ColumnRef) -> DataType | None:
+        """The type of a column; None if no row carries it."""
+        return self.query.type_of(ref)
+
+    def is_derived(self, ref: ColumnRef) -> bool:
+        """Whether Spark works the column out from others."""
+        column = self.query.by_alias[ref.alias].stream.column(ref.column)
+        return column is not None and column.derived is not None
+
+    @cached_property
+    def joins(self) -> tuple[tuple[Comparison, str], ...]:
+        """The comparisons between two sources, each with its text."""
+        return tuple((p, c.text) for c in self.conditions for p in _between_sources(c) if isinstance(p, Comparison))
+
+    @cached_property
+    def bands(self) -> tuple[tuple[Difference, str], ...]:
+        """The differences between two sources, each with its text."""
+        return tuple((p, c.text) for c in self.conditions for p in _between_sources(c) if isinstance(p, Difference))
+
+    @cached_property
+    def outside(self) -> tuple[str, ...]:
+        """Why nothing can be said of the query."""
+        found = []
+        if len(self.query.core) < len(self.query.all_sources):
+            found.append("MEMORY decides inner joins; an outer join or EXISTS is outside its language")
+        for ref in dict.fromkeys(ref for c in self.conditions for ref in c.predicate.columns):
+            kind = self.kind(ref)
+            if kind is not None and kind.is_key and not comparable(kind) and self._is_compared(ref):
+                found.append(f"{ref} is {kind}, of which different values may be equal")
+        return tuple(found)
+
+    def _is_compared(self, ref: ColumnRef) -> bool:
+        return any(ref in c.predicate.columns and not isinstance(c.predicate, Opaque) for c in self.conditions)
+
+    @cached_property
+    def unread(self) -> tuple[str, ...]:
+        """Why a growing input cannot be written down, whatever the query needs."""
+        found = []
+        for condition in self.conditions:
+            if is_opaque(self, condition.predicate) and rules_out_null(condition.predicate) is None:
+                found.append(f"only Spark can say which rows pass {condition.text}")
+            else:
+                derived = [str(ref) for ref in condition.predicate.columns if self.is_derived(ref)]
+                found += [
+                    f"{name} is derived, so only Spark can say which rows pass {condition.text}" for name in derived
+                ]
+        return tuple(dict.fromkeys(found))
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates, each once."""
+        return tuple(dict.fromkeys(o.value for o in self.query.outputs if isinstance(o.value, Aggregate)))
+
+
+def is_opaque(reading: Reading, predicate: Predicate) -> bool:
+    """Whether only Spark can say what a predicate means; a constant that is no value of the type is such a case."""
+    match predicate:
+        case Opaque():
+            return True
+        case Bound(column=ref, constant=constant):
+            constants = (constant,)
+        case OneOf(column=ref, constants=constants):
+            pass
+        case _:
+            return False
+    kind = reading.kind(ref)
+    if kind is None or not kind.is_key:
+        return True
+    if has_steps(kind):
+        return any(step_of(constant, kind) is None for constant in constants)
+    return any(point_of(constant, kind) is None for constant in constants)
+
+
+def own_column(source: Source, name: str) -> ColumnRef:
+    """A column of a stream, as the query names it and in the case of its declaration."""
+    column = source.stream.column(name)
+    return ColumnRef(source.alias, name if column is None else column.name)
+
+
+def _declared(source: Source) -> Iterator[Condition]:
+    stream = source.stream
+    for predicate in stream.where:
+        yield Condition(_named(predicate, source), f"{predicate} in {stream.name}")
+    for scheme in stream.schemes:
+        if isinstance(scheme, Check):
+            for predicate in scheme.condition:
+                yield Condition(_named(predicate, source), scheme.on(stream.name), is_check=True)
+
+
+def _named(predicate: Predicate, source: Source) -> Predicate:
+    """A condition of a declaration, about one source of the query."""
+
+    def named(ref: ColumnRef) -> ColumnRef:
+        return own_column(source, ref.column)
+
+    match predicate:
+        case Comparison():
+            return replace(predicate, left=named(predicate.left), right=named(predicate.right))
+        case Difference():
+            return replace(predicate, minuend=named(predicate.minuend), subtrahend=named(predicate.subtrahend))
+        case Bound() | OneOf():
+            return replace(predicate, column=named(predicate.column))
+        case Opaque(expression=expression):
+            columns = tuple(named(ref) for ref in expression.columns)
+            sure = rules_out_null(predicate)
+            # The text is kept as it stands, but for IS NOT NULL, which is read and so must name the column.
+            text = expression.text if sure is None else f"{named(sure)} IS NOT NULL"
+            return replace(predicate, expression=Expression(text, columns, expression.deterministic))
+
+
+def _between_sources(condition: Condition) -> Iterator[Comparison | Difference]:
+    predicate = condition.predicate
+    if isinstance(predicate, Comparison | Difference) and len(aliases_of(predicate)) > 1:
+        yield predicate
+
+
+def is_plain(reading: Reading, value: object) -> bool:
+    """Whether a value is a column that rows carry as it stands."""
+    return isinstance(value, ColumnRef) and not reading.is_derived(value)
+
+
+def grows_with(value: object) -> ColumnRef | None:
+    """The column whose growth makes a value take ever more values, if the value is that plain."""
+    match value:
+        case ColumnRef():
+            return value
+        case TimeWindow(column=column):
+            return column
+        case _:
+            return None

@@ -1,0 +1,252 @@
+"""A growing input for a query that violates C1, C2 or C3 (MEMORY, Examples 5.8, 5.9 and 5.12, made general).
+
+There are N copies of a result to be, each with a tuple of every source that satisfies all conditions. Only the tuples
+of one source arrive; any of them may still be asked for, by the rest of its own copy. The c-th copy has the columns of
+the violation in the c-th of N windows of their endless stretch:
+
+- an endless output, group or join column: c upwards, so each copy has its own value (5.8);
+- a bag that compares x and y: both in window c, so the rest of copy c meets tuple c and none after it; the number of
+  matches gives every set of tuples away (5.9);
+- DISTINCT with two comparisons: in MinRef and MaxRef both upwards, in one of them twice one upwards and one downwards,
+  so the rest of copy c meets tuple c and no other (5.12); an extreme that conflicts with a comparison likewise.
+
+Everything else takes the least value that the conditions allow, time differences included: one pass of relaxation
+over `x - y <= w`. What only a PRIMARY KEY or ARRIVES BY needs is counted up too. Each copy is then checked against
+every condition as written, so a layout that fails is no witness.
+
+Preconditions: no condition is unread, and no column of the violation is derived. Promises are not looked at.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from penstock.analysis.domains import rules_out_null
+from penstock.analysis.finding import Witness
+from penstock.analysis.memory.conditions import Rung, Violation
+from penstock.analysis.memory.lines import FAR, Line, Stretch
+from penstock.analysis.memory.order import Order
+from penstock.analysis.memory.reading import Condition, Reading
+from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
+from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, OneOf, Op
+from penstock.model.query import Source
+from penstock.model.spans import Unit
+from penstock.model.types import DataType, Kind
+
+Row = tuple[str, tuple[tuple[str, object], ...]]
+"""A stream's name, and the columns that are not NULL."""
+
+_COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
+    Op.EQ: operator.eq,
+    Op.LT: operator.lt,
+    Op.LE: operator.le,
+    Op.GT: operator.gt,
+    Op.GE: operator.ge,
+}
+
+
+@dataclass(frozen=True)
+class Copies:
+    """N results to be: the tuple that arrives of each, and the rest that asks for it."""
+
+    violation: Violation
+    rows: tuple[Row, ...]
+    probes: tuple[tuple[Row, ...], ...]
+
+    @property
+    def witness(self) -> Witness:
+        """As `check` shows it."""
+        return Witness(f"each further row of {self.rows[0][0]} must be remembered: {self.violation.forced}", self.rows)
+
+
+def copies_of(reading: Reading, order: Order, violation: Violation, count: int) -> Copies | None:
+    """The layout of a violation; None if there is none that passes every condition."""
+    if any(reading.is_derived(ref) for ref, _ in violation.rungs):
+        return None
+    layout = _Layout(reading, order, violation, count)
+    assignments = [layout.copy(number) for number in range(count)] if layout.is_possible else []
+    found = [values for values in assignments if values is not None and _passes(reading.conditions, values)]
+    if len(found) < max(count, 1):
+        return None
+    query = reading.query
+    own = query.by_alias[violation.grows]
+    others = [source for source in query.all_sources if source is not own]
+    rows = tuple((own.stream.name, _row(values, own)) for values in found)
+    probes = tuple(tuple((s.stream.name, _row(values, s)) for s in others) for values in found)
+    return Copies(violation, rows, probes)
+
+
+def _row(values: Mapping[ColumnRef, object], source: Source) -> tuple[tuple[str, object], ...]:
+    found = [(ref.column, value) for ref, value in values.items() if ref.alias == source.alias]
+    declared = [column.name for column in source.stream.columns]
+    return tuple(sorted(found, key=lambda pair: declared.index(pair[0])))
+
+
+class _Layout:
+    """Where the columns of each copy stand, class of equal columns by class."""
+
+    def __init__(self, reading: Reading, order: Order, violation: Violation, count: int) -> None:
+        self._reading, self._order, self._count = reading, order, count
+        pinned = {ref for ref, _ in violation.rungs}
+        carried = [ref for ref in order.columns if ref in reading.given or ref in pinned]
+        self._columns = [ref for ref in carried if not reading.is_derived(ref)]
+        self._heads = tuple(dict.fromkeys(self._head(ref) for ref in self._columns))
+        self.is_possible = all(has_scale(self._kind(ref)) for ref in self._columns)
+        self._gaps = tuple(self._found_gaps())
+        self._rungs = {self._head(ref): rung for ref, rung in violation.rungs}
+        conditioned = {self._head(ref) for c in reading.binding for ref in c.predicate.columns if ref in carried}
+        for head in self._heads:
+            if head not in self._rungs and head not in conditioned and order.endless(head):
+                self._rungs[head] = Rung(order.endless(head)[-1])
+
+    def _head(self, ref: ColumnRef) -> ColumnRef:
+        return self._order.equal_to(ref)[0]
+
+    def _kind(self, ref: ColumnRef) -> DataType:
+        kind = self._reading.kind(ref)
+        assert kind is not None
+        return kind
+
+    def _found_gaps(self) -> Iterator[tuple[ColumnRef, ColumnRef, int]]:
+        """`high - low >= gap`, for each comparison and difference, on the scale of the columns."""
+        for condition in self._reading.binding:
+            match condition.predicate:
+                case Comparison(left=left, op=op, right=right) if op is not Op.EQ:
+                    low, high = (left, right) if op in (Op.LT, Op.LE) else (right, left)
+                    yield self._head(low), self._head(high), int(op in (Op.LT, Op.GT))
+                case Difference(minuend=left, subtrahend=right, op=op, span=span):
+                    step = Unit.DAY.value if self._kind(left).kind is Kind.DATE else 1
+                    if op in (Op.GE, Op.GT, Op.EQ):
+                        yield self._head(right), self._head(left), -(-span.ticks // step) + (op is Op.GT)
+                    if op in (Op.LE, Op.LT, Op.EQ):
+                        yield self._head(left), self._head(right), (op is Op.LT) - span.ticks // step
+                case _:
+                    continue
+
+    def _width(self, line: Line) -> int:
+        """Room in one window for all columns of a line, in any order, and for the differences between them."""
+        heads = [head for head in self._heads if self._order.line(head) == line]
+        gaps = [gap for low, _, gap in self._gaps if self._order.line(low) == line]
+        width = max(len(heads), 1) + sum(2 * abs(gap) for gap in gaps if abs(gap) > 1)
+        moments = any(self._kind(head).kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) for head in heads)
+        return max(width, Unit.SECOND.value) if moments else width
+
+    @cached_property
+    def _ladders(self) -> dict[tuple[Line, Stretch], tuple[int, int]] | None:
+        """The first number and the width of the windows in each stretch; None if there is no room."""
+        spans: dict[tuple[Line, Stretch], Stretch] = {}
+        for head, rung in self._rungs.items():
+            line = self._order.line(head)
+            span = spans.get((line, rung.stretch), Stretch(-FAR, FAR))
+            for ref in self._order.equal_to(head):
+                span = span.within(on_scale(line, self._kind(ref), rung.stretch))
+            spans[line, rung.stretch] = span
+        ladders: dict[tuple[Line, Stretch], tuple[int, int]] = {}
+        for (line, stretch), span in spans.items():
+            kinds = [self._kind(head) for head in self._rungs if self._order.line(head) == line]
+            rungs = self._count * (1 + any(rung.half is not None for rung in self._rungs.values()))
+            width = min(self._width(line), max(span.size // rungs, 1))
+            open_low, open_high = is_open(line, kinds[0], stretch)
+            start = span.low
+            if open_low:
+                start = max(origin(kinds[0]), span.low) if open_high else span.high - rungs * width + 1
+            if start < span.low or start + rungs * width - 1 > span.high:
+                return None
+            ladders[line, stretch] = start, width
+        return ladders
+
+    def _window(self, head: ColumnRef, number: int) -> Stretch | None:
+        """The numbers where a class stands in one copy, if the violation says."""
+        rung = self._rungs.get(head)
+        if rung is None or self._ladders is None:
+            return None
+        start, width = self._ladders[self._order.line(head), rung.stretch]
+        step = (self._count - 1 - number if rung.falling else number) + self._count * (rung.half or 0)
+        return Stretch(start + step * width, start + (step + 1) * width - 1)
+
+    def copy(self, number: int) -> dict[ColumnRef, object] | None:
+        """The values of one copy."""
+        if self._ladders is None:
+            return None
+        windows = {head: window for head in self._heads if (window := self._window(head, number)) is not None}
+        spans = {head: self._span(head, windows) for head in self._heads}
+        numbers = {head: span.low for head, span in spans.items()}
+        for _ in range(len(self._heads) + 1):
+            before = dict(numbers)
+            for low, high, gap in self._gaps:
+                numbers[high] = max(numbers[high], numbers[low] + gap)
+            for head in self._heads:
+                numbers[head] = self._raised(head, numbers[head])
+            if numbers == before:
+                break
+        else:
+            return None
+        if any(numbers[head] > span.high for head, span in spans.items()):
+            return None
+        return {
+            ref: value_of(self._order.line(ref), self._kind(ref), numbers[self._head(ref)]) for ref in self._columns
+        }
+
+    def _span(self, head: ColumnRef, windows: Mapping[ColumnRef, Stretch]) -> Stretch:
+        """From the least number that a class may take in a copy to the greatest."""
+        line = self._order.line(head)
+        domain, _ = self._order.domain(head)
+        span = limits = Stretch(-FAR, FAR)
+        for ref in self._order.equal_to(head):
+            span = span.within(on_scale(line, self._kind(ref), domain))
+            limits = limits.within(limits_on_scale(self._kind(ref)))
+        if head in windows:
+            return span.within(windows[head])
+        if span.low > limits.low:
+            return span
+        # Nothing says where to start: just below the windows of the line, and below what the class must not pass.
+        beside = [window.low for other, window in windows.items() if self._order.line(other) == line]
+        width = self._width(line)
+        start = min((low - width for low in beside), default=origin(self._kind(head)))
+        most = on_scale(line, self._kind(head), self._order.reach(head)).high
+        return Stretch(max(span.low, min(start, most - width)), span.high)
+
+    def _raised(self, head: ColumnRef, number: int) -> int:
+        _, members = self._order.domain(head)
+        if members is None:
+            return number
+        line, kind = self._order.line(head), self._kind(head)
+        places = sorted(on_scale(line, kind, Stretch(member, member)).low for member in members)
+        return next((place for place in places if place >= number), FAR)
+
+
+def _passes(conditions: tuple[Condition, ...], values: Mapping[ColumnRef, object]) -> bool:
+    """Whether a copy satisfies every condition; a CHECK also passes where it is unknown."""
+    return all(holds(condition, values) for condition in conditions)
+
+
+def holds(condition: Condition, values: Mapping[ColumnRef, object]) -> bool:
+    """Whether values satisfy a condition; a column that is not there is NULL."""
+    predicate = condition.predicate
+    if any(ref not in values for ref in predicate.columns):
+        return condition.is_check and rules_out_null(predicate) is None
+    match predicate:
+        case Comparison(left=left, op=op, right=right):
+            return _COMPARE[op](values[left], values[right])
+        case Bound(column=ref, op=op, constant=constant):
+            return _COMPARE[op](values[ref], constant.value)
+        case OneOf(column=ref, constants=constants):
+            return any(values[ref] == constant.value for constant in constants)
+        case Difference(minuend=left, subtrahend=right, op=op, span=span):
+            return _COMPARE[op](ticks_between(values[left], values[right]), span.ticks)
+        case _:
+            return rules_out_null(predicate) is not None
+
+
+def ticks_between(later: object, earlier: object) -> int:
+    """How far two values of one clock lie apart."""
+    if isinstance(later, dt.date) and isinstance(earlier, dt.date):
+        return (later - earlier) // dt.timedelta(microseconds=1)
+    assert isinstance(later, int)
+    assert isinstance(earlier, int)
+    return later - earlier

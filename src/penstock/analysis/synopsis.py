@@ -1,0 +1,130 @@
+"""What to keep of a stream whose rows can be merged (MEMORY, sections 7.1, 7.2 and 8.2), as data for the planner.
+
+Rows go into buckets: one for each choice of parts of the bucket columns. A column with steps has a part for each value
+from `low` to `high`, one for all below and one for all above; a column without has a part for each of its points and
+one for each open stretch between. NULL is a part of its own. A row that fails a filter is dropped.
+
+Of each bucket is kept
+
+- one row, the first that came, and how many came, where results are a bag (`counted`);
+- one row, the first that came, where they are not;
+- one extreme row, where comparisons with other streams remain: among the columns of `extremes` whose part of the bucket
+  lies in their stretch, the row whose least such value is greatest (or whose greatest is least). All that apply in
+  one bucket ask for the same end. If two rows tie, the one counts whose values compared strictly are further out;
+- and each of `aggregates`, worked out over the bucket.
+
+`rows` is the most buckets there can be; only those that occur take room.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.model.predicates import Value
+
+ABSURD = 10**6
+"""A bound above this many rows is true and of no use."""
+
+
+@dataclass(frozen=True)
+class BucketColumn:
+    """A column that keeps rows apart."""
+
+    column: str
+    values: int
+    """How many of its values are told apart one by one; NULL counts if it may be."""
+    stretches: int = 0
+    """How many endless stretches are a part each."""
+    low: Value | None = None
+    high: Value | None = None
+    """With steps: the ends of what is told apart; both None if there is no such value."""
+    points: tuple[Value, ...] | None = None
+    """Without steps: the values that are told apart."""
+
+    @property
+    def parts(self) -> int:
+        """How many parts it has."""
+        return self.values + self.stretches
+
+    def __str__(self) -> str:
+        if not self.stretches:
+            return f"{self.column} ({self.values} values)" if self.values != 1 else f"{self.column} (1 value)"
+        ranges = f"{self.stretches} range{'s' if self.stretches > 1 else ''}"
+        return f"{self.column} ({self.values} values and {ranges})" if self.values else f"{self.column} ({ranges})"
+
+
+@dataclass(frozen=True)
+class Extreme:
+    """A column of which only the greatest, or the least, value of a bucket matters."""
+
+    column: str
+    greatest: bool
+    strict: bool
+    """Whether some comparison needs it to be truly greater, or less."""
+    above: Value | None = None
+    below: Value | None = None
+    """The open stretch where it applies; None is no limit."""
+
+    def __str__(self) -> str:
+        limits = [f"above {self.above}"] if self.above is not None else []
+        limits += [f"below {self.below}"] if self.below is not None else []
+        return f"{'greatest' if self.greatest else 'least'} {self.column}" + (
+            f" {' and '.join(limits)}" if limits else ""
+        )
+
+
+@dataclass(frozen=True)
+class Synopsis:
+    """What to keep of one source."""
+
+    alias: str
+    columns: tuple[BucketColumn, ...]
+    counted: bool
+    extremes: tuple[Extreme, ...] = ()
+    aggregates: tuple[str, ...] = ()
+    covered_by: str | None = None
+    """The other source of the same stream whose rows find every result that the rows of this one do."""
+
+    @property
+    def rows(self) -> int:
+        """The most rows kept."""
+        if self.covered_by is not None:
+            return 0
+        rows = 1
+        for column in self.columns:
+            rows *= column.parts
+        return rows
+
+    @property
+    def formula(self) -> str:
+        """The number of rows as a product."""
+        if len(self.columns) < 2:
+            return str(self.rows)
+        return f"{' x '.join(str(column.parts) for column in self.columns)} = {self.rows}"
+
+    @property
+    def bound(self) -> str:
+        """The bound in words."""
+        if self.covered_by is not None:
+            return "nothing is stored"
+        return f"{self.rows} distinct rows" if self.rows != 1 else "1 row"
+
+    @property
+    def sentences(self) -> tuple[str, ...]:
+        """What it holds, and how much that is."""
+        if self.covered_by is not None:
+            return (f"a row of {self.covered_by} stands for its own partner, so {self.alias} adds no result",)
+        kept = "the row with the " + ", or the ".join(map(str, self.extremes)) if self.extremes else "one row"
+        kept = f"{kept}, else the first" if self.extremes else kept
+        kept += ", with a count" if self.counted else ""
+        kept += "".join(f", {text}" for text in self.aggregates)
+        if self.columns:
+            said = [f"kept for each choice of {', '.join(map(str, self.columns))}: {kept}"]
+            said.append(f"at most {self.formula} rows")
+        else:
+            said = [f"no column of {self.alias} keeps rows apart; kept: {kept}"]
+        if self.rows > ABSURD:
+            said.append(
+                f"{self.rows} rows are so many that this is no practical bound; only values that occur take room"
+            )
+        return tuple(said)

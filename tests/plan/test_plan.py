@@ -97,15 +97,40 @@ def test_bounds_are_chained_and_the_tightest_kept_and_widening_reaches_every_cha
     assert close(bounds, {"x": 10})[a, c].ticks == 9
 
 
-def test_follows_in_rows_closes_nothing_where_rows_may_be_read_ahead_of_their_order() -> None:
+def test_rows_are_counted_by_arrival_where_all_streams_declare_it_and_something_counts() -> None:
     declared = "k BIGINT, seq BIGINT, ARRIVES BY seq"
     streams = f"CREATE STREAM s ({declared}); CREATE STREAM t ({declared}, FOLLOWS s (k) ON (k));"
     plan = planned(f"{streams} SELECT s.k FROM s, t WHERE s.k = t.k;")
-    assert plan.closers == ()
+    assert plan.in_arrival_order
+    assert [c.text for c in plan.closers] == ["s was read past it (FOLLOWS s (k) ON (k) ON t)"]
+    assert planned(f"{streams} SELECT s.k FROM s [ROWS 5], t WHERE s.k = t.k;").in_arrival_order
+    assert not planned(f"{streams} SELECT s.k FROM s [ROWS 5], s AS s2 WHERE s.k = s2.k;").in_arrival_order
+    streams = streams.replace(", FOLLOWS s (k) ON (k)", "")
+    assert not planned(f"{streams} SELECT s.k FROM s, t WHERE s.k = t.k;").in_arrival_order
+    streams = streams.replace("seq BIGINT, ARRIVES BY seq);", "seq BIGINT);", 1)
+    assert not planned(f"{streams} SELECT s.k FROM s [ROWS 5], t WHERE s.k = t.k;").in_arrival_order
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "comparable"),
+    [
+        ("INT", "BIGINT", True),
+        ("TIMESTAMP", "TIMESTAMP", True),
+        ("TIMESTAMP", "BIGINT", False),
+        ("STRING", "STRING", False),
+        ("DECIMAL(18,2)", "DECIMAL(18,2)", True),
+        ("DECIMAL(18,2)", "DECIMAL(18,3)", False),
+        ("DECIMAL(20,0)", "DECIMAL(20,0)", False),
+    ],
+)
+def test_places_are_compared_only_where_the_arrival_columns_have_numbers(
+    one: str, other: str, comparable: bool
+) -> None:
+    streams = "".join(f"CREATE STREAM {n} (k BIGINT, q {t}, ARRIVES BY q);" for n, t in (("s", one), ("t", other)))
     (query,) = penstock.parse(f"{streams} SELECT s.k FROM s [ROWS 5], t WHERE s.k = t.k;").queries
-    assert obstacles(query) == (
-        "[ROWS n] in the order of ARRIVES BY cannot be run yet: rows read ahead would have to wait",
-    )
+    types = " and ".join(dict.fromkeys((one, other)))
+    wrong = (f"rows cannot be counted across streams that arrive by {types}",)
+    assert obstacles(query) == (() if comparable else wrong)
 
 
 @pytest.mark.parametrize("limit", ["CHECK (n < 100)", "CHECK (n BETWEEN 1 AND 9)"])

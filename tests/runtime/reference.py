@@ -52,8 +52,8 @@ def ticks(value: Any) -> int:
 def answer(query: Query, history: History) -> dict[int, Counter[tuple[Any, ...]]]:
     """The results by the batch in which they come out; a result is its output columns."""
     found: dict[int, Counter[tuple[Any, ...]]] = {}
-    for combination in _combinations(query, history, {}):
-        if _in_windows(query, history, combination):
+    for combination in combinations(query, history, {}):
+        if in_windows(query, history, combination):
             refs = [ref for output in query.outputs for ref in columns_of(output.value)]
             row = tuple(combination[ref.alias].values[ref.column] for ref in refs)
             batch = max(arrived.batch for arrived in combination.values())
@@ -61,7 +61,8 @@ def answer(query: Query, history: History) -> dict[int, Counter[tuple[Any, ...]]
     return found
 
 
-def _combinations(query: Query, history: History, bound: dict[str, Arrived]) -> Iterator[dict[str, Arrived]]:
+def combinations(query: Query, history: History, bound: dict[str, Arrived]) -> Iterator[dict[str, Arrived]]:
+    """All rows that agree, one of each source; windows are not looked at."""
     if len(bound) == len(query.sources):
         yield dict(bound)
         return
@@ -69,7 +70,7 @@ def _combinations(query: Query, history: History, bound: dict[str, Arrived]) -> 
     for arrived in history[source.stream.name]:
         bound[source.alias] = arrived
         if _agree(query, bound, source.alias):
-            yield from _combinations(query, history, bound)
+            yield from combinations(query, history, bound)
         del bound[source.alias]
 
 
@@ -98,7 +99,8 @@ def _agree(query: Query, bound: dict[str, Arrived], newest: str) -> bool:
     return True
 
 
-def _in_windows(query: Query, history: History, combination: dict[str, Arrived]) -> bool:
+def in_windows(query: Query, history: History, combination: dict[str, Arrived]) -> bool:
+    """Whether rows that agree are in all windows."""
     rank = {name: n for n, name in enumerate(dict.fromkeys(s.stream.name for s in query.sources))}
     stream_of = {s.alias: s.stream.name for s in query.sources}
 

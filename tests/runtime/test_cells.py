@@ -54,7 +54,7 @@ def share(plan: Plan, chunk: Chunk, cell: Coordinates) -> Chunk:
                 dropped = chunk.keys[alias].select(columns)
                 pieces.append(dropped.filter(pa.array(lies_in(plan, alias, dropped, cell, wanted))))
             keys[alias] = pa.concat_tables(pieces)
-    return Chunk(chunk.header, rows, keys)
+    return Chunk(chunk.header, rows, keys, chunk.order)
 
 
 @settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))

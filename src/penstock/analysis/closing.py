@@ -27,7 +27,6 @@ from functools import cached_property
 from penstock.analysis.bands import Limit, tied
 from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.limits import never_passes
-from penstock.model.names import quoted
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Source
 from penstock.model.schemes import Follows, Ordered, Scheme, reference_of
@@ -218,7 +217,8 @@ def order_text(stream: Stream, scheme: Ordered) -> str:
     """The declaration by which a column is ordered, as it was written."""
     if scheme in stream.schemes:
         return scheme.on(stream.name)
-    return f"ARRIVES BY {quoted(scheme.column)} ON {quoted(stream.name)}"
+    assert stream.arrival is not None
+    return stream.arrival.on(stream.name)
 
 
 def _shifted(start: ColumnRef, limit: Limit, instants: bool) -> str:

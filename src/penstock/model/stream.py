@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.model.names import fold
+from penstock.model.names import fold, quoted
 from penstock.model.predicates import Expression, Predicate
 from penstock.model.problem import Problem, Subject, require
 from penstock.model.schemes import (
@@ -44,6 +44,10 @@ class Arrival:
 
     column: str
     on_violation: OnViolation | None = None
+
+    def on(self, stream: str) -> str:
+        """The declaration as the reports and the metrics spell it."""
+        return f"ARRIVES BY {quoted(self.column)} ON {quoted(stream)}"
 
 
 @dataclass(frozen=True)

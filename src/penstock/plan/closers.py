@@ -19,9 +19,11 @@ from penstock.analysis.limits import never_passes
 from penstock.model.closure import Equalities
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op
 from penstock.model.query import Query, RangeWindow, Source
-from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Scheme, reference_of
+from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Ordered, Policy, PrimaryKey, Scheme, reference_of
 from penstock.model.script import policy_of
 from penstock.model.spans import Auto, Rows, Span, Window, span_of_ticks
+from penstock.model.stream import Arrival
+from penstock.plan.arrival import by_arrival
 from penstock.plan.bounds import Reach, TimeBound, close
 from penstock.plan.plan import Agreement, Between, Closer, CloserKind, PromiseKind, PromisePlan
 
@@ -36,15 +38,6 @@ class Pairing:
         self.query = query
         self._equalities: dict[frozenset[str], Equalities] = {}
         self._all = query.equalities(frozenset(source.alias for source in query.all_sources))
-
-    @property
-    def counts_reading(self) -> bool:
-        """Whether rows of two streams are counted in the order of reading, which is the order that the engine knows.
-
-        Where all streams declare ARRIVES BY, that is the order, and a parent may be read long after a child that it
-        precedes; FOLLOWS in rows then closes nothing until the engine can hold rows back.
-        """
-        return any(source.stream.arrival is None for source in self.query.all_sources)
 
     def node(self, ref: ColumnRef) -> ColumnRef:
         """The one of its equals by which the bounds know a column."""
@@ -152,11 +145,13 @@ def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) ->
         for order in orders(j):
             found += _order_closers(pairing, i, j, order, _Reaches(reaches, kept[i.alias]))
         found += _key_closers(pairing, i, j)
-    for i, j, scheme, own, other in pairing.references() if pairing.counts_reading else ():
+    for i, j, scheme, own, other in pairing.references():
         if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
             constraint = scheme.on(i.stream.name)
             count = scheme.slack.count
-            text = f"{count} rows of {j.alias} arrived after it ({constraint})" if count else f"at once ({constraint})"
+            at_once = f"{j.alias} was read past it" if by_arrival(pairing.query) else "at once"
+            text = f"{count} rows of {j.alias} arrived after it" if count else at_once
+            text = f"{text} ({constraint})"
             made = (constraint,)
             found.append(
                 Closer(CloserKind.FOLLOWS, i.alias, j.alias, True, own, other, None, None, False, count, made, text)
@@ -255,7 +250,11 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
         for scheme in source.stream.schemes:
             if isinstance(scheme, PrimaryKey) and (source.alias, scheme.columns) in used_keys:
                 found.append(_promise(PromiseKind.PRIMARY_KEY, source, scheme, scheme.columns))
+        if source.stream.arrival is not None:
+            found.append(_arrives(source, source.stream.arrival))
         for order in orders(source):
+            if order not in source.stream.schemes:
+                continue  # It is ARRIVES BY, which says more.
             match order.slack:
                 case Rows(count=count):
                     found.append(_promise(PromiseKind.ORDERED_ROWS, source, order, (order.column,), rows=count))
@@ -264,7 +263,7 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
                 case Auto():
                     pass
     for i, j, scheme, own, other in pairing.references():
-        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows) and pairing.counts_reading:
+        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
             found.append(
                 _promise(
                     PromiseKind.FOLLOWS_ROWS,
@@ -284,6 +283,22 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
         high = None if window.high is None else window.high.ticks
         found.append(_promise(kind, i, scheme, own, partner=j.alias, partner_columns=other, low=low, high=high))
     return tuple(found)
+
+
+def _arrives(source: Source, arrival: Arrival) -> PromisePlan:
+    return PromisePlan(
+        PromiseKind.ARRIVES,
+        arrival.on(source.stream.name),
+        source.alias,
+        (arrival.column,),
+        None,
+        (),
+        0,
+        None,
+        None,
+        Policy.ADAPT if arrival.on_violation is None else arrival.on_violation.policy,
+        None if arrival.on_violation is None else arrival.on_violation.into,
+    )
 
 
 def _promise(

@@ -18,7 +18,7 @@ from penstock.model.schemes import Policy
 from penstock.plan.bounds import TimeBound
 from penstock.plan.codec import decode, encode
 
-FORMAT = 1
+FORMAT = 2
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 
@@ -59,6 +59,8 @@ class SourcePlan:
     alias: str
     stream: str
     event_time: str | None
+    arrives_by: str | None
+    """The column that never falls in the order of arrival, if one is declared."""
     read: tuple[ColumnPlan, ...]
     """What is read of the source: the kept columns, and those that only filters or promises look at."""
     kept: tuple[str, ...]
@@ -114,6 +116,11 @@ class PromiseKind(StrEnum):
     FOLLOWS_ROWS = "follows within rows"
     FOLLOWS_TIME = "follows within time"
     COOCCURS = "cooccurs"
+    ARRIVES = "arrives by"
+
+
+ORDERS = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME, PromiseKind.ARRIVES)
+"""The declarations by which a column rises; ARRIVES BY is one within 0 rows, and NULL breaks it."""
 
 
 @dataclass(frozen=True)
@@ -235,6 +242,8 @@ class Plan:
     closers: tuple[Closer, ...]
     purge_trees: tuple[PurgeTree, ...]
     outputs: tuple[OutputColumn, ...]
+    in_arrival_order: bool
+    """Whether rows are counted across streams, and in the order of ARRIVES BY, which all of them declare."""
     distinct: bool
     inner: bool
     """Whether the core can run it: only inner joins, no outer join, no EXISTS."""
@@ -259,6 +268,11 @@ class Plan:
     def streams(self) -> tuple[str, ...]:
         """The streams, each once, in the order in which FROM first names them."""
         return tuple(dict.fromkeys(source.stream for source in self.sources))
+
+    @cached_property
+    def rows_windowed(self) -> frozenset[str]:
+        """The streams that have [ROWS n] under some alias."""
+        return frozenset(s.stream for s in self.sources if s.window is not None and s.window.rows is not None)
 
     def closers_between(self, source: str, target: str) -> tuple[Closer, ...]:
         """The ways to close `target` for a tuple of `source`."""

@@ -13,6 +13,7 @@ from penstock.analysis.finding import Bounded, Finding, StateFinding, Verdict
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
+from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.bounds import TimeBound
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
@@ -62,6 +63,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         closers,
         find_purge_trees(graph, closers, bounds) if query.is_inner else (),
         outputs,
+        counts_by_arrival(query),
         query.distinct,
         query.is_inner,
         query.is_grouped,
@@ -135,6 +137,7 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         alias,
         source.stream.name,
         source.stream.event_time,
+        None if source.stream.arrival is None else source.stream.arrival.column,
         tuple(ColumnPlan(c.name, str(c.type)) for c in source.stream.carried if c.name in read),
         tuple(c.name for c in source.stream.carried if c.name in kept),
         tuple(c.name for c in source.stream.carried if c.name in kept | watched),

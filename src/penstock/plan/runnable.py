@@ -12,8 +12,9 @@ from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
 from penstock.model.predicates import ColumnRef
-from penstock.model.query import Query, RowsWindow
-from penstock.plan.plan import Plan, PromiseKind, PromisePlan, SourcePlan, StateFigure
+from penstock.model.query import Query
+from penstock.plan.arrival import counts_by_arrival, uncomparable_arrivals
+from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
 
 
 def obstacles(query: Query) -> tuple[str, ...]:
@@ -25,10 +26,8 @@ def obstacles(query: Query) -> tuple[str, ...]:
         found.append("GROUP BY and aggregates cannot be run yet")
     if query.hints.budget is not None:
         found.append("a BUDGET cannot be held yet")
-    windows = [source.window for source in query.all_sources]
-    ordered = all(source.stream.arrival is not None for source in query.all_sources)
-    if ordered and len(windows) > 1 and any(isinstance(w, RowsWindow) for w in windows):
-        found.append("[ROWS n] in the order of ARRIVES BY cannot be run yet: rows read ahead would have to wait")
+    if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
+        found.append(f"rows cannot be counted across streams that arrive by {types}")
     if query.distinct and not all(isinstance(o.value, ColumnRef) for o in query.outputs):
         found.append("DISTINCT over an expression cannot be run yet; derive a column in CREATE STREAM")
     return tuple(found)
@@ -56,7 +55,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case _ if not plan.inner:
             missing = "outer joins and EXISTS"
         case _:
-            missing = "learning a k (WITHIN AUTO), or counting rows in the order of ARRIVES BY"
+            missing = "learning a k (WITHIN AUTO)"
     return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
 
 
@@ -83,4 +82,4 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
 
 
 def _orders(plan: Plan) -> Iterator[PromisePlan]:
-    return (p for p in plan.promises if p.kind in (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME))
+    return (p for p in plan.promises if p.kind in ORDERS)

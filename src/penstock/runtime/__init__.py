@@ -48,10 +48,11 @@ says from which event time on results may still come.
 Queries with outer joins or EXISTS raise NotSupportedYet; aggregates are Spark's business or a later stage's.
 """
 
-from penstock.runtime.batch import HOME, INDEX, Batch, Chunk, Header, Metrics, Quarantined, StepResult
+from penstock.runtime.batch import HOME, INDEX, Batch, Chunk, Metrics, Quarantined, StepResult, numbered
 from penstock.runtime.cell import Cell
 from penstock.runtime.codes import hash_rows
 from penstock.runtime.distinct import Distinct
+from penstock.runtime.headers import Header, header_of, read_header, spell
 from penstock.runtime.needs import key_columns, ordered_columns, promise_columns
 from penstock.runtime.store import Changes
 from penstock.runtime.violations import PromiseBroken

@@ -11,24 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import Ordinal, largest
-from penstock.runtime.needs import ordered_columns, promise_columns
+from penstock.runtime.arrival_order import order_codes
+from penstock.runtime.codes import Ints
+from penstock.runtime.headers import Header, header_of
+from penstock.runtime.needs import ORDER, counted_streams, order_column, promise_columns
 
 INDEX = "__index"
 """The row's index among the data rows of its chunk."""
 HOME = "__home"
 """True in exactly one of the cells that hold a copy of the row."""
-
-
-@dataclass(frozen=True)
-class Header:
-    """What every cell learns of a chunk: its stream, its place in the order, its rows, its largest ordered values."""
-
-    stream: str
-    place: int
-    rows: int
-    maxima: Mapping[str, Ordinal] = field(default_factory=dict)
-    """By column, as `codes.largest` gives them; a column that is all NULL is left out."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +29,8 @@ class Chunk:
     header: Header
     rows: Mapping[str, Any] = field(default_factory=dict)
     keys: Mapping[str, Any] = field(default_factory=dict)
+    order: Ints | None = None
+    """For a stream whose rows are counted in the order of ARRIVES BY: the place of every data row of the piece."""
 
     @classmethod
     def of(cls, plan: Plan, stream: str, place: int, data: Any, passes: Mapping[str, Any] | None = None) -> Chunk:
@@ -45,9 +38,8 @@ class Chunk:
 
         `passes` holds a boolean column for each alias with filters.
         """
-        maxima = {c: largest(data.column(c)) for c in ordered_columns(plan, stream)}
-        header = Header(stream, place, data.num_rows, {c: v for c, v in maxima.items() if v is not None})
-        indexed = data.append_column(INDEX, pa.array(np.arange(data.num_rows)))
+        header = header_of(plan, stream, place, data)
+        indexed, order = numbered(plan, stream, data)
         rows: dict[str, Any] = {}
         keys: dict[str, Any] = {}
         for source in plan.sources:
@@ -55,14 +47,24 @@ class Chunk:
                 continue
             chosen = (passes or {}).get(source.alias)
             mask = None if chosen is None else pc.fill_null(chosen, False)
-            shipped = indexed.select([*source.shipped, INDEX])
+            shipped = indexed.select([*source.shipped, *order_column(plan), INDEX])
             rows[source.alias] = shipped if mask is None else shipped.filter(mask)
             wanted = promise_columns(plan, source.alias)
             if wanted and mask is not None:
                 dropped = indexed.select([*wanted, INDEX]).filter(pc.invert(mask))
                 if dropped.num_rows:
                     keys[source.alias] = dropped
-        return cls(header, rows, keys)
+        return cls(header, rows, keys, order)
+
+
+def numbered(plan: Plan, stream: str, data: Any) -> tuple[Any, Ints | None]:
+    """The rows of a piece with their index and, where rows carry it, ORDER; the places if the stream is counted."""
+    indexed = data.append_column(INDEX, pa.array(np.arange(data.num_rows)))
+    if not plan.in_arrival_order:
+        return indexed, None
+    column = next(source.arrives_by for source in plan.sources if source.stream == stream)
+    order = order_codes(data.column(column))
+    return indexed.append_column(ORDER, pa.array(order)), order if stream in counted_streams(plan) else None
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,8 @@ class Metrics:
     state_rows: Mapping[str, int]
     state_tuples: Mapping[str, int]
     """Copies that are at home here."""
+    pending_rows: int
+    """Rows read ahead of the slowest stream, where that is why they wait; copies counted once, and not in the state."""
     promise_rows: int
     state_bytes: int
     purged: Mapping[str, int]

@@ -12,13 +12,16 @@ import pyarrow as pa
 
 from penstock.errors import NotSupportedYet
 from penstock.plan.plan import Plan
+from penstock.runtime.arrival_order import EVERYTHING, ArrivalOrder
 from penstock.runtime.batch import Batch, Metrics, StepResult
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints
 from penstock.runtime.delta_join import delta_join
+from penstock.runtime.gate import Gate
 from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.needs import ORDER, order_column
 from penstock.runtime.promises import watches_of
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.purge import Purge
@@ -38,12 +41,14 @@ class Cell:
                 "outer joins and EXISTS cannot be run yet", hint="check and explain can be asked about this query"
             )
         self.plan = plan
-        self.synopses = {source.alias: Synopsis(source.kept) for source in plan.sources}
+        self.synopses = {source.alias: Synopsis((*source.kept, *order_column(plan))) for source in plan.sources}
+        self.order = ArrivalOrder(plan) if plan.in_arrival_order else None
+        self.gate = Gate(plan, self.order) if self.order is not None else None
         self.watches = watches_of(plan)
         self.clock = Clock(plan)
-        self.closing = Closing(plan, self.clock, self.watches)
+        self.closing = Closing(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
-        self.purge = Purge(plan, self.matcher, self.closing, self.clock)
+        self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
         self.intake = Intake(plan)
         self._serial = 0
         self._dropped: list[str] = []
@@ -51,15 +56,16 @@ class Cell:
     def step(self, batch: Batch) -> StepResult:
         """Take in a batch: what it adds to the answer, and what of the state is left."""
         self.clock.begin(batch.number)
-        dropped, chunk_of = self.intake.take(batch, self.clock, self.watches, self.synopses)
-        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of)
+        chunks = batch.chunks if self.gate is None else self.gate.admit(batch.chunks)
+        dropped, chunk_of = self.intake.take(chunks, self.clock, self.watches, self.synopses)
+        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of, self.order)
         answers = Answers()
         for breach in self.intake.null_keys(self.synopses):
             answers.answer(breach, self.synopses[breach.alias])
         self._answer_breaches(step, answers, of_all_rows=True)
         self.intake.drop_unmatchable(self.synopses)
         self._answer_breaches(step, answers, of_all_rows=False)
-        rows = self._rows(delta_join(self.plan, self.matcher, self.clock))
+        rows = self._rows(delta_join(self.plan, self.matcher, self.clock, self.order))
         marked: dict[str, list[Ints]] = {}
         self.closing.advance()
         for watch in self.watches:
@@ -70,7 +76,7 @@ class Cell:
         for watch in self.watches:
             watch.settle(step, removed, self.closing)
         self._finish()
-        metrics = self._metrics(rows, purged.counts, answers)
+        metrics = self._metrics(batch, rows, purged.counts, answers)
         return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier())
 
     def _answer_breaches(self, step: Step, answers: Answers, *, of_all_rows: bool) -> None:
@@ -99,21 +105,47 @@ class Cell:
         for follows in self.closing.follows:
             widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.rows)
         self.clock.end(widest)
+        if self.order is not None:
+            needed = {stream: self.order.needed_from(stream) for stream in self.order.base}
+            for follows in self.closing.follows:
+                stream = follows.parent_stream
+                needed[stream] = min(needed[stream], follows.needed_from(self.order))
+            self.order.forget(needed)
 
-    def _metrics(self, rows: Any, purged: dict[str, int], answers: Answers) -> Metrics:
-        tuples = {alias: sum(s.live_at_home for s in synopsis.segments) for alias, synopsis in self.synopses.items()}
+    def _metrics(self, batch: Batch, rows: Any, purged: dict[str, int], answers: Answers) -> Metrics:
+        read = dict.fromkeys(self.plan.streams, 0)
+        for chunk in batch.chunks:
+            read[chunk.header.stream] += chunk.header.rows
+        ahead = {alias: self._ahead(alias) for alias in self.plan.aliases}
         stored = sum(s.nbytes() for synopsis in self.synopses.values() for s in synopsis.segments)
+        waiting = 0 if self.gate is None or self.order is None else self.gate.nbytes + self.order.nbytes
         return Metrics(
-            {s.alias: self.clock.count[s.stream] - self.clock.before[s.stream] for s in self.plan.sources},
+            {s.alias: read[s.stream] for s in self.plan.sources},
             rows.num_rows,
-            {alias: synopsis.live for alias, synopsis in self.synopses.items()},
-            tuples,
+            {alias: synopsis.live - ahead[alias][0] for alias, synopsis in self.synopses.items()},
+            {
+                alias: sum(s.live_at_home for s in synopsis.segments) - ahead[alias][1]
+                for alias, synopsis in self.synopses.items()
+            },
+            0 if self.gate is None else self.gate.rows + sum(home for _, home in ahead.values()),
             sum(w.promise_rows for w in self.watches),
-            stored + sum(w.promise_bytes for w in self.watches),
+            stored + waiting + sum(w.promise_bytes for w in self.watches),
             purged,
             answers.violations,
             {w.promise.constraint: w.k for w in self.watches if w.k is not None},
         )
+
+    def _ahead(self, alias: str) -> tuple[int, int]:
+        """The stored rows that were read ahead of the slowest stream: copies, and those that are at home here.
+
+        They are stored because answers may have been given with them, but what they wait for is that stream.
+        """
+        if self.order is None or not self.order.windowed:
+            return 0, 0
+        settled = self.order.settled(self.plan.by_alias[alias].stream)
+        synopsis = self.synopses[alias]
+        ids = synopsis.in_range("codes", ORDER, settled, EVERYTHING)
+        return len(ids), int(np.count_nonzero(synopsis.gather(ids, lambda s: s.home)))
 
     def _frontier(self) -> dict[str, int]:
         found: dict[str, int] = {}
@@ -134,15 +166,17 @@ class Cell:
         for watch in self.watches:
             for owner, synopsis in watch.segments().items():
                 self._serial = save_synopsis(owner, synopsis, self._serial, put)
+        gate, passed = (None, []) if self.gate is None else self.gate.save(put)
         put[_COUNTERS] = to_json(
             {
                 "clock": self.clock.save(),
+                "gate": gate,
                 "watches": [watch.save() for watch in self.watches],
                 "serial": self._serial,
             }
         )
         gone, self._dropped = self._dropped, []
-        return Changes(put, deletions(gone))
+        return Changes(put, (*deletions(gone), *passed))
 
     @classmethod
     def restore(cls, plan: Plan, entries: Entries) -> Cell:
@@ -153,6 +187,8 @@ class Cell:
         counters = from_json(entries[_COUNTERS])
         cell.clock.load(counters["clock"])
         cell._serial = counters["serial"]
+        if cell.gate is not None:
+            cell.gate.load(counters["gate"], entries)
         for watch, saved in zip(cell.watches, counters["watches"], strict=True):
             watch.load(saved)
             watch.restore(entries)

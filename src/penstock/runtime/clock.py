@@ -17,10 +17,10 @@ class Clock:
         self._counted = {
             plan.by_alias[p.partner].stream
             for p in plan.promises
-            if p.kind is PromiseKind.FOLLOWS_ROWS and p.partner is not None
+            if p.kind is PromiseKind.FOLLOWS_ROWS and p.partner is not None and not plan.in_arrival_order
         }
         self.history: dict[str, list[tuple[int, int]]] = {stream: [] for stream in sorted(self._counted)}
-        """For streams that FOLLOWS counts: (batch, rows up to its end), while some k may still need it."""
+        """For streams that FOLLOWS counts batch by batch: (batch, rows up to its end), while a k may still need it."""
 
     def begin(self, batch: int) -> None:
         """Start a batch."""

@@ -15,9 +15,11 @@ import pyarrow.compute as pc
 from penstock.model.predicates import Op
 from penstock.plan.bounds import Reach, close
 from penstock.plan.plan import Closer, CloserKind, PairPredicate, Plan
+from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
 from penstock.runtime.marks import mark_name
+from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.ordered import OrderedWatch
@@ -30,8 +32,11 @@ Limit = Ordinal | None
 class Closing:
     """The limits of all closers."""
 
-    def __init__(self, plan: Plan, clock: Clock, watches: tuple[Watch, ...]) -> None:
+    def __init__(
+        self, plan: Plan, clock: Clock, watches: tuple[Watch, ...], across: ArrivalOrder | None = None
+    ) -> None:
         self.plan = plan
+        self.across = across
         self.clock = clock
         self.bands = [w for w in watches if isinstance(w, BandWatch)]
         self.follows = [w for w in watches if isinstance(w, FollowsWatch)]
@@ -58,7 +63,7 @@ class Closing:
                 case CloserKind.ORDER:
                     limit = self._floor(closer)
                 case CloserKind.FOLLOWS:
-                    limit = self._batch(closer)
+                    limit = self._followed(closer)
                 case CloserKind.KEY:
                     limit = None
             self.limits[closer] = limit
@@ -100,9 +105,10 @@ class Closing:
             return _held(floor if self.reach(closer).strict else floor - 1)
         return floor
 
-    def _batch(self, closer: Closer) -> int:
+    def _followed(self, closer: Closer) -> int:
+        """The last batch whose rows FOLLOWS has closed, or the last place in the order across streams."""
         return max(
-            w.closed_batch(self.clock)
+            w.closed_batch(self.clock) if self.across is None else w.closed_place(self.across)
             for w in self.follows
             if (w.promise.alias, w.parent) == (closer.source, closer.target)
             and w.promise.constraint in closer.constraints
@@ -128,7 +134,10 @@ class Closing:
         if limit is None or not len(ids):
             return nothing
         if closer.kind is CloserKind.FOLLOWS:
-            return synopsis.gather(ids, lambda s: s.batch) <= limit  # type: ignore[no-any-return]
+            if self.across is None:
+                return synopsis.gather(ids, lambda s: s.batch) <= limit  # type: ignore[no-any-return]
+            assert isinstance(limit, int)
+            return synopsis.codes(ORDER, ids) <= limit if ORDER in synopsis.columns else nothing
         column = closer.columns[0]
         if column not in synopsis.columns:
             return nothing
@@ -148,12 +157,18 @@ class Closing:
             if before == limit:
                 continue
             if closer.kind is CloserKind.FOLLOWS:
-                assert isinstance(limit, int)
-                above = before if isinstance(before, int) else -1
-                found.append(synopsis.arrived(lambda s: s.batch, above, limit))
+                found.append(self._followed_since(synopsis, before, limit))
             elif closer.columns[0] in synopsis.columns and synopsis.segments:
                 found.append(self._passed(closer, synopsis, before, limit))
         return union(found)
+
+    def _followed_since(self, synopsis: Synopsis, before: Limit, limit: Ordinal) -> Ints:
+        assert isinstance(limit, int)
+        if self.across is None:
+            return synopsis.arrived(lambda s: s.batch, before if isinstance(before, int) else -1, limit)
+        if ORDER not in synopsis.columns or limit < INT64.min:
+            return empty_ids()
+        return synopsis.in_range("codes", ORDER, before if isinstance(before, int) else NOTHING, limit)
 
     def _passed(self, closer: Closer, synopsis: Synopsis, before: Limit, limit: Ordinal) -> Ints:
         column = closer.columns[0]

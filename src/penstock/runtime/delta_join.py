@@ -12,13 +12,15 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.plan.plan import Plan
+from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
-from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.needs import ORDER
 from penstock.runtime.synopsis import ALL, FRESH, OLD
 
 
-def delta_join(plan: Plan, matcher: Matcher, clock: Clock) -> list[Partial]:
+def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder | None = None) -> list[Partial]:
     """The new combinations, as one partial for each source that has fresh rows."""
     synopses = matcher.synopses
     order = sorted(plan.aliases, key=lambda a: synopses[a].size(FRESH))
@@ -34,7 +36,7 @@ def delta_join(plan: Plan, matcher: Matcher, clock: Clock) -> list[Partial]:
             partial = {alias: ids[left] for alias, ids in partial.items()}
             partial[target] = right
         if len(partial) == len(plan.aliases) and len(partial[start]):
-            found.append(_in_rows_windows(plan, matcher, clock, partial))
+            found.append(_in_rows_windows(plan, matcher, clock, partial, across))
     return found
 
 
@@ -47,18 +49,47 @@ def _next(matcher: Matcher, bound: frozenset[str], parts: dict[str, str]) -> str
     return min(parts, key=cost)
 
 
-def _in_rows_windows(plan: Plan, matcher: Matcher, clock: Clock, partial: Partial) -> Partial:
-    """Keep the combinations in which, when the last row arrived, each was among the last n of its stream.
-
-    The rows of a batch arrive stream after stream in the order of FROM, so the last row is one of this batch, of the
-    last stream in that order that has one in the combination.
-    """
+def _in_rows_windows(
+    plan: Plan, matcher: Matcher, clock: Clock, partial: Partial, across: ArrivalOrder | None
+) -> Partial:
+    """Keep the combinations in which, when the last row arrived, each was among the last n of its stream."""
     windows = {s.alias: s.window.rows for s in plan.sources if s.window is not None and s.window.rows is not None}
     if not windows:
         return partial
     arrival: dict[str, Ints] = {a: matcher.synopses[a].gather(ids, lambda s: s.arrival) for a, ids in partial.items()}
-    rank = {stream: number for number, stream in enumerate(plan.streams)}
+    if across is None:
+        keep = _in_windows_by_batch(plan, clock, arrival, windows)
+    else:
+        last = _last(plan, matcher, across, partial, arrival)
+        keep = np.ones(len(last[0]), np.bool_)
+        for alias, rows in windows.items():
+            keep &= across.in_window(plan.by_alias[alias].stream, rows, arrival[alias], last)
+    return {alias: ids[keep] for alias, ids in partial.items()}
+
+
+def _last(
+    plan: Plan, matcher: Matcher, across: ArrivalOrder, partial: Partial, arrival: dict[str, Ints]
+) -> tuple[Ints, Ints, Ints]:
+    """The last row of each combination in the order across streams: its code, its stream's rank, its arrival number."""
     size = len(next(iter(partial.values())))
+    code, rank, number = np.full(size, INT64.min), np.full(size, -1), np.full(size, -1)
+    for source in plan.sources:
+        own = matcher.synopses[source.alias].codes(ORDER, partial[source.alias])
+        here = across.rank[source.stream]
+        mine = arrival[source.alias]
+        later = (own > code) | ((own == code) & ((here > rank) | ((here == rank) & (mine > number))))
+        code, rank, number = np.where(later, own, code), np.where(later, here, rank), np.where(later, mine, number)
+    return code, rank, number
+
+
+def _in_windows_by_batch(plan: Plan, clock: Clock, arrival: dict[str, Ints], windows: dict[str, int]) -> Bools:
+    """The windows where no order across streams is declared.
+
+    The rows of a batch arrive stream after stream in the order of FROM, so the last row is one of this batch, of the
+    last stream in that order that has one in the combination.
+    """
+    rank = {stream: number for number, stream in enumerate(plan.streams)}
+    size = len(next(iter(arrival.values())))
     last_rank = np.full(size, -1)
     last_arrival = np.full(size, -1)
     for source in sorted(plan.sources, key=lambda s: rank[s.stream]):
@@ -77,4 +108,4 @@ def _in_rows_windows(plan: Plan, matcher: Matcher, clock: Clock, partial: Partia
         others = np.where(last_rank > here, clock.count[stream], clock.before[stream])
         count = np.where(last_rank == here, last_arrival + 1, others)
         keep &= count - arrival[alias] <= rows
-    return {alias: ids[keep] for alias, ids in partial.items()}
+    return keep

@@ -6,7 +6,7 @@ not) is final as it arrives; it is dropped only after it was counted and looked 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
@@ -15,11 +15,11 @@ import pyarrow.compute as pc
 
 from penstock.errors import InternalError
 from penstock.plan.plan import Plan, PromiseKind
-from penstock.runtime.batch import HOME, INDEX, Batch, Chunk
+from penstock.runtime.batch import HOME, INDEX, Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints, codes, flat
 from penstock.runtime.marks import mark_names
-from penstock.runtime.needs import key_columns, promise_columns
+from penstock.runtime.needs import key_columns, order_column, promise_columns
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH, Synopsis
@@ -34,20 +34,20 @@ class Intake:
         self._marks = {alias: mark_names(plan, alias) for alias in plan.aliases}
 
     def take(
-        self, batch: Batch, clock: Clock, watches: tuple[Watch, ...], synopses: Mapping[str, Synopsis]
+        self, chunks: Iterable[Chunk], clock: Clock, watches: tuple[Watch, ...], synopses: Mapping[str, Synopsis]
     ) -> tuple[dict[str, Synopsis], dict[str, Ints]]:
         """Store the rows as fresh segments; gives the keys of rows that are not stored, and each row's chunk."""
         rows: dict[str, list[tuple[Any, int, int]]] = {alias: [] for alias in self.plan.aliases}
         keys: dict[str, list[tuple[Any, int, int]]] = {alias: [] for alias in self.plan.aliases}
         numbers = dict.fromkeys(self.plan.streams, 0)
-        for chunk in batch.chunks:
+        for chunk in chunks:
             stream = chunk.header.stream
             if stream not in numbers:
                 raise InternalError(f"a chunk of stream {stream}, which query {self.plan.query} does not read")
-            start = clock.count[stream]
+            start = clock.count[stream] if chunk.header.start is None else chunk.header.start
             self._share(chunk, start, numbers[stream], rows, keys)
             numbers[stream] += 1
-            clock.count[stream] = start + chunk.header.rows
+            clock.count[stream] += chunk.header.rows
             for watch in watches:
                 watch.read(chunk, clock.count[stream])
         dropped: dict[str, Synopsis] = {}
@@ -83,7 +83,8 @@ class Intake:
             if HOME in table.column_names
             else np.ones(count, np.bool_)
         )
-        wanted = [c for c in self.plan.by_alias[alias].shipped if c in table.column_names]
+        carried = (*self.plan.by_alias[alias].shipped, *order_column(self.plan))
+        wanted = [c for c in carried if c in table.column_names]
         marks: dict[str, Bools] = {name: np.zeros(count, np.bool_) for name in self._marks[alias]}
         segment = Segment(table.select(wanted), arrival, np.full(count, batch, np.int64), home, marks)
         return segment, np.repeat(np.array([number for _, _, number in pieces], np.int64), sizes)

@@ -13,7 +13,11 @@ def mark_name(closer: Closer) -> str:
 def key_closers(plan: Plan) -> tuple[Closer, ...]:
     """The key closers in use."""
     asked = {(edge.parent, edge.child) for tree in plan.purge_trees for edge in tree.edges}
-    at_once = {(c.source, c.target) for c in plan.closers if c.kind is CloserKind.FOLLOWS and c.rows == 0}
+    at_once = {
+        (c.source, c.target)
+        for c in plan.closers
+        if c.kind is CloserKind.FOLLOWS and c.rows == 0 and not plan.in_arrival_order
+    }
     return tuple(
         c
         for c in plan.closers

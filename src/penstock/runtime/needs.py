@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import ORDERS, Plan, PromiseKind
+
+ORDER = "__order"
+"""The row's place in the order of ARRIVES BY: the code of the largest value up to it; where rows are counted so."""
 
 
 def ordered_columns(plan: Plan, stream: str) -> tuple[str, ...]:
     """The columns whose largest value a header of that stream carries."""
     aliases = {source.alias for source in plan.sources if source.stream == stream}
-    kinds = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME)
-    return tuple(dict.fromkeys(p.columns[0] for p in plan.promises if p.kind in kinds and p.alias in aliases))
+    return tuple(dict.fromkeys(p.columns[0] for p in plan.promises if p.kind in ORDERS and p.alias in aliases))
+
+
+def order_column(plan: Plan) -> tuple[str, ...]:
+    """ORDER, where rows carry it."""
+    return (ORDER,) if plan.in_arrival_order else ()
+
+
+def counted_streams(plan: Plan) -> frozenset[str]:
+    """The streams whose rows are counted in the order of ARRIVES BY, so that every cell must know the place of each."""
+    if not plan.in_arrival_order:
+        return frozenset()
+    follows = [p.partner for p in plan.promises if p.kind is PromiseKind.FOLLOWS_ROWS]
+    return plan.rows_windowed | {plan.by_alias[alias].stream for alias in follows if alias is not None}
 
 
 def key_columns(plan: Plan, alias: str) -> tuple[str, ...]:
@@ -19,8 +34,11 @@ def key_columns(plan: Plan, alias: str) -> tuple[str, ...]:
 
 
 def promise_columns(plan: Plan, alias: str) -> tuple[str, ...]:
-    """What a key promise must carry: the columns of the keys, and the event time if it is kept; empty without keys."""
+    """What a key promise must carry: the keys, the event time if it is kept, ORDER if rows do; empty without keys."""
     keys = key_columns(plan, alias)
+    if not keys:
+        return ()
     source = plan.by_alias[alias]
-    timed = keys and source.event_time in source.kept and source.event_time not in keys
-    return (*keys, source.event_time) if timed and source.event_time is not None else keys
+    timed = source.event_time in source.kept and source.event_time not in keys
+    clock = (source.event_time,) if timed and source.event_time is not None else ()
+    return (*keys, *clock, *order_column(plan))

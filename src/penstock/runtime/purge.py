@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.plan.plan import CloserKind, Plan, PurgeTree
+from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
@@ -51,8 +52,11 @@ class Purged:
 class Purge:
     """Applies the rule to the synopses of one cell."""
 
-    def __init__(self, plan: Plan, matcher: Matcher, closing: Closing, clock: Clock) -> None:
+    def __init__(
+        self, plan: Plan, matcher: Matcher, closing: Closing, clock: Clock, across: ArrivalOrder | None = None
+    ) -> None:
         self.plan = plan
+        self.across = across
         self.matcher = matcher
         self.synopses = matcher.synopses
         self.closing = closing
@@ -110,7 +114,10 @@ class Purge:
     def _leave_windows(self, purged: Purged) -> None:
         for source in self.plan.sources:
             if source.window is not None and source.window.rows is not None:
-                last = self.clock.count[source.stream] - source.window.rows - 1
+                if self.across is None:
+                    last = self.clock.count[source.stream] - source.window.rows - 1
+                else:
+                    last = self.across.out_of_window(source.stream, source.window.rows)
                 out = self.synopses[source.alias].arrived(lambda s: s.arrival, -1, last, ALL)
                 self._leave(purged, source.alias, "out of [ROWS]", out)
 

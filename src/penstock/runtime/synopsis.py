@@ -195,7 +195,8 @@ class Synopsis:
             values, order = segment.sorted_by(how, name)
             if not len(values) or values[-1] <= above or values[0] > upto:
                 continue
-            rows = order[np.searchsorted(values, above, "right") : np.searchsorted(values, upto, "right")]
+            first = 0 if above < values[0] else np.searchsorted(values, above, "right")
+            rows = order[first : np.searchsorted(values, upto, "right")]
             found.append(rows[segment.alive[rows]] + base)
         return np.concatenate(found) if found else empty_ids()
 

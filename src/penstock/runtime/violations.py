@@ -62,9 +62,8 @@ class Answers:
             self.violations[constraint] = self.violations.get(constraint, 0) + len(home)
         match breach.promise.policy:
             case Policy.FAIL:
-                first = breach.ids[:1]
-                columns = synopsis.segments[-1].table.column_names
-                row = {name: synopsis.arrow(name, first)[0].as_py() for name in columns}
+                segment, _, rows = next(synopsis.split(breach.ids[:1]))
+                (row,) = segment.table.take(rows).to_pylist()
                 raise PromiseBroken(constraint, breach.alias, row)
             case Policy.QUARANTINE:
                 for segment, _, rows in synopsis.split(home):

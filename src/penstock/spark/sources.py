@@ -15,7 +15,7 @@ from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.pack import BLOCK, PATH, PIECE, TIME, passes
 from penstock.spark.sinks import FILES
@@ -105,7 +105,7 @@ def depends_on_order(plan: Plan, stream: str) -> bool:
     if any(s.window is not None and s.window.rows is not None for s in plan.sources):
         return True
     for promise in plan.promises:
-        if promise.alias in aliases and promise.kind in (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME):
+        if promise.alias in aliases and promise.kind in ORDERS:
             return True
         if promise.kind is PromiseKind.FOLLOWS_ROWS and promise.rows and {promise.alias, promise.partner} & aliases:
             return True

@@ -8,6 +8,7 @@ learned.
 from __future__ import annotations
 
 from penstock.plan.plan import Plan, PromiseKind
+from penstock.runtime.promises.arrives import ArrivesWatch
 from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.keys import KeyWatch
@@ -17,6 +18,7 @@ from penstock.runtime.promises.watch import Watch
 WATCHES: dict[PromiseKind, type[Watch]] = {
     PromiseKind.ORDERED_ROWS: OrderedWatch,
     PromiseKind.ORDERED_TIME: OrderedWatch,
+    PromiseKind.ARRIVES: ArrivesWatch,
     PromiseKind.PRIMARY_KEY: KeyWatch,
     PromiseKind.FOLLOWS_ROWS: FollowsWatch,
     PromiseKind.FOLLOWS_TIME: BandWatch,

@@ -20,6 +20,7 @@ from penstock.plan.plan import Closer, Plan, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
 from penstock.runtime.marks import key_closers, mark_name, mark_names
+from penstock.runtime.needs import order_column
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries, load_synopsis
@@ -45,7 +46,7 @@ class KeyWatch(Watch):
         source = plan.by_alias[self.alias]
         timed = source.event_time in source.kept and source.event_time not in self.columns
         clock = (source.event_time,) if timed and source.event_time is not None else ()
-        self.ghosts = Synopsis((*self.columns, *clock))
+        self.ghosts = Synopsis((*self.columns, *clock, *order_column(plan)))
         self.excepted = Synopsis(self.columns)
         self._owner = f"{self.alias}({','.join(self.columns)})"
         self._newly_marked: Ints = empty_ids()

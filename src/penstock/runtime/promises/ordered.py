@@ -1,29 +1,34 @@
 """ORDERED BY a WITHIN k ROWS or d: `a < m` is closed; m is the largest a with k arrivals after it, or less d.
 
-Known at the grain of chunks: the largest value of a chunk counts once k rows came in later chunks (k = 0: at once).
-That makes m no larger than the definition says, so nothing is closed too early. A row breaks it if it lies below the
-m that stood when its chunk began; disorder within one chunk goes unseen, since no promise was made in between. NULL
-makes no promise and breaks none.
+The headers tell where a climbed, to the row in the last k rows of each chunk, so m is known exactly before every row
+that is not of the same chunk; rows that are late within their chunk are told by its header. A row breaks the order if
+it would need a larger k or d than is in force. Of climbs more than k rows back only the highest is remembered, so a
+row that lies below several of them is said to need the k that the highest asks for, at least. NULL makes no promise and
+breaks none. After ADAPT has widened k, headers still tell the last rows for the declared one: m may then be lower
+than it could be, never higher.
 """
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
-import pyarrow.compute as pc
+import pyarrow as pa
 
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.batch import Chunk
 from penstock.runtime.codes import DAY_TICKS, INT64, Bools, Ints, Ordinal, is_coded
+from penstock.runtime.headers import Climb, Late, plain, ranks, ticks_below, unplain
 from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH
 from penstock.runtime.violations import Breach
 
+_NOT_LATE = Late((), ())
+
 
 class OrderedWatch(Watch):
-    """The floor of one ordered column."""
+    """How far one ordered column has climbed."""
 
     sees_all_rows = True
 
@@ -38,93 +43,118 @@ class OrderedWatch(Watch):
         slack = promise.high if self.in_time else promise.rows
         assert slack is not None
         self.slack = slack
-        self._top: tuple[Ordinal, int] | None = None
-        """The largest value, and the rows of the stream up to the end of its chunk."""
-        self._waiting: list[tuple[Ordinal, int]] = []
-        """Larger and larger values that k rows have not yet followed."""
-        self._settled: tuple[Ordinal, int] | None = None
-        """The largest value that k rows have followed."""
+        self._climbs: list[Climb] = []
+        """Higher and higher values and the arrival numbers of their rows: the highest that k rows have followed, then
+        those that fewer have. In time only the highest matters."""
         self._count = 0
-        self._floors: list[Ordinal | None] = []
-        """The floor at the start of each chunk of the running batch."""
+        self._chunks: list[tuple[list[Climb], int, Late]] = []
+        """Of each chunk of the running batch: the climbs before it, the number of its first row, its late rows."""
 
     def read(self, chunk: Chunk, count: int) -> None:
         """See Watch."""
-        if chunk.header.stream != self.stream:
+        header = chunk.header
+        if header.stream != self.stream:
             return
-        self._floors.append(self.floor)
+        start = count - header.rows if header.start is None else header.start
+        self._chunks.append((list(self._climbs), start, header.late.get(self.promise.constraint, _NOT_LATE)))
         self._count = count
-        top = chunk.header.maxima.get(self.column)
-        if top is not None and (self._top is None or top > self._top[0]):  # type: ignore[operator] # one type a column
-            self._top = (top, count)
-            if not self.in_time:
-                self._waiting.append(self._top)
+        if self.in_time:
+            top = header.maxima.get(self.column)
+            told: tuple[Climb, ...] = () if top is None else ((top, header.rows - 1),)
+        else:
+            told = header.climbs.get(self.column, ())
+        for value, index in told:
+            if not self._climbs or value > self._climbs[-1][0]:  # type: ignore[operator] # one type a column
+                self._climbs.append((value, start + index))
         self._move_on()
 
     def _move_on(self) -> None:
-        followed = [entry for entry in self._waiting if self._count - entry[1] >= self.slack]
+        """Let go of climbs that a higher one, old enough, stands for."""
+        followed = [n for n, (_, number) in enumerate(self._climbs) if self._is_followed(number)]
         if followed:
-            self._settled = followed[-1]
-            del self._waiting[: len(followed)]
+            del self._climbs[: followed[-1]]
+
+    def _is_followed(self, number: int) -> bool:
+        return self.in_time or self._count - 1 - number >= self.slack
+
+    @property
+    def _highest_closed(self) -> Ordinal | None:
+        if self._climbs and self._is_followed(self._climbs[0][1]):
+            return self._climbs[0][0]
+        return None
 
     @property
     def floor(self) -> Ordinal | None:
         """Values below it are closed; None while nothing is."""
         if not self.in_time:
-            return None if self._settled is None else self._settled[0]
+            return self._highest_closed
         ticks = self.floor_ticks
         return None if ticks is None else -(-ticks // self._per_day)
 
     @property
     def floor_ticks(self) -> int | None:
         """The floor on the clock, for a column of a clock type."""
-        known = self._top if self.in_time else self._settled
-        if known is None or not isinstance(known[0], int):
+        highest = self._highest_closed
+        if not isinstance(highest, int):
             return None
-        return known[0] * self._per_day - (self.slack if self.in_time else 0)
+        return highest * self._per_day - (self.slack if self.in_time else 0)
 
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
-        floors, self._floors = self._floors, []
+        chunks, self._chunks = self._chunks, []
         synopsis = step.synopses[self.promise.alias]
-        if all(floor is None for floor in floors) or synopsis.size(FRESH) == 0:
+        if synopsis.size(FRESH) == 0 or not any(climbs or late.index for climbs, _, late in chunks):
             return []
         ids = synopsis.ids(FRESH)
-        base = synopsis.first_fresh
-        chunk = step.chunk_of[self.promise.alias][ids - base]
         segment = synopsis.segments[-1]
+        rows = ids - synopsis.first_fresh
+        chunk_of = step.chunk_of[self.promise.alias][rows]
+        needed = np.zeros(len(ids), np.int64)
+        for number, (climbs, start, late) in enumerate(chunks):
+            here = slice(*np.searchsorted(chunk_of, [number, number + 1]))
+            if here.start < here.stop and (climbs or late.index):
+                needed[here] = self._needed(segment, rows[here], climbs, start, late)
         column = segment.column(self.column)
-        below: Bools
-        if is_coded(column.type):
-            limits = np.array([INT64.min if f is None else _held(f) for f in floors], np.int64)
-            below = segment.codes(self.column)[ids - base] < limits[chunk]
-        else:
-            taken = column.take(ids - base)
-            below = np.zeros(len(ids), np.bool_)
-            for number, floor in enumerate(floors):
-                if floor is not None:
-                    less = pc.fill_null(pc.less(taken, floor), False).to_numpy(zero_copy_only=False)
-                    below |= less & (chunk == number)
+        broken: Bools = needed > self.slack
         if column.null_count:
-            below &= column.is_valid().to_numpy(zero_copy_only=False)[ids - base]
-        broken = ids[below]
-        return [Breach(self.promise, self.promise.alias, broken, self._needed(step, broken))] if len(broken) else []
+            broken &= column.is_valid().to_numpy(zero_copy_only=False)[rows]
+        if not broken.any():
+            return []
+        return [Breach(self.promise, self.promise.alias, ids[broken], needed[broken])]
 
-    def _needed(self, step: Step, ids: Ints) -> Ints:
-        synopsis = step.synopses[self.promise.alias]
-        if self.in_time and self._top is not None and isinstance(self._top[0], int):
-            return self._top[0] * self._per_day - synopsis.ticks(self.column, ids)
-        if self._settled is None:
-            return np.full(len(ids), self.slack + 1)
-        arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
-        return np.maximum(arrival + 1 - self._settled[1], self.slack + 1)
+    def _needed(self, segment: Segment, rows: Ints, climbs: list[Climb], start: int, late: Late) -> Ints:
+        """The k or d that rows of one chunk would need."""
+        needed = np.zeros(len(rows), np.int64)
+        arrival = segment.arrival[rows]
+        if climbs:
+            heights, values = self._numbers(segment, rows, climbs)
+            if self.in_time:
+                needed = ticks_below(heights[-1], values, self._per_day)
+            else:
+                above = np.searchsorted(heights, values, "right")
+                below = np.flatnonzero(above < len(heights))
+                numbers = np.array([number for _, number in climbs], np.int64)
+                needed[below] = arrival[below] - numbers[above[below]]
+        if late.index:
+            index = np.array(late.index, np.int64)
+            place = np.minimum(np.searchsorted(index, arrival - start), len(index) - 1)
+            told = index[place] == arrival - start
+            needed[told] = np.maximum(needed[told], np.array(late.needed, np.int64)[place[told]])
+        return needed
+
+    def _numbers(self, segment: Segment, rows: Ints, climbs: list[Climb]) -> tuple[Ints, Ints]:
+        """The climbs and the values of rows as numbers of one order."""
+        column = segment.column(self.column)
+        if is_coded(column.type):
+            heights = np.array([_held(value) for value, _ in climbs], np.int64)
+            return heights, segment.codes(self.column)[rows]
+        told = pa.array([value for value, _ in climbs], column.type)
+        together = ranks(pa.concat_arrays([told, column.take(pa.array(rows))]))
+        return together[: len(climbs)], together[len(climbs) :]
 
     def adapt(self, breach: Breach, step: Step) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
         self.slack = max(self.slack, int(breach.needed.max()))
-        if not self.in_time and self._settled is not None and self._count - self._settled[1] < self.slack:
-            self._waiting.insert(0, self._settled)
-            self._settled = None
 
     @property
     def k(self) -> int | None:
@@ -135,45 +165,17 @@ class OrderedWatch(Watch):
         """See Watch."""
         return {
             "slack": self.slack,
-            "top": _spell(self._top),
-            "waiting": [_spell(entry) for entry in self._waiting],
-            "settled": _spell(self._settled),
+            "climbs": [[plain(value), number] for value, number in self._climbs],
             "count": self._count,
         }
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
         self.slack = saved["slack"]
-        self._top = _read(saved["top"])
-        self._waiting = [entry for entry in map(_read, saved["waiting"]) if entry is not None]
-        self._settled = _read(saved["settled"])
+        self._climbs = [(unplain(value), number) for value, number in saved["climbs"]]
         self._count = saved["count"]
 
 
 def _held(value: Ordinal) -> int:
     assert isinstance(value, int)
     return max(INT64.min, min(INT64.max, value))
-
-
-def _spell(entry: tuple[Ordinal, int] | None) -> list[Any] | None:
-    """JSON has no bytes and no decimals: the value's kind goes with its text."""
-    if entry is None:
-        return None
-    value, count = entry
-    text = value.hex() if isinstance(value, bytes) else str(value)
-    return [type(value).__name__, text, count]
-
-
-def _read(spelt: list[Any] | None) -> tuple[Ordinal, int] | None:
-    if spelt is None:
-        return None
-    kind, text, count = spelt
-    match kind:
-        case "int":
-            return int(text), count
-        case "bytes":
-            return bytes.fromhex(text), count
-        case "Decimal":
-            return Decimal(text), count
-        case _:
-            return str(text), count

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from penstock.plan.plan import Plan, PromisePlan
+from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.batch import Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Ints
@@ -30,6 +31,8 @@ class Step:
     """By alias, the keys of this batch that are not stored here: a filter dropped the row, or another cell has it."""
     chunk_of: dict[str, Ints]
     """For each fresh row of an alias, the number of its chunk among those of its stream in this batch."""
+    order: ArrivalOrder | None = None
+    """The order across streams, where rows are counted by it."""
 
 
 class Watch:

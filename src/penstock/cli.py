@@ -219,14 +219,16 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         (query, runnable_plan(query, verdict, allow_unbounded=allow_unbounded))
         for query, verdict in zip(script.queries, verdicts, strict=True)
     ]
-    from penstock.spark.run import RunOptions, run_script, show_progress  # noqa: PLC0415
+    from penstock.spark.run import RunOptions, run_script, show_progress, waiting_lines  # noqa: PLC0415
 
     progress = show_progress()
     progress.begin()
     try:
-        run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)
+        ran = run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)
     finally:
         progress.close()
+    for line in waiting_lines(ran):
+        _complain(line)
     return DONE
 
 

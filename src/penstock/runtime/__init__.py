@@ -14,14 +14,15 @@ it is a hash bucket, with several it is one box of a hypercube (DESIGN section 2
 one stream's input in the order of arrival; the chunks of one stream must be handed over in that order. It is built by
 `Chunk.of(plan, stream, place, data)` from all the rows of the piece, or by hand:
 
-    Chunk(header, rows={alias: pa.Table}, keys={alias: pa.Table})
+    Chunk(header, rows={alias: pa.Table}, keys={alias: pa.Table}, order=None)
 
-- `header`: Header(stream, place, rows, maxima). `rows` counts *all* data rows of the piece, filtered ones too;
-  `maxima` holds the largest value of every column that the stream declares ORDERED (`ordered_columns(plan, stream)`),
-  event time included. **Every cell gets every header**, also where it gets no row: that is how counts and clocks are
-  the same in all cells.
+- `header`: `header_of(plan, stream, place, data)`, made of *all* data rows of the piece, filtered ones too: how many
+  they are, and how the columns rose that the stream declares ORDERED or ARRIVES BY. **Every cell gets every header**,
+  also where it gets no row: that is how counts and clocks are the same in all cells. `spell` writes it, `read_header`
+  reads it.
 - `rows[alias]`: the rows that pass the filters of that alias and are routed to this cell: the columns
-  `source.shipped` (others are ignored), and `INDEX`, the row's index among the data rows of the piece (int64).
+  `source.shipped` (others are ignored), and `INDEX`, the row's index among the data rows of the piece (int64); under
+  `plan.in_arrival_order` also `ORDER`. `numbered(plan, stream, data)` adds both.
   Optionally `HOME`, a boolean that is true in exactly one of the cells that hold a copy; left out, every copy is at
   home. A stream that stands under two aliases is handed over once, in one chunk, with rows for both.
 - `keys[alias]`: for an alias with a PRIMARY KEY promise (`key_columns(plan, alias)` is not empty), the columns
@@ -30,8 +31,11 @@ one stream's input in the order of arrival; the chunks of one stream must be han
   hypercube those that live in another cell of the line. **Key promises go to every cell that agrees on the axes of
   the key's own columns, whatever the other axes.** Leave it out where it would be empty.
 
-**Order across streams** for `[ROWS n]`: the rows of a batch arrive stream after stream in the order of FROM; the
-caller need not sort the chunks of different streams.
+- `order`: what `numbered` gives beside the rows: the place of *every* data row of the piece, to every cell, where the
+  rows of its stream are counted across streams.
+
+**Order across streams**: by ARRIVES BY under `plan.in_arrival_order`; else, for `[ROWS n]`, the rows of a batch arrive
+stream after stream in the order of FROM. The caller need not sort the chunks of different streams.
 
 **A step** is all or nothing: if it raises (`PromiseBroken` for ON VIOLATION FAIL), drop the cell and restore it. Each
 result is in exactly one step of exactly one cell, provided rows are routed so that all tuples of a result meet in one
@@ -53,13 +57,14 @@ from penstock.runtime.cell import Cell
 from penstock.runtime.codes import hash_rows
 from penstock.runtime.distinct import Distinct
 from penstock.runtime.headers import Header, header_of, read_header, spell
-from penstock.runtime.needs import key_columns, ordered_columns, promise_columns
+from penstock.runtime.needs import ORDER, key_columns, order_column, promise_columns
 from penstock.runtime.store import Changes
 from penstock.runtime.violations import PromiseBroken
 
 __all__ = [
     "HOME",
     "INDEX",
+    "ORDER",
     "Batch",
     "Cell",
     "Changes",
@@ -71,7 +76,11 @@ __all__ = [
     "Quarantined",
     "StepResult",
     "hash_rows",
+    "header_of",
     "key_columns",
-    "ordered_columns",
+    "numbered",
+    "order_column",
     "promise_columns",
+    "read_header",
+    "spell",
 ]

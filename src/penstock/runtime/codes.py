@@ -157,17 +157,6 @@ def same(left: Any, right: Any) -> Bools:
     return pc.equal(left, right).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
-def largest(column: Any) -> Ordinal | None:
-    """The largest value of a column as an ordinal; None if there is none."""
-    array = flat(column).drop_null()
-    if len(array) == 0:
-        return None
-    if is_coded(array.type):
-        return int(codes(array).max())
-    top: Ordinal = pc.max(array).as_py()
-    return top
-
-
 def empty_ids() -> Ints:
     """No rows."""
     return np.zeros(0, np.int64)

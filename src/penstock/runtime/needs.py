@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.plan.plan import ORDERS, Plan, PromiseKind
+from penstock.plan.plan import Plan, PromiseKind
 
 ORDER = "__order"
 """The row's place in the order of ARRIVES BY: the code of the largest value up to it; where rows are counted so."""
-
-
-def ordered_columns(plan: Plan, stream: str) -> tuple[str, ...]:
-    """The columns whose largest value a header of that stream carries."""
-    aliases = {source.alias for source in plan.sources if source.stream == stream}
-    return tuple(dict.fromkeys(p.columns[0] for p in plan.promises if p.kind in ORDERS and p.alias in aliases))
 
 
 def order_column(plan: Plan) -> tuple[str, ...]:

@@ -44,7 +44,7 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
             Count("state_rows", alias, False),
             Count("state_tuples", alias, False),
         ]
-    found += [Count("promise_rows", None, False), Count("state_bytes", None, False)]
+    found += [Count(name, None, False) for name in ("pending_rows", "promise_rows", "state_bytes")]
     found += [Count("purged", rule, False) for rule in RULES]
     for constraint in dict.fromkeys(p.constraint for p in plan.promises):
         found += [Count("violations", constraint, False), Count("k", constraint, True)]

@@ -7,10 +7,8 @@ filter only here, after they were counted and their keys and clocks were taken.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
 from itertools import pairwise
 from typing import Any
 
@@ -20,8 +18,19 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from penstock.plan.plan import Plan, PromiseKind, SourcePlan
-from penstock.runtime import HOME, INDEX, Chunk, Header, key_columns, ordered_columns
-from penstock.runtime.codes import largest
+from penstock.runtime import (
+    HOME,
+    INDEX,
+    ORDER,
+    Chunk,
+    header_of,
+    key_columns,
+    numbered,
+    order_column,
+    read_header,
+    spell,
+)
+from penstock.runtime.codes import codes
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.grid import Grid
 
@@ -36,7 +45,8 @@ Task and piece set apart what came from one block in several tasks, as after a r
 
 TIME, PATH, BLOCK, PIECE = "__time", "__path", "__block", "__piece"
 """The place of a row in the order of arrival, and a hash of it, which is cheaper to compare."""
-ROWS, KEYS, NOTHING = "rows", "keys", ""
+ROWS, KEYS, PLACES, NOTHING = "rows", "keys", "places", ""
+"""The parts of a chunk: rows, keys of rows that are not there, the place of every row in the order across streams."""
 
 Place = tuple[int, str, int, int, int]
 
@@ -81,9 +91,8 @@ class Packer:
             yield (time or 0, path or "", block or 0, task, number), data.slice(start, stop - start)
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
-        maxima = {c: largest(piece.column(c)) for c in ordered_columns(self.plan, self.stream)}
-        header = _header_text(piece.num_rows, {c: v for c, v in maxima.items() if v is not None})
-        indexed = piece.append_column(INDEX, pa.array(np.arange(piece.num_rows)))
+        header = spell(header_of(self.plan, self.stream, 0, piece))
+        indexed, order = numbered(self.plan, self.stream, piece)
         told: set[int] = set()
         for source in self.plan.sources:
             if source.stream != self.stream:
@@ -92,6 +101,11 @@ class Packer:
                 for cell, rows in shares:
                     told.add(cell)
                     self._add(packed, cell, (*place, header, source.alias, part, to_ipc(rows)))
+        if order is not None:
+            places = to_ipc(pa.table({ORDER: order}))
+            for cell in range(self.grid.cells):
+                self._add(packed, cell, (*place, header, "", PLACES, places))
+            return
         for cell in range(self.grid.cells):
             if cell not in told:
                 self._add(packed, cell, (*place, header, "", NOTHING, None))
@@ -110,12 +124,12 @@ class Packer:
         wanted = key_columns(self.plan, source.alias)
         if wanted:
             clock = () if source.event_time is None or source.event_time in wanted else (source.event_time,)
-            names = [*wanted, *clock, INDEX]
+            names = [*wanted, *clock, *order_column(self.plan), INDEX]
             yield KEYS, self._route_keys(source, names, indexed, chosen)
 
     def _route_rows(self, source: SourcePlan, rows: Any) -> list[tuple[int, Any]]:
         base, offsets = self.grid.base(self.plan, source.alias, None, rows)
-        shipped = rows.select([*source.shipped, INDEX])
+        shipped = rows.select([*source.shipped, *order_column(self.plan), INDEX])
         if len(offsets) == 1:
             return list(split_by_cell(shipped, base))
         home = np.ones(rows.num_rows, np.bool_)
@@ -192,41 +206,12 @@ def unpack_chunks(rows: Iterable[Any]) -> list[Chunk]:
     found: dict[tuple[str, Place], dict[str, Any]] = {}
     for row in rows:
         place = (row["time"], row["path"], row["block"], row["task"], row["piece"])
-        chunk = found.setdefault((row["stream"], place), {"header": row["header"], ROWS: {}, KEYS: {}})
+        chunk = found.setdefault((row["stream"], place), {"header": row["header"], ROWS: {}, KEYS: {}, PLACES: {}})
         if row["part"] != NOTHING:
             chunk[row["part"]][row["alias"]] = from_ipc(row["payload"])
     chunks = []
     for number, (stream, place) in enumerate(sorted(found)):
         chunk = found[stream, place]
-        count, maxima = _read_header(chunk["header"])
-        chunks.append(Chunk(Header(stream, number, count, maxima), chunk[ROWS], chunk[KEYS]))
+        order = codes(chunk[PLACES][""].column(ORDER)) if chunk[PLACES] else None
+        chunks.append(Chunk(read_header(stream, number, chunk["header"]), chunk[ROWS], chunk[KEYS], order))
     return chunks
-
-
-def _header_text(rows: int, maxima: dict[str, Any]) -> str:
-    return json.dumps({"rows": rows, "maxima": {name: _plain(value) for name, value in maxima.items()}})
-
-
-def _plain(value: Any) -> Any:
-    match value:
-        case bytes():
-            return {"bytes": value.hex()}
-        case Decimal():
-            return {"decimal": str(value)}
-        case _:
-            return value
-
-
-def _read_header(text: str) -> tuple[int, dict[str, Any]]:
-    read = json.loads(text)
-    return read["rows"], {name: _unplain(value) for name, value in read["maxima"].items()}
-
-
-def _unplain(value: Any) -> Any:
-    match value:
-        case {"bytes": text}:
-            return bytes.fromhex(text)
-        case {"decimal": text}:
-            return Decimal(text)
-        case _:
-            return value

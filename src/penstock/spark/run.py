@@ -221,7 +221,7 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         "rows_out": known["rows_out"],
         "state_rows": known["state_rows"],
         "state_tuples": known["state_tuples"],
-        "pending_rows": 0,
+        "pending_rows": known["pending_rows"],
         "promise_rows": known["promise_rows"],
         "state_bytes": known["state_bytes"],
         "purged": known.get("purged", {}),
@@ -233,6 +233,18 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         "k": known.get("k", {}),
         "seconds": progress["durationMs"].get("triggerExecution", 0) / 1000,
     }
+
+
+def waiting_lines(ran: Sequence[Running]) -> list[str]:
+    """What was read and still waits for the slowest stream, a sentence for each query."""
+    found = []
+    for one in ran:
+        count = one.batches[-1]["pending_rows"] if one.batches else 0
+        if count:
+            kept = "is kept in the checkpoint" if one.checkpoint is not None else "is lost, for there is no checkpoint"
+            rows = f"{count:,} rows" if count > 1 else "1 row"
+            found.append(f"{one.query.name}: {rows} read ahead of the slowest stream; what waits for it {kept}")
+    return found
 
 
 class ProgressLine:

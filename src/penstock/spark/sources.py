@@ -102,7 +102,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
 def depends_on_order(plan: Plan, stream: str) -> bool:
     """Whether an answer, a purge or a violation depends on the order of that stream's rows within a batch."""
     aliases = {s.alias for s in plan.sources if s.stream == stream}
-    if any(s.window is not None and s.window.rows is not None for s in plan.sources):
+    if plan.rows_windowed or plan.in_arrival_order:
         return True
     for promise in plan.promises:
         if promise.alias in aliases and promise.kind in ORDERS:

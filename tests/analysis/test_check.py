@@ -85,7 +85,7 @@ def test_arriving_by_the_event_time_is_an_order_too() -> None:
 
 def test_a_band_without_order_is_undecided_and_names_the_order_as_its_fix() -> None:
     found = undecided(findings(query([source(timed("a")), source(timed("b"))], "a.k = b.k", *BAND))["a"])
-    assert found.fixes[0] == "ORDERED BY ts WITHIN AUTO ON b"
+    assert found.fixes[0] == "ORDERED BY ts WITHIN AUTO ON a; ORDERED BY ts WITHIN AUTO ON b"
 
 
 def test_a_range_window_closes_every_other_ordered_stream() -> None:
@@ -131,7 +131,7 @@ def test_follows_on_columns_that_the_query_does_not_join_closes_nothing() -> Non
 def test_follows_within_a_span_needs_the_parent_to_be_ordered() -> None:
     follows = Follows("b", ("k",), ("k",), seconds(10))
     loose = findings(query([source(timed("a", follows)), source(timed("b"))], "a.k = b.k"))
-    assert "ORDERED BY ts WITHIN AUTO ON b" in undecided(loose["a"]).fixes
+    assert "ORDERED BY ts WITHIN AUTO ON b" in undecided(loose["a"]).fixes[0]
     ordered = timed("b", Ordered("ts"))
     bounded(findings(query([source(timed("a", follows)), source(ordered)], "a.k = b.k"))["a"], Means.PURGE)
 
@@ -151,16 +151,20 @@ def test_an_ordered_column_that_has_a_largest_value_never_passes_it() -> None:
 
 
 def test_keys_and_clusters_close_only_what_arrives_and_the_reasons_say_so() -> None:
-    other = keyed("b", PrimaryKey(("k",)), Clustered("k", Rows(9)), Punctuated(("k",), (where("v = 0"),)))
+    other = keyed("b", PrimaryKey(("k",)), Clustered("k", Rows(9)), Punctuated(("v",), (where("v = 0"),)))
     because = undecided(findings(query([source(keyed("a")), source(other)], "a.k = b.k"))["a"]).because
     assert any(text.startswith("PRIMARY KEY (k) ON b closes only values that arrive") for text in because)
     assert any(text.startswith("CLUSTERED BY k WITHIN 9 ROWS ON b closes only") for text in because)
-    assert any(text.endswith("is not weighed by this version") for text in because)
+    assert any(text.startswith("PUNCTUATED ON (v) WHEN v = 0 ON b closes nothing here") for text in because)
 
 
-def test_a_foreign_key_alone_closes_nothing() -> None:
-    child = keyed("a", ForeignKey(("k",), "b", ("k",)))
-    undecided(findings(query([source(child), source(keyed("b", PrimaryKey(("k",))))], "a.k = b.k"))["a"])
+def test_a_foreign_key_closes_nothing_without_a_key_or_a_cluster_of_its_parent() -> None:
+    child = source(keyed("a", ForeignKey(("k",), "b", ("k",))))
+    undecided(findings(query([child, source(keyed("b"))], "a.k = b.k"))["a"])
+    key = bounded(findings(query([child, source(keyed("b", PrimaryKey(("k",))))], "a.k = b.k"))["a"], Means.PURGE)
+    assert key.bound == "a row leaves once the row of b that it names has arrived"
+    assert key.because == ("PRIMARY KEY (k) ON b", "FOREIGN KEY (k) REFERENCES b (k) ON a")
+    bounded(findings(query([child, source(keyed("b", Clustered("k", Rows(3))))], "a.k = b.k"))["a"], Means.PURGE)
 
 
 def test_equalities_are_closed_transitively_before_schemes_are_tied() -> None:

@@ -24,9 +24,10 @@ from penstock.analysis.finding import (
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
 from penstock.analysis.second_stage import second_stage
-from penstock.analysis.state import source_finding, unstored
+from penstock.analysis.state import source_findings, unstored
 from penstock.model.hints import Budget
 from penstock.model.query import Query, RowsWindow
+from penstock.model.schemes import Follows
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
 
@@ -36,8 +37,7 @@ def check_query(query: Query) -> Verdict:
     combinations = Combinations(query)
     graph = ClosingGraph(combinations)
     memory = memory_finding(query)
-    findings = {s.alias: source_finding(combinations, graph, s) for s in query.all_sources}
-    findings = merged_findings(combinations, memory, findings)
+    findings = merged_findings(combinations, memory, source_findings(combinations, graph))
     entries = [StateFinding(s.stream.name, s.alias, findings[s.alias]) for s in query.all_sources]
     stage = merged_stage(memory, second_stage(combinations, graph, findings))
     if stage is not None:
@@ -100,11 +100,10 @@ def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
     if all(source.stream.arrival is not None for source in query.all_sources):
         return
     counted: dict[str, None] = {}
-    for edges in graph.edges.values():
-        for edge in edges:
-            names = [query.by_alias[alias].stream.name for alias in (edge.source, edge.target)]
-            # A stream joined with itself is read in one order.
-            if edge.scheme is not None and names[0] != names[1]:
-                counted[edge.scheme.on(names[0])] = None
+    for closing in graph.closings:
+        own = query.by_alias[closing.needs[0][0]].stream.name
+        # A stream joined with itself is read in one order.
+        if isinstance(closing.scheme, Follows) and own != query.by_alias[closing.target].stream.name:
+            counted[closing.scheme.on(own)] = None
     for text in counted:
         yield f"{text} counts rows across streams that do not all declare ARRIVES BY: it is about the order of reading"

@@ -1,76 +1,52 @@
-"""Which streams are closed, in the end, for every tuple of which others? SAFETY's graph, asked of schemes.
+"""Can every row of a stream be purged? SAFETY's graphs, asked of every promise scheme of the language.
 
-An edge i -> j says: for every tuple of i there comes a time from which no future tuple of j can match it, on any
-input that keeps its promises and whose streams move on. There is one when
+Reachability is Definition 9's fixpoint over the closings of edges.py: a target is reached once each need of one of
+its closings names a source that is reached, or the source itself. A row of i can be purged iff every other source is
+reachable from i (Theorems 1 and 3, on equalities closed transitively). For whole queries Definition 11, corrected,
+gives the same answer in polynomial time: merge what reaches each other, ask the needs of whole merged nodes, repeat;
+the query is safe iff one node is left. The edge that Definition 11 forgets, from a single stream that meets all needs
+of a scheme of several attributes, is drawn here like any other (ERRATA).
 
-- i and j never stand together;
-- j is ORDERED BY a column a (its event time or any other), and `j.a - i.x` has an upper limit for a column x of i:
-  a band, a window, an equality or a comparison;
-- i declares FOLLOWS towards j in rows, and the equalities tie all its columns.
-
-A row of i can be purged iff every other source is reachable from i. A step k -> j beyond the first is taken only if
-k stands in every result that i and j stand in: a row of i that k is absent from then has no j to wait for.
-
-Preconditions: equalities and bands are those that hold where the two stand together. A stream moves on when its
-clock and each ORDERED column pass every value; one that has a largest value cannot (limits.py), so it gives no edge,
-the event time no more than any other. Not decided: PRIMARY KEY and CLUSTERED close only values that arrive (ERRATA,
-KMON), so alone they give no edge; PUNCTUATED and FOREIGN KEY are left to later analyses.
+Under outer joins and EXISTS, a step over k beyond the first is taken only if k stands in every result that i and the
+target stand in: a row of i that k is absent from then has no target to wait for. Uncertain closings, which close only
+values that arrive, are no part of a reach. That a stream which is not reached can never be purged is not decided
+here: unsafe.py looks for an input that shows it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
-from enum import IntEnum
 from functools import cached_property
 
-from penstock.analysis.bands import Limit, tied
-from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.limits import never_passes
-from penstock.model.predicates import ColumnRef
-from penstock.model.query import Source
-from penstock.model.schemes import Follows, Ordered, Scheme, reference_of
-from penstock.model.spans import Auto, Rows, Span, span_of_ticks
-from penstock.model.stream import Stream
+from penstock.analysis.candidates import candidate_closings
+from penstock.analysis.combination import Combinations
+from penstock.analysis.edges import Closing, Missing, Passage, Way, declared_closings
+from penstock.model.schemes import Scheme
 
-Missing = tuple[str, Scheme]
-"""A declaration that a stream does not make: the stream's name, and the scheme."""
-
-
-class Way(IntEnum):
-    """How an edge closes; the order is the order of preference."""
-
-    NEVER = 0
-    CLOCK = 1
-    FOLLOWS = 2
-    ORDER = 3
-
-
-@dataclass(frozen=True)
-class Passage:
-    """The target is closed once its column `ordered` has passed `start + limit`, `start` a column of the source."""
-
-    ordered: ColumnRef
-    start: ColumnRef
-    limit: Limit
+Node = tuple[str, ...]
+"""The sources that are merged into one, in the order of FROM."""
 
 
 @dataclass(frozen=True)
 class Edge:
-    """Every tuple of `source` has `target` closed in the end."""
+    """One step of a chain: `target` is closed for rows of `sources` that stand together."""
 
-    source: str
+    sources: tuple[str, ...]
     target: str
     way: Way
     wait: str
     """What must happen first, as the end of "a row leaves once …"."""
     because: tuple[str, ...]
-    missing: Missing | None = None
-    """The declaration that would make this an edge; None if it is one."""
     scheme: Scheme | None = None
-    """The FOLLOWS that closes in rows, if that is what does."""
+    """The declaration that closes, if it is a single one."""
     passage: Passage | None = None
     """The ordered column that must pass, if that is what closes."""
+
+    @property
+    def source(self) -> str:
+        """The first of the sources; the only one but for a generalized edge."""
+        return self.sources[0]
 
 
 @dataclass(frozen=True)
@@ -87,162 +63,172 @@ class Reach:
 
 
 class ClosingGraph:
-    """The edges between the sources of a query: those there are, and those that one more declaration would make."""
+    """The closings between the sources of a query: those there are, and those that more declarations would make."""
 
     def __init__(self, combinations: Combinations) -> None:
-        self._combinations = combinations
+        self.combinations = combinations
         self.query = combinations.query
         self.aliases = tuple(source.alias for source in self.query.all_sources)
+        self._is_inner = self.query.is_inner
+        self._known: dict[tuple[str, frozenset[Missing]], Reach] = {}
 
     @cached_property
-    def edges(self) -> dict[tuple[str, str], tuple[Edge, ...]]:
-        """All edges by pair, the preferred one first; those with something missing come last."""
-        found = {}
-        for own in self.query.all_sources:
-            for other in self.query.all_sources:
-                if own.alias != other.alias:
-                    edges = self._between(own, other)
-                    found[own.alias, other.alias] = tuple(sorted(edges, key=lambda e: (e.missing is not None, e.way)))
-        return found
+    def declared(self) -> tuple[Closing, ...]:
+        """The closings that the declarations give, the uncertain ones included; the preferred first for each target."""
+        return tuple(
+            c for source in self.query.all_sources for c in _by_preference(declared_closings(self.combinations, source))
+        )
+
+    @cached_property
+    def closings(self) -> tuple[Closing, ...]:
+        """Those that close every value in the end."""
+        return tuple(closing for closing in self.declared if closing.certain)
+
+    @cached_property
+    def candidates(self) -> tuple[Closing, ...]:
+        """The closings that one or two more declarations would give."""
+        return tuple(
+            c
+            for source in self.query.all_sources
+            for c in _by_preference(candidate_closings(self.combinations, source))
+        )
 
     def reach(self, alias: str, added: frozenset[Missing] = frozenset()) -> Reach:
-        """What is reachable from a source, with some declarations added."""
+        """What is reachable from a source, with some declarations added (Definition 9)."""
+        key = alias, added
+        if key not in self._known:
+            self._known[key] = self._reach(alias, added)
+        return self._known[key]
+
+    def usable(self, alias: str, closing: Closing, reached: Iterable[str]) -> tuple[str, ...] | None:
+        """For each need, the first of the reached sources that meets it; None if one is not met."""
+        ordered = tuple(reached)
+        found = []
+        for need in closing.needs:
+            via = next((a for a in ordered if a in need and self.stands_between(alias, a, closing.target)), None)
+            if via is None:
+                return None
+            found.append(via)
+        return tuple(found)
+
+    def components(self) -> tuple[Node, ...]:
+        """What is left of Definition 11's graph when no two nodes reach each other; one node: the query is safe.
+
+        Sources whose rows all leave by a window, or are never stored, do not count as purged here: a component is a
+        set of sources that close each other.
+        """
+        nodes: dict[str, Node] = {alias: (alias,) for alias in self.aliases}
+        while True:
+            edges = self._between({member: node for node in nodes.values() for member in node})
+            merged = _merged(tuple(dict.fromkeys(nodes.values())), edges)
+            if len(merged) == len(set(nodes.values())):
+                return merged
+            nodes = {member: node for node in merged for member in node}
+
+    def _reach(self, alias: str, added: frozenset[Missing]) -> Reach:
         path: list[Edge] = []
-        left = [a for a in self.aliases if a != alias]
+        left = dict.fromkeys(a for a in self.aliases if a != alias)
         frontier = [alias]
+        index = self._index_with(added)
         # Breadth first, so that each source is reached over as few others as can be.
         for via in frontier:
-            for target in tuple(left):
-                edge = self._usable(alias, via, target, added)
-                if edge is not None:
-                    left.remove(target)
-                    frontier.append(target)
-                    path.append(edge)
+            for closing in index.get(via, ()):
+                if closing.target in left:
+                    carriers = self.usable(alias, closing, frontier)
+                    if carriers is not None:
+                        del left[closing.target]
+                        frontier.append(closing.target)
+                        path.append(_edge(closing, carriers))
+            if not left:
+                break
         return Reach(tuple(path), tuple(left))
+
+    @cached_property
+    def _index(self) -> dict[str, list[Closing]]:
+        return _indexed(self.closings)
+
+    def _index_with(self, added: frozenset[Missing]) -> dict[str, list[Closing]]:
+        if not added:
+            return self._index
+        opened = [c for c in self.candidates if added.issuperset(c.missing)]
+        return _indexed((*self.closings, *opened))
 
     def stands_between(self, alias: str, via: str, target: str) -> bool:
         """Whether `via` is in every result of the other two, so that a path may lead over it."""
-        return via == alias or via in self._combinations.of(alias, target).present
+        return self._is_inner or via == alias or via in self.combinations.of(alias, target).present
 
-    def _usable(self, alias: str, via: str, target: str, added: frozenset[Missing]) -> Edge | None:
-        for edge in self.edges[via, target]:
-            if edge.missing is None or (added and edge.missing in added):
-                return edge if self.stands_between(alias, via, target) else None
-        return None
-
-    def _between(self, own: Source, other: Source) -> Iterator[Edge]:
-        here = self._combinations.of(own.alias, other.alias)
-        if here.impossible:
-            wait = f"it was read, for no row of {other.alias} ever matches it"
-            yield Edge(own.alias, other.alias, Way.NEVER, wait, here.impossible)
-            return
-        yield from _by_order(own, other, here)
-        yield from self._by_follows(own, other, here)
-
-    def _by_follows(self, own: Source, other: Source, here: Combination) -> Iterator[Edge]:
-        for scheme in own.stream.schemes:
-            reference = reference_of(scheme)
-            if not isinstance(scheme, Follows) or reference is None or isinstance(scheme.slack, Span):
-                continue
-            if tied(self.query, here.equalities, own.alias, other.alias, reference):
-                wait = _counted(scheme.slack, other.alias)
-                because = (scheme.on(own.stream.name),)
-                yield Edge(own.alias, other.alias, Way.FOLLOWS, wait, because, scheme=scheme)
-        pairs = shared_columns(here, own.alias, other.alias)
-        if pairs:
-            own_columns, other_columns = zip(*pairs, strict=True)
-            scheme = Follows(other.stream.name, other_columns, own_columns, Auto())
-            yield Edge(own.alias, other.alias, Way.FOLLOWS, "", (), missing=(own.stream.name, scheme))
+    def _between(self, node_of: dict[str, Node]) -> set[tuple[Node, Node]]:
+        """The edges between merged nodes: all needs of a closing met within one node."""
+        found: set[tuple[Node, Node]] = set()
+        for closing in self.closings:
+            target = node_of[closing.target]
+            meeting = [{node_of[alias] for alias in need} for need in closing.needs]
+            found.update((node, target) for node in set.intersection(*meeting) if node != target)
+        return found
 
 
-def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, str], ...]:
-    """One pair of columns for each equality class that the two sources share."""
-    pairs = []
-    for refs in here.equalities.classes:
-        mine = [ref.column for ref in refs if ref.alias == own]
-        theirs = [ref.column for ref in refs if ref.alias == other]
-        if mine and theirs:
-            pairs.append((mine[0], theirs[0]))
-    return tuple(sorted(pairs))
+def _by_preference(closings: Iterable[Closing]) -> list[Closing]:
+    return sorted(closings, key=lambda closing: (len(closing.needs) > 1, closing.way))
 
 
-def limit_on(own: Source, other: ColumnRef, here: Combination) -> tuple[ColumnRef, Limit] | None:
-    """A column of a source, its event time if that will do, above which the other column never lies too far."""
-    names = [c.name for c in own.stream.carried]
-    if own.stream.event_time is not None:
-        names.insert(0, own.stream.event_time)
-    for ref in (ColumnRef(own.alias, name) for name in names):
-        limit = here.bands.upper(other, ref) if here.bands.touches(ref) else None
-        if limit is not None:
-            return ref, limit
-    return None
+def _indexed(closings: Iterable[Closing]) -> dict[str, list[Closing]]:
+    index: dict[str, list[Closing]] = {}
+    for closing in closings:
+        for alias in dict.fromkeys(a for need in closing.needs for a in need):
+            index.setdefault(alias, []).append(closing)
+    return index
 
 
-def stalled(own: Source, other: Source, here: Combination) -> Iterator[str]:
-    """The ordered columns of a source that would close it for another's rows, and why they do not get there."""
-    for column in other.stream.carried:
-        ref = ColumnRef(other.alias, column.name)
-        is_ordered = ref == other.event_time or other.stream.ordering(column.name)
-        if is_ordered and here.bands.touches(ref) and limit_on(own, ref, here) is not None:
-            limit = never_passes(other.stream, column.name)
-            if limit is not None:
-                yield f"{ref} {limit}"
+def _merged(nodes: tuple[Node, ...], edges: set[tuple[Node, Node]]) -> tuple[Node, ...]:
+    """The strongly connected components, in the order of their first members (Kosaraju)."""
+    forward: dict[Node, list[Node]] = {node: [] for node in nodes}
+    backward: dict[Node, list[Node]] = {node: [] for node in nodes}
+    for start, end in sorted(edges):
+        forward[start].append(end)
+        backward[end].append(start)
+    finished: list[Node] = []
+    seen: set[Node] = set()
+    for root in nodes:
+        stack = [(root, iter(forward[root]))] if root not in seen else []
+        seen.add(root)
+        while stack:
+            node, following = stack[-1]
+            step = next((n for n in following if n not in seen), None)
+            if step is None:
+                finished.append(node)
+                stack.pop()
+            else:
+                seen.add(step)
+                stack.append((step, iter(forward[step])))
+    component: dict[Node, Node] = {}
+    for root in reversed(finished):
+        reached = [root] if root not in component else []
+        for node in reached:
+            component[node] = root
+            reached += [n for n in backward[node] if n not in component and n not in reached]
+    groups: dict[Node, list[str]] = {}
+    for node in nodes:
+        groups.setdefault(component[node], []).extend(node)
+    return tuple(tuple(members) for members in groups.values())
 
 
-def _by_order(own: Source, other: Source, here: Combination) -> Iterator[Edge]:
-    stream = other.stream
-    for column in stream.carried:
-        is_clock = column.name == stream.event_time
-        if column.type is None or not here.bands.touches(ColumnRef(other.alias, column.name)):
-            continue
-        if never_passes(stream, column.name) is not None:
-            continue
-        found = limit_on(own, ColumnRef(other.alias, column.name), here)
-        if found is None:
-            continue
-        start, limit = found
-        way = Way.CLOCK if is_clock else Way.ORDER
-        declared = stream.ordering(column.name)
-        passage = Passage(ColumnRef(other.alias, column.name), start, limit)
-        wait = f"{passage.ordered} has passed {_shifted(start, limit, column.type.is_instant)}"
-        if declared:
-            because = (*limit.reasons, *(order_text(other.stream, scheme) for scheme in declared[:1]))
-            yield Edge(own.alias, other.alias, way, wait, because, passage=passage)
-        else:
-            missing = (stream.name, Ordered(column.name, Auto()))
-            yield Edge(own.alias, other.alias, way, wait, limit.reasons, missing=missing, passage=passage)
-
-
-def order_text(stream: Stream, scheme: Ordered) -> str:
-    """The declaration by which a column is ordered, as it was written."""
-    if scheme in stream.schemes:
-        return scheme.on(stream.name)
-    assert stream.arrival is not None
-    return stream.arrival.on(stream.name)
-
-
-def _shifted(start: ColumnRef, limit: Limit, instants: bool) -> str:
-    if limit.ticks == 0:
-        return str(start)
-    return f"{start} {'+' if limit.ticks > 0 else '-'} {span_of_ticks(abs(limit.ticks), instants)}"
-
-
-def _counted(within: Rows | Auto | Span, alias: str) -> str:
-    match within:
-        case Rows(count=0):
-            return f"its batch is done, for every row of {alias} that matches it came before"
-        case Rows(count=1):
-            return f"1 more row of {alias} has arrived"
-        case Rows(count=count):
-            return f"{count} more rows of {alias} have arrived"
-        case _:
-            return f"so many more rows of {alias} have arrived as the k that is learned"
+def _edge(closing: Closing, carriers: tuple[str, ...]) -> Edge:
+    wait = closing.wait
+    if closing.carried:
+        values = [
+            f"{column} = {next(ref for ref in equal if ref.alias == via)}"
+            for (column, equal), via in zip(closing.carried, carriers, strict=True)
+        ]
+        wait = f"a punctuation of {closing.target} has closed {' and '.join(values)}"
+    sources = tuple(dict.fromkeys(carriers))
+    return Edge(sources, closing.target, closing.way, wait, closing.because, closing.scheme, closing.passage)
 
 
 def describe(reach: Reach, alias: str) -> str:
     """When a row leaves, in words."""
     steps = []
     for edge in reach.edges:
-        step = edge.wait if edge.source == alias else f"for each row of {edge.source} that it met, {edge.wait}"
-        steps.append(step)
+        met = [source for source in edge.sources if source != alias]
+        lead = f"for each row of {' and '.join(met)} that it met, " if met else ""
+        steps.append(lead + edge.wait)
     return "a row leaves once " + ", and ".join(steps)

@@ -13,7 +13,7 @@ from penstock.analysis.bands import Bands, Constraint, bands_of, window_constrai
 from penstock.analysis.domains import Domain, domain_of, emptied
 from penstock.model.closure import Equalities
 from penstock.model.predicates import ColumnRef
-from penstock.model.query import Holding, Query
+from penstock.model.query import Holding, Query, Source
 
 
 class Combination:
@@ -24,6 +24,7 @@ class Combination:
         self._holding = holding
         self._windows = windows
         self._domains: dict[ColumnRef, Domain] = {}
+        self._touched: dict[str, tuple[ColumnRef, ...]] = {}
 
     @property
     def present(self) -> frozenset[str]:
@@ -39,6 +40,16 @@ class Combination:
     def bands(self) -> Bands:
         """How far apart columns may lie."""
         return bands_of(self._query, self._holding, self.equalities, self._windows)
+
+    def touched(self, source: Source) -> tuple[ColumnRef, ...]:
+        """The columns of a source of which the bands say anything, its event time first."""
+        if source.alias not in self._touched:
+            names = [column.name for column in source.stream.carried]
+            if source.stream.event_time is not None:
+                names.insert(0, source.stream.event_time)
+            refs = [ColumnRef(source.alias, name) for name in dict.fromkeys(names)]
+            self._touched[source.alias] = tuple(ref for ref in refs if self.bands.touches(ref))
+        return self._touched[source.alias]
 
     def domain(self, ref: ColumnRef) -> Domain:
         """The values that a column may take here."""

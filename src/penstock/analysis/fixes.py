@@ -1,36 +1,54 @@
-"""What to declare so that every tuple of a source can be purged.
+"""What to declare so that every row of some sources can be purged: the smallest sets, and no part too many.
 
-Each fix is a set of declarations that is sufficient by the closing graph itself: with them every other source is
-reachable. One is grown for each order of preference (clock first, FOLLOWS first, ordered keys first), taking a
-declaration for each source that is still out of reach and following all edges that these open; then what turns out
-not to be needed is dropped again. So a fix has no part that can be left out, though another of fewer parts may exist.
-Declarations whose numbers the user must know (windows, COOCCURS, CHECK) are advice in the reasons, never a fix.
+A fix is a set of declarations that is sufficient by the closing graph itself. Where a source does not reach all
+others, whatever fix there is must open a closing whose needs are reached and whose target is not (the first new step
+of Definition 9's fixpoint); so branching on these closings, smallest sets first, meets every smallest fix. Before
+that, a fix is grown for each order of preference and what turns out not to be needed is dropped again: such a fix has
+no part that can be left out. If it has few parts, the smallest are searched for; if it has many, or the search takes
+more than `_MOST_STEPS`, it is given as it is, though another of fewer parts may exist. Among very many streams that
+nothing closes even growing takes too long, and no fix is given.
+Sources and declarations are bits of whole numbers here, so that a reach is a few machine operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from heapq import heappop, heappush
 
-from penstock.analysis.closing import ClosingGraph, Edge, Missing, Way
+from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.edges import Closing, Missing, Way
 
 Fix = tuple[Missing, ...]
 
 _PREFERENCES = (
-    (Way.CLOCK, Way.FOLLOWS, Way.ORDER),
-    (Way.FOLLOWS, Way.CLOCK, Way.ORDER),
-    (Way.ORDER, Way.CLOCK, Way.FOLLOWS),
+    (Way.CLOCK, Way.KEY, Way.FOLLOWS, Way.PUNCTUATION, Way.ORDER),
+    (Way.FOLLOWS, Way.CLOCK, Way.KEY, Way.PUNCTUATION, Way.ORDER),
+    (Way.ORDER, Way.CLOCK, Way.KEY, Way.FOLLOWS, Way.PUNCTUATION),
 )
 _MOST = 4
+_FEW = 6
+_MOST_STEPS = 200_000
+"""Closings looked at before a search gives up: some tens of milliseconds."""
 
 
-def fixes_of(graph: ClosingGraph, alias: str) -> tuple[Fix, ...]:
-    """Declarations that would make a source purgeable: alternatives, the smallest first."""
-    found: dict[Fix, None] = {}
-    for preference in _PREFERENCES:
-        fix = _grown(graph, alias, preference)
-        if fix is not None:
-            found[fix] = None
-    return tuple(sorted(found, key=len))[:_MOST]
+@dataclass(frozen=True)
+class _Step:
+    """A closing in bits: sources that meet each need, the target, the declarations that it lacks."""
+
+    needs: tuple[int, ...]
+    target: int
+    missing: int
+    way: Way
+
+
+def fixes_of(graph: ClosingGraph, aliases: Iterable[str]) -> tuple[Fix, ...]:
+    """Declarations that would make all these sources purgeable: alternatives, the smallest and preferred first."""
+    search = _Search(graph, tuple(aliases))
+    found = sorted(dict.fromkeys(search.grown()), key=int.bit_count)
+    if found and found[0].bit_count() <= _FEW:
+        found = search.smallest(found[0].bit_count()) or found
+    return tuple(search.fix(chosen) for chosen in found[:_MOST])
 
 
 def text_of(fix: Iterable[Missing]) -> str:
@@ -38,29 +56,118 @@ def text_of(fix: Iterable[Missing]) -> str:
     return "; ".join(scheme.on(stream) for stream, scheme in fix)
 
 
-def _grown(graph: ClosingGraph, alias: str, preference: tuple[Way, ...]) -> Fix | None:
-    chosen: dict[Missing, None] = {}
-    while not (reach := graph.reach(alias, frozenset(chosen))).is_complete:
-        reached = (alias, *(edge.target for edge in reach.edges))
-        opened = [
-            min(candidates, key=lambda edge: preference.index(edge.way)).missing
-            for target in reach.unreached
-            if (candidates := _candidates(graph, alias, reached, target))
-        ]
-        if not opened:
-            return None
-        chosen.update((missing, None) for missing in opened if missing is not None)
-    for missing in reversed(tuple(chosen)):
-        if graph.reach(alias, frozenset(chosen) - {missing}).is_complete:
-            del chosen[missing]
-    return tuple(chosen)
+class _Search:
+    """The closings of a graph in bits, for some goals."""
 
+    def __init__(self, graph: ClosingGraph, goals: tuple[str, ...]) -> None:
+        self.graph = graph
+        self.bit = {alias: 1 << place for place, alias in enumerate(graph.aliases)}
+        self.goals = tuple(self.bit[alias] for alias in goals)
+        self.all = (1 << len(graph.aliases)) - 1
+        self.missing = tuple(dict.fromkeys(m for c in graph.candidates for m in c.missing))
+        self.number = {missing: 1 << place for place, missing in enumerate(self.missing)}
+        closings = (*graph.closings, *graph.candidates)
+        if graph.query.is_inner:
+            self.steps = dict.fromkeys(self.goals, tuple(self._step(closing, None) for closing in closings))
+            self.index = dict.fromkeys(self.goals, self._indexed(self.steps[self.goals[0]]))
+        else:
+            self.steps = {self.bit[a]: tuple(self._step(closing, a) for closing in closings) for a in goals}
+            self.index = {goal: self._indexed(steps) for goal, steps in self.steps.items()}
+        self.looked_at = 0
 
-def _candidates(graph: ClosingGraph, alias: str, reached: tuple[str, ...], target: str) -> list[Edge]:
-    """The edges to a source that one more declaration would make, those from the source itself first."""
-    return [
-        edge
-        for via in reached
-        for edge in graph.edges[via, target]
-        if edge.missing is not None and graph.stands_between(alias, via, target)
-    ]
+    def fix(self, chosen: int) -> Fix:
+        """The declarations that a number stands for."""
+        return tuple(missing for missing in self.missing if chosen & self.number[missing])
+
+    def smallest(self, enough: int) -> list[int]:
+        """The fixes of the least number of declarations, at most so many; nothing if none is found in time."""
+        found: list[int] = []
+        waiting: list[tuple[int, int, int]] = [(0, 0, 0)]
+        seen: set[int] = set()
+        self.looked_at = 0
+        while waiting and self.looked_at < _MOST_STEPS:
+            size, rank, chosen = heappop(waiting)
+            if found and size > found[0].bit_count():
+                break
+            if chosen in seen:
+                continue
+            seen.add(chosen)
+            open_end = self._open_end(chosen)
+            if open_end is None:
+                found.append(chosen)
+                continue
+            for step in self._openings(*open_end):
+                larger = chosen | step.missing
+                if larger.bit_count() <= enough:
+                    heappush(waiting, (larger.bit_count(), rank + step.way, larger))
+        return found
+
+    def grown(self) -> Iterator[int]:
+        """A fix for each order of preference, none of whose parts can be left out."""
+        for preference in _PREFERENCES:
+            chosen = 0
+            while (open_end := self._open_end(chosen)) is not None:
+                # One at a time: what it opens may make the others needless.
+                best = min(self._openings(*open_end), key=lambda step: preference.index(step.way), default=None)
+                if best is None or self.looked_at > _MOST_STEPS:
+                    return
+                chosen |= best.missing
+            for missing in reversed(self.missing):
+                without = chosen & ~self.number[missing]
+                if without != chosen and self._open_end(without) is None:
+                    chosen = without
+            yield chosen
+
+    def _step(self, closing: Closing, root: str | None) -> _Step:
+        """A closing as a root may use it; None for any root, where every source is in every result."""
+        needs = []
+        for need in closing.needs:
+            meeting = 0
+            for alias in need:
+                if root is None or self.graph.stands_between(root, alias, closing.target):
+                    meeting |= self.bit[alias]
+            needs.append(meeting)
+        missing = 0
+        for lacking in closing.missing:
+            missing |= self.number[lacking]
+        return _Step(tuple(needs), self.bit[closing.target], missing, closing.way)
+
+    def _indexed(self, steps: tuple[_Step, ...]) -> dict[int, list[_Step]]:
+        """The steps by each source that meets one of their needs."""
+        index: dict[int, list[_Step]] = {}
+        for step in steps:
+            meeting = 0
+            for need in step.needs:
+                meeting |= need
+            for bit in self.bit.values() if meeting.bit_count() > 1 else (meeting,):
+                if meeting & bit:
+                    index.setdefault(bit, []).append(step)
+        return index
+
+    def _open_end(self, chosen: int) -> tuple[int, int] | None:
+        """The first of the goals that does not reach everything, and what it reaches, itself included."""
+        for goal in self.goals:
+            reached = self._reached(goal, chosen)
+            if reached != self.all:
+                return goal, reached
+        return None
+
+    def _reached(self, goal: int, chosen: int) -> int:
+        index = self.index[goal]
+        reached, frontier = goal, [goal]
+        for via in frontier:
+            steps = index.get(via, ())
+            self.looked_at += len(steps)
+            for step in steps:
+                if not reached & step.target and not step.missing & ~chosen and all(reached & n for n in step.needs):
+                    reached |= step.target
+                    frontier.append(step.target)
+            if reached == self.all:
+                break
+        return reached
+
+    def _openings(self, goal: int, reached: int) -> Iterator[_Step]:
+        """The closings that would lead on from what a goal reaches."""
+        for step in self.steps[goal]:
+            if step.missing and not reached & step.target and all(reached & need for need in step.needs):
+                yield step

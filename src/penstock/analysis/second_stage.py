@@ -20,8 +20,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from penstock.analysis.closing import ClosingGraph, Missing, order_text
+from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
+from penstock.analysis.edges import Missing, order_text
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.limits import never_passes
@@ -206,7 +207,9 @@ def _undecided(
         leaves = _leaves(findings[clock.source.alias])
         if not leaves:
             because.append(f"nothing says when the rows of {clock.source.alias} leave")
-        for fix in ((),) if leaves else fixes_of(graph, clock.source.alias):
+        open_ends = dict.fromkeys(alias for alias, finding in findings.items() if not isinstance(finding, Bounded))
+        goals = (*open_ends, *([] if leaves else [clock.source.alias]))
+        for fix in fixes_of(graph, dict.fromkeys(goals)) if goals else ((),):
             fixes[text_of(dict.fromkeys((*fix, *missing)))] = None
     if not clocks and stage.values:
         because.append(

@@ -16,21 +16,35 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from penstock.analysis.closing import ClosingGraph, Reach, Way, describe, shared_columns, stalled
+from penstock.analysis.closing import ClosingGraph, Reach, describe
 from penstock.analysis.combination import Combination, Combinations
+from penstock.analysis.edges import Way, guarantee, passages, shared_columns, stalled
 from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.usefulness import why_useless
 from penstock.model.predicates import ColumnRef, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
+
+_MOST_REASONS = 6
+"""Streams that a row waits for beyond these are only counted."""
 
 LARGE = 10**6
 """A bound above this many rows is true and of no use."""
 
 
-def source_finding(combinations: Combinations, graph: ClosingGraph, source: Source) -> Finding:
-    """The finding for one source of a query."""
-    query = combinations.query
+def source_findings(combinations: Combinations, graph: ClosingGraph) -> dict[str, Finding]:
+    """The findings for the sources of a query, by alias; a fix bounds all sources that nothing bounds yet."""
+    found = {s.alias: _bounded(combinations, graph, s) for s in combinations.query.all_sources}
+    open_ends = [alias for alias, finding in found.items() if finding is None]
+    fixes = tuple(text_of(fix) for fix in fixes_of(graph, open_ends)) if open_ends else ()
+    return {
+        alias: finding or _open(combinations, graph, combinations.query.by_alias[alias], fixes)
+        for alias, finding in found.items()
+    }
+
+
+def _bounded(combinations: Combinations, graph: ClosingGraph, source: Source) -> Bounded | None:
     stored_nothing = unstored(combinations, source)
     if stored_nothing is not None:
         return stored_nothing
@@ -46,11 +60,12 @@ def source_finding(combinations: Combinations, graph: ClosingGraph, source: Sour
     if reach.is_complete:
         because = dict.fromkeys(reason for edge in reach.edges for reason in edge.because)
         return Bounded(describe(reach, source.alias), Means.PURGE, tuple(because))
-    merged = synopsis(combinations, source, needed_columns(query, source))
-    if merged is not None:
-        return merged
+    return synopsis(combinations, source, needed_columns(combinations.query, source))
+
+
+def _open(combinations: Combinations, graph: ClosingGraph, source: Source, fixes: tuple[str, ...]) -> Undecided:
+    reach = graph.reach(source.alias)
     reasons = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
-    fixes = tuple(text_of(fix) for fix in fixes_of(graph, source.alias))
     window = f"a window would bound it{' too' if fixes else ''}: {source.alias} [ROWS n]"
     return Undecided((*reasons, window), fixes)
 
@@ -116,15 +131,15 @@ def _listed(here: Combination, ref: ColumnRef) -> str:
 def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reach) -> Iterator[str]:
     """For each source that nothing closes: what is known, and what is missing."""
     query = combinations.query
-    for target in reach.unreached:
+    for target in reach.unreached[:_MOST_REASONS]:
         here = combinations.of(source.alias, target)
         other = query.by_alias[target]
         waits = f"a row of {source.alias} waits for rows of {target} still to come"
-        clock = next((e for e in graph.edges[source.alias, target] if e.way is Way.CLOCK), None)
+        clock = next((p for way, p, _ in passages(source, other, here) if way is Way.CLOCK), None)
         shared = shared_columns(here, source.alias, target)
         stuck = tuple(stalled(source, other, here))
         if clock is not None:
-            limits = " and ".join(clock.because)
+            limits = " and ".join(clock.limit.reasons)
             yield f"{waits}: {limits} limits how late they come, but nothing says that {other.event_time} is ordered"
         elif shared:
             keys = " and ".join(f"{source.alias}.{own} = {target}.{theirs}" for own, theirs in shared)
@@ -134,21 +149,28 @@ def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, r
         else:
             yield f"{waits}: no equality and no band of event times limits which of them match"
         yield from stuck
-        yield from _of_no_help(source, other, shared)
+        yield from _of_no_help(graph, source, other, here)
+    more = len(reach.unreached) - _MOST_REASONS
+    if more > 0:
+        yield f"a row of {source.alias} waits for rows of {more} more streams"
 
 
-def _of_no_help(source: Source, other: Source, shared: tuple[tuple[str, str], ...]) -> Iterator[str]:
+def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Combination) -> Iterator[str]:
     """Declarations that seem to close a source, and why they do not."""
-    joined = {theirs for _, theirs in shared}
+    joined = {theirs for _, theirs in shared_columns(here, source.alias, other.alias)}
     for scheme in other.stream.schemes:
         text = scheme.on(other.stream.name)
         match scheme:
-            case PrimaryKey(columns=columns) if joined.issuperset(columns):
-                yield f"{text} closes only values that arrive: a row whose partner never comes would stay for ever"
-            case Clustered(column=column) if column in joined:
-                yield f"{text} closes only values that arrive: a row whose partner never comes would stay for ever"
+            case PrimaryKey() | Clustered():
+                columns = scheme.columns if isinstance(scheme, PrimaryKey) else (scheme.column,)
+                if joined.issuperset(columns) and guarantee(source, other, here, columns) is None:
+                    yield f"{text} closes only values that arrive: a row whose partner never comes would stay for ever"
+                elif joined.issuperset(columns):
+                    yield f"{text} has finitely many values: the last of them is never followed by others"
             case Punctuated():
-                yield f"{text} is not weighed by this version"
+                why = why_useless(graph, other, scheme)
+                if why is not None:
+                    yield f"{text} closes nothing here: {why}"
             case _:
                 continue
     if isinstance(source.window, RangeWindow) and other.stream.event_time is None:

@@ -152,6 +152,7 @@ def promise_lines(plan: Plan, alias: str) -> list[str]:
             policy = "" if promise.policy is Policy.ADAPT else f", on violation {promise.policy}{into}"
             partner = f", for {promise.partner}" if promise.partner else ""
             lines.append(f"{promise.constraint}{partner}{policy}")
+    lines += [f"{u.constraint}: dropped at the source, for {u.why}" for u in plan.useless if u.alias == alias]
     return list(dict.fromkeys(lines))
 
 

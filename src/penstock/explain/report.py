@@ -20,6 +20,9 @@ STRATEGY_IN_WORDS = {
     Strategy.NONE: "",
 }
 
+_MOST_NAMED = 4
+"""Streams that share a fix beyond these are only counted."""
+
 
 def check_report(verdicts: Sequence[Verdict], ink: Ink, witness_rows: int | None = None) -> list[str]:
     """The report, line by line; for several queries, a count of the verdicts closes it."""
@@ -129,11 +132,21 @@ def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
             return []
         first, *rest = ink.wrapped(none_known, "  fix  ")
         return [first.replace("fix", ink.strong("fix"), 1), *rest]
-    lines = [f"  {ink.strong('fix')}  declare one line for each stream; its last ON names the stream that declares it"]
-    width = max(len(alias) for alias, _ in fixable)
+    # One fix often bounds several streams: it is shown once, for all of them.
+    shared: dict[tuple[str, ...], list[str]] = {}
     for alias, fixes in fixable:
+        shared.setdefault(fixes, []).append(alias)
+    lines = [
+        f"  {ink.strong('fix')}  declare one of the lines; the last ON of each part names the stream that declares it"
+    ]
+    labels = {
+        fixes: ", ".join(aliases) if len(aliases) <= _MOST_NAMED else f"{len(aliases)} streams"
+        for fixes, aliases in shared.items()
+    }
+    width = max(map(len, labels.values()))
+    for fixes, named in labels.items():
         for number, fix in enumerate(fixes):
-            label = alias if number == 0 else ""
+            label = named if number == 0 else ""
             joint = "  " if number == 0 else "or"
             lines += ink.wrapped(fix, f"    {label:<{width}} {joint} ")
     if others:

@@ -3,7 +3,8 @@
 A closer from i to j is one way to know that no future tuple of j meets a tuple of i (DESIGN section 1). Bands need
 the low of j; an order needs a column of j that the predicates tie to one of i. Each closes what its column passes, and
 so everything only if that column has no largest value (analysis/limits.py): then it is certain. FOLLOWS and keys need
-all their columns tied by the equalities, closed transitively, that hold where i and j stand together. Constraints
+all their columns tied by the equalities, closed transitively, that hold where i and j stand together; a key is certain
+where a FOREIGN KEY of i, or a self-join, guarantees that the value arrives. Constraints
 WITHIN AUTO close nothing before their k is learned, so they give no closer here. FOREIGN KEY windows bound time only
 where the parent's key makes the partner unique. Whether the closers suffice to bound the state is the analysis's
 question, not this module's.
@@ -14,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.analysis.closing import order_text
+from penstock.analysis.combination import Combinations
+from penstock.analysis.edges import guarantee, order_text
 from penstock.analysis.limits import never_passes
 from penstock.model.closure import Equalities
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op
@@ -36,6 +38,7 @@ class Pairing:
 
     def __init__(self, query: Query) -> None:
         self.query = query
+        self.combinations = Combinations(query)
         self._equalities: dict[frozenset[str], Equalities] = {}
         self._all = query.equalities(frozenset(source.alias for source in query.all_sources))
 
@@ -225,12 +228,14 @@ def _key_closers(pairing: Pairing, i: Source, j: Source) -> Iterator[Closer]:
         if all(own):
             constraint = scheme.on(j.stream.name)
             columns = tuple(column for (column,) in own)
-            text = f"the row of {j.alias} that it names has arrived ({constraint})"
+            sure = guarantee(i, j, pairing.combinations.of(i.alias, j.alias), scheme.columns)
+            reasons = constraint if sure is None else f"{constraint}; {sure}"
+            text = f"the row of {j.alias} that it names has arrived ({reasons})"
             yield Closer(
                 CloserKind.KEY,
                 i.alias,
                 j.alias,
-                False,
+                sure is not None,
                 columns,
                 scheme.columns,
                 None,

@@ -216,6 +216,16 @@ class PurgeTree:
 
 
 @dataclass(frozen=True)
+class UselessPunctuations:
+    """A punctuation scheme that lets no row of this query go: its rows are dropped at the source."""
+
+    alias: str
+    constraint: str
+    """Its text with ON stream."""
+    why: str
+
+
+@dataclass(frozen=True)
 class OutputColumn:
     """A column of a stored row that the core must hand out; `name` is what it is called in the result."""
 
@@ -253,6 +263,8 @@ class Plan:
     exact: bool
     second_stage: tuple[StateFigure, ...]
     """The state of DISTINCT or GROUP BY, if there is one."""
+    useless: tuple[UselessPunctuations, ...]
+    """The punctuation schemes, by alias, that need not be read."""
 
     @cached_property
     def by_alias(self) -> dict[str, SourcePlan]:

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Verdict
+from penstock.analysis.usefulness import punctuation_uses
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
@@ -29,6 +31,7 @@ from penstock.plan.plan import (
     PurgeEdge,
     SourcePlan,
     StateFigure,
+    UselessPunctuations,
     WindowPlan,
 )
 from penstock.plan.purge_trees import find_purge_trees
@@ -61,7 +64,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         find_agreements(pairing, bounds, matched) if query.is_inner else (),
         promises,
         closers,
-        find_purge_trees(graph, closers, bounds) if query.is_inner else (),
+        find_purge_trees(graph, closers, bounds, _counted(query)) if query.is_inner else (),
         outputs,
         counts_by_arrival(query),
         query.distinct,
@@ -71,7 +74,21 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         verdict.strategy.value,
         verdict.exact,
         tuple(_figure(entry.finding) for entry in verdict.streams if entry.alias not in known),
+        _useless(pairing),
     )
+
+
+def _useless(pairing: Pairing) -> tuple[UselessPunctuations, ...]:
+    uses = punctuation_uses(ClosingGraph(pairing.combinations))
+    return tuple(
+        UselessPunctuations(use.alias, use.scheme.on(pairing.query.by_alias[use.alias].stream.name), use.useless)
+        for use in uses
+        if use.useless is not None
+    )
+
+
+def _counted(query: Query) -> frozenset[str]:
+    return frozenset(s.alias for s in query.all_sources if isinstance(s.window, RowsWindow))
 
 
 def _outputs(query: Query) -> tuple[OutputColumn, ...]:

@@ -16,10 +16,14 @@ from penstock.plan.plan import Between, Closer, CloserKind, PurgeEdge, PurgeTree
 
 
 def find_purge_trees(
-    graph: JoinGraph, closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...]
+    graph: JoinGraph, closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...], counted: frozenset[str] = frozenset()
 ) -> tuple[PurgeTree, ...]:
-    """For each source one tree or two: the shortest along closers, and the join tree hung up at the source."""
+    """For each source one tree or two: the shortest along closers, and the join tree hung up at the source.
+
+    `counted` are the sources with [ROWS n]: what was met there leaves by itself, whatever it waits for.
+    """
     certain = {(c.source, c.target) for c in closers if c.certain}
+    certain |= {(a, b) for a in counted for b in graph.aliases if a != b}
     possible = {(c.source, c.target) for c in closers}
     met = {pair for a, b in graph.meetings for pair in ((a, b), (b, a))}
     every = {(a, b) for a in graph.aliases for b in graph.aliases if a != b}

@@ -55,7 +55,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case _ if not plan.inner:
             missing = "outer joins and EXISTS"
         case _:
-            missing = "learning a k (WITHIN AUTO)"
+            missing = "learning a k (WITHIN AUTO), CLUSTERED or PUNCTUATED"
     return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
 
 

@@ -1,0 +1,94 @@
+"""Which punctuation schemes are of use to a query, and which may be dropped at the source?
+
+A scheme is of use if its punctuations can ever let a row go: a row of one source alone may carry values for all its
+columns, and then dies or completes by it; or some source reaches, over closings of any kind, enough others to carry
+them. Closings that are uncertain count, since what did arrive is purged by them too. A scheme whose columns all stand
+in what DISTINCT or GROUP BY remembers is of use there. Everything else closes nothing that is stored.
+
+Preconditions: those of edges.py. Not decided: whether a scheme is worth its cost where another closes as much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.edges import Closing, carriers, narrowed
+from penstock.model.predicates import ColumnRef
+from penstock.model.query import Source, columns_of
+from penstock.model.schemes import Punctuated
+
+
+@dataclass(frozen=True)
+class PunctuationUse:
+    """Whether a scheme of a source is of use to the query."""
+
+    alias: str
+    scheme: Punctuated
+    useless: str | None
+    """Why it is of no use; None if it is of use."""
+
+
+def punctuation_uses(graph: ClosingGraph) -> tuple[PunctuationUse, ...]:
+    """For each punctuation scheme of each source, in the order of FROM."""
+    return tuple(
+        PunctuationUse(source.alias, scheme, why_useless(graph, source, scheme))
+        for source in graph.query.all_sources
+        for scheme in source.stream.schemes
+        if isinstance(scheme, Punctuated)
+    )
+
+
+def why_useless(graph: ClosingGraph, source: Source, scheme: Punctuated) -> str | None:
+    """Why punctuations of a scheme never let a row go; None if they do."""
+    if _is_remembered(graph, source, scheme):
+        return None
+    made = [c for c in graph.declared if c.target == source.alias and c.scheme == scheme]
+    if not made:
+        return " and ".join(_loose_ends(graph, source, scheme))
+    if any(set.intersection(*map(set, closing.needs)) for closing in made):
+        return None
+    roots = [alias for alias in graph.aliases if alias != source.alias]
+    if any(_fires(graph, root, closing) for root in roots for closing in made):
+        return None
+    return "no row ever has all the streams that carry its columns closed"
+
+
+def _loose_ends(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Iterator[str]:
+    limited = narrowed(scheme)
+    if limited is not None:
+        yield limited
+        return
+    for column in scheme.columns:
+        ref = ColumnRef(source.alias, column)
+        if not carriers(graph.combinations, ref) and graph.combinations.of(source.alias).domain(ref).size is None:
+            yield f"{ref} equals no column of another stream"
+            return
+    yield "none of its columns equals one of another stream"
+
+
+def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> bool:
+    query = graph.query
+    if not (query.distinct or query.is_grouped) or source.alias not in query.core:
+        return False
+    values = query.group_by if query.is_grouped else tuple(o.value for o in query.outputs)
+    given = {ref for value in values if isinstance(value, ColumnRef) for ref in columns_of(value)}
+    equalities = graph.combinations.of().equalities
+    return narrowed(scheme) is None and all(
+        not given.isdisjoint(equalities.class_of(ColumnRef(source.alias, column))) for column in scheme.columns
+    )
+
+
+def _fires(graph: ClosingGraph, root: str, closing: Closing) -> bool:
+    """Whether what a source reaches, uncertain closings included, carries all columns of a closing."""
+    reached = [root]
+    grows = True
+    while grows:
+        grows = False
+        for step in graph.declared:
+            if step.target not in reached and graph.usable(root, step, reached) is not None:
+                reached.append(step.target)
+                grows = True
+    without = [alias for alias in reached if alias != closing.target]
+    return graph.usable(root, closing, without) is not None

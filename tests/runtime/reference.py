@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, Op
 from penstock.model.query import Query, RangeWindow, RowsWindow, columns_of
-from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey
+from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey, Punctuated
 from penstock.model.spans import Rows, Span
 from penstock.model.stream import Stream
 
@@ -41,6 +41,25 @@ class Arrived:
 
 
 History = dict[str, list[Arrived]]
+"""By stream, in order of arrival."""
+
+
+@dataclass(frozen=True)
+class Punctuation:
+    """A punctuation row: its batch, the data rows before it, its values, the schemes whose WHEN it meets."""
+
+    batch: int
+    place: int
+    values: dict[str, Any]
+    schemes: tuple[Punctuated, ...]
+
+    def makes(self, scheme: Punctuated) -> bool:
+        """Whether it makes a promise of the scheme: a NULL in an ON column promises nothing."""
+        timed = scheme.lifespan is None or self.values["ts"] is not None
+        return scheme in self.schemes and timed and all(self.values[c] is not None for c in scheme.columns)
+
+
+Punctuations = dict[str, list[Punctuation]]
 """By stream, in order of arrival."""
 
 
@@ -136,15 +155,25 @@ class Keeper:
 
     def __init__(self, streams: tuple[Stream, ...]) -> None:
         self.streams = {s.name: s for s in streams}
+        self.punctuations: Punctuations = {s.name: [] for s in streams}
 
     def allows(self, history: History, name: str, row: Arrived) -> bool:
         """Whether `row` may come next on the stream."""
         stream = self.streams[name]
         own = all(self._allows_own(history[name], scheme, row) for scheme in stream.schemes)
-        return own and all(
-            self._allows_between(history, declaring, scheme, stream, row)
-            for declaring in self.streams.values()
-            for scheme in declaring.schemes
+        promised = all(
+            self._allows_punctuated(history, name, scheme, row)
+            for scheme in stream.schemes
+            if isinstance(scheme, Punctuated)
+        )
+        return (
+            own
+            and promised
+            and all(
+                self._allows_between(history, declaring, scheme, stream, row)
+                for declaring in self.streams.values()
+                for scheme in declaring.schemes
+            )
         )
 
     def _allows_own(self, before: list[Arrived], scheme: object, row: Arrived) -> bool:
@@ -165,6 +194,29 @@ class Keeper:
                 return all(v <= value for v in settled if v is not None)
             case _:
                 return True
+
+    def _allows_punctuated(self, history: History, name: str, scheme: Punctuated, row: Arrived) -> bool:
+        """No row after its punctuation; or, its LIFESPAN over, none that meets a row from before."""
+        values = [row.values[c] for c in scheme.columns]
+        for punctuation in self.punctuations[name]:
+            if punctuation.makes(scheme) and values == [punctuation.values[c] for c in scheme.columns]:
+                over = self._over(history[name], self.streams[name], scheme, punctuation)
+                if over is None:
+                    return False
+                before = [a for rows in history.values() for a in rows if a.batch < over]
+                # More careful than need be: whatever column carries one of the values.
+                if any(value in (a.values["a"], a.values["b"]) for a in before for value in values):
+                    return False
+        return True
+
+    def _over(self, rows: list[Arrived], stream: Stream, scheme: Punctuated, punctuation: Punctuation) -> int | None:
+        """The batch in which the low of the stream passed the end of a punctuation's life; None if it has not."""
+        orders = [s.slack for s in stream.schemes if isinstance(s, Ordered) and s.column == stream.event_time]
+        if scheme.lifespan is None or len(orders) != 1 or not isinstance(orders[0], Span):
+            return None
+        end = ticks(punctuation.values["ts"]) + scheme.lifespan.ticks
+        passed = [a.batch for a in rows if a.values["ts"] is not None and ticks(a.values["ts"]) - orders[0].ticks > end]
+        return max(punctuation.batch, min(passed)) if passed else None
 
     def _allows_between(
         self, history: History, declaring: Stream, scheme: object, stream: Stream, row: Arrived

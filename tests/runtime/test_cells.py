@@ -54,7 +54,13 @@ def share(plan: Plan, chunk: Chunk, cell: Coordinates) -> Chunk:
                 dropped = chunk.keys[alias].select(columns)
                 pieces.append(dropped.filter(pa.array(lies_in(plan, alias, dropped, cell, wanted))))
             keys[alias] = pa.concat_tables(pieces)
-    return Chunk(chunk.header, rows, keys, chunk.order)
+    punctuations = {
+        number: table.filter(
+            pa.array(lies_in(plan, plan.promises[number].alias, table, cell, plan.promises[number].columns))
+        )
+        for number, table in chunk.punctuations.items()
+    }
+    return Chunk(chunk.header, rows, keys, chunk.order, punctuations)
 
 
 @settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from itertools import product
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Means
+from penstock.model.schemes import Punctuated
 from penstock.plan.planner import make_plan
-from penstock.runtime import Cell
+from penstock.runtime import Cell, Patience, patience
 from penstock.runtime.synopsis import ALL
-from tests.runtime.reference import Arrived, answer
+from tests.runtime.reference import Arrived, Punctuation, answer
 from tests.runtime.workloads import STRING, Workload, workloads
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "150"))
@@ -28,10 +31,10 @@ def bag(table: Any) -> Counter[tuple[Any, ...]]:
     return Counter(zip(*(column.to_pylist() for column in table.columns), strict=True))
 
 
-def run(workload: Workload, *, restart: bool = False) -> None:
+def run(workload: Workload, *, restart: bool = False, how: Patience = Patience.EAGER) -> None:
     verdict = check_query(workload.query)
     plan = make_plan(workload.query, verdict)
-    cell = Cell(plan)
+    cell = Cell(plan, how)
     store: dict[str, bytes] = {}
     expected = answer(workload.query, workload.history)
     for number in range(workload.batches):
@@ -51,7 +54,7 @@ def run(workload: Workload, *, restart: bool = False) -> None:
             assert sorted(k.removeprefix("segment/") for k in store if k.startswith("segment/")) == sorted(
                 map(str, kept)
             )
-            cell = Cell.restore(plan, store)
+            cell = Cell.restore(plan, store, how)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
@@ -72,10 +75,31 @@ def test_a_cell_restored_after_every_step_gives_the_same_answer(workload: Worklo
     run(workload, restart=True)
 
 
+@settings(max_examples=EXAMPLES // 3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=3))
+def test_a_lazy_cell_gives_the_same_answer(workload: Workload) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(patience, "LEAST_ROWS", 4)
+        run(workload, restart=True, how=Patience.LAZY)
+
+
 def drained(workload: Workload) -> Workload:
-    """The workload, and then batches in which every stream moves on: new keys, ever later times, no old key again."""
+    """The workload, and then batches in which every stream moves on: new keys, ever later times, no old key again.
+
+    All old keys are punctuated, so that every scheme makes the closes that it will make.
+    """
     history = {name: list(rows) for name, rows in workload.history.items()}
     batches = workload.batches
+    punctuations = {name: [*rows] for name, rows in workload.punctuations.items()}
+    for name, rows in history.items():
+        stream = next(s.stream for s in workload.query.sources if s.stream.name == name)
+        schemes = tuple(s for s in stream.schemes if isinstance(s, Punctuated))
+        keys = [str(v) for v in range(4)] if stream.type_of("a") == STRING else list(range(4))
+        punctuations[name] += [
+            Punctuation(batches, len(rows), {"n": -1, "a": a, "b": b, "ts": 900}, schemes)
+            for a, b in product(keys, keys)
+            if schemes
+        ]
     for further in range(1, 9):
         for name, rows in history.items():
             stream = next(s.stream for s in workload.query.sources if s.stream.name == name)
@@ -83,7 +107,7 @@ def drained(workload: Workload) -> Workload:
             values = {"n": -further, "a": key, "b": key, "ts": 1_000 * further}
             rows.append(Arrived(batches, len(rows), values))
         batches += 1
-    return Workload(workload.query, history, batches, workload.cuts)
+    return Workload(workload.query, history, batches, workload.cuts, punctuations)
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

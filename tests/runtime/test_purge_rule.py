@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pytest
+
+from penstock.runtime import patience
 from tests.runtime.driving import Driver, rows_of
 
 FIELDS = "k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts"
@@ -92,3 +95,21 @@ def test_a_single_stream_stores_nothing() -> None:
     driver = Driver(streams(s="") + "SELECT s.n FROM s;")
     assert rows_of(driver.step(s=[(1, 0, 1), (1, 0, 1)])) == [(1,), (1,)]
     assert driver.stored("s") == 0
+
+
+def test_lazy_keeps_what_is_useless_until_the_state_has_grown_by_half(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patience, "LEAST_ROWS", 4)
+    script = streams(s="", t="PUNCTUATED ON (k) WHEN n < 0") + "SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k;"
+    driver = Driver(script, patience=patience.Patience.LAZY)
+    driver.step(t=[(1, 0, -1), (2, 0, -1)])
+    driver.step(s=[(1, 0, 1), (9, 0, 2), (9, 0, 3)])
+    assert driver.stored("s") == 3, "three rows are too few to ask"
+    driver.step(s=[(2, 0, 4)])
+    assert driver.stored("s") == 2
+    driver.step(s=[(1, 0, 5)])
+    assert driver.stored("s") == 3
+    assert rows_of(driver.step(t=[(9, 0, 7)])) == [(2, 7), (3, 7)]
+    driver.patience = patience.Patience.EAGER
+    driver.restart()
+    driver.step()
+    assert driver.stored("s") == 2, "an eager cell that takes over asks of all rows first"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
@@ -22,13 +23,14 @@ from penstock.model.query import (
     RowsWindow,
     Source,
 )
-from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey, Scheme
+from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Rows, Span, Window
 from penstock.model.stream import Column, Stream
 from penstock.model.types import DataType, Kind
-from penstock.plan.plan import Plan
-from penstock.runtime import Batch, Chunk
-from tests.runtime.reference import Arrived, History, Keeper
+from penstock.plan.plan import Plan, PromisePlan
+from penstock.runtime import Batch, Chunk, Punctuating
+from penstock.runtime.needs import punctuation_promises
+from tests.runtime.reference import Arrived, History, Keeper, Punctuation, Punctuations
 
 BIGINT = DataType.of(Kind.BIGINT)
 STRING = DataType.of(Kind.STRING)
@@ -62,17 +64,46 @@ class Workload:
     batches: int
     cuts: int
     """Into how many chunks the rows of a stream in one batch are cut."""
+    punctuations: Punctuations = field(default_factory=dict)
 
     def batch(self, plan: Plan, number: int) -> Batch:
         """One batch, for a single cell."""
         chunks = []
         for stream in {s.stream.name: s.stream for s in self.query.sources}.values():
-            rows = [a.values for a in self.history[stream.name] if a.batch == number]
+            given: list[Arrived | Punctuation] = [*self.history[stream.name], *self.punctuations.get(stream.name, [])]
+            # A punctuation stands before the data row that has its place.
+            rows = sorted((a for a in given if a.batch == number), key=lambda a: (a.place, isinstance(a, Arrived)))
             size = -(-len(rows) // self.cuts) or 1
             for place, start in enumerate(range(0, max(1, len(rows)), size)):
-                table = table_of(stream, rows[start : start + size])
-                chunks.append(Chunk.of(plan, stream.name, place, table, self._passes(stream, table)))
+                piece = rows[start : start + size]
+                table = table_of(stream, [row.values for row in piece])
+                passes = self._passes(stream, table)
+                punctuating = self._punctuating(plan, stream, piece)
+                chunks.append(Chunk.of(plan, stream.name, place, table, passes, punctuating=punctuating))
         return Batch(number, tuple(chunks))
+
+    def _punctuating(self, plan: Plan, stream: Stream, rows: Sequence[Arrived | Punctuation]) -> Punctuating:
+        """What Spark would say of the WHENs of a stream, and of the filters that fix a column of one."""
+
+        def makes(row: Arrived | Punctuation, promise: PromisePlan) -> bool:
+            if isinstance(row, Arrived):
+                return False
+            fixed = {
+                p.column.column: p.constant.value
+                for p in self.query.predicates
+                if isinstance(p, Bound) and p.op is Op.EQ and p.column.alias == promise.alias
+            }
+            return any(
+                scheme.on(stream.name) == promise.constraint
+                and all(row.values[c] == fixed[c] for c in scheme.columns if c not in promise.columns)
+                for scheme in row.schemes
+            )
+
+        by_promise = {
+            number: pa.array([makes(row, promise) for row in rows], pa.bool_())
+            for number, promise in punctuation_promises(plan, stream.name)
+        }
+        return Punctuating(pa.array([isinstance(row, Punctuation) for row in rows], pa.bool_()), by_promise)
 
     def _passes(self, stream: Stream, table: Any) -> dict[str, Any]:
         """What Spark would say of the filters of each alias of a stream."""
@@ -81,7 +112,8 @@ class Workload:
             if isinstance(predicate, Bound):
                 alias = predicate.column.alias
                 if self.query.by_alias[alias].stream.name == stream.name:
-                    found[alias] = pc.less(table.column(predicate.column.column), predicate.constant.value)
+                    compare = pc.equal if predicate.op is Op.EQ else pc.less
+                    found[alias] = compare(table.column(predicate.column.column), predicate.constant.value)
         return found
 
 
@@ -110,11 +142,11 @@ def workloads(draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9) -> Wor
     for source in sources:
         if draw(st.integers(0, 5)) == 0:
             limit = Constant("3", "3" if key_type is STRING else 3)
-            where.append(Bound(ColumnRef(source.alias, "b"), Op.LT, limit))
+            where.append(Bound(ColumnRef(source.alias, "b"), draw(st.sampled_from([Op.LT, Op.LT, Op.EQ])), limit))
     query = query_over(sources, where)
     batches = draw(st.integers(1, 5))
-    history = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
-    return Workload(query, history, batches, draw(st.integers(1, 2)))
+    history, punctuations = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
+    return Workload(query, history, batches, draw(st.integers(1, 2)), punctuations)
 
 
 def windows() -> st.SearchStrategy[Any]:
@@ -177,17 +209,33 @@ def declarations(draw: st.DrawFn, own: str, names: list[str], where: list[Predic
                     found.append(Cooccurs((mine.column,), partner, (other.column,), window))
                 case _:
                     pass
+    if draw(st.booleans()):
+        found += draw(st.lists(punctuated(), min_size=1, max_size=3))
     unique: dict[str, Scheme] = {}
     for scheme in found:
         unique.setdefault(scheme.text, scheme)
     return tuple(unique.values())
 
 
+def punctuated(*, lifespans: bool = True) -> st.SearchStrategy[Punctuated]:
+    """What WHEN says plays no part: the workload itself says which rows are punctuations, and of what."""
+    columns = st.sampled_from([("a",), ("b",), ("a", "b"), ("b", "a")])
+    when = st.integers(0, 1).map(lambda n: (Bound(ColumnRef("", "n"), Op.LT, Constant(str(-n), -n)),))
+    lifespan = st.sampled_from([None, None, Span.of(1), Span.of(4)]) if lifespans else st.none()
+    return st.builds(Punctuated, columns, when, lifespan)
+
+
 @st.composite
 def histories(
-    draw: st.DrawFn, streams: tuple[Stream, ...], key_type: DataType, batches: int, most_rows: int
-) -> History:
-    """Rows that keep the declarations: what would break one is not added."""
+    draw: st.DrawFn,
+    streams: tuple[Stream, ...],
+    key_type: DataType,
+    batches: int,
+    most_rows: int,
+    *,
+    punctuating: float = 0.3,
+) -> tuple[History, Punctuations]:
+    """Rows and punctuations that keep the declarations: what would break one is not added."""
     # Seeded, not drawn: hypothesis would draw mostly small numbers, and streams with few rows show little.
     random = Random(draw(st.integers(0, 2**32)))
     keeper = Keeper(streams)
@@ -212,5 +260,14 @@ def histories(
                 row = Arrived(batch, len(history[stream.name]), values)
                 if keeper.allows(history, stream.name, row):
                     history[stream.name].append(row)
+                schemes = tuple(
+                    s for s in stream.schemes if isinstance(s, Punctuated) and random.random() < punctuating
+                )
+                if schemes:
+                    named = {**values, "n": -1, "a": random.choice(keys), "b": random.choice(keys)}
+                    if nulls and random.random() < 0.1:
+                        named[random.choice(["a", "b", "ts"])] = None
+                    made = Punctuation(batch, len(history[stream.name]), named, schemes)
+                    keeper.punctuations[stream.name].append(made)
         clock += random.randint(0, 5)
-    return history
+    return history, keeper.punctuations

@@ -254,7 +254,7 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
     for source in pairing.query.all_sources:
         for scheme in source.stream.schemes:
             if isinstance(scheme, PrimaryKey) and (source.alias, scheme.columns) in used_keys:
-                found.append(_promise(PromiseKind.PRIMARY_KEY, source, scheme, scheme.columns))
+                found.append(promise_of(PromiseKind.PRIMARY_KEY, source, scheme, scheme.columns))
         if source.stream.arrival is not None:
             found.append(_arrives(source, source.stream.arrival))
         for order in orders(source):
@@ -262,15 +262,15 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
                 continue  # It is ARRIVES BY, which says more.
             match order.slack:
                 case Rows(count=count):
-                    found.append(_promise(PromiseKind.ORDERED_ROWS, source, order, (order.column,), rows=count))
+                    found.append(promise_of(PromiseKind.ORDERED_ROWS, source, order, (order.column,), rows=count))
                 case Span() as span:
-                    found.append(_promise(PromiseKind.ORDERED_TIME, source, order, (order.column,), high=span.ticks))
+                    found.append(promise_of(PromiseKind.ORDERED_TIME, source, order, (order.column,), high=span.ticks))
                 case Auto():
                     pass
     for i, j, scheme, own, other in pairing.references():
         if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
             found.append(
-                _promise(
+                promise_of(
                     PromiseKind.FOLLOWS_ROWS,
                     i,
                     scheme,
@@ -286,7 +286,7 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
         kind = PromiseKind.FOLLOWS_TIME if isinstance(scheme, Follows) else PromiseKind.COOCCURS
         low = None if window.low is None else window.low.ticks
         high = None if window.high is None else window.high.ticks
-        found.append(_promise(kind, i, scheme, own, partner=j.alias, partner_columns=other, low=low, high=high))
+        found.append(promise_of(kind, i, scheme, own, partner=j.alias, partner_columns=other, low=low, high=high))
     return tuple(found)
 
 
@@ -306,7 +306,7 @@ def _arrives(source: Source, arrival: Arrival) -> PromisePlan:
     )
 
 
-def _promise(
+def promise_of(
     kind: PromiseKind,
     source: Source,
     scheme: Scheme,
@@ -317,7 +317,9 @@ def _promise(
     rows: int | None = None,
     low: int | None = None,
     high: int | None = None,
+    when: str | None = None,
 ) -> PromisePlan:
+    """The record of one declaration for one alias."""
     into = scheme.on_violation.into if scheme.on_violation is not None else None
     return PromisePlan(
         kind,
@@ -331,4 +333,5 @@ def _promise(
         high,
         policy_of(scheme),
         into,
+        when,
     )

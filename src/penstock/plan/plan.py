@@ -117,10 +117,20 @@ class PromiseKind(StrEnum):
     FOLLOWS_TIME = "follows within time"
     COOCCURS = "cooccurs"
     ARRIVES = "arrives by"
+    PUNCTUATED = "punctuated"
 
 
 ORDERS = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME, PromiseKind.ARRIVES)
 """The declarations by which a column rises; ARRIVES BY is one within 0 rows, and NULL breaks it."""
+
+
+@dataclass(frozen=True)
+class PunctuationRows:
+    """A PUNCTUATED of a stream that the query reads: rows that satisfy `when` are no data, of use or not."""
+
+    stream: str
+    constraint: str
+    when: str
 
 
 @dataclass(frozen=True)
@@ -138,9 +148,14 @@ class PromisePlan:
     low: int | None
     """The least difference of event times, partner minus own; for ORDERED_TIME, unused."""
     high: int | None
-    """The greatest such difference; for ORDERED_TIME the d of WITHIN."""
+    """The greatest such difference; for ORDERED_TIME the d of WITHIN, for PUNCTUATED the LIFESPAN."""
     policy: Policy
     into: str | None
+    when: str | None = None
+    """For PUNCTUATED, which rows make it: WHEN, and the filters of the query that fix its other ON columns.
+
+    Columns are bare in WHEN and named with the alias in filters.
+    """
 
 
 class CloserKind(StrEnum):
@@ -154,6 +169,8 @@ class CloserKind(StrEnum):
     """So many rows of the target arrived after the tuple."""
     KEY = "key"
     """The target has a key that the tuple names, and a row with that key arrived."""
+    PUNCTUATION = "punctuation"
+    """A punctuation of the target named the values that the tuple carries."""
 
 
 @dataclass(frozen=True)
@@ -182,6 +199,27 @@ class Closer:
     rows: int | None
     constraints: tuple[str, ...]
     text: str
+
+
+@dataclass(frozen=True)
+class JointCloser:
+    """A punctuation of `target` over columns that tuples of several streams carry between them.
+
+    SAFETY's generalized edges, one record for all choices of partners: a partial result is closed by it if, for each
+    target column, one of its members has a column of `partners`, and a punctuation named those values.
+    """
+
+    target: str
+    target_columns: tuple[str, ...]
+    partners: tuple[tuple[ColumnRef, ...], ...]
+    """For each target column, the columns of other streams that equal it in every result."""
+    constraint: str
+    text: str
+
+    def within(self, members: frozenset[str]) -> tuple[ColumnRef, ...] | None:
+        """For each target column one that the members carry; None if they do not carry all."""
+        found = [next((ref for ref in refs if ref.alias in members), None) for refs in self.partners]
+        return None if None in found else tuple(ref for ref in found if ref is not None)
 
 
 @dataclass(frozen=True)
@@ -248,8 +286,10 @@ class Plan:
     predicates: tuple[PairPredicate, ...]
     time_bounds: tuple[TimeBound, ...]
     agreements: tuple[Agreement, ...]
+    punctuations: tuple[PunctuationRows, ...]
     promises: tuple[PromisePlan, ...]
     closers: tuple[Closer, ...]
+    joint_closers: tuple[JointCloser, ...]
     purge_trees: tuple[PurgeTree, ...]
     outputs: tuple[OutputColumn, ...]
     in_arrival_order: bool

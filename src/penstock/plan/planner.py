@@ -23,6 +23,7 @@ from penstock.plan.plan import (
     FORMAT,
     Closer,
     ColumnPlan,
+    JointCloser,
     KeyAxis,
     OutputColumn,
     PairPredicate,
@@ -34,6 +35,7 @@ from penstock.plan.plan import (
     UselessPunctuations,
     WindowPlan,
 )
+from penstock.plan.punctuations import Punctuations, find_punctuation_rows, find_punctuations
 from penstock.plan.purge_trees import find_purge_trees
 
 
@@ -46,9 +48,10 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     # What closes what is about inner joins: an outer join or EXISTS decides its part otherwise, in a later version.
     bounds = find_time_bounds(pairing) if query.is_inner else ()
     matched = {source.alias: _matched(query, graph, source, predicates, bounds) for source in query.all_sources}
-    closers = find_closers(pairing, bounds, matched) if query.is_inner else ()
-    promises = find_promises(pairing, closers) if query.is_inner else ()
-    facts = _Facts(query, graph, outputs, matched, closers, promises, verdict)
+    punctuations = find_punctuations(pairing) if query.is_inner else Punctuations((), (), ())
+    closers = (*find_closers(pairing, bounds, matched), *punctuations.closers) if query.is_inner else ()
+    promises = (*find_promises(pairing, closers), *punctuations.promises) if query.is_inner else ()
+    facts = _Facts(query, graph, outputs, matched, closers, punctuations.joint_closers, promises, verdict)
     sources = tuple(_source_plan(facts, source) for source in query.all_sources)
     known = {source.alias for source in query.all_sources}
     return Plan(
@@ -62,8 +65,10 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         predicates,
         bounds,
         find_agreements(pairing, bounds, matched) if query.is_inner else (),
+        find_punctuation_rows(query),
         promises,
         closers,
+        punctuations.joint_closers,
         find_purge_trees(graph, closers, bounds, _counted(query)) if query.is_inner else (),
         outputs,
         counts_by_arrival(query),
@@ -136,6 +141,7 @@ class _Facts:
     outputs: tuple[OutputColumn, ...]
     matched: dict[str, tuple[str, ...]]
     closers: tuple[Closer, ...]
+    joint_closers: tuple[JointCloser, ...]
     promises: tuple[PromisePlan, ...]
     verdict: Verdict
 
@@ -163,7 +169,7 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         # Bands and windows make an event time needed too; under an outer join they decide no more than a match.
         tuple(column for column in matched if query.is_inner or column in needed),
         equal_values(query, alias),
-        tuple(_rules(source, facts.closers)),
+        tuple(_rules(source, facts.closers, facts.joint_closers)),
         _figure(_finding(facts.verdict, alias)),
     )
 
@@ -193,13 +199,17 @@ def _window(source: Source) -> WindowPlan | None:
             return None
 
 
-def _rules(source: Source, closers: tuple[Closer, ...]) -> list[str]:
+def _rules(source: Source, closers: tuple[Closer, ...], joint: tuple[JointCloser, ...]) -> list[str]:
     rules = []
     if isinstance(source.window, RowsWindow):
         rules.append(f"a row is out of reach once {source.window.count} more rows of {source.stream.name} arrived")
     for target in dict.fromkeys(c.target for c in closers if c.source == source.alias):
         ways = [c.text for c in closers if c.source == source.alias and c.target == target]
         rules.append(f"{target} is closed for a row: {', or '.join(ways)}")
+    for closer in joint:
+        partners = dict.fromkeys(ref.alias for refs in closer.partners for ref in refs)
+        if source.alias in partners:
+            rules.append(f"{closer.target} is closed for rows of {', '.join(partners)} that agree: {closer.text}")
     return rules
 
 

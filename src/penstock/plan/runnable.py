@@ -2,8 +2,8 @@
 
 A query that cannot be run at all has `obstacles`. One that can, but whose stated bound rests on a move that the engine
 does not make yet (merging rows, learning a k), has `unkept_bounds`: its answer is right and its state may grow. Whether
-a bound is kept is read off the plan alone: a stream's rows leave by [ROWS n], along a certain purge tree, or at once
-where nothing joins them.
+a bound is kept is read off the plan alone: a stream's rows leave by [ROWS n], at once where nothing joins them, or
+where certain closers, of one stream or of several together, lead from it to every other stream.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case _ if not plan.inner:
             missing = "outer joins and EXISTS"
         case _:
-            missing = "learning a k (WITHIN AUTO), CLUSTERED or PUNCTUATED"
+            missing = "learning a k (WITHIN AUTO), or CLUSTERED"
     return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
 
 
@@ -63,7 +63,16 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
     """Whether the engine lets every row of a stream go in the end."""
     if len(plan.sources) == 1 or (source.window is not None and source.window.rows is not None):
         return True
-    return any(tree.root == source.alias and tree.certain for tree in plan.purge_trees)
+    reached = {source.alias}
+    while True:
+        windows = [plan.by_alias[alias].window for alias in reached]
+        if any(window is not None and window.rows is not None for window in windows):
+            return True  # What was met there leaves by itself, whatever it waits for.
+        further = {c.target for c in plan.closers if c.certain and c.source in reached}
+        further |= {c.target for c in plan.joint_closers if c.within(frozenset(reached)) is not None}
+        if further <= reached:
+            return reached == set(plan.aliases)
+        reached |= further
 
 
 def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:

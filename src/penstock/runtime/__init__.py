@@ -3,7 +3,7 @@
 This is the page for whoever drives it. A **cell** runs the whole query over its share of the rows; with one key class
 it is a hash bucket, with several it is one box of a hypercube (DESIGN section 2).
 
-    cell = Cell(plan)                        # or Cell.restore(plan, entries)
+    cell = Cell(plan)                        # or Cell.restore(plan, entries); Patience.LAZY asks the purge rule seldom
     result = cell.step(Batch(number, chunks))
     result.rows        # pa.Table: columns named as in plan.outputs, a bag
     result.metrics     # counts of this batch, and the state after it
@@ -14,7 +14,7 @@ it is a hash bucket, with several it is one box of a hypercube (DESIGN section 2
 one stream's input in the order of arrival; the chunks of one stream must be handed over in that order. It is built by
 `Chunk.of(plan, stream, place, data)` from all the rows of the piece, or by hand:
 
-    Chunk(header, rows={alias: pa.Table}, keys={alias: pa.Table}, order=None)
+    Chunk(header, rows={alias: pa.Table}, keys={alias: pa.Table}, order=None, punctuations={number: pa.Table})
 
 - `header`: `header_of(plan, stream, place, data)`, made of *all* data rows of the piece, filtered ones too: how many
   they are, and how the columns rose that the stream declares ORDERED or ARRIVES BY. **Every cell gets every header**,
@@ -31,6 +31,11 @@ one stream's input in the order of arrival; the chunks of one stream must be han
   hypercube those that live in another cell of the line. **Key promises go to every cell that agrees on the axes of
   the key's own columns, whatever the other axes.** Leave it out where it would be empty.
 
+- `punctuations[number]`: for a PUNCTUATED promise of use, by its number in `plan.promises`
+  (`punctuation_promises(plan, stream)`), the columns `punctuation_columns(plan, promise)` of the punctuation rows that
+  make it, and `INDEX`, here the number of data rows of the piece that came before. **Punctuations go to every cell that
+  agrees on the axes of the columns they close, whatever the other axes.** Punctuation rows, of use or not, are no data:
+  they stand in no header, no rows, no keys.
 - `order`: what `numbered` gives beside the rows: the place of *every* data row of the piece, to every cell, where the
   rows of its stream are counted across streams.
 
@@ -52,12 +57,20 @@ says from which event time on results may still come.
 Queries with outer joins or EXISTS raise NotSupportedYet; aggregates are Spark's business or a later stage's.
 """
 
-from penstock.runtime.batch import HOME, INDEX, Batch, Chunk, Metrics, Quarantined, StepResult, numbered
+from penstock.runtime.batch import HOME, INDEX, Batch, Chunk, Metrics, Punctuating, Quarantined, StepResult, numbered
 from penstock.runtime.cell import Cell
 from penstock.runtime.codes import hash_rows
 from penstock.runtime.distinct import Distinct
 from penstock.runtime.headers import Header, header_of, read_header, spell
-from penstock.runtime.needs import ORDER, key_columns, order_column, promise_columns
+from penstock.runtime.needs import (
+    ORDER,
+    key_columns,
+    order_column,
+    promise_columns,
+    punctuation_columns,
+    punctuation_promises,
+)
+from penstock.runtime.patience import Patience
 from penstock.runtime.store import Changes
 from penstock.runtime.violations import PromiseBroken
 
@@ -72,7 +85,9 @@ __all__ = [
     "Distinct",
     "Header",
     "Metrics",
+    "Patience",
     "PromiseBroken",
+    "Punctuating",
     "Quarantined",
     "StepResult",
     "hash_rows",
@@ -81,6 +96,8 @@ __all__ = [
     "numbered",
     "order_column",
     "promise_columns",
+    "punctuation_columns",
+    "punctuation_promises",
     "read_header",
     "spell",
 ]

@@ -12,14 +12,31 @@ import pyarrow.compute as pc
 
 from penstock.plan.plan import Plan
 from penstock.runtime.arrival_order import order_codes
-from penstock.runtime.codes import Ints
+from penstock.runtime.codes import Ints, flat
 from penstock.runtime.headers import Header, header_of
-from penstock.runtime.needs import ORDER, counted_streams, order_column, promise_columns
+from penstock.runtime.needs import (
+    ORDER,
+    counted_streams,
+    order_column,
+    promise_columns,
+    punctuation_columns,
+    punctuation_promises,
+)
 
 INDEX = "__index"
 """The row's index among the data rows of its chunk."""
 HOME = "__home"
 """True in exactly one of the cells that hold a copy of the row."""
+
+
+@dataclass(frozen=True)
+class Punctuating:
+    """Which rows of a piece are punctuations: boolean columns, NULL meaning data."""
+
+    any: Any
+    """Those that satisfy some WHEN, of use or not."""
+    by_promise: Mapping[int, Any]
+    """By the number of the promise in the plan, those that make it."""
 
 
 @dataclass(frozen=True)
@@ -31,13 +48,27 @@ class Chunk:
     keys: Mapping[str, Any] = field(default_factory=dict)
     order: Ints | None = None
     """For a stream whose rows are counted in the order of ARRIVES BY: the place of every data row of the piece."""
+    punctuations: Mapping[int, Any] = field(default_factory=dict)
+    """By the number of the promise in the plan; INDEX counts the data rows of the piece that came before."""
 
     @classmethod
-    def of(cls, plan: Plan, stream: str, place: int, data: Any, passes: Mapping[str, Any] | None = None) -> Chunk:
-        """The chunk of a single cell: all data rows of the piece.
+    def of(
+        cls,
+        plan: Plan,
+        stream: str,
+        place: int,
+        data: Any,
+        passes: Mapping[str, Any] | None = None,
+        *,
+        punctuating: Punctuating | None = None,
+    ) -> Chunk:
+        """The chunk of a single cell: all rows of the piece.
 
         `passes` holds a boolean column for each alias with filters.
         """
+        punctuations: dict[int, Any] = {}
+        if punctuating is not None:
+            data, passes, punctuations = _apart(plan, stream, data, passes or {}, punctuating)
         header = header_of(plan, stream, place, data)
         indexed, order = numbered(plan, stream, data)
         rows: dict[str, Any] = {}
@@ -54,7 +85,7 @@ class Chunk:
                 dropped = indexed.select([*wanted, INDEX]).filter(pc.invert(mask))
                 if dropped.num_rows:
                     keys[source.alias] = dropped
-        return cls(header, rows, keys, order)
+        return cls(header, rows, keys, order, punctuations)
 
 
 def numbered(plan: Plan, stream: str, data: Any) -> tuple[Any, Ints | None]:
@@ -65,6 +96,23 @@ def numbered(plan: Plan, stream: str, data: Any) -> tuple[Any, Ints | None]:
     column = next(source.arrives_by for source in plan.sources if source.stream == stream)
     order = order_codes(data.column(column))
     return indexed.append_column(ORDER, pa.array(order)), order if stream in counted_streams(plan) else None
+
+
+def _apart(
+    plan: Plan, stream: str, rows: Any, passes: Mapping[str, Any], punctuating: Punctuating
+) -> tuple[Any, dict[str, Any], dict[int, Any]]:
+    """Data and punctuations, each its own: the data rows, what their filters say, and the punctuations by promise."""
+    is_data = pc.invert(pc.fill_null(punctuating.any, False))
+    before = np.cumsum(flat(is_data).to_numpy(zero_copy_only=False))
+    indexed = rows.append_column(INDEX, pa.array(before, pa.int64()))
+    made = {
+        number: indexed.select([*punctuation_columns(plan, promise), INDEX]).filter(
+            pc.fill_null(punctuating.by_promise[number], False)
+        )
+        for number, promise in punctuation_promises(plan, stream)
+    }
+    kept = {alias: column.filter(is_data) for alias, column in passes.items()}
+    return rows.filter(is_data), kept, {number: table for number, table in made.items() if table.num_rows}
 
 
 @dataclass(frozen=True)

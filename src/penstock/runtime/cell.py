@@ -22,7 +22,8 @@ from penstock.runtime.gate import Gate
 from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.needs import ORDER, order_column
-from penstock.runtime.promises import watches_of
+from penstock.runtime.patience import Patience, Patient
+from penstock.runtime.promises import remembered, watches_of
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.purge import Purge
 from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
@@ -35,7 +36,7 @@ _COUNTERS = "counters"
 class Cell:
     """The state of one cell, and the step that moves it on."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, patience: Patience = Patience.EAGER) -> None:
         if not plan.inner:
             raise NotSupportedYet(
                 "outer joins and EXISTS cannot be run yet", hint="check and explain can be asked about this query"
@@ -49,7 +50,9 @@ class Cell:
         self.closing = Closing(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
         self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
+        self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
+        self._promised, self._key_ghosts = remembered(self.watches)
         self._serial = 0
         self._dropped: list[str] = []
 
@@ -58,7 +61,8 @@ class Cell:
         self.clock.begin(batch.number)
         chunks = batch.chunks if self.gate is None else self.gate.admit(batch.chunks)
         dropped, chunk_of = self.intake.take(chunks, self.clock, self.watches, self.synopses)
-        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of, self.order)
+        remembered_rows = (self.closing, self._promised, self._key_ghosts)
+        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of, *remembered_rows, self.order)
         answers = Answers()
         for breach in self.intake.null_keys(self.synopses):
             answers.answer(breach, self.synopses[breach.alias])
@@ -71,13 +75,19 @@ class Cell:
         for watch in self.watches:
             for alias, ids in watch.learn(step).items():
                 marked.setdefault(alias, []).append(ids)
-        purged = self.purge.run({alias: np.concatenate(ids) for alias, ids in marked.items()})
+        asking = self.patient.asking(self._stored)
+        purged = self.purge.run({alias: np.concatenate(ids) for alias, ids in marked.items()}, asking)
+        self.patient.asked(asking, self._stored)
         removed = {alias: purged.of(alias) for alias in self.plan.aliases}
         for watch in self.watches:
             watch.settle(step, removed, self.closing)
         self._finish()
         metrics = self._metrics(batch, rows, purged.counts, answers)
         return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier())
+
+    @property
+    def _stored(self) -> int:
+        return sum(synopsis.live for synopsis in self.synopses.values())
 
     def _answer_breaches(self, step: Step, answers: Answers, *, of_all_rows: bool) -> None:
         for watch in self.watches:
@@ -171,6 +181,7 @@ class Cell:
             {
                 "clock": self.clock.save(),
                 "gate": gate,
+                "patience": self.patient.save(),
                 "watches": [watch.save() for watch in self.watches],
                 "serial": self._serial,
             }
@@ -179,9 +190,9 @@ class Cell:
         return Changes(put, (*deletions(gone), *passed))
 
     @classmethod
-    def restore(cls, plan: Plan, entries: Entries) -> Cell:
+    def restore(cls, plan: Plan, entries: Entries, patience: Patience = Patience.EAGER) -> Cell:
         """The cell whose state a store holds; a new one if the store is empty."""
-        cell = cls(plan)
+        cell = cls(plan, patience)
         if _COUNTERS not in entries:
             return cell
         counters = from_json(entries[_COUNTERS])
@@ -189,6 +200,7 @@ class Cell:
         cell._serial = counters["serial"]
         if cell.gate is not None:
             cell.gate.load(counters["gate"], entries)
+        cell.patient.load(counters["patience"])
         for watch, saved in zip(cell.watches, counters["watches"], strict=True):
             watch.load(saved)
             watch.restore(entries)

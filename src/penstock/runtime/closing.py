@@ -1,13 +1,16 @@
 """Which stored rows are closed on which stream, by the promises made so far (DESIGN section 1, "rule out").
 
 Each closer of the plan has a **limit** that the headers move: a row is closed by a band or an order if its value is
-at most the limit, by FOLLOWS if its batch is. Key promises are marks on the rows. So asking is one comparison a
-closer, and the rows that a batch newly closes are those between the limit before and the limit now: nothing else is
-looked at. (An order over strings, binaries or wide decimals has no number to search by; there all rows of the source
-are compared.)
+at most the limit, by FOLLOWS if its batch is. Promises about values, of keys and punctuations, are marks on the rows
+that carry them. So asking is one comparison a closer, and the rows that a batch newly closes are those between the
+limit before and the limit now: nothing else is looked at. (An order over strings, binaries or wide decimals has no
+number to search by; there all rows of the source are compared.) A punctuation whose values several rows of a partial
+result carry between them is looked up among the promise rows.
 """
 
 from __future__ import annotations
+
+from collections.abc import Mapping
 
 import numpy as np
 import pyarrow.compute as pc
@@ -18,11 +21,12 @@ from penstock.plan.plan import Closer, CloserKind, PairPredicate, Plan
 from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
-from penstock.runtime.marks import mark_name
+from penstock.runtime.marks import ABOUT_VALUES, mark_name
 from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.ordered import OrderedWatch
+from penstock.runtime.promises.punctuated import PunctuatedWatch
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.synopsis import OLD, Synopsis
 
@@ -45,6 +49,8 @@ class Closing:
         self.before = dict(self.limits)
         self.reaches = close(plan.time_bounds)
         self._between: dict[tuple[str, str], list[Closer]] = {}
+        punctuations = {(w.alias, w.promise.constraint): w for w in watches if isinstance(w, PunctuatedWatch)}
+        self._joint = [(closer, punctuations[closer.target, closer.constraint]) for closer in plan.joint_closers]
         for closer in plan.closers:
             self._between.setdefault((closer.source, closer.target), []).append(closer)
 
@@ -64,7 +70,7 @@ class Closing:
                     limit = self._floor(closer)
                 case CloserKind.FOLLOWS:
                     limit = self._followed(closer)
-                case CloserKind.KEY:
+                case CloserKind.KEY | CloserKind.PUNCTUATION:
                     limit = None
             self.limits[closer] = limit
 
@@ -122,10 +128,23 @@ class Closing:
                 found |= self.closed_by(closer, synopsis, ids)
         return found
 
+    def closed_together(self, synopses: Mapping[str, Synopsis], partial: Mapping[str, Ints], target: str) -> Bools:
+        """Which of the partial results can meet no future tuple of target, by one member or by several together."""
+        found: Bools = np.zeros(len(next(iter(partial.values()))), np.bool_)
+        for alias, rows in partial.items():
+            found |= self.closed(alias, target, synopses[alias], rows)
+        for closer, watch in self._joint:
+            members = closer.within(frozenset(partial)) if closer.target == target else None
+            if members is not None:
+                open_ = np.flatnonzero(~found)
+                values = [(synopses[ref.alias], ref.column, partial[ref.alias][open_]) for ref in members]
+                found[open_[watch.named(values)]] = True
+        return found
+
     def closed_by(self, closer: Closer, synopsis: Synopsis, ids: Ints) -> Bools:
         """Which of the rows one closer has closed; none where the synopsis lacks what it looks at."""
         nothing: Bools = np.zeros(len(ids), np.bool_)
-        if closer.kind is CloserKind.KEY:
+        if closer.kind in ABOUT_VALUES:
             name = mark_name(closer)
             return (
                 synopsis.gather(ids, lambda s: s.marks.get(name, np.zeros(len(s), np.bool_))) if len(ids) else nothing
@@ -151,7 +170,7 @@ class Closing:
         """The old rows of source that some limit has passed since the last batch; marks tell of themselves."""
         found = [empty_ids()]
         for closer, limit in self.limits.items():
-            if closer.source != source or limit is None or closer.kind is CloserKind.KEY:
+            if closer.source != source or limit is None or closer.kind in ABOUT_VALUES:
                 continue
             before = self.before.get(closer)
             if before == limit:

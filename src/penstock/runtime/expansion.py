@@ -1,19 +1,20 @@
-"""The purge rule by expansion, for join graphs that are no tree (DESIGN section 1).
+"""The purge rule by expansion, for join graphs that are no tree (DESIGN section 1). It decides the rule whole.
 
-A partial result p starts as one row. In a given order of the other streams, each next stream must be closed by some
-member of p; p then grows by every stored row that agrees with all its members, or ends where there is none. The row
-is useless iff no partial result that grew from it ever met a stream that was open: this is the rule itself along one
-order of streams, with agreement and closing asked of the whole of p. Orders that are not tried may let a row go that
-these keep.
+A partial result p starts as one row. If some stream x is closed for p, p grows by every stored row of x that agrees
+with all its members, or ends where there is none; if no stream is, the row that p grew from must stay. The row is
+useless iff no partial result that grew from it is ever stuck.
+
+Any closed stream may be taken first. Theorem: if p is useless, so is p + u for every u that agrees with it, since
+what is closed for p is closed for p + u and fewer rows agree with it. So a choice that leads to a stuck p + u shows
+that p was not useless by any other choice. Partial results of different rows may choose differently: those over the
+same streams are asked together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
-from penstock.plan.plan import Plan, PurgeTree
+from penstock.plan.plan import Plan
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.matching import Matcher, Partial
@@ -22,13 +23,8 @@ from penstock.runtime.synopsis import ALL
 LARGEST_EXPANSION = 4_000_000
 """Partial results beyond which the rule is not followed any further: it stays undecided, and the rows stay."""
 
-
-def orders_of(tree: PurgeTree) -> Iterator[tuple[str, ...]]:
-    """The order of the tree, and the same with each other stream drawn to the front."""
-    chain = tuple(edge.child for edge in tree.edges)
-    yield chain
-    for first in chain[1:]:
-        yield (first, *(alias for alias in chain if alias != first))
+Grown = tuple[Partial, Ints]
+"""Partial results over the same streams, and for each the place of the row that it grew from."""
 
 
 class Expansion:
@@ -39,33 +35,62 @@ class Expansion:
         self.matcher = matcher
         self.closing = closing
 
-    def useless(self, root: str, ids: Ints, order: tuple[str, ...]) -> Bools:
-        """Which rows of root are useless, as far as this order of the other streams can tell."""
+    def useless(self, root: str, ids: Ints) -> Bools:
+        """Which rows of root are useless."""
         useless: Bools = np.ones(len(ids), np.bool_)
-        origin = np.arange(len(ids))
-        partial: Partial = {root: ids}
-        for target in order:
-            closed = self._closed(partial, target)
-            useless[origin[~closed]] = False
-            keep = useless[origin]
-            if not keep.any():
-                break
-            partial = {alias: rows[keep] for alias, rows in partial.items()}
-            origin = origin[keep]
-            if len(origin) * self._fanout(partial, target) > LARGEST_EXPANSION:
-                useless[origin] = False
-                break
-            left, right = self.matcher.pairs(partial, target, ALL, self.closing.implied(frozenset(partial), target))
-            partial = {alias: rows[left] for alias, rows in partial.items()} | {target: right}
-            origin = origin[left]
+        # Fewest streams first: all that grow into a set of streams have done so before it is asked.
+        waiting: dict[frozenset[str], list[Grown]] = {frozenset({root}): [({root: ids}, np.arange(len(ids)))]}
+        while waiting:
+            streams = min(waiting, key=lambda s: (len(s), sorted(s)))
+            for target, grown in self._grow(_together(waiting.pop(streams)), useless):
+                waiting.setdefault(streams | {target}, []).append(grown)
         return useless
 
-    def _closed(self, partial: Partial, target: str) -> Bools:
-        found: Bools = np.zeros(len(next(iter(partial.values()))), np.bool_)
-        for alias, rows in partial.items():
-            found |= self.closing.closed(alias, target, self.matcher.synopses[alias], rows)
+    def _grow(self, grown: Grown, useless: Bools) -> list[tuple[str, Grown]]:
+        """The partial results one stream larger; rows that one of them is stuck for are struck from the useless."""
+        partial, origin = _of_useless(grown, useless)
+        found = []
+        for target in self.plan.aliases:
+            if target in partial or not len(origin):
+                continue
+            closed = self.closing.closed_together(self.matcher.synopses, partial, target)
+            chosen, chosen_origin = _where((partial, origin), closed)
+            partial, origin = _where((partial, origin), ~closed)
+            if not len(chosen_origin):
+                continue
+            if len(chosen_origin) * self._fanout(chosen, target) > LARGEST_EXPANSION:
+                useless[chosen_origin] = False
+                continue
+            implied = self.closing.implied(frozenset(chosen), target)
+            left, right = self.matcher.pairs(chosen, target, ALL, implied)
+            if len(left) > LARGEST_EXPANSION:
+                useless[chosen_origin[left]] = False
+            elif len(left):
+                found.append((target, _with(chosen, chosen_origin, target, left, right)))
+        if len(partial) < len(self.plan.aliases):
+            useless[origin] = False
         return found
 
     def _fanout(self, partial: Partial, target: str) -> int:
         """The most rows of target that one partial result could meet where no key ties them."""
         return 1 if self.matcher.shared_axes(frozenset(partial), target) else self.matcher.synopses[target].size(ALL)
+
+
+def _together(pieces: list[Grown]) -> Grown:
+    aliases = pieces[0][0]
+    partial = {alias: np.concatenate([piece[alias] for piece, _ in pieces]) for alias in aliases}
+    return partial, np.concatenate([origin for _, origin in pieces])
+
+
+def _where(grown: Grown, keep: Bools) -> Grown:
+    partial, origin = grown
+    return {alias: rows[keep] for alias, rows in partial.items()}, origin[keep]
+
+
+def _of_useless(grown: Grown, useless: Bools) -> Grown:
+    """Those whose row may still be useless."""
+    return _where(grown, useless[grown[1]])
+
+
+def _with(partial: Partial, origin: Ints, target: str, left: Ints, right: Ints) -> Grown:
+    return {alias: rows[left] for alias, rows in partial.items()} | {target: right}, origin[left]

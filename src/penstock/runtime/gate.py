@@ -2,7 +2,8 @@
 
 What is behind the gate has been read and is in the checkpoint, but the rest of the cell knows nothing of it: no count,
 no clock, no key. The rows of a chunk pass when their turn has come, some today and some later; what its header tells
-of the whole chunk (its rows, how far its columns climbed) passes with its last row, which can only delay a promise.
+of the whole chunk (its rows, how far its columns climbed) and its punctuations pass with its last row, which can only
+delay a promise.
 Nothing waits where no stream has `[ROWS n]`: then no answer depends on the order.
 """
 
@@ -23,6 +24,8 @@ from penstock.runtime.headers import read_header, spell
 from penstock.runtime.needs import ORDER
 from penstock.runtime.store import Entries, from_ipc, to_ipc
 
+_PUNCTUATIONS = "punctuations"
+
 
 @dataclass
 class Waiting:
@@ -37,10 +40,12 @@ class Waiting:
     """Its number in the store, once it was saved."""
 
     def tables(self) -> Iterator[tuple[str, str, Any]]:
-        """Its tables: part, alias, rows."""
+        """Its tables: part, alias or number of the promise, rows."""
         for part, tables in (("rows", self.chunk.rows), ("keys", self.chunk.keys)):
             for alias, table in tables.items():
                 yield part, alias, table
+        for number, table in self.chunk.punctuations.items():
+            yield _PUNCTUATIONS, str(number), table
 
     def entry(self, part: str, alias: str) -> str:
         """The key of a table in the store."""
@@ -79,9 +84,14 @@ class Gate:
 
     def _take(self, chunk: Chunk) -> None:
         header = chunk.header
-        if not header.rows:
-            return
         stream = header.stream
+        if not header.rows:
+            if chunk.punctuations:
+                # They come after whatever of their stream was read before them.
+                after = self.order.top[stream]
+                only = replace(chunk, header=replace(header, start=self._read[stream]))
+                self.waiting.append(Waiting(only, NOTHING + 1 if after is None else after, NOTHING))
+            return
         column = self.arrives_by[stream]
         top = header.maxima.get(column) if column is not None else None
         assert top is None or isinstance(top, int)
@@ -90,7 +100,8 @@ class Gate:
         keys = {alias: _lifted(table, floor) for alias, table in chunk.keys.items()}
         placed = replace(header, start=self._read[stream])
         self._read[stream] += header.rows
-        self.waiting.append(Waiting(Chunk(placed, rows, keys), floor if top is None else max(top, floor), NOTHING))
+        taken = Chunk(placed, rows, keys, punctuations=chunk.punctuations)
+        self.waiting.append(Waiting(taken, floor if top is None else max(top, floor), NOTHING))
 
     @staticmethod
     def _piece(one: Waiting, limit: int) -> Chunk | None:
@@ -101,7 +112,7 @@ class Gate:
         rows = {alias: table.filter(_between(table, one.passed, limit)) for alias, table in one.chunk.rows.items()}
         keys = {alias: table.filter(_between(table, one.passed, limit)) for alias, table in one.chunk.keys.items()}
         if one.top <= limit:
-            return Chunk(one.chunk.header, rows, keys)
+            return Chunk(one.chunk.header, rows, keys, punctuations=one.chunk.punctuations)
         if not any(table.num_rows for table in (*rows.values(), *keys.values())):
             return None
         return Chunk(replace(one.chunk.header, rows=0, maxima={}, climbs={}), rows, keys)
@@ -157,9 +168,15 @@ class Gate:
         for told in saved["waiting"]:
             header = replace(read_header(told["stream"], told["place"], told["header"]), start=told["start"])
             tables: dict[str, dict[str, Any]] = {"rows": {}, "keys": {}}
-            one = Waiting(Chunk(header, tables["rows"], tables["keys"]), told["top"], told["passed"], told["name"])
+            punctuations: dict[int, Any] = {}
+            chunk = Chunk(header, tables["rows"], tables["keys"], punctuations=punctuations)
+            one = Waiting(chunk, told["top"], told["passed"], told["name"])
             for part, alias in told["tables"]:
-                tables[part][alias] = from_ipc(entries[one.entry(part, alias)])
+                table = from_ipc(entries[one.entry(part, alias)])
+                if part == _PUNCTUATIONS:
+                    punctuations[int(alias)] = table
+                else:
+                    tables[part][alias] = table
             self.waiting.append(one)
 
 

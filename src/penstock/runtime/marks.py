@@ -1,13 +1,27 @@
-"""Which key promises are worth marking: those that some purge tree asks for and that no FOLLOWS closes at once."""
+"""Which promises about values are worth marking on the rows that carry them.
+
+A key promise is, where the purge rule may ask for it and no FOLLOWS closes at once; a punctuation always is. On a join
+tree the rule asks along the purge trees; on other graphs, and where punctuations close for several rows together, it
+may ask of any two streams.
+"""
 
 from __future__ import annotations
 
 from penstock.plan.plan import Closer, CloserKind, Plan
 
+ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION)
+"""Kinds whose promises are about values: marks on the rows that carry them, remembered as promise rows."""
+
 
 def mark_name(closer: Closer) -> str:
-    """The name of the mask that holds, for rows of the source, whether the key of the target closed them."""
-    return f"{closer.source}>{closer.target}({','.join(closer.target_columns)})"
+    """The name of the mask that holds, for rows of the source, whether a promise of the target closed them."""
+    by = "" if closer.kind is CloserKind.KEY else "!"
+    return f"{closer.source}>{closer.target}{by}({','.join(closer.target_columns)})"
+
+
+def is_expanded(plan: Plan) -> bool:
+    """Whether partial results are looked at as a whole: messages along a tree would not decide the rule."""
+    return plan.join_tree is None or bool(plan.joint_closers)
 
 
 def key_closers(plan: Plan) -> tuple[Closer, ...]:
@@ -21,10 +35,18 @@ def key_closers(plan: Plan) -> tuple[Closer, ...]:
     return tuple(
         c
         for c in plan.closers
-        if c.kind is CloserKind.KEY and (c.source, c.target) in asked and (c.source, c.target) not in at_once
+        if c.kind is CloserKind.KEY
+        and ((c.source, c.target) in asked or is_expanded(plan))
+        and (c.source, c.target) not in at_once
     )
+
+
+def punctuation_closers(plan: Plan) -> tuple[Closer, ...]:
+    """The punctuation closers."""
+    return tuple(c for c in plan.closers if c.kind is CloserKind.PUNCTUATION)
 
 
 def mark_names(plan: Plan, alias: str) -> tuple[str, ...]:
     """The masks that rows of an alias carry."""
-    return tuple(mark_name(c) for c in key_closers(plan) if c.source == alias)
+    closers = (*key_closers(plan), *punctuation_closers(plan))
+    return tuple(dict.fromkeys(mark_name(c) for c in closers if c.source == alias))

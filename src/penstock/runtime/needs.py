@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 
 ORDER = "__order"
 """The row's place in the order of ARRIVES BY: the code of the largest value up to it; where rows are counted so."""
@@ -36,3 +36,18 @@ def promise_columns(plan: Plan, alias: str) -> tuple[str, ...]:
     timed = source.event_time in source.kept and source.event_time not in keys
     clock = (source.event_time,) if timed and source.event_time is not None else ()
     return (*keys, *clock, *order_column(plan))
+
+
+def punctuation_promises(plan: Plan, stream: str) -> tuple[tuple[int, PromisePlan], ...]:
+    """The punctuations of a stream that are of use, each under its number in `plan.promises`; one for each alias."""
+    aliases = {source.alias for source in plan.sources if source.stream == stream}
+    return tuple(
+        (number, p) for number, p in enumerate(plan.promises) if p.kind is PromiseKind.PUNCTUATED and p.alias in aliases
+    )
+
+
+def punctuation_columns(plan: Plan, promise: PromisePlan) -> tuple[str, ...]:
+    """What a punctuation must carry: the columns that it closes, and the event time if it has a LIFESPAN."""
+    time = plan.by_alias[promise.alias].event_time
+    timed = promise.high is not None and time is not None and time not in promise.columns
+    return (*promise.columns, time) if timed and time is not None else promise.columns

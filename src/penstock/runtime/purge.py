@@ -3,8 +3,8 @@
 For a row s and a child c of its tree: s is *dead in c* iff c is closed for s and every stored row of c that agrees
 with s is dead in some child of its own; *complete in c* iff c is closed for s and every such row is dead or complete
 in all its children. A row of the root is useless iff it is dead in some child or complete in all. Agreement is asked
-of parent and child only, so on a graph that is no tree more rows stand in the way than the rule demands: that keeps,
-never loses.
+of parent and child only, so on a graph that is no tree more rows stand in the way than the rule demands: what is left
+there is asked by `expansion.py`, as it is where a punctuation closes for several rows together.
 
 Only rows whose answer may have changed are asked again: fresh rows; rows that a limit or a mark has newly closed;
 and, up the tree, rows that agree with a row that changed below or left. A row that leaves was useless by itself, so
@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import Enum
 
 import numpy as np
 
@@ -23,7 +24,8 @@ from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.expansion import Expansion, orders_of
+from penstock.runtime.expansion import Expansion
+from penstock.runtime.marks import is_expanded
 from penstock.runtime.matching import Matcher
 from penstock.runtime.synopsis import ALL, FRESH
 
@@ -49,6 +51,14 @@ class Purged:
         return _all(self.rows.get(alias, [])[since:])
 
 
+class Asking(Enum):
+    """Of which rows a batch asks whether they are useless."""
+
+    CHANGED = "those whose answer may have changed"
+    ALL = "all"
+    NONE = "none: what is useless stays for now"
+
+
 class Purge:
     """Applies the rule to the synopses of one cell."""
 
@@ -62,11 +72,12 @@ class Purge:
         self.closing = closing
         self.clock = clock
         self.expansion = Expansion(plan, matcher, closing)
+        self.expanded = is_expanded(plan)
         self.trees = {a: [t for t in plan.purge_trees if t.root == a] for a in plan.aliases}
         self.timed = {id(tree) for trees in self.trees.values() for tree in trees if self._goes_by_time(tree)}
 
-    def run(self, marked: Mapping[str, Ints]) -> Purged:
-        """Purge what is useless after a batch; `marked` are the rows that key promises have newly closed."""
+    def run(self, marked: Mapping[str, Ints], asking: Asking = Asking.CHANGED) -> Purged:
+        """Purge what is useless after a batch; `marked` are the rows that promises about values touched."""
         purged = Purged()
         if len(self.plan.aliases) == 1:
             (alias,) = self.plan.aliases
@@ -76,6 +87,8 @@ class Purge:
             if source.state.rows == 0:
                 self._leave(purged, source.alias, "in no result", self.synopses[source.alias].ids(ALL))
         self._leave_windows(purged)
+        if asking is Asking.NONE:
+            return purged
         changed = {
             alias: _all([self.closing.newly_closed(alias, self.synopses[alias]), marked.get(alias, empty_ids())])
             for alias in self.plan.aliases
@@ -89,7 +102,12 @@ class Purge:
                 gone = {alias: purged.of(alias, seen[root][alias]) for alias in self.plan.aliases}
                 seen[root] = {alias: len(purged.rows.get(alias, [])) for alias in self.plan.aliases}
                 asked = [self.synopses[root].ids(FRESH), changed[root]] if first else []
-                asked += [self._stirred(tree, changed if first else {}, gone) for tree in self.trees[root]]
+                if first and asking is Asking.ALL:
+                    asked = [self.synopses[root].ids(ALL)]
+                elif self.expanded:
+                    asked.append(self._stirred_anyhow(root, changed if first else {}, gone))
+                else:
+                    asked += [self._stirred(tree, changed if first else {}, gone) for tree in self.trees[root]]
                 self._ask(purged, root, self.synopses[root].alive(union(asked)))
             first = False
             if sum(purged.counts.values()) == before:
@@ -123,24 +141,51 @@ class Purge:
 
     def _stirred(self, tree: PurgeTree, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
         """The rows of the root below which something changed or left."""
-        if id(tree) in self.timed and self.plan.join_tree is not None:
+        if id(tree) in self.timed:
             return empty_ids()
         stirred: dict[str, list[Ints]] = {}
         for edge in reversed(tree.edges):
             below = [gone[edge.child], *stirred.get(edge.child, [])]
-            if tree.children(edge.child) or self.plan.join_tree is None:
+            if tree.children(edge.child):
                 below.append(changed.get(edge.child, empty_ids()))
             ids = union(below)
             if not len(ids):
                 continue
-            if self._askable(edge.child, edge.parent, len(ids)):
-                _, met = self.matcher.pairs(
-                    {edge.child: ids}, edge.parent, ALL, self.closing.implied(frozenset({edge.child}), edge.parent)
-                )
-                stirred.setdefault(edge.parent, []).append(met)
-            else:
-                stirred.setdefault(edge.parent, []).append(self.synopses[edge.parent].ids(ALL))
+            stirred.setdefault(edge.parent, []).append(self._meeting(edge.child, ids, edge.parent))
         return _all(stirred.get(tree.root, []))
+
+    def _meeting(self, alias: str, ids: Ints, other: str) -> Ints:
+        """The rows of another stream that agree with some of the rows; all of them where that cannot be asked."""
+        if not self._askable(alias, other, len(ids)):
+            return self.synopses[other].ids(ALL)
+        return self.matcher.pairs({alias: ids}, other, ALL, self.closing.implied(frozenset({alias}), other))[1]
+
+    def _stirred_anyhow(self, root: str, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
+        """The rows of the root that a row which changed or left may stand with, by whatever path they meet."""
+        others = [alias for alias in self.plan.aliases if alias != root]
+        reached = {alias: union([changed.get(alias, empty_ids()), gone[alias]]) for alias in others}
+        reached[root] = empty_ids()
+        apart = [c for c in self.plan.components if root not in c]
+        if any(len(reached[alias]) for component in apart for alias in component):
+            return self.synopses[root].ids(ALL)
+        frontier = dict(reached)
+        for _ in others:
+            met: dict[str, list[Ints]] = {}
+            for alias in others:
+                for other in self.plan.aliases if len(frontier[alias]) else ():
+                    if other != alias and self._tied(alias, other):
+                        met.setdefault(other, []).append(self._meeting(alias, frontier[alias], other))
+            frontier = {a: np.setdiff1d(union(met.get(a, [])), reached[a]) for a in self.plan.aliases}
+            reached = {a: union([reached[a], frontier[a]]) for a in self.plan.aliases}
+        return reached[root]
+
+    def _tied(self, alias: str, other: str) -> bool:
+        bound = frozenset({alias})
+        return bool(
+            self.matcher.shared_axes(bound, other)
+            or self.matcher.predicates(bound, other)
+            or self.closing.implied(bound, other)
+        )
 
     def _ask(self, purged: Purged, root: str, ids: Ints) -> None:
         for tree in self.trees[root]:
@@ -148,12 +193,8 @@ class Purge:
             self._leave(purged, root, "dead", ids[dead])
             self._leave(purged, root, "complete", ids[done & ~dead])
             ids = ids[~done]
-        if self.plan.join_tree is None:
-            for tree in self.trees[root]:
-                for order in orders_of(tree):
-                    useless = self.expansion.useless(root, ids, order) if len(ids) else np.zeros(0, np.bool_)
-                    self._leave(purged, root, "expanded", ids[useless])
-                    ids = ids[~useless]
+        if self.expanded and len(ids):
+            self._leave(purged, root, "expanded", ids[self.expansion.useless(root, ids)])
 
     def _status(self, tree: PurgeTree, alias: str, ids: Ints) -> tuple[Bools, Bools]:
         """For rows of a stream, by what lies below it in the tree: dead; dead or complete."""
@@ -192,12 +233,7 @@ class Purge:
         return dead, done
 
     def _askable(self, alias: str, child: str, count: int) -> bool:
-        bound = frozenset({alias})
-        if self.matcher.shared_axes(bound, child) or self.matcher.predicates(bound, child):
-            return True
-        if self.closing.implied(bound, child):
-            return True
-        return count * self.synopses[child].size(ALL) <= LARGEST_CROSSING
+        return self._tied(alias, child) or count * self.synopses[child].size(ALL) <= LARGEST_CROSSING
 
 
 def _all(pieces: list[Ints]) -> Ints:

@@ -13,7 +13,9 @@ from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.keys import KeyWatch
 from penstock.runtime.promises.ordered import OrderedWatch
-from penstock.runtime.promises.watch import Watch
+from penstock.runtime.promises.punctuated import PunctuatedWatch
+from penstock.runtime.promises.watch import Promised, Watch
+from penstock.runtime.synopsis import Synopsis
 
 WATCHES: dict[PromiseKind, type[Watch]] = {
     PromiseKind.ORDERED_ROWS: OrderedWatch,
@@ -23,9 +25,20 @@ WATCHES: dict[PromiseKind, type[Watch]] = {
     PromiseKind.FOLLOWS_ROWS: FollowsWatch,
     PromiseKind.FOLLOWS_TIME: BandWatch,
     PromiseKind.COOCCURS: BandWatch,
+    PromiseKind.PUNCTUATED: PunctuatedWatch,
 }
 
 
 def watches_of(plan: Plan) -> tuple[Watch, ...]:
     """A watch for each promise of the plan, in its order."""
     return tuple(WATCHES[promise.kind](plan, promise) for promise in plan.promises)
+
+
+def remembered(watches: tuple[Watch, ...]) -> tuple[dict[Promised, tuple[Synopsis, ...]], dict[Promised, Synopsis]]:
+    """The promise rows of punctuations, and those of keys, by alias and columns: what other watches may look at."""
+    punctuations: dict[Promised, tuple[Synopsis, ...]] = {}
+    for watch in watches:
+        if isinstance(watch, PunctuatedWatch):
+            place = (watch.alias, watch.columns)
+            punctuations[place] = (*punctuations.get(place, ()), watch.held)
+    return punctuations, {(w.alias, w.columns): w.ghosts for w in watches if isinstance(w, KeyWatch)}

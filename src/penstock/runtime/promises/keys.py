@@ -3,7 +3,8 @@
 A key promise closes j for the tuples of i that name v: they are **marked** when it is made, or when they arrive after
 it. A stored tuple stands for its own promise; for tuples that left, and rows that a filter dropped, the key itself is
 remembered here as a promise row, while a tuple of i that names v may still come. It is forgotten once promises rule
-out that v comes on i, and never kept where another scheme closes i -> j anyway. What is forgotten is no longer
+out that v comes on i, and not kept where another scheme closes i -> j anyway, unless punctuations of i are forgotten
+by it. What is forgotten is no longer
 watched. Under ADAPT a key that came twice is excepted: it closes nothing from then on.
 """
 
@@ -16,10 +17,10 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.bounds import close
-from penstock.plan.plan import Closer, Plan, PromisePlan
+from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
-from penstock.runtime.marks import key_closers, mark_name, mark_names
+from penstock.runtime.marks import ABOUT_VALUES, key_closers, mark_name, mark_names, punctuation_closers
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
@@ -41,7 +42,11 @@ class KeyWatch(Watch):
         closers = key_closers(plan)
         self.users = [c for c in closers if c.target == self.alias and c.target_columns == self.columns]
         self.needed_by = [
-            c for c in self.users if not any(other.certain for other in plan.closers_between(c.source, c.target))
+            c
+            for c in plan.closers
+            if c.kind is CloserKind.KEY
+            and (c.target, c.target_columns) == (self.alias, self.columns)
+            and ((c in self.users and _only_keys_close(plan, c)) or _ends_punctuations(plan, c))
         ]
         source = plan.by_alias[self.alias]
         timed = source.event_time in source.kept and source.event_time not in self.columns
@@ -133,7 +138,7 @@ class KeyWatch(Watch):
         self.ghosts.rebase()
 
     def _mark_ghosts(self, step: Step) -> None:
-        """Promise rows learn of keys of the other side that arrived in this batch."""
+        """Promise rows learn of keys and punctuations of the other side that arrived in this batch."""
         marked = [empty_ids()]
         for closer in key_closers(self.plan):
             if closer.source == self.alias and set(closer.columns) <= set(self.columns) and self.ghosts.segments:
@@ -142,6 +147,12 @@ class KeyWatch(Watch):
                     _, met = match_keys(
                         Keyed(keys, closer.target_columns), ids, Keyed(self.ghosts, closer.columns), OLD
                     )
+                    marked.append(self.ghosts.mark(mark_name(closer), met))
+        for closer in punctuation_closers(self.plan):
+            if closer.source == self.alias and set(closer.columns) <= set(self.columns) and self.ghosts.segments:
+                for promised in step.promised[closer.target, closer.target_columns]:
+                    named = Keyed(promised, closer.target_columns)
+                    _, met = match_keys(named, promised.ids(FRESH), Keyed(self.ghosts, closer.columns), OLD)
                     marked.append(self.ghosts.mark(mark_name(closer), met))
         self._newly_marked = np.concatenate(marked)
 
@@ -195,13 +206,30 @@ def _mark_reader(name: str) -> Callable[[Segment], Bools]:
     return lambda segment: segment.marks.get(name, np.zeros(len(segment), np.bool_))
 
 
+def _only_keys_close(plan: Plan, user: Closer) -> bool:
+    """Whether no other scheme closes the whole edge; promises about values do so only while they are remembered."""
+    others = plan.closers_between(user.source, user.target)
+    return not any(other.certain and other.kind not in ABOUT_VALUES for other in others)
+
+
+def _ends_punctuations(plan: Plan, user: Closer) -> bool:
+    """Whether punctuations of the user's stream are forgotten by the key: what they close has come and is done."""
+    return any(
+        p.kind is PromiseKind.PUNCTUATED and p.alias == user.source and set(user.columns) <= set(p.columns)
+        for p in plan.promises
+    )
+
+
 def _enders(plan: Plan, user: Closer) -> Iterator[Closer]:
     """What ends the need for a promise row: that the key itself can come no more on the user's stream.
 
-    A band that rests on predicates of the query rules out matches, not keys, so it ends nothing.
+    A band that rests on predicates of the query rules out matches, not keys, so it ends nothing; nor does a punctuation
+    on other columns.
     """
     reaches = close(plan.time_bounds)
     for closer in plan.closers_between(user.target, user.source):
+        if closer.kind is CloserKind.PUNCTUATION and not set(closer.columns) <= set(user.target_columns):
+            continue
         between = closer.between
         if between is not None and between.earlier != between.later:
             reach = reaches[between.earlier, between.later]

@@ -19,6 +19,9 @@ from penstock.runtime.violations import Breach
 if TYPE_CHECKING:
     from penstock.runtime.closing import Closing
 
+Promised = tuple[str, tuple[str, ...]]
+"""A stream, by alias, and the columns of it whose values promises close."""
+
 
 @dataclass
 class Step:
@@ -31,6 +34,11 @@ class Step:
     """By alias, the keys of this batch that are not stored here: a filter dropped the row, or another cell has it."""
     chunk_of: dict[str, Ints]
     """For each fresh row of an alias, the number of its chunk among those of its stream in this batch."""
+    closing: Closing
+    promised: Mapping[Promised, tuple[Synopsis, ...]]
+    """The promise rows that punctuations left, by alias and columns, those of this batch as the fresh part."""
+    key_ghosts: Mapping[Promised, Synopsis]
+    """The promise rows that keys left, by alias and columns."""
     order: ArrivalOrder | None = None
     """The order across streams, where rows are counted by it."""
 

@@ -1,0 +1,147 @@
+"""Which punctuations close which stream for whose tuples (SAFETY sections 3 and 4, corrected by ERRATA).
+
+A punctuation of x over columns c closes x for a partial result p iff p fixes the value of every column of c: a member
+of p carries an equal column (equalities closed transitively), or a filter of the query holds it to a constant. Where
+one stream carries them all it is a closer like any other; where only several do together it is a joint closer, one
+for all choices of partners. A scheme with a column that nothing fixes closes nothing, whatever its other columns (the
+paper's Definition 7 read literally is unsound there); it is **useless** to the query, and its punctuations are dropped
+at the source. They are no data all the same.
+
+Preconditions: inner joins, where every equality holds in every result. Not decided: whether the closers suffice. Not
+used: a punctuation all of whose columns filters fix, which would end the stream for the query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.model.closure import Equalities
+from penstock.model.predicates import Bound, ColumnRef, Op, conjunction
+from penstock.model.query import Query, Source
+from penstock.model.schemes import Punctuated
+from penstock.plan.closers import Pairing, promise_of
+from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan, PunctuationRows
+
+
+@dataclass(frozen=True)
+class Punctuations:
+    """What the punctuations of a query are good for."""
+
+    closers: tuple[Closer, ...]
+    joint_closers: tuple[JointCloser, ...]
+    promises: tuple[PromisePlan, ...]
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A useful scheme of one source: the columns whose values tuples carry, and what else a punctuation must meet."""
+
+    source: Source
+    scheme: Punctuated
+    columns: tuple[str, ...]
+    partners: tuple[tuple[ColumnRef, ...], ...]
+    """For each of the columns, its equals on other sources."""
+    fixed: tuple[Bound, ...]
+
+    @property
+    def constraint(self) -> str:
+        return self.scheme.on(self.source.stream.name)
+
+
+def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:
+    """Every PUNCTUATED of the streams that are read: which rows are no data."""
+    found = [
+        PunctuationRows(source.stream.name, scheme.on(source.stream.name), conjunction(scheme.when))
+        for source in query.all_sources
+        for scheme in source.stream.schemes
+        if isinstance(scheme, Punctuated)
+    ]
+    return tuple(dict.fromkeys(found))
+
+
+def find_punctuations(pairing: Pairing) -> Punctuations:
+    """The closers and promises of all useful schemes."""
+    closers: list[Closer] = []
+    joint: list[JointCloser] = []
+    promises: list[PromisePlan] = []
+    for use in _uses(pairing.query):
+        closers += _closers(pairing.query, use)
+        joint += _joint_closers(use)
+        lifespan = None if use.scheme.lifespan is None else use.scheme.lifespan.ticks
+        conditions = [f"({conjunction(use.scheme.when)})", *(str(bound) for bound in use.fixed)]
+        promises.append(
+            promise_of(
+                PromiseKind.PUNCTUATED,
+                use.source,
+                use.scheme,
+                use.columns,
+                high=lifespan,
+                when=" AND ".join(conditions),
+            )
+        )
+    return Punctuations(
+        tuple(sorted(closers, key=lambda c: (c.source, c.target, c.text))), tuple(joint), tuple(promises)
+    )
+
+
+def _uses(query: Query) -> Iterator[_Use]:
+    equalities = query.equalities(frozenset(source.alias for source in query.all_sources))
+    bounds = [p for p in query.predicates if isinstance(p, Bound) and p.op is Op.EQ]
+    for source in query.all_sources:
+        for scheme in source.stream.schemes:
+            if isinstance(scheme, Punctuated):
+                use = _use(source, scheme, equalities, bounds)
+                if use is not None:
+                    yield use
+
+
+def _use(source: Source, scheme: Punctuated, equalities: Equalities, bounds: list[Bound]) -> _Use | None:
+    columns: list[str] = []
+    partners: list[tuple[ColumnRef, ...]] = []
+    fixed: list[Bound] = []
+    for column in dict.fromkeys(scheme.columns):
+        own = ColumnRef(source.alias, column)
+        equals = tuple(ref for ref in equalities.class_of(own) if ref.alias != source.alias)
+        constant = next((bound for bound in bounds if bound.column == own), None)
+        if equals:
+            columns.append(column)
+            partners.append(equals)
+        elif constant is not None:
+            fixed.append(constant)
+        else:
+            return None
+    return _Use(source, scheme, tuple(columns), tuple(partners), tuple(fixed)) if columns else None
+
+
+def _closers(query: Query, use: _Use) -> Iterator[Closer]:
+    named = ", ".join(str(ColumnRef(use.source.alias, column)) for column in use.columns)
+    for other in query.all_sources:
+        carried = [next((r.column for r in refs if r.alias == other.alias), None) for refs in use.partners]
+        if None not in carried:
+            columns = tuple(column for column in carried if column is not None)
+            text = f"a punctuation has closed its {named} ({use.constraint})"
+            yield Closer(
+                CloserKind.PUNCTUATION,
+                other.alias,
+                use.source.alias,
+                True,
+                columns,
+                use.columns,
+                None,
+                None,
+                False,
+                None,
+                (use.constraint,),
+                text,
+            )
+
+
+def _joint_closers(use: _Use) -> Iterator[JointCloser]:
+    """One, if streams that do not carry all the columns by themselves carry them between them."""
+    carrying = [{ref.alias for ref in refs} for refs in use.partners]
+    whole = set.intersection(*carrying)
+    if all(aliases - whole for aliases in carrying):
+        named = ", ".join(str(ColumnRef(use.source.alias, column)) for column in use.columns)
+        text = f"a punctuation has closed the {named} of its rows together ({use.constraint})"
+        yield JointCloser(use.source.alias, use.columns, use.partners, use.constraint, text)

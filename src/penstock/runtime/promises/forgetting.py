@@ -1,0 +1,140 @@
+"""When a punctuation itself may go: punctuations purged by punctuations (SAFETY 5.1; DESIGN section 1).
+
+A promise row `a = v` of x is needed by a stream i that carries the value while i stores it, or while a tuple of i that
+carries it may still come. It may not once a promise on i closes v: i's own punctuation, its key, or an ordered column
+that equals `a` and has passed v. Where several streams carry the values of one punctuation between them, it is enough
+that one of its values can come no more: no partial result will name them all. Where another scheme closes i -> x
+anyway, only tuples stored now need it, unless a LIFESPAN bounds it. What closes is noted on the promise rows of all
+streams before any of them goes, so that two that close each other go together.
+
+Not decided: a punctuation that comes again after it was forgotten may stay, since what closed it was forgotten too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+
+import numpy as np
+
+from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromisePlan
+from penstock.runtime.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.key_matching import Keyed, match_keys, new_pairs
+from penstock.runtime.marks import ABOUT_VALUES, mark_name
+from penstock.runtime.promises.watch import Step
+from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+
+
+@dataclass(frozen=True)
+class Carrier:
+    """A stream that carries values which a promise row names, and what says that they can come no more on it."""
+
+    alias: str
+    columns: tuple[str, ...]
+    named: tuple[str, ...]
+    """The columns of the promise row that they equal."""
+    enders: tuple[Closer, ...]
+    otherwise_closed: bool
+    """Whether another scheme closes the punctuated stream for all its tuples."""
+
+
+class Need:
+    """Who may still need the promise rows of one scheme."""
+
+    def __init__(
+        self, plan: Plan, promise: PromisePlan, users: list[Closer], joint: list[JointCloser], *, bounded: bool
+    ) -> None:
+        carry = partial(_carrier, plan, promise, bounded=bounded)
+        self.alone = [carry(c.source, c.columns, c.target_columns) for c in users]
+        self.together = [
+            [
+                [carry(ref.alias, (ref.column,), (column,)) for ref in refs]
+                for column, refs in zip(closer.target_columns, closer.partners, strict=True)
+            ]
+            for closer in joint
+        ]
+        self._all = [*self.alone, *(c for choices in self.together for carriers in choices for c in carriers)]
+        enders = [e for carrier in self._all for e in carrier.enders]
+        self._marking = tuple(dict.fromkeys(e for e in enders if e.kind in ABOUT_VALUES))
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The masks that the promise rows carry: which other promise says that their values can come no more."""
+        return tuple(mark_name(closer) for closer in self._marking)
+
+    def note(self, step: Step, held: Synopsis) -> Ints:
+        """Mark the promise rows whose values other promises close; gives those newly marked."""
+        found = [empty_ids()]
+        for closer in self._marking:
+            closed = union(list(_closed_values(step, held, closer)))
+            found.append(held.mark(mark_name(closer), held.alive(closed)))
+        return union(found)
+
+    def stirred(self, step: Step, removed: Mapping[str, Ints], held: Synopsis) -> Ints:
+        """The promise rows that a row named which left."""
+        found = [empty_ids()]
+        for carrier in self._all:
+            gone = removed.get(carrier.alias, empty_ids())
+            source = Keyed(step.synopses[carrier.alias], carrier.columns)
+            found.append(match_keys(source, gone, Keyed(held, carrier.named), ALL)[1])
+        return union(found)
+
+    def of(self, step: Step, held: Synopsis, ids: Ints) -> Bools:
+        """Which of the promise rows may still close something, or be broken to some stored row's loss."""
+        needed: Bools = np.zeros(len(ids), np.bool_)
+        for carrier in self.alone:
+            needed |= _possible(step, held, ids, carrier)
+        for choices in self.together:
+            all_possible: Bools = np.ones(len(ids), np.bool_)
+            for carriers in choices:
+                all_possible &= np.logical_or.reduce([_possible(step, held, ids, carrier) for carrier in carriers])
+            needed |= all_possible
+        return needed
+
+
+def _carrier(
+    plan: Plan, promise: PromisePlan, alias: str, columns: tuple[str, ...], named: tuple[str, ...], *, bounded: bool
+) -> Carrier:
+    others = [c for c in plan.closers_between(alias, promise.alias) if c.kind not in ABOUT_VALUES]
+    otherwise_closed = not bounded and any(c.certain for c in others)
+    return Carrier(alias, columns, named, tuple(ending(plan, promise.alias, alias, named)), otherwise_closed)
+
+
+def ending(plan: Plan, source: str, target: str, columns: tuple[str, ...]) -> Iterator[Closer]:
+    """What closes, on target, values of those columns of source, whether a tuple of source ever carried them or not."""
+    for closer in plan.closers_between(source, target):
+        if not set(closer.columns) <= set(columns):
+            continue
+        between = closer.between
+        if closer.kind in ABOUT_VALUES or (between is not None and between.earlier == between.later):
+            yield closer
+
+
+def _closed_values(step: Step, held: Synopsis, closer: Closer) -> Iterator[Ints]:
+    """The promise rows whose values a promise on the closer's target closes, as far as one of the two is new."""
+    own = Keyed(held, closer.columns)
+    promised = (closer.target, closer.target_columns)
+    if closer.kind is CloserKind.PUNCTUATION:
+        for other in step.promised.get(promised, ()):
+            yield new_pairs(own, Keyed(other, closer.target_columns))[0]
+        return
+    yield new_pairs(own, Keyed(step.synopses[closer.target], closer.target_columns))[0]
+    dropped = step.dropped[closer.target]
+    yield match_keys(Keyed(dropped, closer.target_columns), dropped.ids(FRESH), own, ALL)[1]
+    if promised in step.key_ghosts:
+        fresh = held.ids(FRESH)
+        places, _ = match_keys(own, fresh, Keyed(step.key_ghosts[promised], closer.target_columns), OLD)
+        yield fresh[places]
+
+
+def _possible(step: Step, held: Synopsis, ids: Ints, carrier: Carrier) -> Bools:
+    """Whether the stream stores the values, or a tuple that carries them may still come."""
+    possible: Bools = np.full(len(ids), not carrier.otherwise_closed)
+    for ender in carrier.enders:
+        possible &= ~step.closing.closed_by(ender, held, ids)
+    ended = np.flatnonzero(~possible)
+    stored = Keyed(step.synopses[carrier.alias], carrier.columns)
+    places, _ = match_keys(Keyed(held, carrier.named), ids[ended], stored, ALL)
+    possible[ended[places]] = True
+    return possible

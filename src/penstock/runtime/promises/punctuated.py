@@ -1,0 +1,224 @@
+"""PUNCTUATED ON (a, b) WHEN c: `a = v and b = w` is closed when that punctuation arrives.
+
+Promise rows are held here. A row of another stream that carries all the values of one is **marked** closed, when the
+punctuation comes or when the row comes after it; where only several rows carry them together, the purge rule looks
+their values up (`named`). Promise rows go by the need for them (`forgetting.py`) and by LIFESPAN: once the low of the
+stream has passed the punctuation's event time + d. The low is known at the grain of batches: a punctuation that dies
+in a batch still marks rows stored before it, none of that batch, and no row of that batch breaks it. A mark outlives
+its promise: that a value used anew has no partner from before is itself promised.
+
+A row breaks it if it comes after a promise row that names its values, in the order of its own stream, in the same
+batch too. What was forgotten is no longer watched. Under ADAPT the values violated are excepted from then on. A NULL
+in an ON column, or in the event time of one with a LIFESPAN, promises nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan
+from penstock.runtime.batch import INDEX, Chunk
+from penstock.runtime.codes import INT64, Bools, Ints, codes, combine, empty_ids, flat, union
+from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
+from penstock.runtime.marks import mark_name, punctuation_closers
+from penstock.runtime.needs import punctuation_columns
+from penstock.runtime.promises.forgetting import Need
+from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.segment import Segment
+from penstock.runtime.store import Entries, load_synopsis
+from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.violations import Breach
+
+if TYPE_CHECKING:
+    from penstock.runtime.closing import Closing
+
+
+class PunctuatedWatch(Watch):
+    """The punctuations of one scheme for one alias, as far as they are still needed."""
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        super().__init__(plan, promise)
+        self.alias = promise.alias
+        self.columns = promise.columns
+        self.number = plan.promises.index(promise)
+        self.time = plan.by_alias[self.alias].event_time
+        has_low = any(p.kind in ORDERS and (p.alias, p.columns) == (self.alias, (self.time,)) for p in plan.promises)
+        self.lifespan = promise.high if has_low else None
+        self.users = [
+            c for c in punctuation_closers(plan) if c.target == self.alias and promise.constraint in c.constraints
+        ]
+        joint = [c for c in plan.joint_closers if (c.target, c.constraint) == (self.alias, promise.constraint)]
+        self.joint = joint
+        self.need = Need(plan, promise, self.users, joint, bounded=self.lifespan is not None)
+        self.held = Synopsis(punctuation_columns(plan, promise))
+        self.excepted = Synopsis(self.columns)
+        self._arrived: list[tuple[Any, int]] = []
+        self._noted: Ints = empty_ids()
+
+    @property
+    def own(self) -> Keyed:
+        """The promise rows by their values."""
+        return Keyed(self.held, self.columns)
+
+    def read(self, chunk: Chunk, count: int) -> None:
+        """See Watch."""
+        if self.number in chunk.punctuations:
+            start = count - chunk.header.rows if chunk.header.start is None else chunk.header.start
+            self._arrived.append((chunk.punctuations[self.number], start))
+
+    def breaches(self, step: Step) -> list[Breach]:
+        """See Watch."""
+        self._take(step.clock.batch)
+        synopsis = step.synopses[self.alias]
+        fresh = synopsis.ids(FRESH)
+        places, met = match_keys(Keyed(synopsis, self.columns), fresh, self.own, ALL)
+        if not len(places):
+            return []
+        arrival: Ints = synopsis.gather(fresh[places], lambda s: s.arrival)
+        late: Bools = arrival >= self.held.gather(met, lambda s: s.arrival)
+        late &= ~self._is_dead(step, met)
+        broken = union([fresh[places[late]]])
+        return [Breach(self.promise, self.alias, broken, np.zeros(len(broken), np.int64))] if len(broken) else []
+
+    def _take(self, batch: int) -> None:
+        """Hold the punctuations of the batch, each value once; they are the fresh part."""
+        arrived, self._arrived = self._arrived, []
+        if not arrived:
+            return
+        table = pa.concat_tables([table for table, _ in arrived])
+        place = np.concatenate([start + codes(piece.column(INDEX)) for piece, start in arrived])
+        valid: Bools = np.ones(len(place), np.bool_)
+        for name in self.held.columns:
+            valid &= flat(table.column(name)).is_valid().to_numpy(zero_copy_only=False)
+        marks: dict[str, Bools] = {name: np.zeros(len(place), np.bool_) for name in self.need.marks}
+        home: Bools = np.ones(len(place), np.bool_)
+        segment = Segment(table.select(list(self.held.columns)), place, np.full(len(place), batch), home, marks)
+        segment.kill(np.flatnonzero(~valid))
+        self.held.begin(segment)
+        self._let_go(match_keys(self.own, self.held.ids(FRESH), Keyed(self.excepted, self.columns), ALL)[0])
+        if self.lifespan is None:
+            fresh = self.held.ids(FRESH)
+            first, again = repeated(self.own.keys(fresh))
+            self._let_go(again[agree(self.own, fresh[first], self.own, fresh[again])])
+            self._let_go(match_keys(self.own, self.held.ids(FRESH), self.own, OLD)[0])
+
+    def _let_go(self, places: Ints) -> None:
+        """Forget fresh promise rows, by their places among those that live."""
+        if len(places):
+            self.held.kill(union([self.held.ids(FRESH)[places]]))
+
+    def _is_dead(self, step: Step, ids: Ints) -> Bools:
+        """Which promise rows have outlived their LIFESPAN."""
+        low = step.closing.low(self.alias, self.time)
+        if self.lifespan is None or self.time is None or low is None or not len(ids):
+            return np.zeros(len(ids), np.bool_)
+        # Beyond the ends of the range a sum would wrap round; the low lies within it.
+        return self.held.ticks(self.time, ids) < max(low - self.lifespan, INT64.min)
+
+    def adapt(self, breach: Breach, step: Step) -> None:
+        """See Watch."""
+        synopsis = step.synopses[self.alias]
+        broken = Keyed(synopsis, self.columns)
+        table = pa.table({c: synopsis.arrow(c, breach.ids) for c in self.columns})
+        arrival: Ints = synopsis.gather(breach.ids, lambda s: s.arrival)
+        self.excepted.segments.append(Segment(table, arrival, arrival * 0, np.ones(len(arrival), np.bool_), {}))
+        self.excepted.rebase()
+        self.held.kill(union([match_keys(broken, breach.ids, self.own, ALL)[1]]))
+        for closer in self.users:
+            target = step.synopses[closer.source]
+            _, rows = match_keys(broken, breach.ids, Keyed(target, closer.columns), ALL)
+            for segment, _, inside in target.split(rows):
+                segment.marks[mark_name(closer)][inside] = False
+                segment.touched = True
+
+    def learn(self, step: Step) -> dict[str, Ints]:
+        """See Watch."""
+        touched: dict[str, list[Ints]] = {}
+        if self.lifespan is not None:
+            self._mark(step, touched, of_stored=True)
+            living = self.held.ids(ALL)
+            self.held.kill(living[self._is_dead(step, living)])
+        self._mark(step, touched, of_stored=False)
+        for closer in self.joint:
+            for alias, ids in self._met_together(step, closer):
+                touched.setdefault(alias, []).append(ids)
+        self._noted = self.need.note(step, self.held)
+        return {alias: union(pieces) for alias, pieces in touched.items()}
+
+    def _mark(self, step: Step, touched: dict[str, list[Ints]], *, of_stored: bool) -> None:
+        """Close the rows that carry the values of a promise row, one of the two being new; or stored rows only."""
+        for closer in self.users:
+            target = step.synopses[closer.source]
+            wanted = Keyed(target, closer.columns)
+            if of_stored:
+                ids = match_keys(self.own, self.held.ids(FRESH), wanted, OLD)[1]
+            else:
+                ids = new_pairs(self.own, wanted)[1]
+            touched.setdefault(closer.source, []).append(target.mark(mark_name(closer), ids))
+            # Keys of rows that a filter dropped become promise rows, which this closes as well.
+            dropped = step.dropped[closer.source]
+            if not of_stored and set(closer.columns) <= set(dropped.columns):
+                fresh = dropped.ids(FRESH)
+                places, _ = match_keys(Keyed(dropped, closer.columns), fresh, self.own, ALL)
+                dropped.mark(mark_name(closer), fresh[places])
+
+    def _met_together(self, step: Step, closer: JointCloser) -> Iterator[tuple[str, Ints]]:
+        """The rows that carry values of a fresh promise row all of whose values are carried by some stored row."""
+        fresh = self.held.ids(FRESH)
+        named: Bools = np.ones(len(fresh), np.bool_)
+        found: list[tuple[str, Ints, Ints]] = []
+        for column, refs in zip(closer.target_columns, closer.partners, strict=True):
+            here: Bools = np.zeros(len(fresh), np.bool_)
+            for ref in refs:
+                wanted = Keyed(step.synopses[ref.alias], (ref.column,))
+                places, rows = match_keys(Keyed(self.held, (column,)), fresh, wanted, ALL)
+                here[places] = True
+                found.append((ref.alias, places, rows))
+            named &= here
+        for alias, places, rows in found:
+            yield alias, rows[named[places]]
+
+    def named(self, values: Sequence[tuple[Synopsis, str, Ints]]) -> Ints:
+        """The places whose values, one of each given column, some promise row names; for the joint closers."""
+        if not len(values[0][2]) or self.held.size(ALL) == 0:
+            return empty_ids()
+        keys = combine([synopsis.hashes(column, ids) for synopsis, column, ids in values])
+        places, met = self.held.probe(ALL, self.columns, keys)
+        for own, (synopsis, column, ids) in zip(self.columns, values, strict=True):
+            equal = agree(Keyed(synopsis, (column,)), ids[places], Keyed(self.held, (own,)), met)
+            places, met = places[equal], met[equal]
+        return union([places])
+
+    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+        """See Watch."""
+        asked = [self.held.ids(FRESH), self._noted, self.need.stirred(step, removed, self.held)]
+        asked.append(closing.newly_closed(self.alias, self.held))
+        ids = self.held.alive(union(asked))
+        self.held.kill(ids[~self.need.of(step, self.held, ids)])
+
+    def finish(self) -> list[str]:
+        """See Watch."""
+        return self.held.finish() + self.excepted.finish()
+
+    @property
+    def promise_rows(self) -> int:
+        """See Watch."""
+        return self.held.live + self.excepted.live
+
+    @property
+    def promise_bytes(self) -> int:
+        """See Watch."""
+        return sum(s.nbytes() for s in (*self.held.segments, *self.excepted.segments))
+
+    def segments(self) -> dict[str, Synopsis]:
+        """See Watch."""
+        return {f"punctuations/{self.number}": self.held, f"excepted/{self.number}": self.excepted}
+
+    def restore(self, entries: Entries) -> None:
+        """See Watch."""
+        for name, synopsis in self.segments().items():
+            load_synopsis(name, synopsis, entries)

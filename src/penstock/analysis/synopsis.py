@@ -2,7 +2,8 @@
 
 Rows go into buckets: one for each choice of parts of the bucket columns. A column with steps has a part for each value
 from `low` to `high`, one for all below and one for all above; a column without has a part for each of its points and
-one for each open stretch between. NULL is a part of its own. A row that fails a filter is dropped.
+one for each open stretch between. NULL is a part of its own. A row that fails a filter is dropped, and so is one with a
+value outside `limits`: the conditions together leave it no match.
 
 Of each bucket is kept
 
@@ -27,6 +28,16 @@ ABSURD = 10**6
 
 
 @dataclass(frozen=True)
+class Limits:
+    """The values that a column takes in results; None is no limit."""
+
+    low: Value | None = None
+    high: Value | None = None
+    low_is_in: bool = True
+    high_is_in: bool = True
+
+
+@dataclass(frozen=True)
 class BucketColumn:
     """A column that keeps rows apart."""
 
@@ -40,6 +51,7 @@ class BucketColumn:
     """With steps: the ends of what is told apart; both None if there is no such value."""
     points: tuple[Value, ...] | None = None
     """Without steps: the values that are told apart."""
+    limits: Limits = Limits()
 
     @property
     def parts(self) -> int:

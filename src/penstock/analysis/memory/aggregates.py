@@ -5,7 +5,9 @@ a query of several is bounded iff each alone is:
 
 - count(DISTINCT x) and median(x) keep the values of x: if x is endless, C2 is violated.
 - count, sum, avg, median need the join to be bounded as a bag; min, max, count(DISTINCT) as DISTINCT (Theorem 8.6, C1:
-  the reduced characteristic query). Sums and counts of an endless column are pushed below the join.
+  the reduced characteristic query). Sums and counts of an endless column are pushed below the join. The theorem does
+  not hold where nothing depends on how often a result is found though the paper says so: the mean and the median of a
+  column that has one value in each group, and the sum of zeros. These need the join as DISTINCT only.
 - max(x), x an endless column of S, in an LTO: the paper asks that MaxRef(S) be empty or x's class. MinRef(S) must be
   empty too: with `s.a < t.b` every set of values of a must be told apart for max(s.a). min likewise, with the roles
   exchanged. Without enumerating: a comparison `d < b` that is active together with x is harmless to max(x) iff
@@ -24,6 +26,7 @@ from dataclasses import dataclass
 from penstock.analysis.memory.conditions import Edge, Rung, Violation, active, stretches
 from penstock.analysis.memory.lines import Stretch
 from penstock.analysis.memory.order import Order
+from penstock.analysis.memory.reading import Reading
 from penstock.model.predicates import ColumnRef, Expression
 from penstock.model.query import Aggregate
 
@@ -42,9 +45,21 @@ def is_holistic(aggregate: Aggregate) -> bool:
     return aggregate.distinct or aggregate.function == "median"
 
 
-def counts_duplicates(aggregate: Aggregate) -> bool:
-    """Whether a row given twice counts twice."""
-    return not aggregate.distinct and aggregate.function not in ("min", "max")
+def counts_duplicates(aggregate: Aggregate, reading: Reading, order: Order) -> bool:
+    """Whether it matters how often a result is found."""
+    argument = aggregate.argument
+    match aggregate.function:
+        case "min" | "max":
+            return False
+        case "count":
+            return not aggregate.distinct
+        case "sum" if isinstance(argument, ColumnRef) and order.line(argument).has_steps:
+            return order.reach(argument) != Stretch(0, 0)
+        case "avg" | "median" if isinstance(argument, ColumnRef):
+            grouped = [value for value in reading.query.group_by if isinstance(value, ColumnRef)]
+            return order.values(argument) != 1 and not any(ref in order.equal_to(argument) for ref in grouped)
+        case _:
+            return True
 
 
 def aggregate_violations(aggregate: Aggregate, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation | Doubt]:

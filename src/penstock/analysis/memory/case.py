@@ -26,6 +26,7 @@ from penstock.analysis.memory.conditions import (
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.scale import has_scale
+from penstock.analysis.memory.self_joins import covered_sources, folded, has_self_join
 from penstock.analysis.memory.synopses import is_bag
 from penstock.model.predicates import ColumnRef, Expression
 from penstock.model.query import Aggregate, Query, Scalar, columns_of
@@ -35,8 +36,14 @@ class Case:
     """A query as read, and everything that stands against bounded memory."""
 
     def __init__(self, query: Query) -> None:
+        self.covers: tuple[tuple[str, str], ...] = ()
+        """The sources that were left out, each with the one that covers it (section 8.1)."""
         self.reading = Reading(query)
         self.order = Order(self.reading)
+        if has_self_join(query) and self.order.holds and not is_bag(self.reading, self.order):
+            self.covers = covered_sources(query)
+            self.reading = Reading(folded(query, self.covers))
+            self.order = Order(self.reading)
         self.edges: tuple[Edge, ...] = edges_of(self.reading)
         found = list(self._found()) if self.order.holds else []
         self.violations = tuple(dict.fromkeys(each for each in found if isinstance(each, Violation)))
@@ -57,8 +64,10 @@ class Case:
             yield from self._shown(values, "is given out", forced)
         if is_join:
             yield from equal_and_endless(self.reading, self.order)
-            decides = compared_in_one_stretch if is_bag(self.reading) else extremes_in_conflict
-            yield from decides(self.edges, self.order)
+            if is_bag(self.reading, self.order):
+                yield from compared_in_one_stretch(self.edges, self.order)
+            else:
+                yield from extremes_in_conflict(self.reading, self.edges, self.order)
             yield from self._bands()
         for aggregate in self.reading.aggregates:
             yield from aggregate_violations(aggregate, self.edges, self.order)

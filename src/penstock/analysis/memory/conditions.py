@@ -134,9 +134,9 @@ def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order) -> Iterator[V
                 break
 
 
-def extremes_in_conflict(edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
+def extremes_in_conflict(reading: Reading, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
     """C3 of Theorem 5.10: one violation for each stream."""
-    for alias in dict.fromkeys(ref.alias for edge in edges for ref in (edge.low, edge.high)):
+    for alias in reading.query.by_alias:
         yield from [*_both_ways(edges, order, alias), *_two_of_one_kind(edges, order, alias)][:1]
 
 

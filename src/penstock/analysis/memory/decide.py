@@ -17,8 +17,8 @@ from penstock.analysis.finding import MemoryFinding, Witness
 from penstock.analysis.memory.case import Case
 from penstock.analysis.memory.order import conflicting
 from penstock.analysis.memory.reading import Reading
-from penstock.analysis.memory.self_joins import covered_sources, folded, has_self_join, tells_apart
-from penstock.analysis.memory.synopses import is_bag, synopsis_of
+from penstock.analysis.memory.self_joins import has_self_join, tells_apart
+from penstock.analysis.memory.synopses import synopsis_of
 from penstock.analysis.memory.witness import Copies, copies_of
 from penstock.analysis.synopsis import Synopsis
 from penstock.model.query import Query
@@ -34,12 +34,11 @@ def memory_finding(query: Query) -> MemoryFinding:
     reading = Reading(query)
     if reading.outside:
         return MemoryFinding(None, because=reading.outside)
-    covers = () if is_bag(reading) else covered_sources(query)
-    case = Case(folded(query, covers))
+    case = Case(query)
     if not case.order.holds:
         texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
         return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
-    synopses = _synopses(case, covers)
+    synopses = _synopses(case)
     violates = tuple(map(str, case.violations))
     doubts = tuple(doubt.text for doubt in case.doubts)
     if not violates and not doubts:
@@ -65,7 +64,7 @@ def growing_copies(query: Query, count: int) -> Copies | None:
     reading = Reading(query)
     if reading.outside or reading.unread:
         return None
-    case = Case(folded(query, () if is_bag(reading) else covered_sources(query)))
+    case = Case(query)
     return _copies(case, count) if case.order.holds else None
 
 
@@ -82,13 +81,13 @@ def _copies(case: Case, count: int) -> Copies | None:
     return None
 
 
-def _synopses(case: Case, covers: tuple[tuple[str, str], ...]) -> tuple[Synopsis, ...]:
+def _synopses(case: Case) -> tuple[Synopsis, ...]:
     sources = case.reading.query.all_sources
     barred = {alias for violation in case.violations for alias in violation.barred}
     barred |= {alias for doubt in case.doubts for alias in doubt.barred}
     found = [
         synopsis_of(case.reading, case.order, case.edges, source.alias)
         for source in sources
-        if source.alias not in barred and len(sources) + len(covers) > 1
+        if source.alias not in barred and len(sources) + len(case.covers) > 1
     ]
-    return (*found, *(Synopsis(alias, (), counted=False, covered_by=by) for alias, by in covers))
+    return (*found, *(Synopsis(alias, (), counted=False, covered_by=by) for alias, by in case.covers))

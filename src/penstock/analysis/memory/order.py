@@ -68,7 +68,8 @@ class Order:
         columns += [ref for ref in (*reading.read, *sorted(reading.given)) if reading.kind(ref) is not None]
         self.columns = tuple(dict.fromkeys(columns))
         groups = _merged(comparisons, self.columns)
-        lines = self._lines(comparisons)
+        self._tied = Equalities.of(Comparison(c.left, Op.EQ, c.right) for c in comparisons)
+        lines = self._lines()
         self._nodes = [_Node(list(group), lines[group[0]], self._limits(lines[group[0]], group)) for group in groups]
         self._index = {ref: number for number, group in enumerate(groups) for ref in group}
         self._edges: list[tuple[int, int, bool]] = []
@@ -94,6 +95,10 @@ class Order:
     def line(self, ref: ColumnRef) -> Line:
         """The line of a column."""
         return self._nodes[self._index[ref]].line
+
+    def first_on_line(self, ref: ColumnRef) -> ColumnRef:
+        """One and the same column for all that comparisons tie together."""
+        return self._tied.class_of(ref)[0]
 
     def equal_to(self, ref: ColumnRef) -> tuple[ColumnRef, ...]:
         """The columns that equal this one in every result, itself included."""
@@ -201,7 +206,7 @@ class Order:
                 places[under] = min(places[under], before)
         return places
 
-    def _lines(self, comparisons: Sequence[Comparison]) -> dict[ColumnRef, Line]:
+    def _lines(self) -> dict[ColumnRef, Line]:
         """The line of each column: one for all that comparisons tie together."""
         reading = self._reading
         constants: dict[ColumnRef, list[tuple[Constant, DataType]]] = {}
@@ -213,11 +218,10 @@ class Order:
                     constants.setdefault(ref, []).extend((c, _kind(reading, ref)) for c in several)
                 case _:
                     continue
-        tied = Equalities.of(Comparison(c.left, Op.EQ, c.right) for c in comparisons)
         lines: dict[ColumnRef, Line] = {}
         for ref in self.columns:
             if ref not in lines:
-                members = tied.class_of(ref)
+                members = self._tied.class_of(ref)
                 kinds = [_kind(reading, member) for member in members]
                 line = line_of(kinds, [pair for member in members for pair in constants.get(member, ())])
                 lines.update(dict.fromkeys(members, line))

@@ -22,17 +22,17 @@ from penstock.analysis.memory.conditions import Edge, active, stretches
 from penstock.analysis.memory.lines import FAR, Line, Stretch, value_at
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
-from penstock.analysis.synopsis import BucketColumn, Extreme, Synopsis
+from penstock.analysis.synopsis import BucketColumn, Extreme, Limits, Synopsis
 from penstock.model.predicates import ColumnRef, Comparison, Op, Value
 from penstock.model.query import Aggregate, columns_of
 from penstock.model.types import DataType
 
 
-def is_bag(reading: Reading) -> bool:
+def is_bag(reading: Reading, order: Order) -> bool:
     """Whether it matters how often a result is found."""
     query = reading.query
     if query.is_grouped:
-        return any(counts_duplicates(aggregate) for aggregate in reading.aggregates)
+        return any(counts_duplicates(aggregate, reading, order) for aggregate in reading.aggregates)
     return not query.distinct
 
 
@@ -42,7 +42,7 @@ def synopsis_of(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: 
     kept_apart = dict.fromkeys(_apart(reading, alias, bool(extremes)))
     columns = {order.equal_to(ref)[0]: _bucket_column(reading, order, ref) for ref in reversed(kept_apart)}
     pushed = tuple(str(a) for a in reading.aggregates if _is_pushed(a, alias))
-    return Synopsis(alias, tuple(reversed(columns.values())), is_bag(reading), extremes, pushed)
+    return Synopsis(alias, tuple(reversed(columns.values())), is_bag(reading, order), extremes, pushed)
 
 
 def _apart(reading: Reading, alias: str, has_extremes: bool) -> Iterator[ColumnRef]:
@@ -69,14 +69,31 @@ def _bucket_column(reading: Reading, order: Order, ref: ColumnRef) -> BucketColu
     line, reach = order.line(ref), order.reach(ref)
     kind = reading.kind(ref)
     assert kind is not None
+    limits = _reached(line, reach, kind)
     if not line.has_steps:
         places = range(reach.low, reach.high + 1)
         points = tuple(line.points[place // 2] for place in places if place % 2)
-        return BucketColumn(ref.column, values + null, endless, points=points)
+        return BucketColumn(ref.column, values + null, endless, points=points, limits=limits)
     middle = line.middle.within(reach)
     if not middle.size:
-        return BucketColumn(ref.column, values + null, endless)
-    return BucketColumn(ref.column, values + null, endless, value_at(middle.low, kind), value_at(middle.high, kind))
+        return BucketColumn(ref.column, values + null, endless, limits=limits)
+    low, high = value_at(middle.low, kind), value_at(middle.high, kind)
+    return BucketColumn(ref.column, values + null, endless, low, high, limits=limits)
+
+
+def _reached(line: Line, reach: Stretch, kind: DataType) -> Limits:
+    """The least and the greatest value that a column takes in results."""
+    if line.has_steps:
+        first, last = line.endless[0], line.endless[-1]
+        low = None if reach.low <= first.high else value_at(reach.low, kind)
+        return Limits(low, None if reach.high >= last.low else value_at(reach.high, kind))
+    under, over = (reach.low - 1) // 2, reach.high // 2
+    return Limits(
+        line.points[under] if reach.low else None,
+        line.points[over] if over < len(line.points) else None,
+        bool(reach.low % 2),
+        bool(reach.high % 2),
+    )
 
 
 def _extremes(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: str) -> Iterator[Extreme]:

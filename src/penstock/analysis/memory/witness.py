@@ -11,8 +11,8 @@ the violation in the c-th of N windows of their endless stretch:
   so the rest of copy c meets tuple c and no other (5.12); an extreme that conflicts with a comparison likewise.
 
 Everything else takes the least value that the conditions allow, time differences included: one pass of relaxation
-over `x - y <= w`. What only a PRIMARY KEY or ARRIVES BY needs is counted up too. Each copy is then checked against
-every condition as written, so a layout that fails is no witness.
+over `x - y <= w`. What only a PRIMARY KEY, ARRIVES BY or an aggregate needs is counted up too. Each copy is then
+checked against every condition as written, so a layout that fails is no witness.
 
 Preconditions: no condition is unread, and no column of the violation is derived. Promises are not looked at.
 """
@@ -29,7 +29,7 @@ from typing import Any
 from penstock.analysis.domains import rules_out_null
 from penstock.analysis.finding import Witness
 from penstock.analysis.memory.conditions import Rung, Violation
-from penstock.analysis.memory.lines import FAR, Line, Stretch
+from penstock.analysis.memory.lines import FAR, Stretch
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Condition, Reading
 from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
@@ -93,7 +93,8 @@ class _Layout:
     def __init__(self, reading: Reading, order: Order, violation: Violation, count: int) -> None:
         self._reading, self._order, self._count = reading, order, count
         pinned = {ref for ref, _ in violation.rungs}
-        carried = [ref for ref in order.columns if ref in reading.given or ref in pinned]
+        aggregated = {ref for a in reading.aggregates for ref in a.columns if isinstance(a.argument, ColumnRef)}
+        carried = [ref for ref in order.columns if ref in reading.given or ref in pinned or ref in aggregated]
         self._columns = [ref for ref in carried if not reading.is_derived(ref)]
         self._heads = tuple(dict.fromkeys(self._head(ref) for ref in self._columns))
         self.is_possible = all(has_scale(self._kind(ref)) for ref in self._columns)
@@ -128,36 +129,37 @@ class _Layout:
                 case _:
                     continue
 
-    def _width(self, line: Line) -> int:
+    def _width(self, ref: ColumnRef) -> int:
         """Room in one window for all columns of a line, in any order, and for the differences between them."""
-        heads = [head for head in self._heads if self._order.line(head) == line]
-        gaps = [gap for low, _, gap in self._gaps if self._order.line(low) == line]
+        first = self._order.first_on_line(ref)
+        heads = [head for head in self._heads if self._order.first_on_line(head) == first]
+        gaps = [gap for low, _, gap in self._gaps if self._order.first_on_line(low) == first]
         width = max(len(heads), 1) + sum(2 * abs(gap) for gap in gaps if abs(gap) > 1)
         moments = any(self._kind(head).kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) for head in heads)
         return max(width, Unit.SECOND.value) if moments else width
 
     @cached_property
-    def _ladders(self) -> dict[tuple[Line, Stretch], tuple[int, int]] | None:
-        """The first number and the width of the windows in each stretch; None if there is no room."""
-        spans: dict[tuple[Line, Stretch], Stretch] = {}
+    def _ladders(self) -> dict[tuple[ColumnRef, Stretch], tuple[int, int]] | None:
+        """The first number and the width of the windows in each stretch of each line; None if there is no room."""
+        spans: dict[tuple[ColumnRef, Stretch], Stretch] = {}
         for head, rung in self._rungs.items():
-            line = self._order.line(head)
-            span = spans.get((line, rung.stretch), Stretch(-FAR, FAR))
+            key = self._order.first_on_line(head), rung.stretch
+            span = spans.get(key, Stretch(-FAR, FAR))
             for ref in self._order.equal_to(head):
-                span = span.within(on_scale(line, self._kind(ref), rung.stretch))
-            spans[line, rung.stretch] = span
-        ladders: dict[tuple[Line, Stretch], tuple[int, int]] = {}
-        for (line, stretch), span in spans.items():
-            kinds = [self._kind(head) for head in self._rungs if self._order.line(head) == line]
+                span = span.within(on_scale(self._order.line(ref), self._kind(ref), rung.stretch))
+            spans[key] = span
+        ladders: dict[tuple[ColumnRef, Stretch], tuple[int, int]] = {}
+        for (first, stretch), span in spans.items():
+            kind = self._kind(first)
             rungs = self._count * (1 + any(rung.half is not None for rung in self._rungs.values()))
-            width = min(self._width(line), max(span.size // rungs, 1))
-            open_low, open_high = is_open(line, kinds[0], stretch)
+            width = min(self._width(first), max(span.size // rungs, 1))
+            open_low, open_high = is_open(self._order.line(first), kind, stretch)
             start = span.low
             if open_low:
-                start = max(origin(kinds[0]), span.low) if open_high else span.high - rungs * width + 1
+                start = max(origin(kind), span.low) if open_high else span.high - rungs * width + 1
             if start < span.low or start + rungs * width - 1 > span.high:
                 return None
-            ladders[line, stretch] = start, width
+            ladders[first, stretch] = start, width
         return ladders
 
     def _window(self, head: ColumnRef, number: int) -> Stretch | None:
@@ -165,7 +167,7 @@ class _Layout:
         rung = self._rungs.get(head)
         if rung is None or self._ladders is None:
             return None
-        start, width = self._ladders[self._order.line(head), rung.stretch]
+        start, width = self._ladders[self._order.first_on_line(head), rung.stretch]
         step = (self._count - 1 - number if rung.falling else number) + self._count * (rung.half or 0)
         return Stretch(start + step * width, start + (step + 1) * width - 1)
 
@@ -205,8 +207,9 @@ class _Layout:
         if span.low > limits.low:
             return span
         # Nothing says where to start: just below the windows of the line, and below what the class must not pass.
-        beside = [window.low for other, window in windows.items() if self._order.line(other) == line]
-        width = self._width(line)
+        first = self._order.first_on_line(head)
+        beside = [window.low for other, window in windows.items() if self._order.first_on_line(other) == first]
+        width = self._width(head)
         start = min((low - width for low in beside), default=origin(self._kind(head)))
         most = on_scale(line, self._kind(head), self._order.reach(head)).high
         return Stretch(max(span.low, min(start, most - width)), span.high)

@@ -1,0 +1,173 @@
+"""MEMORY by what it means, on random small queries.
+
+Where it says that constant memory suffices, the rows that the synopses keep must give the answer of all rows. Where it
+says that it does not, every two sets of rows of the growing input must be told apart by some rows to come, so that any
+algorithm is in a state of its own after each set. Both by the naive evaluator, which knows nothing of the analysis.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import combinations
+from math import prod
+from statistics import median
+
+import pytest
+
+from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
+from penstock.analysis.memory.witness import Copies, Row
+from penstock.model.predicates import Bound, ColumnRef
+from penstock.model.query import Aggregate, Query
+from tests.analysis.merged_rows import Values, merged
+from tests.analysis.reference import Arrival, Evaluator, holds
+from tests.analysis.test_memory_lto import built, plain_query
+from tests.measure import size
+
+COPIES = 3
+
+
+def arrivals(rows: Sequence[tuple[str, Sequence[tuple[str, object]]]], query: Query) -> list[Arrival]:
+    """Rows of a witness; what they leave out is NULL."""
+    columns = {s.stream.name: [c.name for c in s.stream.columns] for s in query.all_sources}
+    found = []
+    for number, (stream, values) in enumerate(rows):
+        known = dict(values)
+        row = tuple((name, value) for name in columns[stream] if isinstance(value := known.get(name), int | None))
+        assert len(row) == len(columns[stream])
+        found.append(Arrival(stream, number, row))
+    return found
+
+
+def answer(query: Query, history: Sequence[Arrival]) -> Counter[tuple[object, ...]]:
+    """What the query gives over a history: rows, each with its number; or groups, each with its aggregates."""
+    found: Counter[tuple[object, ...]] = Counter()
+    groups: dict[tuple[object, ...], list[dict[str, Arrival | None]]] = {}
+    for combined, count in Evaluator(query, history).answer().items():
+        there = dict(combined)
+        keys = query.group_by if query.is_grouped else tuple(o.value for o in query.outputs)
+        row = tuple(_value(there, key) for key in keys if isinstance(key, ColumnRef))
+        found[row] += count
+        groups.setdefault(row, []).extend([there] * count)
+    if query.is_grouped:
+        asked = [o.value for o in query.outputs if isinstance(o.value, Aggregate)]
+        return Counter({(*row, *(_aggregate(a, members) for a in asked)): 1 for row, members in groups.items()})
+    return Counter(set(found)) if query.distinct else found
+
+
+def _value(there: dict[str, Arrival | None], ref: ColumnRef) -> int | None:
+    arrival = there[ref.alias]
+    assert arrival is not None
+    return arrival.value(ref.column)
+
+
+def _aggregate(aggregate: Aggregate, members: list[dict[str, Arrival | None]]) -> object:
+    assert isinstance(aggregate.argument, ColumnRef)
+    values = [v for m in members if (v := _value(m, aggregate.argument)) is not None]
+    match aggregate.function:
+        case "count":
+            return len(set(values)) if aggregate.distinct else len(values)
+        case "sum":
+            return sum(values)
+        case "avg":
+            return sum(values) / len(values) if values else None
+        case "median":
+            return median(values) if values else None
+        case "min":
+            return min(values, default=None)
+        case _:
+            return max(values, default=None)
+
+
+def _kinds(draw: random.Random, kind: str) -> Query:
+    return built(plain_query(draw, kind == "distinct", kind == "grouped"))
+
+
+def _continuations(query: Query, copies: Copies, beside: Sequence[Row]) -> list[tuple[Row, ...]] | None:
+    """Rows to come that may tell states apart: the rest of a copy, rows that come again, and both.
+
+    A mean needs the rest of two copies, a median rows that come again and again, also from beside the set. None where
+    a sum cannot tell how much it adds up, since all that it adds is 0.
+    """
+    functions = {o.value.function: o.value for o in query.outputs if isinstance(o.value, Aggregate)}
+    for function in ("sum", "avg"):
+        argument = functions[function].argument if function in functions else None
+        if isinstance(argument, ColumnRef):
+            rows = [*copies.rows, *(row for probe in copies.probes for row in probe)]
+            if any((argument.column, 0) in values for name, values in rows if name == argument.alias):
+                return None
+    later: list[tuple[Row, ...]] = [*copies.probes, *((row,) for row in copies.rows)]
+    if query.is_grouped:
+        again = range(1, 4 if "median" in functions else 2)
+        later += [(*probe, *([row] * times)) for probe in copies.probes for row in beside for times in again]
+    if "avg" in functions:
+        later += [(*one, *other) for one, other in combinations(copies.probes, 2)]
+    return later
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("kind", ["bag", "distinct", "grouped"])
+def test_rows_to_come_tell_every_two_sets_of_a_growing_input_apart(kind: str) -> None:
+    draw = random.Random(f"witness {kind}")
+    shown = 0
+    while shown < size(60, 1500):
+        query = _kinds(draw, kind)
+        if memory_finding(query).bounded is not False:
+            continue
+        found = growing_copies(query, COPIES + 2)
+        assert found is not None
+        witness = memory_witness(query, COPIES + 2)
+        assert witness is not None
+        assert witness.rows == found.rows
+        copies = replace(found, rows=found.rows[1:-1], probes=found.probes[1:-1])
+        later = _continuations(query, copies, found.rows)
+        if later is None:
+            continue
+        shown += 1
+        states = set()
+        for number in range(COPIES + 1):
+            for chosen in combinations(copies.rows, number):
+                before = answer(query, arrivals(chosen, query))
+                after = [answer(query, arrivals([*chosen, *rows], query)) for rows in later]
+                news = [frozenset((given - before).items()) for given in after]
+                states.add((tuple(news), frozenset(before.items()) if query.is_grouped else None))
+        assert len(states) == 2**COPIES, query
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("kind", ["bag", "distinct"])
+def test_what_the_synopses_keep_gives_the_answer_of_all_rows(kind: str) -> None:
+    draw = random.Random(f"synopses {kind}")
+    shown = 0
+    while shown < size(60, 1500):
+        query = _kinds(draw, kind)
+        finding = memory_finding(query)
+        if finding.bounded is not True or finding.never or len(query.all_sources) < 2:
+            continue
+        shown += 1
+        synopses = {synopsis.alias: synopsis for synopsis in finding.synopses}
+        everything: list[Arrival] = []
+        kept: list[tuple[Arrival, int]] = []
+        for source in query.all_sources:
+            rows: list[Values] = [
+                {column.name: draw.randint(1, 12) for column in source.stream.columns} for _ in range(7)
+            ]
+            arrived = [Arrival(source.alias, number, tuple(row.items())) for number, row in enumerate(rows)]
+            everything += arrived
+            filters = [p for p in query.where if isinstance(p, Bound) and p.column.alias == source.alias]
+            passing = [dict(a.row) for a in arrived if all(holds(p, {source.alias: a}) for p in filters)]
+            for number, (row, count) in enumerate(merged(synopses[source.alias], passing)):
+                kept.append((Arrival(source.alias, number, tuple(row.items())), count))
+        expected = answer(query, everything)
+        counts = dict(kept)
+        found: Counter[tuple[object, ...]] = Counter()
+        for combined, times in Evaluator(query, [row for row, _ in kept]).answer().items():
+            there = dict(combined)
+            given = tuple(_value(there, o.value) for o in query.outputs if isinstance(o.value, ColumnRef))
+            found[given] += times * prod(counts[arrival] for arrival in there.values() if arrival is not None)
+        assert (Counter(set(found)) if query.distinct else found) == expected, query
+        if query.distinct:
+            assert finding.results is not None
+            assert len(expected) <= finding.results

@@ -105,11 +105,14 @@ def run_penstock(
     return Run(system, tuple(batch for batch in batches if batch.rows), watched, home / "out")
 
 
-def run_spark_joins(system: str, data: Path, home: Path, *, rocksdb: bool, heap: str) -> Run:
+def run_spark_joins(
+    system: str, data: Path, home: Path, *, rocksdb: bool, heap: str, our_file_manager: bool = False
+) -> Run:
     """Spark's own joins, on its default store or on RocksDB."""
     home = _fresh(home)
     result = home / "batches.json"
-    job = Job(str(data), str(home / "out"), str(home / "checkpoint"), str(result), FILES_A_BATCH, rocksdb, heap)
+    places = (str(data), str(home / "out"), str(home / "checkpoint"), str(result))
+    job = Job(*places, FILES_A_BATCH, rocksdb, heap, our_file_manager)
     job.save(home / "job.json")
     watched = run_python(["-m", "benchmarks.packets.spark_joins", str(home / "job.json")], home)
     batches = [BatchFigures(**batch) for batch in json.loads(result.read_text(encoding="utf-8"))]

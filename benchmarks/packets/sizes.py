@@ -29,7 +29,7 @@ class Size:
     broken_down: tuple[str, ...] = ("promises", "windows")
     """The scripts whose batches are taken apart."""
     heap: str = "8g"
-    """Of the JVM that runs Spark's own joins: they need it. Penstock runs with Spark's default of 1 GiB."""
+    """Of the JVM that runs Spark's own joins: they need it. Penstock runs with its own default of 2 GiB."""
     judged: bool = True
     """Whether the targets of the issue are meant for this size."""
 

@@ -34,6 +34,8 @@ class Job:
     files_a_trigger: int
     rocksdb: bool
     heap: str
+    our_file_manager: bool = False
+    """Whether checkpoints are written as the engine has Spark write its own: fewer processes a batch."""
 
     def save(self, path: Path) -> None:
         """For `python -m`."""
@@ -53,9 +55,9 @@ def session(job: Job) -> SparkSession:
         .config("spark.sql.session.timeZone", "UTC")
         .config("spark.ui.enabled", "false")
         .config("spark.sql.streaming.numRecentProgressUpdates", "10000")
-        # What the engine sets for itself and has nothing to do with joins, its peer gets too.
-        .config(FILE_MANAGER, SETTINGS[FILE_MANAGER])
     )
+    if job.our_file_manager:
+        builder = builder.config(FILE_MANAGER, SETTINGS[FILE_MANAGER])
     if job.rocksdb:
         builder = builder.config("spark.sql.streaming.stateStore.providerClass", ROCKSDB)
     return builder.getOrCreate()

@@ -37,17 +37,45 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
         return empty_ids(), empty_ids()
     asked = (id(source.synopsis), source.columns, part, target.columns)
     known = target.synopsis.probes.get(asked)
-    if known is not None and known[0] is ids:
+    if known is None or not (known[0] is ids or (ids[1:] > ids[:-1]).all()):
+        left, right = _look_up(source, ids, target, part)
+        if ids is source.synopsis.ids(FRESH):
+            target.synopsis.probes[asked] = (ids, left, right)
+        return left, right
+    if known[0] is ids:
         _, left, right = known
-        living: Bools = target.synopsis.gather(right, lambda s: s.alive)
-        return (left, right) if living.all() else (left[living], right[living])
+        others = empty_ids()
+    else:
+        left, right, others = _recalled(ids, *known)
+    living: Bools = target.synopsis.gather(right, lambda s: s.alive)
+    if not living.all():
+        left, right = left[living], right[living]
+    if len(others):
+        more_left, more_right = _look_up(source, ids[others], target, part)
+        left, right = np.concatenate([left, others[more_left]]), np.concatenate([right, more_right])
+    return left, right
+
+
+def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, Ints]:
     left, right = target.synopsis.probe(part, target.columns, source.keys(ids))
     if not target.exact:
         keep = agree(source, ids[left], target, right)
         left, right = left[keep], right[keep]
-    if ids is source.synopsis.ids(FRESH):
-        target.synopsis.probes[asked] = (ids, left, right)
     return left, right
+
+
+def _recalled(ids: Ints, known: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
+    """What is known of some of the ids, each named once, as (place in ids, row met); and the places of the others."""
+    first, reach = known[0], int(known[-1] - known[0]) + 1
+    is_known = np.zeros(reach, np.bool_)
+    is_known[known - first] = True
+    near = (ids >= first) & (ids <= known[-1])
+    recalled: Bools = near if near.all() else near.copy()
+    recalled[near] = is_known[ids[near] - first]
+    place = np.full(reach, -1, np.int64)
+    place[ids[recalled] - first] = np.flatnonzero(recalled)
+    found = place[known[left] - first]
+    return found[found >= 0], right[found >= 0], np.flatnonzero(~recalled)
 
 
 def new_pairs(one: Keyed, other: Keyed) -> tuple[Ints, Ints]:

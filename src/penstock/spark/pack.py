@@ -30,9 +30,10 @@ from penstock.runtime import (
     read_header,
     spell,
 )
-from penstock.runtime.codes import codes
+from penstock.runtime.codes import codes, flat
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.grid import Grid
+from penstock.spark.worker import settle
 
 PACKED = (
     "cell INT, stream STRING, time BIGINT, path STRING, block BIGINT, task INT, piece INT, header STRING, "
@@ -43,8 +44,8 @@ PACKED = (
 Task and piece set apart what came from one block in several tasks, as after a repartition of a bound DataFrame.
 """
 
-TIME, PATH, BLOCK, PIECE = "__time", "__path", "__block", "__piece"
-"""The place of a row in the order of arrival, and a hash of it, which is cheaper to compare."""
+PLACE = "__place"
+"""The place of a row in the order of arrival, as `time/block/path`; a row without one has that of the row before it."""
 ROWS, KEYS, PLACES, NOTHING = "rows", "keys", "places", ""
 """The parts of a chunk: rows, keys of rows that are not there, the place of every row in the order across streams."""
 
@@ -58,7 +59,7 @@ def passes(alias: str) -> str:
 
 @dataclass(frozen=True)
 class Packer:
-    """Packs the pieces of one stream; `ordered` says that the columns of the place come with the rows."""
+    """Packs the pieces of one stream; `ordered` says that places come with the rows."""
 
     plan: Plan
     stream: str
@@ -67,6 +68,7 @@ class Packer:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the rows of one task."""
+        settle("pack")
         read = [batch for batch in batches if batch.num_rows]
         if not read:
             return
@@ -83,12 +85,11 @@ class Packer:
         if not self.ordered:
             yield (0, "", 0, task, 0), table
             return
-        pieces = table.column(PIECE).to_numpy()
-        starts = [0, *(np.flatnonzero(np.diff(pieces)) + 1).tolist(), table.num_rows]
-        data = table.drop_columns([TIME, PATH, BLOCK, PIECE])
+        places = flat(table.column(PLACE))
+        data = table.drop_columns([PLACE])
+        starts = [*_heads(places).tolist(), table.num_rows]
         for number, (start, stop) in enumerate(pairwise(starts)):
-            time, path, block = (table.column(name)[start].as_py() for name in (TIME, PATH, BLOCK))
-            yield (time or 0, path or "", block or 0, task, number), data.slice(start, stop - start)
+            yield (*_read_place(places[start].as_py()), task, number), data.slice(start, stop - start)
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
         header = spell(header_of(self.plan, self.stream, 0, piece))
@@ -160,6 +161,22 @@ class Packer:
                         pieces.setdefault(cell, []).append(rows)
             lines.append((base, offsets))
         return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]
+
+
+def _heads(places: Any) -> Any:
+    """Where a piece begins: at the first row, and at a row whose place is told and is not that of the row before it."""
+    told = places.is_valid().to_numpy(zero_copy_only=False).copy()
+    told[0] = True
+    rows = np.flatnonzero(told)
+    named = places.take(pa.array(rows))
+    begins = np.diff(rows, prepend=-2) > 1
+    begins[1:] |= pc.fill_null(pc.not_equal(named[1:], named[:-1]), True).to_numpy(zero_copy_only=False)
+    return rows[begins]
+
+
+def _read_place(text: str | None) -> tuple[int, str, int]:
+    time, block, path = text.split("/", 2) if text is not None else ("0", "0", "")
+    return int(time), path, int(block)
 
 
 def _keys(plan: Plan, alias: str) -> list[frozenset[str]]:

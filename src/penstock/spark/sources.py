@@ -1,14 +1,14 @@
 """Streams as DataFrames: read by Spark's own sources, derived columns added, filters evaluated, order of arrival kept.
 
 The place of a row in the order of arrival is (file modification time, path, block) for files; within a block Spark
-hands rows over in order. Other sources hand rows over in their own order, partition after partition. The columns of
-the place cost room in the exchange, so they are added only where an answer depends on them.
+hands rows over in order. Other sources hand rows over in their own order, partition after partition. A place
+costs room in the exchange, so it is added only where an answer depends on it.
 """
 
 from __future__ import annotations
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError, UsageError
@@ -17,7 +17,7 @@ from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
-from penstock.spark.pack import BLOCK, PATH, PIECE, TIME, passes
+from penstock.spark.pack import PLACE, passes
 from penstock.spark.sinks import FILES
 from penstock.spark.types import carried, spark_type
 
@@ -42,8 +42,13 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
         ) from error
 
 
-def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tuple[DataFrame, bool]:
-    """The declared columns, derived ones computed, rows outside the stream's WHERE gone; is the order known?"""
+def with_declared_columns(
+    frame: DataFrame, stream: Stream, ordered: bool, straight: bool = True
+) -> tuple[DataFrame, bool]:
+    """The declared columns, derived ones computed, rows outside the stream's WHERE gone; is the order known?
+
+    `straight` says that the rows come straight from the files, and not out of a DataFrame that may have moved them.
+    """
     named = {name.casefold(): name for name in frame.columns}
     plain = [c for c in stream.carried if c.derived is None]
     missing = [c.name for c in plain if c.name.casefold() not in named]
@@ -53,16 +58,9 @@ def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tu
             detail=f"there are: {', '.join(frame.columns)}",
         )
     columns = [F.col(f"`{named[c.name.casefold()]}`").cast(spark_type(str(c.type))).alias(c.name) for c in plain]
-    ordered = ordered and _has_files(frame)
+    ordered = ordered and _has(frame, "_metadata.file_path")
     if ordered:
-        columns += [
-            F.unix_micros("_metadata.file_modification_time").alias(TIME),
-            F.col("_metadata.file_path").alias(PATH),
-            F.col("_metadata.file_block_start").alias(BLOCK),
-            F.xxhash64("_metadata.file_modification_time", "_metadata.file_path", "_metadata.file_block_start").alias(
-                PIECE
-            ),
-        ]
+        columns.append(_place(frame, once_a_file=straight and not stream.where))
     try:
         frame = frame.select(*columns)
     except AnalysisException as error:
@@ -77,9 +75,23 @@ def with_declared_columns(frame: DataFrame, stream: Stream, ordered: bool) -> tu
     return frame, ordered
 
 
-def _has_files(frame: DataFrame) -> bool:
+def _place(frame: DataFrame, once_a_file: bool) -> Column:
+    """A row's place. It costs more than the row's data, so where it can be it stands only at the head of a file.
+
+    Row 0 always comes, and first, where no WHERE drops it; in the later blocks of a file that is read in several, the
+    first row is not known by its number, so every row there has its place.
+    """
+    block = F.col("_metadata.file_block_start")
+    time = F.unix_micros("_metadata.file_modification_time")
+    place = F.concat_ws("/", time.cast("string"), block.cast("string"), F.col("_metadata.file_path"))
+    if once_a_file and _has(frame, "_metadata.row_index"):
+        place = F.when((F.col("_metadata.row_index") == 0) | (block > 0), place)
+    return place.alias(PLACE)
+
+
+def _has(frame: DataFrame, column: str) -> bool:
     try:
-        frame.select("_metadata.file_path")
+        frame.select(column)
     except AnalysisException:
         return False
     return True
@@ -89,7 +101,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
     """Only the columns that the plan reads, and one boolean for each alias that has filters."""
     wanted = {c.name: c.type for source in plan.sources if source.stream == stream for c in source.read}
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
-    shown += [TIME, PATH, BLOCK, PIECE] if ordered else []
+    shown += [PLACE] if ordered else []
     for source in plan.sources:
         if source.stream == stream and source.filters:
             condition = " AND ".join(f"({text})" for text in source.filters)

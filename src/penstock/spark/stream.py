@@ -151,7 +151,7 @@ def _packed(spark: SparkSession, script: Script, plan: Plan, grid: Grid, inputs:
         if given is not None and not given.isStreaming:
             raise UsageError(f"the input {name} is no streaming DataFrame", hint="use spark.readStream")
         frame = given if given is not None else read_stream(spark, stream)
-        frame, ordered = with_declared_columns(frame, stream, depends_on_order(plan, name))
+        frame, ordered = with_declared_columns(frame, stream, depends_on_order(plan, name), straight=given is None)
         frame = with_filters(frame, plan, name, ordered)
         part = frame.mapInArrow(Packer(plan, name, grid, ordered), PACKED)
         packed = part if packed is None else packed.unionAll(part)

@@ -18,6 +18,7 @@ from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.operator import ANSWER
 from penstock.spark.pack import split_by_cell
 from penstock.spark.types import carried_type, restored
+from penstock.spark.worker import settle
 
 DEALT = "target INT, kind STRING, payload BINARY"
 """The columns of what is dealt to the second stage."""
@@ -50,6 +51,7 @@ class Unpacker:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow."""
+        settle("unpack")
         for batch in batches:
             for payload in batch.column(0):
                 table = from_ipc(payload.as_buffer())
@@ -70,6 +72,7 @@ class Redealer:
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: (kind, payload) in, DEALT out."""
+        settle("deal")
         for batch in batches:
             dealt: list[tuple[int, str, bytes]] = []
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):

@@ -1,0 +1,29 @@
+"""The parent of Spark's Python workers, started by Spark as `python -m penstock.spark.daemon`.
+
+Spark puts pyspark on the workers' path as a zip of sources, before the installed package, so that every worker compiles
+what it imports anew: seconds of the first batch. Where the installed pyspark is the one that brought the zip along, it
+is imported itself, compiled already. Nothing else differs from Spark's own daemon.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import PathFinder
+from pathlib import Path
+
+
+def without_zips(path: list[str]) -> list[str]:
+    """The path without the zips that the installed pyspark brought along; unchanged if there is no such pyspark."""
+    folders = [entry for entry in path if not entry.endswith(".zip")]
+    found = PathFinder.find_spec("pyspark", folders)
+    if found is None or found.origin is None:
+        return path
+    home = Path(found.origin).resolve().parent
+    return [entry for entry in path if not (entry.endswith(".zip") and Path(entry).resolve().is_relative_to(home))]
+
+
+if __name__ == "__main__":
+    sys.path[:] = without_zips(sys.path)
+    from pyspark.daemon import manager
+
+    manager()

@@ -8,11 +8,16 @@ from __future__ import annotations
 
 import os
 from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pyspark
 import pytest
 
+from penstock.spark.daemon import without_zips
+from penstock.spark.pack import heads_of
 from tests.spark.conftest import Bench
 from tests.spark.oracle import Bag, same
 
@@ -85,3 +90,61 @@ def test_rows_windows_with_two_files_a_trigger(bench: Bench) -> None:
     ]
     assert bench.sink() == last_rows(batches, (7, 4))
     assert [line["rows_in"] for line in ran.batches] == [{"s": len(s), "t": len(t)} for s, t in batches]
+
+
+def test_rows_windows_over_files_read_in_several_blocks(bench: Bench) -> None:
+    """Only the first block of a file begins with its row 0; the others must be put in order all the same."""
+    data: dict[str, list[Rows]] = {"s": [], "t": []}
+    for number in range(2):
+        for stream, files in data.items():
+            rows = [{"k": (row * 5 + number) % 3, "n": number * 100_000 + row} for row in range(400)]
+            files.append(rows)
+            path = bench.write(stream, rows, KN, f"{'ba'[number]}.parquet")
+            when = path.stat().st_mtime
+            pq.write_table(pq.read_table(path), path, row_group_size=50)
+            os.utime(path, (when, when))
+    script = SCRIPT.replace("{format}", "parquet").replace("{options}", "")
+    conf = {"spark.sql.files.maxPartitionBytes": "3000", "spark.sql.files.openCostInBytes": "0"}
+    ran = bench.run(script, unbounded=False, conf=conf)
+    assert ran.code == 0, ran.err
+    everything = ([r for f in data["s"] for r in f], [r for f in data["t"] for r in f])
+    assert bench.sink() == last_rows([everything], (7, 4))
+
+
+def test_rows_windows_where_the_head_of_a_file_is_no_row_of_the_stream(bench: Bench) -> None:
+    data = write_files(bench, text=False)
+    script = (
+        SCRIPT.replace("{format}", "parquet")
+        .replace("{options}", "")
+        .replace(");\nCREATE SINK", ")\n  WHERE n % 100 > 1;\nCREATE SINK")
+    )
+    ran = bench.run(script, unbounded=False)
+    assert ran.code == 0, ran.err
+    everything = (
+        [r for f in data["s"] for r in f],
+        [r for f in data["t"] for r in f if r["n"] % 100 > 1],
+    )
+    assert bench.sink() == last_rows([everything], (7, 4))
+
+
+@pytest.mark.parametrize(
+    ("places", "heads"),
+    [
+        (["1/0/a", "1/0/a", "1/0/b", "1/9/b", "1/9/b"], [0, 2, 3]),
+        (["1/0/a", None, None, "1/0/b", None], [0, 3]),
+        (["1/0/a", "1/0/b", None], [0, 1]),
+        ([None, None, "1/0/a", None], [0, 2]),
+        ([None], [0]),
+        (["1/9/b", "1/9/b", "1/0/a", None], [0, 2]),
+    ],
+)
+def test_a_piece_begins_where_another_place_is_told(places: list[str | None], heads: list[int]) -> None:
+    assert heads_of(pa.array(places, pa.string())).tolist() == heads
+
+
+def test_workers_import_the_installed_pyspark_and_not_its_zip(tmp_path: Path) -> None:
+    installed = Path(pyspark.__file__).parent
+    own = str(installed / "python" / "lib" / "pyspark.zip")
+    other = str(tmp_path / "libraries.zip")
+    assert without_zips([own, other, str(installed.parent)]) == [other, str(installed.parent)]
+    assert without_zips([own, other]) == [own, other]

@@ -87,7 +87,7 @@ class Packer:
             return
         places = flat(table.column(PLACE))
         data = table.drop_columns([PLACE])
-        starts = [*_heads(places).tolist(), table.num_rows]
+        starts = [*heads_of(places).tolist(), table.num_rows]
         for number, (start, stop) in enumerate(pairwise(starts)):
             yield (*_read_place(places[start].as_py()), task, number), data.slice(start, stop - start)
 
@@ -163,7 +163,7 @@ class Packer:
         return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]
 
 
-def _heads(places: Any) -> Any:
+def heads_of(places: Any) -> Any:
     """Where a piece begins: at the first row, and at a row whose place is told and is not that of the row before it."""
     told = places.is_valid().to_numpy(zero_copy_only=False).copy()
     told[0] = True

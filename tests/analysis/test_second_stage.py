@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.analysis.check import check_query
-from penstock.analysis.finding import Bounded, Finding, Means, Undecided
+from penstock.analysis.finding import Bounded, Finding, Means, Unbounded, Undecided
 from penstock.model.predicates import Expression
 from penstock.model.query import Aggregate, JoinKind, TimeWindow
 from penstock.model.schemes import Ordered, PrimaryKey
@@ -21,8 +21,8 @@ def bounded(finding: Finding) -> Bounded:
     return finding
 
 
-def undecided(finding: Finding) -> Undecided:
-    assert isinstance(finding, Undecided), finding
+def open_end(finding: Finding) -> Unbounded | Undecided:
+    assert isinstance(finding, Unbounded | Undecided), finding
     return finding
 
 
@@ -53,7 +53,7 @@ def test_an_expression_takes_no_more_values_than_its_columns_if_it_is_determinis
     sure = Expression("upper(a.f)", (ref("a.f"),), deterministic=True)
     unsure = Expression("f(a.f)", (ref("a.f"),))
     assert bounded(findings(query([source(SMALL)], select=[sure], distinct=True))["(distinct)"]).rows == 3
-    undecided(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
+    open_end(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
 
 
 def test_no_group_by_is_one_group() -> None:
@@ -65,7 +65,7 @@ def test_values_kept_for_each_group_count_too() -> None:
     found = findings(query([source(SMALL)], select=[distinct_values], group_by=["a.f"]))["(groups)"]
     assert bounded(found).rows == 3 * (1 + 257)
     median = Aggregate("median", ref("a.v"))
-    undecided(findings(query([source(SMALL)], select=[median], group_by=["a.f"]))["(groups)"])
+    open_end(findings(query([source(SMALL)], select=[median], group_by=["a.f"]))["(groups)"])
 
 
 def test_groups_of_a_window_leave_once_the_clock_has_passed_it() -> None:
@@ -76,12 +76,12 @@ def test_groups_of_a_window_leave_once_the_clock_has_passed_it() -> None:
 
 
 def test_a_window_over_a_stream_without_order_names_the_order_as_its_fix() -> None:
-    found = undecided(findings(query([source(LOOSE)], select=[COUNT], group_by=[MINUTE, "a.k"]))["(groups)"])
+    found = open_end(findings(query([source(LOOSE)], select=[COUNT], group_by=[MINUTE, "a.k"]))["(groups)"])
     assert found.fixes == ("ORDERED BY ts WITHIN AUTO ON a",)
 
 
 def test_rows_without_an_event_time_are_never_passed() -> None:
-    found = undecided(findings(query([source(CLOCK)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
+    found = open_end(findings(query([source(CLOCK)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
     assert any("may be NULL, which no clock passes" in text for text in found.because)
     assert found.fixes == ("CHECK (ts IS NOT NULL) ON a",)
     bounded(findings(query([source(CLOCK)], select=["a.ts"], distinct=True))["(distinct)"])
@@ -96,7 +96,7 @@ def test_rows_without_an_event_time_are_never_passed() -> None:
 def test_time_closes_a_group_only_where_the_rows_of_that_stream_leave() -> None:
     other = stream("b", "k BIGINT")
     joined = query([source(CLOCK), source(other)], "a.k = b.k", select=[COUNT], group_by=[MINUTE])
-    found = undecided(findings(joined)["(groups)"])
+    found = open_end(findings(joined)["(groups)"])
     assert "nothing says when the rows of a leave" in found.because
     assert found.fixes[0] == "FOLLOWS a (k) ON (k) WITHIN AUTO ON b; FOLLOWS b (k) ON (k) WITHIN AUTO ON a"
     windowed = query([source(CLOCK, window=last(9)), source(other)], "a.k = b.k", select=[COUNT], group_by=[MINUTE])
@@ -108,7 +108,7 @@ def test_the_clock_of_an_optional_stream_closes_nothing_for_it_may_be_absent() -
     tree = outer(JoinKind.RIGHT, "a", "b", "a.k = b.k", "a.ts <= b.ts + 5 seconds", "b.ts <= a.ts + 5 seconds")
     window = TimeWindow(ref("a.ts"), seconds(60))
     of = query([source(CLOCK), source(other)], tree=tree, select=[COUNT], group_by=[window, "b.k"])
-    undecided(findings(of)["(groups)"])
+    open_end(findings(of)["(groups)"])
 
 
 def test_where_there_is_never_a_result_nothing_is_remembered() -> None:
@@ -124,21 +124,21 @@ def test_a_clock_that_rows_arrive_by_is_cited_as_that() -> None:
 
 
 def test_what_would_bound_it_is_said_where_no_declaration_alone_does() -> None:
-    by_key = undecided(findings(query([source(CLOCK)], select=[COUNT], group_by=["a.k"]))["(groups)"])
+    by_key = open_end(findings(query([source(CLOCK)], select=[COUNT], group_by=["a.k"]))["(groups)"])
     assert by_key.because[-1] == (
         "this would bound it: a CHECK that leaves finitely many values to a.k, or grouping by window(a.ts, …)"
     )
-    loose = undecided(findings(query([source(LOOSE)], select=["a.k"], distinct=True))["(distinct)"])
+    loose = open_end(findings(query([source(LOOSE)], select=["a.k"], distinct=True))["(distinct)"])
     assert loose.because[-1] == (
         "this would bound it: a CHECK that leaves finitely many values to a.k, or giving out a.ts as well, "
         "with ORDERED BY ts WITHIN AUTO ON a; CHECK (ts IS NOT NULL) ON a"
     )
     unsure = Expression("f(a.f)", (ref("a.f"),))
-    of_expression = undecided(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
+    of_expression = open_end(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
     assert not any("would bound it" in text for text in of_expression.because)
 
 
 def test_a_row_that_holds_a_primary_key_is_not_said_to_come_again() -> None:
     keyed = stream("a", "k BIGINT", PrimaryKey(("k",)))
-    found = undecided(findings(query([source(keyed)], select=["a.k"], distinct=True))["(distinct)"])
+    found = open_end(findings(query([source(keyed)], select=["a.k"], distinct=True))["(distinct)"])
     assert found.because[0] == "each row is remembered, and nothing says when it can no longer come again"

@@ -18,10 +18,17 @@ SELECT a.id, b.price FROM auctions [RANGE 10 MINUTES] AS a, bids [ROWS 50000] AS
 """
 )
 
-UNDECIDED = (
+UNBOUNDED = (
     STREAMS
     + """
 SELECT a.id, b.price FROM auctions AS a, bids [ROWS 50000] AS b WHERE a.id = b.auction;
+"""
+)
+
+UNDECIDED = (
+    STREAMS
+    + """
+SELECT a.id, b.price FROM auctions AS a, bids [ROWS 50000] AS b WHERE a.id = b.auction AND a.seller % 3 = 1;
 """
 )
 

@@ -76,7 +76,7 @@ REPORT = """\
       clicks: ad = 1, ts = 2024-01-01T12:00:00Z
       clicks: ad = 2, ts = NULL
 
-  fix  declare one line for each stream; its last ON names the stream that declares it
+  fix  declare one of the lines; the last ON of each part names the stream that declares it
     c    FOLLOWS impressions (ad) ON (ad) WITHIN AUTO ON clicks
       or ORDERED BY ad WITHIN AUTO ON impressions
 

@@ -42,12 +42,12 @@ def test_example_can_be_explained_as_a_page(example: Path, tmp_path: Path) -> No
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 
-def test_the_fixed_example_is_the_undecided_one_with_what_its_report_asks_for() -> None:
-    undecided, fixed = (
-        next(e for e in EXAMPLES if e.name == name) for name in ("undecided.sql", "undecided_fixed.sql")
+def test_the_fixed_example_is_the_unbounded_one_with_what_its_report_asks_for() -> None:
+    unbounded, fixed = (
+        next(e for e in EXAMPLES if e.name == name) for name in ("unbounded.sql", "unbounded_fixed.sql")
     )
-    report = _penstock("check", str(undecided)).stdout
-    before, after = (_code(example) for example in (undecided, fixed))
+    report = _penstock("check", str(unbounded)).stdout
+    before, after = (_code(example) for example in (unbounded, fixed))
     assert after.replace(",\n  ORDERED BY ts WITHIN AUTO", "") == before
     assert "ORDERED BY ts WITHIN AUTO ON payments" in report
     assert "ORDERED BY ts WITHIN AUTO ON orders" in report

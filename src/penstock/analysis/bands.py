@@ -68,6 +68,10 @@ class Constraint:
     earlier: ColumnRef
     limit: Limit
 
+    def keeps(self, apart: int) -> bool:
+        """Whether two values may lie so far apart."""
+        return apart < self.limit.ticks if self.limit.strict else apart <= self.limit.ticks
+
 
 @dataclass(frozen=True)
 class Bands:

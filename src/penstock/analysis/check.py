@@ -1,12 +1,13 @@
 """The verdict on a query: every piece of its state, and what follows for the whole.
 
 A query is as bounded as the worst of its pieces. With a BUDGET it is bounded whatever else is known, and no longer
-exact. In this version nothing is called unbounded: what is not shown to be bounded is undecided.
+exact. The purge analysis and MEMORY each bound a piece by themselves; a piece is unbounded only where neither does and
+a growing input that keeps every promise was found.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.analysis.closing import ClosingGraph
@@ -24,7 +25,9 @@ from penstock.analysis.finding import (
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
 from penstock.analysis.second_stage import second_stage
-from penstock.analysis.state import source_findings, unstored
+from penstock.analysis.state import source_findings
+from penstock.analysis.unbounded import settled
+from penstock.analysis.unsafe import Scenario, scenarios
 from penstock.model.hints import Budget
 from penstock.model.query import Query, RowsWindow
 from penstock.model.schemes import Follows
@@ -42,8 +45,12 @@ def check_query(query: Query) -> Verdict:
     stage = merged_stage(memory, second_stage(combinations, graph, findings))
     if stage is not None:
         entries.append(stage)
+    left = [alias for alias in graph.aliases if not _is_purged(combinations, graph, findings[alias], alias)]
+    found = scenarios(graph, left) if left else {}
+    entries, witness = settled(graph, memory, found, entries)
     budget = query.hints.budget
     if budget is not None:
+        witness = None
         entries = [replace(entry, finding=_within(budget, entry.finding)) for entry in entries]
     verdict = min((entry.finding.verdict for entry in entries), key=_WORST_FIRST.index)
     return Verdict(
@@ -53,8 +60,9 @@ def check_query(query: Query) -> Verdict:
         budget is None,
         tuple(entries),
         memory,
-        _purge(combinations, graph),
+        _purge(graph, found),
         RewriteFinding(None),
+        witness,
         notices=tuple(_notices(query, graph)),
     )
 
@@ -81,19 +89,21 @@ def _strategy(entries: list[StateFinding], verdict: str, budget: Budget | None) 
     return Strategy.SYNOPSIS if Means.SYNOPSIS in means else Strategy.PURGE
 
 
-def _purge(combinations: Combinations, graph: ClosingGraph) -> PurgeFinding:
+def _is_purged(combinations: Combinations, graph: ClosingGraph, finding: Finding, alias: str) -> bool:
+    """Whether every row of a source leaves in the end, or none is stored."""
+    source = combinations.query.by_alias[alias]
+    is_stateless = isinstance(finding, Bounded) and finding.means is Means.STATELESS
+    return is_stateless or isinstance(source.window, RowsWindow) or graph.reach(alias).is_complete
+
+
+def _purge(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> PurgeFinding:
+    """SAFETY's answer; `found` has an entry for each source that is not purged."""
     streams = tuple(
-        (
-            source.alias,
-            True
-            if unstored(combinations, source)
-            or isinstance(source.window, RowsWindow)
-            or graph.reach(source.alias).is_complete
-            else None,
-        )
-        for source in combinations.query.all_sources
+        (alias, None if isinstance(found.get(alias), str) else alias not in found) for alias in graph.aliases
     )
-    return PurgeFinding(True if all(safe for _, safe in streams) else None, streams)
+    answers = [safe for _, safe in streams]
+    because = tuple((alias, doubt) for alias, doubt in found.items() if isinstance(doubt, str))
+    return PurgeFinding(False if False in answers else None if None in answers else True, streams, because)
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:

@@ -71,6 +71,7 @@ class ClosingGraph:
         self.aliases = tuple(source.alias for source in self.query.all_sources)
         self._is_inner = self.query.is_inner
         self._known: dict[tuple[str, frozenset[Missing]], Reach] = {}
+        self._hoped: dict[str, tuple[str, ...]] = {}
 
     @cached_property
     def declared(self) -> tuple[Closing, ...]:
@@ -111,6 +112,17 @@ class ClosingGraph:
             found.append(via)
         return tuple(found)
 
+    def hoped_for(self, alias: str) -> tuple[str, ...]:
+        """A source and what it reaches where uncertain closings count too, as they do for values that did arrive."""
+        if alias not in self._hoped:
+            reached = [alias]
+            for via in reached:
+                for closing in self._declared_index.get(via, ()):
+                    if closing.target not in reached and self.usable(alias, closing, reached) is not None:
+                        reached.append(closing.target)
+            self._hoped[alias] = tuple(reached)
+        return self._hoped[alias]
+
     def components(self) -> tuple[Node, ...]:
         """What is left of Definition 11's graph when no two nodes reach each other; one node: the query is safe.
 
@@ -146,6 +158,10 @@ class ClosingGraph:
     @cached_property
     def _index(self) -> dict[str, list[Closing]]:
         return _indexed(self.closings)
+
+    @cached_property
+    def _declared_index(self) -> dict[str, list[Closing]]:
+        return _indexed(self.declared)
 
     def _index_with(self, added: frozenset[Missing]) -> dict[str, list[Closing]]:
         if not added:

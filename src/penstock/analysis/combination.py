@@ -51,6 +51,15 @@ class Combination:
             self._touched[source.alias] = tuple(ref for ref in refs if self.bands.touches(ref))
         return self._touched[source.alias]
 
+    @cached_property
+    def keys(self) -> dict[str, dict[int, str]]:
+        """By alias, its first column in each class of equal columns that it has, by the number of the class."""
+        found: dict[str, dict[int, str]] = {}
+        for number, refs in enumerate(self.equalities.classes):
+            for ref in refs:
+                found.setdefault(ref.alias, {}).setdefault(number, ref.column)
+        return found
+
     def domain(self, ref: ColumnRef) -> Domain:
         """The values that a column may take here."""
         # Columns of one class have one domain.

@@ -126,13 +126,8 @@ def carriers(combinations: Combinations, column: ColumnRef) -> tuple[ColumnRef, 
 
 def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, str], ...]:
     """One pair of columns for each equality class that the two sources share."""
-    pairs = []
-    for refs in here.equalities.classes:
-        mine = [ref.column for ref in refs if ref.alias == own]
-        theirs = [ref.column for ref in refs if ref.alias == other]
-        if mine and theirs:
-            pairs.append((mine[0], theirs[0]))
-    return tuple(sorted(pairs))
+    mine, theirs = here.keys.get(own, {}), here.keys.get(other, {})
+    return tuple(sorted((mine[number], theirs[number]) for number in mine if number in theirs))
 
 
 def limit_on(own: Source, other: ColumnRef, here: Combination) -> tuple[ColumnRef, Limit] | None:
@@ -163,9 +158,16 @@ def order_text(stream: Stream, scheme: Ordered) -> str:
     return stream.arrival.on(stream.name)
 
 
-def passages(own: Source, target: Source, here: Combination) -> Iterator[tuple[Way, Passage, str]]:
-    """The columns of a target that lie only so far above one of a source, and so close it if they are ordered."""
+def passages(
+    own: Source, target: Source, here: Combination, ordered: bool = False
+) -> Iterator[tuple[Way, Passage, str]]:
+    """The columns of a target that lie only so far above one of a source, and so close it if they are ordered.
+
+    With `ordered`, only those that are.
+    """
     for ref in here.touched(target):
+        if ordered and not target.stream.ordering(ref.column):
+            continue
         kind = target.stream.type_of(ref.column)
         found = limit_on(own, ref, here)
         if kind is None or found is None or never_passes(target.stream, ref.column) is not None:
@@ -197,7 +199,7 @@ def guarantee(own: Source, target: Source, here: Combination, columns: tuple[str
 
 
 def _ordered(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
-    for way, passage, wait in passages(own, target, here):
+    for way, passage, wait in passages(own, target, here, ordered=True):
         declared = target.stream.ordering(passage.ordered.column)
         if declared:
             because = (*passage.limit.reasons, order_text(target.stream, declared[0]))

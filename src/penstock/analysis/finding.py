@@ -6,7 +6,8 @@ Text in a finding is whole sentences without a full stop, in the words of the do
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.analysis.synopsis import Synopsis
@@ -96,6 +97,8 @@ class PurgeFinding:
     safe: bool | None
     streams: tuple[tuple[str, bool | None], ...]
     """By alias, in the order of FROM."""
+    because: tuple[tuple[str, str], ...] = ()
+    """By alias, why it is not decided."""
 
 
 @dataclass(frozen=True)
@@ -107,12 +110,23 @@ class RewriteFinding:
     sql: str | None = None
 
 
+Row = tuple[str, tuple[tuple[str, object], ...]]
+"""A stream's name, and the columns of a row that are not NULL."""
+
+
 @dataclass(frozen=True)
 class Witness:
     """An input that makes the state grow: rows in order of arrival, each with its stream's name."""
 
     growth: str
-    rows: tuple[tuple[str, tuple[tuple[str, object], ...]], ...]
+    rows: tuple[Row, ...]
+    """The first of them."""
+    longer: Callable[[int], tuple[Row, ...]] | None = field(default=None, compare=False, repr=False)
+    """The same input, of any length."""
+
+    def first(self, count: int) -> tuple[Row, ...]:
+        """So many rows of it."""
+        return self.rows[:count] if self.longer is None or count <= len(self.rows) else self.longer(count)
 
 
 class Strategy(StrEnum):

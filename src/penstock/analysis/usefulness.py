@@ -82,13 +82,5 @@ def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> b
 
 def _fires(graph: ClosingGraph, root: str, closing: Closing) -> bool:
     """Whether what a source reaches, uncertain closings included, carries all columns of a closing."""
-    reached = [root]
-    grows = True
-    while grows:
-        grows = False
-        for step in graph.declared:
-            if step.target not in reached and graph.usable(root, step, reached) is not None:
-                reached.append(step.target)
-                grows = True
-    without = [alias for alias in reached if alias != closing.target]
-    return graph.usable(root, closing, without) is not None
+    reached = [alias for alias in graph.hoped_for(root) if alias != closing.target]
+    return graph.usable(root, closing, reached) is not None

@@ -64,7 +64,7 @@ def _state(state: StateFinding) -> dict[str, object]:
 
 
 def _witness(witness: Witness, rows: int | None) -> dict[str, object]:
-    shown = witness.rows if rows is None else witness.rows[:rows]
+    shown = witness.rows if rows is None else witness.first(rows)
     return {
         "growth": witness.growth,
         "rows": [[stream, {name: plain_value(value) for name, value in values}] for stream, values in shown],

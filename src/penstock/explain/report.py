@@ -56,7 +56,8 @@ def headline(verdict: Verdict, ink: Ink) -> list[str]:
             exact = "exact" if verdict.exact else "not exact"
             says = f"{exact}; {STRATEGY_IN_WORDS[verdict.strategy]}"
         case "unbounded":
-            says = f"the state of {_listed(open_ends)} grows without limit"
+            grows = [s.alias for s in verdict.streams if isinstance(s.finding, Unbounded)]
+            says = f"the state of {_listed(grows)} grows without limit"
         case _:
             says = f"no bound is known yet for the state of {_listed(open_ends)}"
     word = verdict.verdict.upper()
@@ -158,7 +159,7 @@ def _witness(witness: Witness | None, ink: Ink, rows: int | None) -> list[str]:
     if witness is None:
         return []
     lines = [f"  {ink.strong('growing input')}", *ink.wrapped(witness.growth, "    ")]
-    for stream, values in witness.rows[: rows or 0]:
+    for stream, values in witness.first(rows or 0):
         shown = ", ".join(f"{name} = {_shown(value)}" for name, value in values)
         lines += ink.wrapped(f"{stream}: {shown}", "      ", "        ")
     return lines

@@ -1,6 +1,6 @@
--- check: undecided
--- Undecided on purpose: nothing says that the event times are ordered, so nothing says when a row may leave.
--- undecided_fixed.sql is the same script with the two declarations that the report asks for.
+-- check: unbounded
+-- Unbounded on purpose: nothing says that the event times are ordered, so nothing says when a row may leave.
+-- unbounded_fixed.sql is the same script with the two declarations that the report asks for.
 CREATE STREAM orders (
   id BIGINT, customer STRING, ts TIMESTAMP,
   EVENT TIME ts

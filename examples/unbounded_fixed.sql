@@ -1,5 +1,5 @@
 -- check: bounded
--- undecided.sql with the fix that its report gives: one ORDERED BY in each stream. WITHIN AUTO leaves the number to be
+-- unbounded.sql with the fix that its report gives: one ORDERED BY in each stream. WITHIN AUTO leaves the number to be
 -- learned, which this version does not do yet: write it where you know it, e.g. WITHIN 30 SECONDS.
 CREATE STREAM orders (
   id BIGINT, customer STRING, ts TIMESTAMP,

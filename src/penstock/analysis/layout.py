@@ -1,0 +1,301 @@
+"""Values for rows that are to match, block after block: the arithmetic of a growing input.
+
+Each class of equal columns is a node with a whole number; block n shifts it by n steps, and half a step in between is
+for rows that are to match nothing. Nodes that the bands tie together solve the difference constraints once (raising
+the earlier end until all hold, Bellman and Ford) and shift together, by more than they lie apart; nodes with a finite
+domain stand still; a node with an upper limit alone goes down. Instants are microseconds after the first of 2024.
+
+Preconditions: none; what cannot be laid out raises `Doubt`, which says why. Whether the values satisfy every condition
+is seen afterwards, on the values themselves.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+
+from penstock.analysis.combination import Combinations
+from penstock.analysis.domains import Domain, has_steps
+from penstock.analysis.keeping import is_punctuation
+from penstock.analysis.memory.lines import value_at
+from penstock.model.predicates import Bound, ColumnRef, OneOf, Opaque
+from penstock.model.schemes import Check, Punctuated
+from penstock.model.spans import Unit
+from penstock.model.stream import Column
+from penstock.model.types import DataType, Kind
+
+_START = dt.datetime(2024, 1, 1)
+_EPOCH_MICROSECONDS = (_START - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
+_DERIVED = re.compile(r"timestamp_(millis|micros|seconds)\(\s*`?(\w+)`?\s*\)\Z", re.IGNORECASE)
+_LENGTHS = {"millis": 1_000, "micros": 1, "seconds": 1_000_000}
+_PLAIN = (Kind.STRING, Kind.BINARY, Kind.FLOAT, Kind.DOUBLE)
+
+
+class Doubt(Exception):
+    """Why no input can be laid out."""
+
+
+@dataclass(frozen=True)
+class _Place:
+    """Where a node stands in block 0, and how far a block moves it."""
+
+    base: int
+    step: int
+
+
+class Layout:
+    """The nodes of a query and their numbers."""
+
+    def __init__(self, combinations: Combinations) -> None:
+        self.query = combinations.query
+        self.here = combinations.of()
+        self._nodes: dict[ColumnRef, ColumnRef] = {}
+        self.kinds = dict(self._carried())
+        self.absent = frozenset(self._absent())
+        self.nodes = tuple(dict.fromkeys(self.node(ref) for ref in self.kinds if ref not in self.absent))
+
+    def node(self, ref: ColumnRef) -> ColumnRef:
+        """The one of its equals by which a column is known."""
+        if ref not in self._nodes:
+            self._nodes[ref] = self.here.equalities.class_of(ref)[0]
+        return self._nodes[ref]
+
+    def shifts(self, ref: ColumnRef) -> bool:
+        """Whether a column has a new value in each block."""
+        return ref in self.kinds and ref not in self.absent and self.node(ref) in self.places
+
+    def value(self, ref: ColumnRef, block: int, half: bool = False) -> object:
+        """The value of a column in a block."""
+        node = self.node(ref)
+        place = self.places.get(node)
+        if place is None:
+            return self.still[node]
+        return _value(self.kinds[ref], place.base + block * place.step + (place.step // 2 if half else 0))
+
+    def row(self, alias: str, block: int, half: bool = False) -> dict[str, object]:
+        """The values of a row of a source, all of one block."""
+        return {ref.column: self.value(ref, block, half) for ref in self.of(alias)}
+
+    def of(self, alias: str) -> tuple[ColumnRef, ...]:
+        """The columns of a source that are given values."""
+        return self._of.get(alias, ())
+
+    @cached_property
+    def _of(self) -> dict[str, tuple[ColumnRef, ...]]:
+        found: dict[str, list[ColumnRef]] = {}
+        for ref in self.kinds:
+            if ref not in self.absent:
+                found.setdefault(ref.alias, []).append(ref)
+        return {alias: tuple(refs) for alias, refs in found.items()}
+
+    def completed(self, alias: str, values: dict[str, object]) -> dict[str, object]:
+        """A row with the columns that others are derived from, in the order of the declaration; without the derived."""
+        stream = self.query.by_alias[alias].stream
+        found = dict(values)
+        for column in stream.carried:
+            origin = _origin(column)
+            moment = values.get(column.name)
+            if origin is not None and isinstance(moment, dt.datetime):
+                length, name = origin
+                found[name] = ((moment - _START) // dt.timedelta(microseconds=1) + _EPOCH_MICROSECONDS) // length
+                del found[column.name]
+        return {c.name: found[c.name] for c in stream.carried if c.name in found}
+
+    def arrival(self, alias: str, place: int) -> tuple[str, object] | None:
+        """The value of ARRIVES BY in the row at that place, where the column says nothing else."""
+        arrival = self.query.by_alias[alias].stream.arrival
+        if arrival is None:
+            return None
+        ref = ColumnRef(alias, arrival.column)
+        kind = self.kinds.get(ref)
+        is_alone = self.here.equalities.class_of(ref) == (ref,) and not self.here.bands.touches(ref)
+        if kind is None or not is_alone or not self.shifts(ref):
+            return None
+        return arrival.column, _value(kind, place * (Unit.SECOND.value if kind.is_instant else 1))
+
+    def _carried(self) -> Iterator[tuple[ColumnRef, DataType]]:
+        for source in self.query.all_sources:
+            origins = {origin[1] for column in source.stream.carried if (origin := _origin(column)) is not None}
+            for column in source.stream.carried:
+                assert column.type is not None
+                ref = ColumnRef(source.alias, column.name)
+                if column.name in origins:
+                    if self._is_used(ref):
+                        raise Doubt(f"{ref} is what another column is derived from, and has conditions of its own")
+                elif column.derived is None or _origin(column) is not None:
+                    yield ref, column.type
+                elif self._is_used(ref):
+                    raise Doubt(f"{ref} is derived, so only Spark knows its values")
+
+    def _is_used(self, ref: ColumnRef) -> bool:
+        """Whether anything is said of a column."""
+        source = self.query.by_alias[ref.alias]
+        named = [c for scheme in source.stream.schemes for c in scheme.own_columns]
+        named += [source.stream.event_time or "", source.stream.arrival.column if source.stream.arrival else ""]
+        conditions = [*self.query.predicates]
+        return (
+            ref.column in named
+            or any(ref in predicate.columns for predicate in conditions)
+            or any(ref.column == r.column for predicate in source.stream.where for r in predicate.columns)
+        )
+
+    def _absent(self) -> Iterator[ColumnRef]:
+        """Columns that are left NULL: types without values to write, and what only a WHEN that Spark reads looks at."""
+        for ref, kind in self.kinds.items():
+            stream = self.query.by_alias[ref.alias].stream
+            whens = [p for s in stream.schemes if isinstance(s, Punctuated) for p in s.when if isinstance(p, Opaque)]
+            is_asked = any(ref.column == r.column for p in whens for r in p.columns)
+            if is_asked and not self._is_used_but_by_when(ref):
+                yield ref
+            elif not (has_steps(kind) or kind.kind in _PLAIN or kind.is_instant):
+                if self._is_used(ref):
+                    raise Doubt(f"{ref} is {kind}, of which no values are written here")
+                yield ref
+
+    def _is_used_but_by_when(self, ref: ColumnRef) -> bool:
+        source = self.query.by_alias[ref.alias]
+        named = [c for s in source.stream.schemes if not isinstance(s, Punctuated) for c in s.own_columns]
+        named += [c for s in source.stream.schemes if isinstance(s, Punctuated) for c in s.columns]
+        conditions = [*self.query.predicates]
+        return ref.column in named or any(ref in predicate.columns for predicate in conditions)
+
+    @cached_property
+    def still(self) -> dict[ColumnRef, object]:
+        """The values of the nodes with a finite domain."""
+        return {node: self._chosen(node) for node in self.nodes if self.here.domain(node).size is not None}
+
+    @cached_property
+    def places(self) -> dict[ColumnRef, _Place]:
+        """The places of the nodes that shift."""
+        nodes = [node for node in self.nodes if node not in self.still]
+        gaps = self._gaps(nodes)
+        tied = {node for later, earlier, _ in gaps for node in (later, earlier)}
+        found: dict[ColumnRef, _Place] = {}
+        step = _power_of_ten(2 * len(nodes))
+        for number, node in enumerate(n for n in nodes if n not in tied):
+            kind, domain = self.kinds[node], self._endless(node)
+            length = (Unit.DAY if kind.kind is Kind.DATE else Unit.SECOND).value if kind.is_instant else 1
+            if domain.high is not None:
+                found[node] = _Place(domain.high - number, -step)
+            else:
+                low = 0 if domain.low is None else domain.low
+                found[node] = _Place((low + number) * length, step * length)
+        return found | self._solved([node for node in nodes if node in tied], gaps)
+
+    def _gaps(self, nodes: list[ColumnRef]) -> list[tuple[ColumnRef, ColumnRef, int]]:
+        """`later - earlier <= ticks` between nodes that shift."""
+        found = []
+        for constraint in self.here.bands.constraints:
+            later, earlier = self.node(constraint.later), self.node(constraint.earlier)
+            if later != earlier and later in nodes and earlier in nodes:
+                found.append((later, earlier, constraint.limit.ticks - constraint.limit.strict))
+        return found
+
+    def _solved(self, nodes: list[ColumnRef], gaps: list[tuple[ColumnRef, ColumnRef, int]]) -> dict[ColumnRef, _Place]:
+        base = {}
+        for node in nodes:
+            domain = self._endless(node)
+            if domain.high is not None:
+                raise Doubt(f"{node} has a largest value and is compared with other columns")
+            if self.kinds[node].kind in (Kind.STRING, Kind.BINARY):
+                raise Doubt(f"{node} is {self.kinds[node]} and is compared with other columns")
+            base[node] = domain.low or 0
+        for _ in range(len(nodes) + 1):
+            before = dict(base)
+            for later, earlier, ticks in gaps:
+                base[earlier] = max(base[earlier], base[later] - ticks)
+            if base == before:
+                break
+        else:
+            raise Doubt("the time differences of the query cannot be met by raising columns")
+        apart = max([*base.values(), 0]) - min([*base.values(), 0]) + max((abs(t) for *_, t in gaps), default=0) + 1
+        found = {}
+        for node in nodes:
+            if self.kinds[node].is_instant:
+                unit = 2 * Unit.DAY.value if any(self.kinds[n].kind is Kind.DATE for n in nodes) else Unit.MINUTE.value
+                found[node] = _Place(base[node], -(-4 * apart // unit) * unit)
+            else:
+                found[node] = _Place(base[node], _power_of_ten(4 * apart))
+        return found
+
+    def _endless(self, node: ColumnRef) -> Domain:
+        """The domain of a node that is not finite; only whole numbers may have a limit."""
+        domain, kind = self.here.domain(node), self.kinds[node]
+        if not kind.is_integer and self._is_limited(node):
+            raise Doubt(f"{node} is {kind} and compared with a constant")
+        if kind.kind is Kind.STRING and kind.text.upper() != "STRING":
+            raise Doubt(f"{node} is {kind}, which has finitely many values")
+        return domain
+
+    def _is_limited(self, node: ColumnRef) -> bool:
+        """Whether any of its columns is compared with a constant."""
+        for member in self.here.equalities.class_of(node):
+            stream = self.query.by_alias[member.alias].stream
+            checks = (p for s in stream.schemes if isinstance(s, Check) for p in s.condition)
+            for predicate in (*stream.where, *checks):
+                if isinstance(predicate, Bound | OneOf) and predicate.column.column == member.column:
+                    return True
+            if any(isinstance(p, Bound | OneOf) and p.column == member for p in self.query.predicates):
+                return True
+        return False
+
+    def _chosen(self, node: ColumnRef) -> object:
+        kind, domain = self.kinds[node], self.here.domain(node)
+        if domain.members is not None:
+            known = sorted(domain.members, key=str)
+            candidates = [value_at(m, kind) if has_steps(kind) and isinstance(m, int) else m for m in known]
+        else:
+            assert domain.low is not None
+            assert domain.high is not None
+            steps = dict.fromkeys(min(max(n, domain.low), domain.high) for n in (0, 1, domain.low, domain.high))
+            candidates = [value_at(step, kind) for step in steps]
+        for value in candidates:
+            if not self._makes_punctuations(node, value):
+                return value
+        if not candidates:
+            raise Doubt(f"{node} can take no value")
+        return candidates[0]
+
+    def _makes_punctuations(self, node: ColumnRef, value: object) -> bool:
+        """Whether a row with that value would be a punctuation, by this column alone."""
+        for member in self.here.equalities.class_of(node):
+            for scheme in self.query.by_alias[member.alias].stream.schemes:
+                if isinstance(scheme, Punctuated) and is_punctuation(scheme, {member.column: value}) is True:
+                    return True
+        return False
+
+
+def _power_of_ten(least: int) -> int:
+    """The least power of ten that is no smaller, from ten on."""
+    power = 10
+    while power < least:
+        power *= 10
+    return power
+
+
+def _origin(column: Column) -> tuple[int, str] | None:
+    """The length of one unit in microseconds, and the column that counts them, for a time derived from a number."""
+    found = _DERIVED.match(column.derived.text.strip()) if column.derived is not None else None
+    return None if found is None else (_LENGTHS[found.group(1).lower()], found.group(2))
+
+
+def _value(kind: DataType, number: int) -> object:
+    match kind.kind:
+        case Kind.TIMESTAMP | Kind.TIMESTAMP_NTZ:
+            return _START + dt.timedelta(microseconds=number)
+        case Kind.DATE:
+            return _START.date() + dt.timedelta(microseconds=number)
+        case Kind.FLOAT | Kind.DOUBLE:
+            return float(number)
+        case Kind.DECIMAL:
+            return Decimal(number)
+        case Kind.STRING:
+            return f"v{number}"
+        case Kind.BINARY:
+            return number.to_bytes(8, "big")
+        case _:
+            return number

@@ -1,0 +1,272 @@
+"""Is there an input in which a row is needed for ever, whatever is promised? SAFETY's Theorems 1 and 3, "only if".
+
+Let R be what a source s reaches, and U the rest. The input has blocks: a row of s, rows of R that match it, all with
+values of their own; then a row of each stream of U that matches nothing, so that all streams move on; then every
+punctuation of these values. Nothing closes U for a row of s: a scheme on a stream of U has a column whose value no
+row of R carries, so that a new value is left whatever finite set of promises came; an ordered column of U lies as far
+above R as it likes. So rows of U that complete the first block may still come after any number of blocks (Definition
+4).
+
+The input is written out, and that it keeps every declaration, that the rows of U may still come, and that they make a
+result, is seen on the rows themselves, the declarations taken as strictly as they may be meant (keeping.py). Where
+that fails, or a condition is one that only Spark reads, the answer is not known: `Doubt` says why.
+
+The state grows with the input where the rows differ in a column that a result can tell: one that equals a column of U
+(a subset of the blocks gives itself away by which rows of U find a match), or, for a bag, an output. Preconditions:
+inner joins. Not decided: outer joins and EXISTS.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.domains import rules_out_null
+from penstock.analysis.edges import Way, carriers, narrowed, stalled
+from penstock.analysis.finding import Witness
+from penstock.analysis.keeping import Arrived, broken
+from penstock.analysis.layout import Doubt, Layout
+from penstock.analysis.memory.reading import Reading, is_opaque
+from penstock.analysis.memory.witness import holds, ticks_between
+from penstock.analysis.punctuating import punctuations
+from penstock.model.names import fold
+from penstock.model.predicates import ColumnRef
+from penstock.model.query import columns_of
+from penstock.model.schemes import Follows, ForeignKey, Ordered, Punctuated
+from penstock.model.spans import Rows
+
+SHOWN = 10
+"""Rows of a growing input that a finding carries."""
+_TRIED = 3
+"""Blocks that are written out to see that the pattern holds."""
+_FAR = (10**5, 10**3)
+"""Blocks so late that a limit which the domains do not see would show; the first that the calendar has room for."""
+
+
+@dataclass(frozen=True)
+class Scenario:
+    """A pattern of blocks in which rows of `alias` are needed for ever; `graph` is only read."""
+
+    graph: ClosingGraph
+    alias: str
+    layout: Layout
+    reading: Reading
+
+    @cached_property
+    def met(self) -> tuple[str, ...]:
+        """The source itself and what it reaches, in an order that FOLLOWS allows."""
+        reach = self.graph.reach(self.alias)
+        return self._in_order((self.alias, *(edge.target for edge in reach.edges)))
+
+    @cached_property
+    def waited_for(self) -> tuple[str, ...]:
+        """What it does not reach, in an order that FOLLOWS allows."""
+        return self._in_order(self.graph.reach(self.alias).unreached)
+
+    def block(self, number: int) -> Iterator[Arrived]:
+        """The rows of one block."""
+        layout, by_alias = self.layout, self.graph.query.by_alias
+        for alias in self.met:
+            yield Arrived(by_alias[alias].stream, layout.row(alias, number))
+        for alias in self.waited_for:
+            stream = by_alias[alias].stream
+            # A row that matches nothing would lack the partner that a FOREIGN KEY demands.
+            if not any(isinstance(s, ForeignKey) for s in stream.schemes):
+                yield Arrived(stream, layout.row(alias, number, half=True))
+        for alias in (*self.met, *self.waited_for):
+            yield from punctuations(layout, alias, self.met, number)
+
+    def rest(self, number: int, after: int) -> Iterator[tuple[str, dict[str, object]]]:
+        """The rows of the other streams that complete a block, come after another."""
+        layout = self.layout
+        own = self._own
+        for alias in self.waited_for:
+            values = layout.row(alias, number)
+            for column in values:
+                ref = ColumnRef(alias, column)
+                node = layout.node(ref)
+                if node not in own and layout.shifts(ref) and not self._is_limited(node):
+                    values[column] = layout.value(ref, after)
+            yield alias, values
+
+    def rows(self, count: int) -> tuple[tuple[str, tuple[tuple[str, object], ...]], ...]:
+        """The first rows of the input, as a witness shows them."""
+        found: list[Arrived] = []
+        number = 1
+        while len(found) < count:
+            found += self.block(number)
+            number += 1
+        return tuple((row.stream.name, self._shown(row)) for row in self._numbered(found[:count]))
+
+    def check(self) -> None:
+        """See on the rows themselves that the pattern holds; raises Doubt where it does not."""
+        for limit in self._half_closed():
+            raise Doubt(limit)
+        history = [row for number in range(1, _TRIED + 1) for row in self.block(number)]
+        rest = dict(self.rest(1, _TRIED + 1))
+        future = [Arrived(self.graph.query.by_alias[alias].stream, values) for alias, values in rest.items()]
+        problem = broken(self._numbered([*history, *future]))
+        if problem is not None:
+            raise Doubt(f"no growing input was found that keeps {problem}")
+        self._matches(1, rest)
+        for far in _FAR:
+            try:
+                self._matches(far, dict(self.rest(far, far + 1)))
+            except OverflowError:
+                continue
+            return
+        raise Doubt("the calendar has no room for the lengths of time in the query")
+
+    def _half_closed(self) -> Iterator[str]:
+        """What closes some values of a stream that is waited for and not others: neither safe nor shown to grow."""
+        combinations, by_alias = self.graph.combinations, self.graph.query.by_alias
+        for target in self.waited_for:
+            schemes = by_alias[target].stream.schemes
+            for scheme in schemes:
+                if isinstance(scheme, Punctuated):
+                    refs = [ColumnRef(target, column) for column in scheme.columns]
+                    if narrowed(scheme) is not None and any(carriers(combinations, ref) for ref in refs):
+                        yield f"{narrowed(scheme)}"
+            for via in self.met if any(isinstance(s, Ordered) for s in schemes) or by_alias[target].stream.low else ():
+                yield from stalled(by_alias[via], by_alias[target], combinations.of())
+        for closing in self.graph.declared:
+            if closing.way is Way.CLUSTER and not closing.certain and len(closing.because) > 1:
+                yield f"{closing.because[0]} has finitely many values, so that one of them is never closed"
+
+    def _matches(self, number: int, rest: dict[str, dict[str, object]]) -> None:
+        rows = {alias: self.layout.row(alias, number) for alias in self.met} | rest
+        values = {ColumnRef(alias, column): value for alias, row in rows.items() for column, value in row.items()}
+        for condition in self.reading.conditions:
+            if not holds(condition, values):
+                raise Doubt(f"no growing input was found that satisfies {condition.text}")
+        for constraint in self.layout.here.bands.constraints:
+            if not constraint.keeps(_apart(values[constraint.later], values[constraint.earlier])):
+                raise Doubt(f"no growing input was found that satisfies {' and '.join(constraint.limit.reasons)}")
+
+    @cached_property
+    def _own(self) -> frozenset[ColumnRef]:
+        """The nodes whose values the rows of a block carry."""
+        return frozenset(self.layout.node(ref) for alias in self.met for ref in self.layout.of(alias))
+
+    def _is_limited(self, node: ColumnRef) -> bool:
+        """Whether a column can lie only so far above one that has arrived."""
+        bands = self.layout.here.bands
+        return bands.touches(node) and any(bands.upper(node, n) is not None for n in self._own if bands.touches(n))
+
+    def _in_order(self, aliases: Sequence[str]) -> tuple[str, ...]:
+        """Parents that must have come before their children first; else as given."""
+        left, placed = list(aliases), list[str]()
+        children = {alias: self._parents[alias] for alias in aliases if self._parents[alias]}
+        while left:
+            free = (a for a in left if a not in children or children[a].isdisjoint(b for b in left if b != a))
+            placed.append(next(free, left[0]))
+            left.remove(placed[-1])
+        return tuple(placed)
+
+    @cached_property
+    def _parents(self) -> dict[str, frozenset[str]]:
+        """For each source, those whose matches must have come before it."""
+        sources = self.graph.query.all_sources
+        found = {}
+        for child in sources:
+            named = set()
+            for scheme in child.stream.schemes:
+                if isinstance(scheme, Follows) and (not isinstance(scheme.slack, Rows) or scheme.slack.count == 0):
+                    named.add(fold(scheme.parent))
+            found[child.alias] = frozenset(s.alias for s in sources if named and fold(s.stream.name) in named)
+        return found
+
+    def _numbered(self, rows: Sequence[Arrived]) -> list[Arrived]:
+        """The rows with their place in ARRIVES BY."""
+        found = []
+        aliases = {source.stream.name: source.alias for source in self.graph.query.all_sources}
+        for place, row in enumerate(rows):
+            arrival = self.layout.arrival(aliases[row.stream.name], place + 1)
+            values = row.values if arrival is None else {**row.values, arrival[0]: arrival[1]}
+            found.append(Arrived(row.stream, values, row.closes))
+        return found
+
+    def _shown(self, row: Arrived) -> tuple[tuple[str, object], ...]:
+        alias = next(s.alias for s in self.graph.query.all_sources if s.stream == row.stream)
+        return tuple(self.layout.completed(alias, dict(row.values)).items())
+
+
+def _apart(later: object, earlier: object) -> int:
+    """How far two values lie apart; of types without lengths only the order counts."""
+    if isinstance(later, dt.date | int) and not isinstance(later, bool):
+        return ticks_between(later, earlier)
+    return (str(later) > str(earlier)) - (str(later) < str(earlier))
+
+
+def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | str]:
+    """For each of these sources, which do not reach all others: a scenario, or why there is none known."""
+    reading = Reading(graph.query)
+    why = _not_read(reading)
+    if why is None:
+        try:
+            layout = Layout(graph.combinations)
+            layout.places  # noqa: B018 - laid out once, for all
+        except Doubt as doubt:
+            why = str(doubt)
+    if why is not None:
+        return dict.fromkeys(aliases, why)
+    found: dict[str, Scenario | str] = {}
+    # The rows that a block holds beside its first are needed for ever too: the largest blocks show most.
+    for alias in sorted(aliases, key=lambda a: len(graph.reach(a).unreached)):
+        if alias in found:
+            continue
+        scenario = Scenario(graph, alias, layout, reading)
+        try:
+            scenario.check()
+        except Doubt as doubt:
+            found[alias] = str(doubt)
+        else:
+            found.update(dict.fromkeys((a for a in scenario.met if a in aliases), scenario))
+    return {alias: found[alias] for alias in aliases}
+
+
+def _not_read(reading: Reading) -> str | None:
+    if not reading.query.is_inner:
+        return "a growing input is sought for inner joins only"
+    for condition in reading.conditions:
+        if is_opaque(reading, condition.predicate) and rules_out_null(condition.predicate) is None:
+            return f"only Spark can say which rows pass {condition.text}"
+    return None
+
+
+def growing(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> Witness | None:
+    """An input that makes the state grow, whatever algorithm keeps it; None if none is known."""
+    known = [(alias, scenario) for alias, scenario in found.items() if isinstance(scenario, Scenario)]
+    for alias, scenario in known:
+        tie = _tie(graph, scenario, alias)
+        if tie is not None:
+            own, other = tie
+            text = (
+                f"each row of {alias} has a new {own.column} and can never leave: whatever is promised, a row of "
+                f"{other.alias} with {other} = {own} may still come"
+            )
+            return Witness(text, scenario.rows(SHOWN), scenario.rows)
+    for alias, scenario in known if not graph.query.distinct and not graph.query.is_grouped else ():
+        given = [ref for output in graph.query.outputs for ref in columns_of(output.value) if ref.alias == alias]
+        new = [ref for ref in given if scenario.layout.shifts(ref)]
+        if new:
+            text = (
+                f"each row of {alias} has a new {new[0].column} and can never leave: whatever is promised, a row "
+                f"of {scenario.waited_for[0]} may still come, and then all of them are in results"
+            )
+            return Witness(text, scenario.rows(SHOWN), scenario.rows)
+    return None
+
+
+def _tie(graph: ClosingGraph, scenario: Scenario, alias: str) -> tuple[ColumnRef, ColumnRef] | None:
+    """A column of a source that is new in each block and equals one of a stream that is waited for."""
+    equalities = graph.combinations.of().equalities
+    for own in scenario.layout.of(alias):
+        if scenario.layout.shifts(own):
+            theirs = [ref for ref in equalities.class_of(own) if ref.alias in scenario.waited_for]
+            if theirs:
+                return own, theirs[0]
+    return None

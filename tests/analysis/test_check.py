@@ -83,7 +83,7 @@ def test_arriving_by_the_event_time_is_an_order_too() -> None:
     assert "ARRIVES BY ts ON b" in bounded(found["a"], Means.PURGE).because
 
 
-def test_a_band_without_order_is_undecided_and_names_the_order_as_its_fix() -> None:
+def test_a_band_without_order_is_unbounded_and_names_the_order_as_its_fix() -> None:
     found = open_end(findings(query([source(timed("a")), source(timed("b"))], "a.k = b.k", *BAND))["a"])
     assert found.fixes[0] == "ORDERED BY ts WITHIN AUTO ON a; ORDERED BY ts WITHIN AUTO ON b"
 

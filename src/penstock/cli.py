@@ -221,6 +221,9 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     ]
     from penstock.spark.run import RunOptions, run_script, show_progress, waiting_lines  # noqa: PLC0415
 
+    for verdict in verdicts:
+        for notice in verdict.notices:
+            _complain(f"note: {verdict.query}: {notice}")
     progress = show_progress()
     progress.begin()
     try:

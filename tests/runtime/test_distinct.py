@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from penstock.runtime import Distinct
 from tests.runtime.driving import Driver, plan_of
@@ -28,6 +29,34 @@ def test_a_row_is_given_once_with_null_and_nan_equal_to_themselves() -> None:
     first = stage.step(0, rows((1, 1, nan), (1, 1, nan), (None, 1, 0.5), (1, 2, None)), {})
     assert first.num_rows == 3
     assert stage.step(1, rows((1, 1, nan), (None, 1, 0.5), (1, 2, None), (1, 2, 0.0)), {}).num_rows == 1
+
+
+NESTED: list[tuple[Any, Any, Any, bool]] = [
+    (pa.list_(pa.float64()), [1.0, None], [1.0, None], True),
+    (pa.list_(pa.float64()), [float("nan"), -0.0], [float("nan"), 0.0], True),
+    (pa.list_(pa.float64()), [1.0, 2.0], [2.0, 1.0], False),
+    (pa.list_(pa.float64()), [], None, False),
+    (pa.list_(pa.list_(pa.string())), [["a"], ["b"]], [["a", "b"]], False),
+    (pa.struct([("x", pa.int32()), ("y", pa.string())]), {"x": 1, "y": None}, {"x": 1, "y": None}, True),
+    (pa.struct([("x", pa.int32()), ("y", pa.string())]), {"x": None, "y": None}, None, False),
+    (pa.map_(pa.string(), pa.int32()), [("a", 1), ("b", 2)], [("b", 2), ("a", 1)], True),
+    (pa.map_(pa.string(), pa.int32()), [("a", 1), ("b", 2)], [("a", 2), ("b", 1)], False),
+    (pa.decimal128(38, 2), None, None, True),
+]
+
+
+@pytest.mark.parametrize(("kind", "one", "other", "same"), NESTED)
+def test_nested_values_are_compared_as_spark_does(kind: Any, one: Any, other: Any, same: bool) -> None:
+    stage = Distinct(plan_of(SCRIPT))
+
+    def given(*values: Any) -> Any:
+        count = len(values)
+        return pa.table({"s_k": [1] * count, "s_ts": [1] * count, "s_v": pa.array(values, kind)})
+
+    assert stage.step(0, given(one), {}).num_rows == 1
+    assert stage.step(1, given(one, other), {}).num_rows == (0 if same else 1), "against what is remembered"
+    fresh = Distinct(plan_of(SCRIPT))
+    assert fresh.step(0, given(other, one), {}).num_rows == (1 if same else 2), "within a batch"
 
 
 def test_a_restored_stage_remembers() -> None:

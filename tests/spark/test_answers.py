@@ -154,6 +154,19 @@ QUESTIONS = [
         distinct=True,
     ),
     Question(
+        "evaluated_once",
+        "SELECT DISTINCT s.b + t.b AS total, array(s.k, t.k) AS names, named_struct('v', s.v) AS kept FROM s, t "
+        "WHERE s.a = t.a",
+        "st",
+        on("a"),
+        lambda s, t: (
+            None if None in (s["b"], t["b"]) else s["b"] + t["b"],
+            [s["k"], t["k"]],
+            {"v": s["v"]},
+        ),
+        distinct=True,
+    ),
+    Question(
         "one_stream",
         "SELECT s.n, s.v FROM s WHERE s.b >= 2",
         "s",

@@ -18,6 +18,7 @@ from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.watching import unseen
 from penstock.sql.printer import print_query
 
 _MARKS = {"bounded": "✓", "unbounded": "✗", "undecided": "?"}
@@ -142,6 +143,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
         ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
         ("purge", purge_lines(source, plan), False),
         ("promises", promise_lines(plan, source.alias), True),
+        ("unseen", unseen(query, plan, source.alias), False),
     ]
     for label, texts, is_code in items:
         yield from _item(label, texts, is_code)

@@ -17,6 +17,7 @@ from penstock.model.script import Script
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
+from penstock.plan.watching import unseen
 from penstock.sql.printer import print_query
 
 _LABEL = 10
@@ -93,6 +94,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[
     yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
     yield from _item("purge", purge_lines(source, plan), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
+    yield from _item("unseen", unseen(query, plan, source.alias), ink)
     if source.state.verdict != "bounded":
         yield from _item("fix", fix_lines(source.state.fixes), ink)
 

@@ -273,6 +273,14 @@ class OutputColumn:
 
 
 @dataclass(frozen=True)
+class SelectedColumn:
+    """A column of SELECT: which of the core's columns it is; None where Spark evaluates an expression."""
+
+    name: str
+    output: str | None
+
+
+@dataclass(frozen=True)
 class Plan:
     """All that is needed to run a query on cells, and to show how it will run."""
 
@@ -292,6 +300,7 @@ class Plan:
     joint_closers: tuple[JointCloser, ...]
     purge_trees: tuple[PurgeTree, ...]
     outputs: tuple[OutputColumn, ...]
+    selected: tuple[SelectedColumn, ...]
     in_arrival_order: bool
     """Whether rows are counted across streams, and in the order of ARRIVES BY, which all of them declare."""
     distinct: bool
@@ -325,6 +334,11 @@ class Plan:
     def rows_windowed(self) -> frozenset[str]:
         """The streams that have [ROWS n] under some alias."""
         return frozenset(s.stream for s in self.sources if s.window is not None and s.window.rows is not None)
+
+    @property
+    def distinct_over_expressions(self) -> bool:
+        """Whether DISTINCT compares rows that Spark must evaluate first."""
+        return self.distinct and any(column.output is None for column in self.selected)
 
     def closers_between(self, source: str, target: str) -> tuple[Closer, ...]:
         """The ways to close `target` for a tuple of `source`."""

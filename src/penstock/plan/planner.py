@@ -15,6 +15,7 @@ from penstock.analysis.usefulness import punctuation_uses
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
+from penstock.model.schemes import Policy
 from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.bounds import TimeBound
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
@@ -30,6 +31,7 @@ from penstock.plan.plan import (
     Plan,
     PromisePlan,
     PurgeEdge,
+    SelectedColumn,
     SourcePlan,
     StateFigure,
     UselessPunctuations,
@@ -71,6 +73,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         punctuations.joint_closers,
         find_purge_trees(graph, closers, bounds, _counted(query)) if query.is_inner else (),
         outputs,
+        _selected(query, outputs),
         counts_by_arrival(query),
         query.distinct,
         query.is_inner,
@@ -106,6 +109,13 @@ def _outputs(query: Query) -> tuple[OutputColumn, ...]:
             name += "_"
         named[ref] = name
     return tuple(OutputColumn(ref.alias, ref.column, name) for ref, name in named.items())
+
+
+def _selected(query: Query, outputs: tuple[OutputColumn, ...]) -> tuple[SelectedColumn, ...]:
+    named = {ColumnRef(o.alias, o.column): o.name for o in outputs}
+    return tuple(
+        SelectedColumn(o.name, named[o.value] if isinstance(o.value, ColumnRef) else None) for o in query.outputs
+    )
 
 
 def _pair_predicates(query: Query) -> tuple[PairPredicate, ...]:
@@ -154,6 +164,9 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     if query.hints.value is not None:
         kept |= {ref.column for ref in query.hints.value.columns if ref.alias == alias}
     watched = {column for p in facts.promises if p.alias == alias for column in p.columns}
+    if any(p.policy is Policy.QUARANTINE and alias in (p.alias, p.partner) for p in facts.promises):
+        # What is kept out of the query is handed out whole.
+        watched |= {column.name for column in source.stream.carried}
     read = kept | watched | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
     needed = needed_values(query, alias)
     return SourcePlan(

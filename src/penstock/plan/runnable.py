@@ -11,7 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
-from penstock.model.predicates import ColumnRef
 from penstock.model.query import Query
 from penstock.plan.arrival import counts_by_arrival, uncomparable_arrivals
 from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
@@ -28,8 +27,6 @@ def obstacles(query: Query) -> tuple[str, ...]:
         found.append("a BUDGET cannot be held yet")
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
         found.append(f"rows cannot be counted across streams that arrive by {types}")
-    if query.distinct and not all(isinstance(o.value, ColumnRef) for o in query.outputs):
-        found.append("DISTINCT over an expression cannot be run yet; derive a column in CREATE STREAM")
     return tuple(found)
 
 
@@ -80,7 +77,10 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
     if figure.means != Means.PURGE:
         return None
     for source in plan.sources:
-        is_given = any(o.alias == source.alias and o.column == source.event_time for o in plan.outputs)
+        given = {c.output for c in plan.selected}
+        is_given = any(
+            o.alias == source.alias and o.column == source.event_time and o.name in given for o in plan.outputs
+        )
         is_clock = any(p.alias == source.alias and p.columns == (source.event_time,) for p in _orders(plan))
         if is_given and is_clock and _leaves(plan, source):
             return None

@@ -71,6 +71,7 @@ from penstock.runtime.needs import (
     punctuation_promises,
 )
 from penstock.runtime.patience import Patience
+from penstock.runtime.row_values import row_hashes
 from penstock.runtime.store import Changes
 from penstock.runtime.violations import PromiseBroken
 
@@ -99,5 +100,6 @@ __all__ = [
     "punctuation_columns",
     "punctuation_promises",
     "read_header",
+    "row_hashes",
     "spell",
 ]

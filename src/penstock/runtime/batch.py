@@ -130,6 +130,7 @@ class Quarantined:
     constraint: str
     into: str | None
     alias: str
+    stream: str
     rows: Any
 
 

@@ -63,7 +63,7 @@ class Cell:
         dropped, chunk_of = self.intake.take(chunks, self.clock, self.watches, self.synopses)
         remembered_rows = (self.closing, self._promised, self._key_ghosts)
         step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of, *remembered_rows, self.order)
-        answers = Answers()
+        answers = Answers({source.alias: source.stream for source in self.plan.sources})
         for breach in self.intake.null_keys(self.synopses):
             answers.answer(breach, self.synopses[breach.alias])
         self._answer_breaches(step, answers, of_all_rows=True)

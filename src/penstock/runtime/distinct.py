@@ -1,9 +1,10 @@
 """DISTINCT: the second stage. Gives each output row once, whichever cell and batch it came from.
 
-Rows are compared as Spark's DISTINCT does: NULL equals NULL, NaN equals NaN. A remembered row is forgotten once an
-output column is the event time of a stream whose frontier has passed it: no result can bring that row again. Where no
-output column is an event time with a known low, nothing is forgotten; whether that is bounded is the verdict's
-business.
+Rows are compared as Spark's DISTINCT does (`row_values.py`). Where SELECT has expressions, Spark has evaluated them,
+and the rows are those of SELECT; otherwise they are the columns that the core hands out. A remembered row is forgotten
+once an output column is the event time of a stream whose frontier has passed it: no result can bring that row again.
+Where no output column is an event time with a known low, nothing is forgotten; whether that is bounded is the
+verdict's business.
 """
 
 from __future__ import annotations
@@ -15,10 +16,10 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.errors import NotSupportedYet
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import Bools, Hashes, Ints, combine, flat, hashes, is_coded, mix
+from penstock.runtime.codes import Bools, Ints, flat, is_coded, mix
 from penstock.runtime.key_matching import repeated
+from penstock.runtime.row_values import row_hashes, same_values
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
 from penstock.runtime.synopsis import ALL, Synopsis
@@ -31,8 +32,17 @@ class Distinct:
     """The rows given so far, as far as they may come again."""
 
     def __init__(self, plan: Plan) -> None:
-        self.names = tuple(o.name for o in plan.outputs)
-        self.clocks = {o.alias: o.name for o in plan.outputs if plan.by_alias[o.alias].event_time == o.column}
+        given = {o.name: o.name for o in plan.outputs}
+        if plan.distinct_over_expressions:
+            given = {c.output: c.name for c in plan.selected if c.output is not None}
+            self.names = tuple(c.name for c in plan.selected)
+        else:
+            self.names = tuple(given)
+        self.clocks = {
+            o.alias: given[o.name]
+            for o in plan.outputs
+            if plan.by_alias[o.alias].event_time == o.column and o.name in given
+        }
         self.seen = Synopsis((*self.names, _KEY))
         self._batch = -1
         self._serial = 0
@@ -44,7 +54,7 @@ class Distinct:
         new = rows.select(list(self.names))
         if new.num_rows:
             new = self._unseen(new)
-            table = new.append_column(_KEY, pa.array(_row_hashes(new).view(np.int64)))
+            table = new.append_column(_KEY, pa.array(row_hashes(new).view(np.int64)))
             count = table.num_rows
             places = np.arange(count, dtype=np.int64)
             self.seen.segments.append(Segment(table, places, np.full(count, self._batch), np.ones(count, np.bool_), {}))
@@ -54,7 +64,7 @@ class Distinct:
         return new
 
     def _unseen(self, rows: Any) -> Any:
-        keys = _row_hashes(rows)
+        keys = row_hashes(rows)
         places, met = self.seen.probe(ALL, (_KEY,), mix(keys))
         known: Bools = np.zeros(rows.num_rows, np.bool_)
         if len(places):
@@ -121,33 +131,15 @@ def _present(segment: Segment, name: str, rows: Ints) -> Bools:
     return column.is_valid().to_numpy(zero_copy_only=False)[rows]  # type: ignore[no-any-return]
 
 
-def _row_hashes(rows: Any) -> Hashes:
-    parts = []
-    for name in rows.column_names:
-        column = flat(rows.column(name))
-        value = hashes(column) if _hashable(column.type) else np.zeros(len(column), np.uint64)
-        null = column.is_null().to_numpy(zero_copy_only=False).astype(np.uint64)
-        parts.append(mix(np.where(null > 0, np.uint64(7), value)))
-    return combine(parts)
-
-
-def _hashable(kind: Any) -> bool:
-    return is_coded(kind) or pa.types.is_decimal(kind) or _is_bytes(kind)
-
-
-def _is_bytes(kind: Any) -> bool:
-    return any(
-        test(kind)
-        for test in (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    )
+def _is_plain(kind: Any) -> bool:
+    """Whether Arrow compares values of the type itself."""
+    bytes_like = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return is_coded(kind) or pa.types.is_decimal(kind) or any(test(kind) for test in bytes_like)
 
 
 def _null_safe_equal(left: Any, right: Any) -> Bools:
-    if not _hashable(left.type):
-        raise NotSupportedYet(
-            f"DISTINCT over a column of type {left.type} cannot be run yet",
-            hint="select its parts, or leave it out of SELECT DISTINCT",
-        )
+    if not _is_plain(left.type):
+        return same_values(left, right)
     equal = pc.fill_null(pc.equal(left, right), False)
     both_null = pc.and_(left.is_null(), right.is_null())
     if pa.types.is_floating(left.type):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -12,6 +13,7 @@ from penstock.model.schemes import Policy
 from penstock.plan.plan import PromisePlan
 from penstock.runtime.batch import Quarantined
 from penstock.runtime.codes import Ints
+from penstock.runtime.needs import ORDER
 from penstock.runtime.synopsis import Synopsis
 
 
@@ -45,6 +47,8 @@ class Breach:
 class Answers:
     """The breaches of one step, answered by their policies."""
 
+    streams: Mapping[str, str]
+    """The stream of each alias."""
     counted: dict[str, str] = field(default_factory=dict)
     """By constraint, the alias under which its violations are counted: a stream may stand under two."""
     violations: dict[str, int] = field(default_factory=dict)
@@ -63,12 +67,13 @@ class Answers:
         match breach.promise.policy:
             case Policy.FAIL:
                 segment, _, rows = next(synopsis.split(breach.ids[:1]))
-                (row,) = segment.table.take(rows).to_pylist()
+                (row,) = _declared(segment.table.take(rows)).to_pylist()
                 raise PromiseBroken(constraint, breach.alias, row)
             case Policy.QUARANTINE:
                 for segment, _, rows in synopsis.split(home):
-                    taken = segment.table.take(rows)
-                    self.quarantined.append(Quarantined(constraint, breach.promise.into, breach.alias, taken))
+                    taken = _declared(segment.table.take(rows))
+                    stream = self.streams[breach.alias]
+                    self.quarantined.append(Quarantined(constraint, breach.promise.into, breach.alias, stream, taken))
                 synopsis.kill(breach.ids)
                 return False
             case Policy.ADAPT | Policy.RECOVER:
@@ -76,3 +81,8 @@ class Answers:
                 return True
             case Policy.TRUST:
                 return False
+
+
+def _declared(rows: Any) -> Any:
+    """The columns of the stream alone."""
+    return rows.drop_columns([ORDER]) if ORDER in rows.column_names else rows

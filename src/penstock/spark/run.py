@@ -25,6 +25,7 @@ from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counts import DISTINCT, metrics_of, with_distinct
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import CELLS, Assembled, assemble, second_observation, whole_cells
@@ -50,6 +51,9 @@ class Running:
     plan: Plan
     assembled: Assembled
     checkpoint: Checkpoint | None
+    drains: tuple[Drain, ...] = ()
+    """What hands quarantined rows on to their sinks."""
+    draining: list[StreamingQuery] = field(default_factory=list)
     handle: StreamingQuery | None = None
     resumes: bool = False
     """Whether its checkpoint is not new."""
@@ -72,7 +76,9 @@ def run_script(
     if cells is not None:
         whole_cells(cells)
     sinks = {query.name: sink for query, _ in plans if (sink := script.sink(query.sink or "")) is not None}
-    require_own_folders(sinks.items())
+    kept_out = {query.name: into_of(script, plan) for query, plan in plans}
+    quarantines = [(f"{name}, quarantine", sink) for name, into in kept_out.items() for sink in into]
+    require_own_folders([*sinks.items(), *quarantines])
     quiet_errors()
     spark = start_session("penstock", conf)
     if "spark.sql.shuffle.partitions" not in conf:
@@ -83,13 +89,21 @@ def run_script(
             one.checkpoint.require(one.assembled.essence)
         if one.query.name in sinks:
             require_fit(sinks[one.query.name], one.checkpoint)
+        for drain in one.drains:
+            require_fit(drain.sink, drain)
     metrics = _opened(options.metrics)
     try:
         for one in running:
             _start(script, one, options)
+            if not options.available_now:
+                one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]
         _watch(running, metrics, follow, lambda one: _start(script, one, options))
+        for one in running if options.available_now else ():
+            _drain(spark, script, one)
     finally:
         for one in running:
+            for draining in one.draining:
+                draining.stop()
             if one.handle is not None:
                 one.handle.stop()
                 # What was committed after the last look must be told too.
@@ -100,6 +114,15 @@ def run_script(
     # Nobody needs the log of a run that went well.
     spark_log().unlink(missing_ok=True)
     return running
+
+
+def _drain(spark: SparkSession, script: Script, one: Running) -> None:
+    """Hand on what a query has kept out so far."""
+    for drain in one.drains:
+        try:
+            drain.start(spark, script, available_now=True).awaitTermination()
+        except SPARK_ERRORS as error:
+            raise failure_of(f"{one.query.name}, quarantine into {drain.sink.name},", error) from error
 
 
 def _opened(path: Path | None) -> TextIO | None:
@@ -115,10 +138,11 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     checkpoint = Checkpoint(options.checkpoint, query.name) if options.checkpoint is not None else None
     quarantine = checkpoint.quarantine if checkpoint is not None else None
     try:
-        assembled = assemble(spark, script, query, plan, quarantine=quarantine)
+        assembled = assemble(spark, script, query, plan, quarantine=quarantine, has_sinks=True)
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
-    return Running(query, plan, assembled, checkpoint, resumes=checkpoint is not None and not checkpoint.is_new)
+    resumes = checkpoint is not None and not checkpoint.is_new
+    return Running(query, plan, assembled, checkpoint, drains_of(script, plan, checkpoint), resumes=resumes)
 
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:

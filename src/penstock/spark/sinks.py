@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from pathlib import Path
+from typing import Protocol
 from urllib.parse import unquote, urlparse
 
 from penstock.errors import DataError, NotSupportedYet, UsageError
 from penstock.model.stream import Sink
-from penstock.spark.checkpoint import Checkpoint
 
 FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
 """Formats whose sinks are folders."""
@@ -49,7 +49,23 @@ def require_own_folders(queries: Iterable[tuple[str, Sink]]) -> None:
             )
 
 
-def require_fit(sink: Sink, checkpoint: Checkpoint | None) -> None:
+class Progress(Protocol):
+    """The checkpoint of whoever writes a sink."""
+
+    @property
+    def folder(self) -> Path:
+        """Where it lies."""
+
+    @property
+    def spark(self) -> str:
+        """Where Spark keeps its offsets."""
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing has started on it yet."""
+
+
+def require_fit(sink: Sink, checkpoint: Progress | None) -> None:
     """Raise DataError if the sink's folder is not empty and not this checkpoint's."""
     folder = folder_of(sink)
     if folder is None or not folder.exists():

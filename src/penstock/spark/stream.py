@@ -23,15 +23,24 @@ from penstock.spark.operator import ANSWER, COUNTS, FRONTIER, RESULT, CellProces
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.session import ROCKSDB
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
-from penstock.spark.types import require_carriable
-from penstock.spark.unpack import DEALT, Redealer, Unpacker, arrow_schema, output_columns, restored_columns
+from penstock.spark.types import carried, require_carriable, restored
+from penstock.spark.unpack import (
+    DEALT,
+    TOLD,
+    EvaluatedRedealer,
+    Redealer,
+    ToldUnpacker,
+    Unpacker,
+    arrow_schema,
+    output_columns,
+    restored_columns,
+)
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
 CELLS = "penstock.cells"
 QUARANTINE = "penstock.quarantine"
 """Where quarantined rows go if no checkpoint says so."""
-_NESTED = ("ARRAY", "MAP", "STRUCT", "VARIANT", "INTERVAL")
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -54,11 +63,15 @@ def assemble(
     *,
     inputs: Mapping[str, DataFrame] | None = None,
     quarantine: str | None = None,
+    has_sinks: bool = False,
 ) -> Assembled:
-    """Put a query together; nothing is read before the answer is written somewhere."""
+    """Put a query together; nothing is read before the answer is written somewhere.
+
+    `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink.
+    """
     _require_store(spark)
     quarantine = quarantine or spark.conf.get(QUARANTINE, None)
-    _require_runnable(plan, quarantine)
+    _require_runnable(plan, quarantine, has_sinks)
     sweep()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
@@ -71,17 +84,43 @@ def assemble(
     given = packed.groupBy("cell").transformWithState(CellProcessor(*told, quarantine), RESULT, "append", "None")
     observation = f"penstock_{run}"
     given = _observed(given, observation, vocabulary(plan))
+    evaluated: DataFrame | None = None
     if query.distinct:
         told_all = given.where(F.col("kind").isin(ANSWER, FRONTIER)).select("kind", "payload")
-        dealt = told_all.mapInArrow(Redealer(grid.keys), DEALT)
+        if plan.distinct_over_expressions:
+            evaluated = _evaluated(told_all, query, plan)
+            dealt = _carried(evaluated).mapInArrow(EvaluatedRedealer(grid.keys), DEALT)
+        else:
+            dealt = told_all.mapInArrow(Redealer(grid.keys), DEALT)
         given = dealt.groupBy("target").transformWithState(
             DistinctProcessor(*told, grid.cells), RESULT, "append", "None"
         )
         given = _observed(given, second_observation(observation), DISTINCT_VOCABULARY)
-    columns = output_columns(plan)
     answers = given.where(F.col("kind") == ANSWER).select("payload")
+    if evaluated is not None:
+        final = evaluated.drop(*TOLD)
+        carried_schema = _carried(final).schema
+        rows = answers.mapInArrow(Unpacker(arrow_schema(carried_schema)), carried_schema)
+        answer = rows.selectExpr(*(restored(f.name, f.dataType.simpleString()) for f in final.schema))
+        return Assembled(answer, observation, run, essence)
+    columns = output_columns(plan)
     rows = answers.mapInArrow(Unpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan))
     return Assembled(_answer(rows, query, plan), observation, run, essence)
+
+
+def _evaluated(told_all: DataFrame, query: Query, plan: Plan) -> DataFrame:
+    """The rows of SELECT for DISTINCT to compare, and what else the second stage is told, as TOLD has it."""
+    columns = f"{output_columns(plan)}, {TOLD[0]} STRING, {TOLD[1]} BINARY"
+    rows = told_all.mapInArrow(ToldUnpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan), *TOLD)
+    found = _answer(rows, query, plan, beside=TOLD)
+    for column in found.schema:
+        _require_comparable(column.name, column.dataType.simpleString())
+    return found
+
+
+def _carried(rows: DataFrame) -> DataFrame:
+    """The rows as Arrow can carry them."""
+    return rows.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in rows.schema))
 
 
 def second_observation(observation: str) -> str:
@@ -97,13 +136,13 @@ def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame
     return given.observe(name, *measures)
 
 
-def _require_runnable(plan: Plan, quarantine: str | None) -> None:
+def _require_runnable(plan: Plan, quarantine: str | None, has_sinks: bool) -> None:
     """Raise, before anything starts, on what would only fail when some row comes."""
     for promise in plan.promises:
-        if promise.into is not None:
-            raise NotSupportedYet(
-                f"QUARANTINE INTO {promise.into} cannot be run yet",
-                hint="leave INTO out: the rows are written to a folder of the checkpoint",
+        if promise.into is not None and not has_sinks:
+            raise UsageError(
+                f"QUARANTINE INTO {promise.into} is for `penstock run`: a DataFrame has no sinks",
+                hint=f"leave INTO out, and spark.conf.set('{QUARANTINE}', folder)",
             )
         if promise.policy is Policy.QUARANTINE and quarantine is None:
             raise UsageError(
@@ -113,11 +152,13 @@ def _require_runnable(plan: Plan, quarantine: str | None) -> None:
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
     for (alias, column), kind in kinds.items():
         require_carriable(f"{alias}.{column}", kind)
-    for output in plan.outputs if plan.distinct else ():
-        if kinds[output.alias, output.column].upper().startswith(_NESTED):
-            raise NotSupportedYet(
-                f"DISTINCT cannot compare {output.alias}.{output.column}, a {kinds[output.alias, output.column]}, yet"
-            )
+    for output in plan.outputs if plan.distinct and not plan.distinct_over_expressions else ():
+        _require_comparable(f"{output.alias}.{output.column}", kinds[output.alias, output.column])
+
+
+def _require_comparable(column: str, kind: str) -> None:
+    if "VARIANT" in kind.upper():
+        raise UsageError(f"DISTINCT cannot compare {column}, a {kind}: Spark has no equality for VARIANT")
 
 
 def whole_cells(text: str) -> int:
@@ -159,8 +200,11 @@ def _packed(spark: SparkSession, script: Script, plan: Plan, grid: Grid, inputs:
     return packed
 
 
-def _answer(rows: DataFrame, query: Query, plan: Plan) -> DataFrame:
-    """The columns of SELECT; expressions see each stream as a struct under its alias, so they stand as written."""
+def _answer(rows: DataFrame, query: Query, plan: Plan, beside: tuple[str, ...] = ()) -> DataFrame:
+    """The columns of SELECT; expressions see each stream as a struct under its alias, so they stand as written.
+
+    With TOLD `beside` them, rows that are no answer are not evaluated.
+    """
     names = {(o.alias, o.column): o.name for o in plan.outputs}
     aliases = dict.fromkeys(o.alias for o in plan.outputs)
     structs = [
@@ -169,7 +213,11 @@ def _answer(rows: DataFrame, query: Query, plan: Plan) -> DataFrame:
     ]
     needs_structs = any(not isinstance(o.value, ColumnRef) for o in query.outputs)
     shown = rows.select("*", *structs) if needs_structs else rows
-    return shown.select(*(_column(output, names) for output in query.outputs))
+    found = [_column(output, names) for output in query.outputs]
+    if beside:
+        is_answer = F.col(TOLD[0]) == ANSWER
+        found = [F.when(is_answer, c).alias(o.name) for c, o in zip(found, query.outputs, strict=True)]
+    return shown.select(*found, *beside)
 
 
 def _column(output: Output, names: Mapping[tuple[str, str], str]) -> Column:

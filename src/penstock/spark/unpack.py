@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.types import StructType
 
 from penstock.model.names import quoted
 from penstock.plan.plan import Plan
-from penstock.runtime import hash_rows
+from penstock.runtime import row_hashes
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.operator import ANSWER
 from penstock.spark.pack import split_by_cell
@@ -36,9 +37,9 @@ def restored_columns(plan: Plan) -> list[str]:
     return [restored(o.name, kinds[o.alias, o.column]) for o in plan.outputs]
 
 
-def arrow_schema(columns: str) -> Any:
+def arrow_schema(columns: str | StructType) -> Any:
     """The same as Arrow has it; needs a session, so it is made before the workers start."""
-    schema = StructType.fromDDL(columns)
+    schema = StructType.fromDDL(columns) if isinstance(columns, str) else columns
     assert isinstance(schema, StructType)
     return to_arrow_schema(schema, timezone="UTC")
 
@@ -77,17 +78,63 @@ class Redealer:
             dealt: list[tuple[int, str, bytes]] = []
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 if kind == ANSWER:
-                    dealt += ((key, kind, to_ipc(rows)) for key, rows in self._deal(from_ipc(payload.as_buffer())))
+                    dealt += _answers_dealt(self.keys, from_ipc(payload.as_buffer()))
                 else:
                     dealt += ((key, kind, payload.as_py()) for key in self.keys)
-            targets, kinds, payloads = zip(*dealt, strict=True) if dealt else ((), (), ())
-            yield pa.record_batch(
-                [pa.array(targets, pa.int32()), pa.array(kinds, pa.string()), pa.array(payloads, pa.binary())],
-                names=["target", "kind", "payload"],
-            )
+            yield _as_dealt(dealt)
 
-    def _deal(self, table: Any) -> Iterator[tuple[int, Any]]:
-        hashed = hash_rows(table, table.column_names)
-        buckets = (hashed % np.uint64(len(self.keys))).astype(np.int64)
-        for bucket, rows in split_by_cell(table, buckets):
-            yield self.keys[bucket], rows
+
+def _answers_dealt(keys: tuple[int, ...], table: Any) -> Iterator[tuple[int, str, bytes]]:
+    buckets = (row_hashes(table) % np.uint64(len(keys))).astype(np.int64)
+    for bucket, rows in split_by_cell(table, buckets):
+        yield keys[bucket], ANSWER, to_ipc(rows)
+
+
+def _as_dealt(dealt: list[tuple[int, str, bytes]]) -> Any:
+    targets, kinds, payloads = zip(*dealt, strict=True) if dealt else ((), (), ())
+    return pa.record_batch(
+        [pa.array(targets, pa.int32()), pa.array(kinds, pa.string()), pa.array(payloads, pa.binary())],
+        names=["target", "kind", "payload"],
+    )
+
+
+TOLD = ("__kind", "__told")
+"""Beside the columns of an answer on its way through SELECT: what a row is, and what the second stage must know."""
+
+
+@dataclass(frozen=True)
+class ToldUnpacker:
+    """From packed rows to typed columns and TOLD; what is no answer goes along as a row of NULLs."""
+
+    schema: Any
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """For mapInArrow: (kind, payload) in."""
+        for batch in batches:
+            for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
+                if kind == ANSWER:
+                    table = from_ipc(payload.as_buffer())
+                    columns = [_as(table.column(f.name), f.type) for f in list(self.schema)[: -len(TOLD)]]
+                    told: Any = pa.nulls(table.num_rows, pa.binary())
+                else:
+                    columns = [pa.nulls(1, f.type) for f in list(self.schema)[: -len(TOLD)]]
+                    told = pa.array([payload.as_py()], pa.binary())
+                kinds = pa.array([kind] * len(told), pa.string())
+                yield from pa.Table.from_arrays([*columns, kinds, told], schema=self.schema).to_batches()
+
+
+@dataclass(frozen=True)
+class EvaluatedRedealer:
+    """Deals rows of SELECT out as Redealer does, once Spark has evaluated them."""
+
+    keys: tuple[int, ...]
+
+    def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
+        """For mapInArrow: the columns of SELECT and TOLD in, DEALT out."""
+        for batch in batches:
+            whole = pa.Table.from_batches([batch])
+            answers = pc.equal(whole.column(TOLD[0]), ANSWER)
+            dealt = list(_answers_dealt(self.keys, whole.filter(answers).drop_columns(list(TOLD))))
+            told = whole.filter(pc.invert(answers)).select(list(TOLD)).to_pylist()
+            dealt += [(key, row[TOLD[0]], row[TOLD[1]]) for row in told for key in self.keys]
+            yield _as_dealt(dealt)

@@ -1,0 +1,60 @@
+"""Which broken promises go unseen (DESIGN section 7.6): what was never watched, and what is forgotten in time.
+
+A promise is watched as far as its memory goes, and memory goes where nothing stored or to come could need it. So a key
+is known while its first row is stored, or while a row that names it may come; a match outside of its time is seen while
+the row that it met is stored. A declaration that closes nothing in a query is not watched there at all. This is about
+inner joins, which are what the engine runs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.model.query import Query
+from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Scheme
+from penstock.model.spans import Auto
+from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
+
+_MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
+
+
+def unseen(query: Query, plan: Plan, alias: str) -> tuple[str, ...]:
+    """What may break on a stream without being seen, a phrase for each."""
+    if not plan.inner:
+        return ()
+    stream = query.by_alias[alias].stream
+    promises = [p for p in plan.promises if p.alias == alias]
+    watched = {p.constraint for p in promises}
+    found = [f"{s.on(stream.name)}: {_why_not(s)}" for s in stream.schemes if s.on(stream.name) not in watched]
+    found += [f"{p.constraint}: {why}" for p in promises for why in _forgets(plan, p)]
+    return tuple(dict.fromkeys(found))
+
+
+def _why_not(scheme: Scheme) -> str:
+    match scheme:
+        case PrimaryKey():
+            return "not watched, it closes nothing here"
+        case Ordered(within=Auto()) | Follows(within=Auto()) | Clustered(within=Auto()):
+            return "not watched before its k is learned"
+        case Follows() | Cooccurs():
+            return "not watched, its columns do not meet here"
+        case _:
+            return "not watched by this version"
+
+
+def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
+    if promise.kind is PromiseKind.PRIMARY_KEY:
+        users = [c for c in plan.closers if c.kind is CloserKind.KEY and c.target == promise.alias]
+        waiting = [
+            c.source
+            for c in users
+            if c.target_columns == promise.columns
+            and not any(other.certain for other in plan.closers_between(c.source, c.target))
+        ]
+        named_by = " or ".join(dict.fromkeys(waiting))
+        forgotten = f" and no row of {named_by} that names it may come" if waiting else ""
+        yield f"a key that comes again is not seen once its first row has left{forgotten}"
+    elif promise.kind in _MATCHES:
+        yield "a match that breaks it is not seen once the row that it meets has left"
+    if promise.kind in ORDERS and plan.by_alias[promise.alias].filters:
+        yield "rows that a filter drops are not looked at"

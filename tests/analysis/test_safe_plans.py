@@ -1,0 +1,110 @@
+"""Safe trees of joins: the paper's Figures 5 and 7, and brute force over all trees of small queries.
+
+The brute force knows Definition 2 only: it tries every way to cut the streams of an operator into inputs, asks of
+each operator whether its inputs reach each other by Definition 9 over edges between inputs, and recurses.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+import pytest
+
+from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.combination import Combinations
+from penstock.analysis.safe_plans import JoinTree, plans_in_words, safe_trees
+from tests.analysis.punctuated import cjq
+from tests.analysis.test_safety_oracle import Case
+from tests.analysis.test_safety_paper import CHAIN, CYCLE, THREE
+from tests.measure import size
+
+Block = frozenset[str]
+
+
+def test_figure_5_and_7_no_tree_of_binary_joins_is_safe_and_the_single_three_way_join_is() -> None:
+    graph = ClosingGraph(Combinations(cjq(THREE, CYCLE, [("S1", "-+"), ("S2", "-+"), ("S3", "-+")])))
+    assert plans_in_words(graph) == (
+        "the single 3-way join is safe",
+        "no tree of binary joins is safe, nor any other tree: only all streams together close each other",
+    )
+
+
+def test_a_chain_that_closes_both_ways_is_safe_as_a_tree_of_binary_joins() -> None:
+    schemes = [("S1", "-+"), ("S2", "+-"), ("S2", "-+"), ("S3", "+-")]
+    assert plans_in_words(ClosingGraph(Combinations(cjq(THREE, CHAIN, schemes)))) == (
+        "the single 3-way join is safe",
+        "so is this tree of binary joins: ((S1 ⋈ S2) ⋈ S3)",
+    )
+
+
+def test_of_an_unsafe_query_the_joins_that_are_safe_are_named() -> None:
+    graph = ClosingGraph(Combinations(cjq(THREE, CHAIN, [("S1", "-+"), ("S2", "+-")])))
+    assert plans_in_words(graph) == ("no tree of joins is safe by promises", "safe is (S1 ⋈ S2)")
+
+
+def _cuts(streams: tuple[str, ...]) -> Iterator[list[Block]]:
+    """All ways to cut streams into blocks."""
+    if not streams:
+        yield []
+        return
+    first, *rest = streams
+    for cut in _cuts(tuple(rest)):
+        yield [frozenset({first}), *cut]
+        for number, block in enumerate(cut):
+            yield [*cut[:number], block | {first}, *cut[number + 1 :]]
+
+
+def _closes_in_turn(case: Case, inputs: list[Block]) -> bool:
+    within = frozenset().union(*inputs)
+    of = {alias: block for block in inputs for alias in block}
+    edges = [
+        (frozenset(of[s] for s in sources), of[target])
+        for sources, target in case.generalized_edges()
+        if sources <= within and target in within
+    ]
+    for start in inputs:
+        reached = {start}
+        while more := {target for sources, target in edges if sources <= reached} - reached:
+            reached |= more
+        if len(reached) < len(inputs):
+            return False
+    return True
+
+
+def _least_width(case: Case) -> int | None:
+    """The least number of inputs with which some safe tree does; None if no tree is safe."""
+
+    @cache
+    def width(block: Block) -> int | None:
+        if len(block) == 1:
+            return 1
+        found = []
+        for cut in _cuts(tuple(sorted(block))):
+            if len(cut) > 1 and _closes_in_turn(case, cut):
+                below = [width(part) for part in cut]
+                if None not in below:
+                    found.append(max([len(cut), *(w for w in below if w is not None)]))
+        return min(found, default=None)
+
+    return width(frozenset(case.streams))
+
+
+def _is_safe(case: Case, tree: JoinTree) -> bool:
+    inputs = [frozenset(i.streams) for i in tree.inputs]
+    return not inputs or (_closes_in_turn(case, inputs) and all(_is_safe(case, i) for i in tree.inputs))
+
+
+@pytest.mark.measure
+def test_the_tree_that_is_found_is_safe_and_no_safe_tree_is_narrower() -> None:
+    widths = set()
+    for seed in range(size(150, 5000)):
+        case = Case(seed)
+        trees = safe_trees(ClosingGraph(Combinations(case.query)))
+        assert all(_is_safe(case, tree) for tree in trees), seed
+        least = _least_width(case)
+        assert (least is None) is (len(trees) > 1), seed
+        if least is not None:
+            assert trees[0].widest == least, seed
+            widths.add(least)
+    assert widths >= {2, 3}

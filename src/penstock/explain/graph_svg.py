@@ -1,7 +1,9 @@
 """The join graph as SVG: streams on a ring, key classes as dots that their streams are tied to, closings as arrows.
 
 A key class of three streams is one dot with three lines, because it is one fact and not three predicates. An arrow
-from a to b says that promises close b for every row of a; a dashed one, only for values that did arrive. The layout
+from a to b says that promises close b for every row of a; a dashed one, only for values that did arrive. Where only
+rows of several streams together carry what a punctuation closes, their lines meet in a square and one arrow leads on
+(SAFETY's generalized edges). The layout
 is computed from the plan alone and rounded, so the same plan gives the same drawing.
 """
 
@@ -39,6 +41,7 @@ def join_graph(query: Query, plan: Plan, marker: str) -> tuple[str, str]:
         _head(f"{marker}-sure", "head"),
         _head(f"{marker}-maybe", "maybe-head"),
         *_arrow_lines(plan, shown, places, marker),
+        *_joint_lines(plan, places, marker),
         *pair_lines,
         *key_lines,
         *(_node(plan, alias, places[alias]) for alias in plan.aliases),
@@ -192,6 +195,29 @@ def _arrow_lines(
         )
 
 
+def _joint_lines(plan: Plan, places: dict[str, Point], marker: str) -> Iterator[str]:
+    """Generalized edges: from each stream that carries one of the columns to a square, and from there to the target."""
+    taken: list[Point] = []
+    for closer in plan.joint_closers:
+        carriers = [a for a in plan.aliases if any(ref.alias == a for refs in closer.partners for ref in refs)]
+        target = places[closer.target]
+        middle = _centre([places[alias] for alias in carriers])
+        # Nearer to the target than the hubs of the key classes, so that neither hides the other.
+        at = _free(((middle[0] + 2 * target[0]) / 3, (middle[1] + 2 * target[1]) / 3), taken)
+        taken.append(at)
+        for alias in carriers:
+            yield _line("closes", _edge_of_node(places[alias], _node_width(plan, alias) / 2, at), at)
+        tip = _edge_of_node(target, _node_width(plan, closer.target) / 2, at)
+        yield (
+            f'<path class="closes" marker-end="url(#{marker}-sure)" '
+            f'd="M{at[0]:.1f} {at[1]:.1f}L{tip[0]:.1f} {tip[1]:.1f}"/>'
+        )
+        yield (
+            f'<rect class="joint" x="{at[0] - 4:.1f}" y="{at[1] - 4:.1f}" width="8" height="8">'
+            f"<title>{_escaped(closer.constraint)}</title></rect>"
+        )
+
+
 def _edge_of_node(node: Point, half_width: float, towards: Point) -> Point:
     """Where the way out of a node leaves its box, a little outside it."""
     run, rise = towards[0] - node[0], towards[1] - node[1]
@@ -219,6 +245,11 @@ def _caption(plan: Plan, has_others: bool, arrows: int, hidden: int) -> str:
         said.append("dotted lines are other predicates")
     if arrows:
         said.append("an arrow from x to y: promises close y for a row of x (dashed: only for values that arrived)")
+    if plan.joint_closers:
+        said.append("where lines meet in a square, rows of these streams together have the next one closed")
+    unreached = [f"{chain.root} never reaches {' and '.join(chain.open)}" for chain in plan.chains if chain.open]
+    if 0 < len(unreached) <= _FEW_ARROWS:
+        said += unreached
     if hidden:
         said.append(f"{hidden} more closings, between streams that share no predicate, are not drawn")
     text = "; ".join(said)

@@ -12,8 +12,17 @@ from importlib.resources import files
 
 from penstock import __version__
 from penstock.analysis.finding import Bounded, StateFinding, Verdict
+from penstock.explain.as_json import plain_value
 from penstock.explain.graph_svg import join_graph
-from penstock.explain.plan_text import after_lines, cell_lines, filter_lines, promise_lines, purge_lines, run_lines
+from penstock.explain.plan_text import (
+    after_lines,
+    cell_lines,
+    chain_lines,
+    filter_lines,
+    promise_lines,
+    purge_lines,
+    run_lines,
+)
 from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -70,12 +79,20 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
         yield f'<p class="soft">{escape(f"{exact}; {how}")}.</p>'
     yield from _states(verdict)
     yield from _fixes(verdict)
+    if verdict.witness is not None:
+        yield f"<h3>A growing input</h3>\n<p>{escape(verdict.witness.growth)}.</p>"
+        rows = [
+            f"{name}: {', '.join(f'{c} = {plain_value(v)}' for c, v in values)}"
+            for name, values in verdict.witness.rows
+        ]
+        yield f"<pre>{escape(chr(10).join(rows))}</pre>"
     yield "<h3>Join graph</h3>"
     drawing, caption = join_graph(query, plan, f"q{number}")
     yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>\n<dl>"
     yield from _item("shape", [plan.shape], False)
     yield from _item("cells", cell_lines(plan), True)
     yield from _item("result", after_lines(query), True)
+    yield from _item("trees", plan.join_trees, False)
     yield from _item("runs", run_lines(query, plan), False)
     yield "</dl>"
     yield from _reasons(verdict)
@@ -142,6 +159,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
         ("filters", filter_lines(source, query), True),
         ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
         ("purge", purge_lines(source, plan), False),
+        ("chain", chain_lines(plan, source), False),
         ("promises", promise_lines(plan, source.alias), True),
         ("unseen", unseen(query, plan, source.alias), False),
     ]

@@ -48,6 +48,7 @@ def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
     yield from _item("cells", cell_lines(plan), ink)
     yield from _item("also", [str(p) for p in pair_predicates(query)], ink)
     yield from _item("result", after_lines(query), ink)
+    yield from _item("trees", plan.join_trees, ink)
     yield from _item("runs", run_lines(query, plan), ink)
 
 
@@ -93,6 +94,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[
     yield from _item("filters", filter_lines(source, query), ink)
     yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
     yield from _item("purge", purge_lines(source, plan), ink)
+    yield from _item("chain", chain_lines(plan, source), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
     yield from _item("unseen", unseen(query, plan, source.alias), ink)
     if source.state.verdict != "bounded":
@@ -143,6 +145,18 @@ def purge_lines(source: SourcePlan, plan: Plan) -> list[str]:
     if source.state.means == Means.PURGE:
         return [*source.rules, f"{source.state.bound}, by the verdict; this version's engine does not do it yet"]
     return [*source.rules, f"nothing yet: {lacks}"]
+
+
+def chain_lines(plan: Plan, source: SourcePlan) -> list[str]:
+    """The chained purge of a stream, step by step, where it is more than one; and what it never reaches."""
+    (chain,) = [c for c in plan.chains if c.root == source.alias]
+    lines = []
+    if len(chain.steps) > 1 or (chain.steps and chain.open):
+        for number, step in enumerate(chain.steps, start=1):
+            lines.append(f"{number}. {' and '.join(step.sources)} -> {step.target}: {'; '.join(step.because)}")
+    if chain.open and source.state.verdict != "bounded":
+        lines.append(f"never reached: {', '.join(chain.open)}")
+    return lines
 
 
 def promise_lines(plan: Plan, alias: str) -> list[str]:

@@ -254,6 +254,25 @@ class PurgeTree:
 
 
 @dataclass(frozen=True)
+class ChainStep:
+    """One step of a chained purge: `target` is closed for rows of `sources` that stand together, and by what."""
+
+    sources: tuple[str, ...]
+    target: str
+    wait: str
+    because: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Chain:
+    """The steps by which the promises close every other stream for a row of `root`, and the streams left open."""
+
+    root: str
+    steps: tuple[ChainStep, ...]
+    open: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class UselessPunctuations:
     """A punctuation scheme that lets no row of this query go: its rows are dropped at the source."""
 
@@ -314,6 +333,10 @@ class Plan:
     """The state of DISTINCT or GROUP BY, if there is one."""
     useless: tuple[UselessPunctuations, ...]
     """The punctuation schemes, by alias, that need not be read."""
+    chains: tuple[Chain, ...]
+    """By the verdict's graph, for each stream."""
+    join_trees: tuple[str, ...]
+    """Which trees of binary and multi-way joins would be safe, in words; the engine runs one multi-way join."""
 
     @cached_property
     def by_alias(self) -> dict[str, SourcePlan]:

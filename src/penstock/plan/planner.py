@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Verdict
+from penstock.analysis.safe_plans import plans_in_words
 from penstock.analysis.usefulness import punctuation_uses
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
@@ -22,6 +23,8 @@ from penstock.plan.closers import Pairing, find_agreements, find_closers, find_p
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.plan import (
     FORMAT,
+    Chain,
+    ChainStep,
     Closer,
     ColumnPlan,
     JointCloser,
@@ -45,6 +48,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     """The plan of a checked query."""
     graph = JoinGraph.of(query)
     pairing = Pairing(query)
+    closing = ClosingGraph(pairing.combinations)
     outputs = _outputs(query)
     predicates = _pair_predicates(query)
     # What closes what is about inner joins: an outer join or EXISTS decides its part otherwise, in a later version.
@@ -82,17 +86,24 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         verdict.strategy.value,
         verdict.exact,
         tuple(_figure(entry.finding) for entry in verdict.streams if entry.alias not in known),
-        _useless(pairing),
+        _useless(closing),
+        tuple(_chain(closing, alias) for alias in closing.aliases),
+        plans_in_words(closing),
     )
 
 
-def _useless(pairing: Pairing) -> tuple[UselessPunctuations, ...]:
-    uses = punctuation_uses(ClosingGraph(pairing.combinations))
+def _useless(closing: ClosingGraph) -> tuple[UselessPunctuations, ...]:
     return tuple(
-        UselessPunctuations(use.alias, use.scheme.on(pairing.query.by_alias[use.alias].stream.name), use.useless)
-        for use in uses
+        UselessPunctuations(use.alias, use.scheme.on(closing.query.by_alias[use.alias].stream.name), use.useless)
+        for use in punctuation_uses(closing)
         if use.useless is not None
     )
+
+
+def _chain(closing: ClosingGraph, alias: str) -> Chain:
+    reach = closing.reach(alias)
+    steps = tuple(ChainStep(edge.sources, edge.target, edge.wait, edge.because) for edge in reach.edges)
+    return Chain(alias, steps, reach.unreached)
 
 
 def _counted(query: Query) -> frozenset[str]:

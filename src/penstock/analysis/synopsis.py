@@ -77,12 +77,12 @@ class Extreme:
     below: Value | None = None
     """The open stretch where it applies; None is no limit."""
 
-    def __str__(self) -> str:
+    @property
+    def where(self) -> str:
+        """The stretch in words; empty if it is the whole line."""
         limits = [f"above {self.above}"] if self.above is not None else []
         limits += [f"below {self.below}"] if self.below is not None else []
-        return f"{'greatest' if self.greatest else 'least'} {self.column}" + (
-            f" {' and '.join(limits)}" if limits else ""
-        )
+        return " and ".join(limits)
 
 
 @dataclass(frozen=True)
@@ -122,17 +122,31 @@ class Synopsis:
         return f"{self.rows} distinct rows" if self.rows != 1 else "1 row"
 
     @property
+    def _extreme_rows(self) -> str:
+        ends: dict[tuple[bool, str], list[str]] = {}
+        for extreme in self.extremes:
+            ends.setdefault((extreme.greatest, extreme.where), []).append(extreme.column)
+        said = []
+        for (greatest, where), columns in ends.items():
+            end, other = ("greatest", "least") if greatest else ("least", "greatest")
+            row = f"the row with the {end} {columns[0]}"
+            if len(columns) > 1:
+                row = f"the row whose {other} of {', '.join(columns)} is {end}"
+            lies = "that lies" if len(columns) == 1 else "these lie"
+            said.append(f"{row} where {lies} {where}" if where else row)
+        return "; ".join(said)
+
+    @property
     def sentences(self) -> tuple[str, ...]:
         """What it holds, and how much that is."""
         if self.covered_by is not None:
             return (f"a row of {self.covered_by} stands for its own partner, so {self.alias} adds no result",)
-        kept = "the row with the " + ", or the ".join(map(str, self.extremes)) if self.extremes else "one row"
-        kept = f"{kept}, else the first" if self.extremes else kept
+        kept = f"{self._extreme_rows}, else the first row" if self.extremes else "one row"
         kept += ", with a count" if self.counted else ""
         kept += "".join(f", {text}" for text in self.aggregates)
         if self.columns:
             said = [f"kept for each choice of {', '.join(map(str, self.columns))}: {kept}"]
-            said.append(f"at most {self.formula} rows")
+            said.append(f"at most {self.formula} row{'s' if self.rows != 1 else ''}")
         else:
             said = [f"no column of {self.alias} keeps rows apart; kept: {kept}"]
         if self.rows > ABSURD:

@@ -31,7 +31,7 @@ def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
         lines += [*headline(verdict, ink), "", *_join(query, plan, ink)]
         for source in plan.sources:
-            lines += ["", *_source(source, query, plan, ink)]
+            lines += ["", *_source(source, query, plan, ink), *_item("merges", merge_lines(verdict, source), ink)]
         for state in verdict.streams[len(plan.sources) :]:
             lines += ["", *_second_stage(state, ink)]
         lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in print_query(query).splitlines()), ""]
@@ -99,6 +99,15 @@ def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[
     yield from _item("unseen", unseen(query, plan, source.alias), ink)
     if source.state.verdict != "bounded":
         yield from _item("fix", fix_lines(source.state.fixes), ink)
+
+
+def merge_lines(verdict: Verdict, source: SourcePlan) -> list[str]:
+    """What is kept of a stream whose rows are merged."""
+    if source.state.means != Means.SYNOPSIS:
+        return []
+    return [
+        line for synopsis in verdict.memory.synopses if synopsis.alias == source.alias for line in synopsis.sentences
+    ]
 
 
 def _second_stage(state: StateFinding, ink: Ink) -> Iterator[str]:

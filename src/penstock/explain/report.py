@@ -39,6 +39,7 @@ def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None) ->
     lines = [*headline(verdict, ink), "", *state_lines(verdict, ink)]
     for part in (
         _reasons(verdict, ink),
+        _memory(verdict, ink),
         _witness(verdict.witness, ink, witness_rows),
         _fixes(verdict, ink),
         _notices(verdict, ink),
@@ -120,6 +121,19 @@ def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
         for number, reason in enumerate(state.finding.because):
             label = state.alias if number == 0 else ""
             lines += ink.wrapped(reason, f"    {label:<{width}}  - ", " " * (width + 8))
+    return lines
+
+
+def _memory(verdict: Verdict, ink: Ink) -> list[str]:
+    """Whether merging could do it: what MEMORY found wrong, where nothing else bounds the query either."""
+    memory = verdict.memory
+    reasons = memory.violates or memory.because
+    if verdict.verdict == "bounded" or memory.bounded is True or not reasons:
+        return []
+    says = "does not suffice for this query" if memory.bounded is False else "may or may not suffice: not decided"
+    lines = [f"  {ink.strong('merging')}  constant memory {says}"]
+    for reason in reasons:
+        lines += ink.wrapped(reason, "    - ", "      ")
     return lines
 
 

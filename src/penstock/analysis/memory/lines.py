@@ -9,8 +9,8 @@ Places are whole numbers on every line:
 - any other type is taken to be dense. Place 2i + 1 is the i-th point, and the even places are the open stretches
   between, each of them endless (section 9: an attribute is bounded iff finitely many values satisfy the predicates).
 
-A type of at most LARGE values (BOOLEAN, TINYINT, SMALLINT, short decimals) has its limits as points. INT, BIGINT, DATE
-and longer decimals count as endless, unless a constant leaves at most LARGE values up to a limit: then the limit is a
+A type of at most FEW values (BOOLEAN, TINYINT, SMALLINT, short decimals) has its limits as points. INT, BIGINT, DATE
+and longer decimals count as endless, unless a constant leaves at most FEW values up to a limit: then the limit is a
 point too.
 
 Preconditions: `=` tells the values apart, so no collations and no CHAR(n); `comparable` says which types these are.
@@ -29,8 +29,8 @@ from penstock.analysis.domains import has_steps, step_of, values_are_told_apart
 from penstock.model.predicates import Constant, Op, Value
 from penstock.model.types import DataType, Kind
 
-LARGE = 10**6
-"""More values than anybody would keep apart."""
+FEW = 2**16
+"""As many values as SMALLINT has."""
 FAR = 10**40
 """Beyond every step of every type."""
 
@@ -117,12 +117,12 @@ def line_of(kinds: Iterable[DataType], constants: Iterable[tuple[Constant, DataT
     steps = {step for constant, kind in constants for step in _steps_beside(constant, kind)}
     for kind in types:
         limits = limits_of(kind)
-        if limits.size <= LARGE:
+        if limits.size <= FEW:
             steps |= {limits.low, limits.high}
     for kind in types:
         limits = limits_of(kind)
-        steps |= {limits.low} if steps and 0 < min(steps) - limits.low <= LARGE else set()
-        steps |= {limits.high} if steps and 0 < limits.high - max(steps) <= LARGE else set()
+        steps |= {limits.low} if steps and 0 < min(steps) - limits.low <= FEW else set()
+        steps |= {limits.high} if steps and 0 < limits.high - max(steps) <= FEW else set()
     return Line(True, tuple(sorted(steps)))
 
 

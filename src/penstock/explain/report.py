@@ -130,8 +130,11 @@ def _memory(verdict: Verdict, ink: Ink) -> list[str]:
     reasons = memory.violates or memory.because
     if verdict.verdict == "bounded" or memory.bounded is True or not reasons:
         return []
-    says = "does not suffice for this query" if memory.bounded is False else "may or may not suffice: not decided"
-    lines = [f"  {ink.strong('merging')}  constant memory {says}"]
+    says = "no constant memory suffices by the conditions alone"
+    if memory.bounded is None:
+        says = "whether constant memory suffices by the conditions alone is not decided"
+    first, *rest = ink.wrapped(says, "  merging  ")
+    lines = [first.replace("merging", ink.strong("merging"), 1), *rest]
     for reason in reasons:
         lines += ink.wrapped(reason, "    - ", "      ")
     return lines

@@ -24,13 +24,14 @@ from penstock.model.stream import Arrival, Column, Stream
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.runtime import Batch, Cell, Chunk
+from tests.measure import size
 from tests.runtime.driving import Driver, rows_of
 from tests.runtime.reference import Arrived, History, Keeper, combinations, in_windows
 from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.workloads import BIGINT, declarations, predicates, query_over, table_of, windows
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "100"))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(100, 1000)))
 
 
 @dataclass(frozen=True)
@@ -254,3 +255,26 @@ def test_a_parent_that_arrives_after_its_child_breaks_follows_in_whatever_order_
     assert rows_of(result) == [(7, 50)]
     assert result.metrics.violations == {constraint: 1}
     assert result.metrics.k[constraint] == 2
+
+
+def test_a_child_waits_until_so_many_parents_stand_after_it() -> None:
+    streams = TWO.replace("t (k BIGINT", "t (FOLLOWS s (k) ON (k) WITHIN 2 ROWS, k BIGINT")
+    driver = Driver(streams + "SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k;", "k q n")
+    driver.step(t=[(1, 5, 50)], s=[(9, 1, 1), (9, 6, 6)])
+    assert driver.stored("t") == 1, "one parent stands after it"
+    result = driver.step(s=[(1, 7, 7)])
+    assert (rows_of(result), result.metrics.violations) == ([(7, 50)], {})
+    assert driver.stored("t") == 0
+
+
+def test_what_waits_moves_no_clock() -> None:
+    fields = f"{FIELDS}, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 0, ARRIVES BY q"
+    driver = Driver(
+        f"CREATE STREAM s ({fields}); CREATE STREAM t ({fields});"
+        "SELECT s.n, t.n AS tn FROM s [ROWS 5], t [ROWS 5] WHERE s.k = t.k AND t.ts - s.ts BETWEEN 0 AND 1;",
+        "k q n ts",
+    )
+    driver.step(t=[(1, q, q, q) for q in range(1, 11)])
+    driver.step(s=[(1, 1, 100, 5), (2, 3, 101, 6)])
+    assert driver.stored("s") == 2, "t was read up to time 10, but what was taken in of it is not past 5"
+    assert rows_of(driver.step(s=[(2, 20, 102, 20)])) == [(100, 5), (100, 6)]

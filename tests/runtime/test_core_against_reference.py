@@ -21,10 +21,11 @@ from penstock.model.schemes import Punctuated
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell, Patience, patience
 from penstock.runtime.synopsis import ALL
+from tests.measure import size
 from tests.runtime.reference import Arrived, Punctuation, answer
 from tests.runtime.workloads import STRING, Workload, workloads
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", "150"))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(150, 2000)))
 
 
 def bag(table: Any) -> Counter[tuple[Any, ...]]:

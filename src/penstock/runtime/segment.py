@@ -19,10 +19,10 @@ from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, ha
 
 @dataclass(frozen=True)
 class KeyIndex:
-    """Rows by the hash of a key: sorted, with a directory over the high bits of the hash in place of a search."""
+    """Rows by the high bits of the hash of a key, with a directory over these bits in place of a search."""
 
     order: Ints
-    sorted: Hashes
+    hashes: Hashes
     starts: npt.NDArray[np.int32]
     """Where the hashes of each bucket begin; one entry more than there are buckets."""
     shift: np.uint64
@@ -31,7 +31,7 @@ class KeyIndex:
     def over(cls, keys: Hashes, rows: Ints) -> KeyIndex:
         """The index of some rows of a segment."""
         chosen = keys[rows]
-        order = np.argsort(chosen)
+        order = _by_high_half(chosen)
         ordered = chosen[order]
         bits = min(24, max(1, int(len(rows) * 2).bit_length()))
         shift = np.uint64(64 - bits)
@@ -49,8 +49,15 @@ class KeyIndex:
         count = count[maybe]
         place = np.repeat(maybe, count)
         found = spread(first[maybe].astype(np.int64), count.astype(np.int64))
-        hit = np.flatnonzero(self.sorted[found] == keys[place])
+        hit = np.flatnonzero(self.hashes[found] == keys[place])
         return place[hit], self.order[found[hit]]
+
+
+def _by_high_half(keys: Hashes) -> Ints:
+    """An order by the upper 32 bits, in two passes of 16: numpy has a radix sort for these, four times as fast."""
+    low: Ints = np.argsort((keys >> np.uint64(32)).astype(np.uint16), kind="stable")
+    high = np.argsort((keys >> np.uint64(48)).astype(np.uint16)[low], kind="stable")
+    return low[high]
 
 
 def spread(first: Ints, count: Ints) -> Ints:

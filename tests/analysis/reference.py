@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Op, Opaque, Predicate
 from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Query, RangeWindow, leaves
-from penstock.model.schemes import Check, Cooccurs, Follows, Ordered, PrimaryKey, Scheme
+from penstock.model.schemes import Check, Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
 from penstock.model.stream import Stream
 
@@ -96,12 +96,23 @@ class Forgotten:
         return combined.get(self.alias) != self.row or self.later.isdisjoint(combined.values())
 
 
+def is_punctuation(stream: Stream, arrival: Arrival) -> bool:
+    """Whether a row satisfies the WHEN of some scheme: it is no data then."""
+    return any(makes(scheme, arrival) for scheme in stream.schemes if isinstance(scheme, Punctuated))
+
+
+def makes(scheme: Punctuated, arrival: Arrival) -> bool:
+    """Whether a row is a punctuation of one scheme."""
+    return all(holds(p, {"": arrival}) for p in scheme.when)
+
+
 class Evaluator:
     """The answer of a query over a history, by nested loops."""
 
     def __init__(self, query: Query, history: History, forgotten: Forgotten | None = None) -> None:
         self._query = query
-        self._history = history
+        streams = {source.stream.name: source.stream for source in query.all_sources}
+        self._history = [a for a in history if a.stream not in streams or not is_punctuation(streams[a.stream], a)]
         self._forgotten = forgotten
 
     def answer(self) -> Counter[tuple[tuple[str, Arrival | None], ...]]:
@@ -165,7 +176,30 @@ def rows_of(within: Within) -> int:
 
 def keeps_promises(streams: Sequence[Stream], history: History) -> bool:
     """Whether a history, in its order of arrival, keeps every declaration."""
-    return all(_keeps(stream, scheme, history, streams) for stream in streams for scheme in stream.schemes)
+    named = {stream.name: stream for stream in streams}
+    data = [a for a in history if not is_punctuation(named[a.stream], a)]
+    return all(
+        _keeps_punctuations(stream, scheme, history)
+        if isinstance(scheme, Punctuated)
+        else _keeps(stream, scheme, data, streams)
+        for stream in streams
+        for scheme in stream.schemes
+    )
+
+
+def _keeps_punctuations(stream: Stream, scheme: Punctuated, history: History) -> bool:
+    """No data row agrees with a punctuation that came before it; a NULL in one promises nothing."""
+    closed: list[list[int | None]] = []
+    for arrival in history:
+        if arrival.stream != stream.name:
+            continue
+        values = [arrival.value(column) for column in scheme.columns]
+        if is_punctuation(stream, arrival):
+            if makes(scheme, arrival) and None not in values:
+                closed.append(values)
+        elif values in closed:
+            return False
+    return True
 
 
 def _keeps(stream: Stream, scheme: Scheme, history: History, streams: Sequence[Stream]) -> bool:
@@ -176,6 +210,8 @@ def _keeps(stream: Stream, scheme: Scheme, history: History, streams: Sequence[S
             return len(set(keys)) == len(keys)
         case Ordered(column=column):
             return _is_ordered([a.value(column) for a in own], scheme.slack)
+        case Clustered(column=column):
+            return _is_clustered([a.value(column) for a in own], rows_of(scheme.slack))
         case Follows(parent=parent):
             return all(_follows(s, t, scheme, history, streams) for s in own for t in history if t.stream == parent)
         case Check(condition=condition):
@@ -209,6 +245,16 @@ def _is_ordered(values: list[int | None], slack: Within) -> bool:
             closing = [v for place, v in enumerate(before) if v is not None and index - 1 - place >= k]
         if value is not None and closing and value < max(closing):
             return False
+    return True
+
+
+def _is_clustered(values: list[int | None], k: int) -> bool:
+    """A value does not come again once more than k of others followed its first; a NULL differs from every value."""
+    for index, value in enumerate(values):
+        if value is not None and value in values[:index]:
+            first = values.index(value)
+            if sum(1 for other in values[first + 1 : index] if other != value) > k:
+                return False
     return True
 
 

@@ -1,11 +1,13 @@
 """The oracle for `bounded by purge`: a row that the verdict lets go is one that no future can need.
 
 Random queries over two or three sources (self-joins, inner and outer joins, EXISTS and NOT EXISTS, keys, bands,
-[RANGE] windows; ORDERED, FOLLOWS, COOCCURS declarations), and random histories that keep those declarations. In each
-history one row u is picked, of a source that `check` calls purgeable, and the streams then move on just as far as the
-edges from u say they must: ordered columns pass the stated value, the counted rows arrive. From then on u must be
-settled: for every continuation c that keeps the declarations, the answer over h + c is the same as that of an engine
-that forgot u after h, so that u keeps what it met and meets nothing of c.
+[RANGE] windows; ORDERED, FOLLOWS, COOCCURS, PUNCTUATED, PRIMARY KEY, CLUSTERED and FOREIGN KEY declarations), and
+random histories that keep those declarations. In each history one row u is picked, of a source that `check` calls
+purgeable, and the streams then move on just as far as the edges from u say they must: ordered columns pass the stated
+value, the counted rows arrive, punctuations name the values that the rows carry, the row that is named arrives. (A
+FOREIGN KEY demands no more than that here: that other rows may lack a partner so far leaves more to come.) From then
+on u must be settled: for every continuation c that keeps the declarations, the answer over h + c is the same as that
+of an engine that forgot u after h, so that u keeps what it met and meets nothing of c.
 
 The answers come from the naive evaluator in reference.py. The comparison covers a match still to come, a row whose
 NULL side would be taken back, and a row of NOT EXISTS that would suppress one.
@@ -17,7 +19,7 @@ streams move on, many rows are still needed.
 from __future__ import annotations
 
 import random
-from itertools import count
+from itertools import count, product
 
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -25,17 +27,18 @@ from hypothesis import strategies as st
 from penstock.analysis.check import check_query
 from penstock.analysis.closing import ClosingGraph, Edge, Reach
 from penstock.analysis.combination import Combinations
+from penstock.analysis.edges import Way
 from penstock.analysis.finding import Bounded, Means
-from penstock.model.predicates import Predicate
+from penstock.model.predicates import ColumnRef, Predicate
 from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Query, RangeWindow, Source
-from penstock.model.schemes import Cooccurs, Follows, Ordered, Scheme
+from penstock.model.schemes import Clustered, Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Window, Within
 from penstock.model.stream import Stream
 from tests.analysis.build import number_of, query, stream, where
-from tests.analysis.reference import Arrival, Evaluator, Forgotten, keeps_promises, rows_of
+from tests.analysis.reference import Arrival, Evaluator, Forgotten, is_punctuation, keeps_promises, rows_of
 
 NAMES = ("a", "b", "c")
-COLUMNS = "n BIGINT, k BIGINT, m BIGINT"
+COLUMNS = "n BIGINT, k BIGINT, m BIGINT, kind BIGINT"
 CONTINUATIONS = 60
 
 
@@ -47,6 +50,17 @@ def schemes_of(draw: st.DrawFn, others: tuple[str, ...]) -> tuple[Scheme, ...]:
         found.append(Ordered("n", draw(within)))
     if draw(st.integers(0, 5)) == 0:
         found.append(Ordered(draw(st.sampled_from("km")), draw(within)))
+    for _ in range(draw(st.sampled_from([0, 0, 1, 2]))):
+        columns = draw(st.sampled_from([("k",), ("m",), ("k", "m")]))
+        scheme = Punctuated(columns, (where("kind = 1"),))
+        found += [] if scheme in found else [scheme]
+    match draw(st.integers(0, 7)):
+        case 0:
+            found.append(PrimaryKey(draw(st.sampled_from([("k",), ("k", "m")]))))
+        case 1:
+            found.append(Clustered("k", draw(st.sampled_from([None, Rows(1), Auto()]))))
+        case _:
+            pass
     for other in others:
         columns = draw(st.sampled_from([("k",), ("m",), ("k", "m")]))
         match draw(st.integers(0, 5)):
@@ -58,6 +72,8 @@ def schemes_of(draw: st.DrawFn, others: tuple[str, ...]) -> tuple[Scheme, ...]:
                 high = draw(st.sampled_from([None, 0, 1, 2]))
                 window = Window(None if low is None else number_of(low), None if high is None else number_of(high))
                 found.append(Cooccurs(columns, other, columns, window))
+            case 2:
+                found.append(ForeignKey(columns, other, columns))
             case _:
                 pass
     return tuple(found)
@@ -112,8 +128,8 @@ class World:
         self.history: list[Arrival] = []
         self._numbers = count()
 
-    def row(self, name: str, n: int, k: int | None, m: int | None) -> Arrival:
-        return Arrival(name, next(self._numbers), (("n", n), ("k", k), ("m", m)))
+    def row(self, name: str, n: int, k: int | None, m: int | None, kind: int = 0) -> Arrival:
+        return Arrival(name, next(self._numbers), (("n", n), ("k", k), ("m", m), ("kind", kind)))
 
     def any_row(self, times: range) -> Arrival:
         small = (0, 1, 1, 2, None)
@@ -151,31 +167,60 @@ class World:
     def move_on(self, u: Arrival, alias: str, reach: Reach) -> bool:
         """Let the streams pass what the edges name, no further than that where u's own edges say how far."""
         for edge in reach.edges:
-            reference = (
-                [u] if edge.source == alias else [a for a in self.history if a.stream == _name(self, edge.source)]
-            )
-            for start in reference:
-                if not self._pass(edge, start):
+            rows = [[u] if source == alias else self.data(_name(self, source)) for source in edge.sources]
+            for start in product(*rows):
+                if not self._pass(edge, dict(zip(edge.sources, start, strict=True))):
                     return False
         return True
 
-    def _pass(self, edge: Edge, start: Arrival) -> bool:
+    def data(self, name: str) -> list[Arrival]:
+        """The rows of a stream so far that are no punctuations."""
+        (stream,) = [s for s in self.streams if s.name == name]
+        return [a for a in self.history if a.stream == name and not is_punctuation(stream, a)]
+
+    def _pass(self, edge: Edge, met: dict[str, Arrival]) -> bool:
         target = self.query.by_alias[edge.target].stream
+        start = met[edge.source]
+        if edge.way in (Way.PUNCTUATION, Way.KEY, Way.CLUSTER):
+            return self._close(edge, target, met)
         if edge.passage is not None:
             value = start.value(edge.passage.start.column)
             if value is None:
                 return True
             return self.pass_value(target, edge.passage.ordered.column, value + edge.passage.limit.ticks + 1)
         if isinstance(edge.scheme, Follows):
-            arrived = [a for a in self.history[self.history.index(start) + 1 :] if a.stream == target.name]
+            later = self.history[self.history.index(start) + 1 :]
+            arrived = [a for a in later if a.stream == target.name and not is_punctuation(target, a)]
             missing = rows_of(edge.scheme.slack) - len(arrived)
             return all(self._fill(target, {}) for _ in range(missing))
         return True
 
+    def _close(self, edge: Edge, target: Stream, met: dict[str, Arrival]) -> bool:
+        """A punctuation of the values that the rows carry; or the row that they name, and others after it."""
+        assert isinstance(edge.scheme, Punctuated | PrimaryKey | Clustered)
+        columns = (edge.scheme.column,) if isinstance(edge.scheme, Clustered) else edge.scheme.columns
+        equalities = self.query.equalities(frozenset({*met, edge.target}))
+        values: dict[str, int | None] = {}
+        for column in columns:
+            equal = equalities.class_of(ColumnRef(edge.target, column))
+            values[column] = next(row.value(r.column) for s, row in met.items() for r in equal if r.alias == s)
+        if None in values.values():
+            return True
+        named = {column: value for column, value in values.items() if value is not None}
+        if isinstance(edge.scheme, Punctuated):
+            closing = self.row(target.name, 0, named.get("k"), named.get("m"), kind=1)
+            self.history.append(closing)
+            return keeps_promises(self.streams, self.history)
+        arrived = any(all(a.value(c) == v for c, v in named.items()) for a in self.data(target.name))
+        if not arrived and not self._fill(target, named):
+            return False
+        others = rows_of(edge.scheme.slack) + 1 if isinstance(edge.scheme, Clustered) else 0
+        return all(self._fill(target, {}) for _ in range(others))
+
     def pass_value(self, target: Stream, column: str, low: int) -> bool:
         """Let an ordered column come so far that nothing below `low` may follow."""
         slack: Within = target.ordering(column)[0].slack
-        seen = [v for a in self.history if a.stream == target.name and (v := a.value(column)) is not None]
+        seen = [v for a in self.data(target.name) if (v := a.value(column)) is not None]
         # It may be further already.
         if isinstance(slack, Span):
             return self._fill(target, {column: max([low + slack.ticks, *seen])})
@@ -183,7 +228,7 @@ class World:
 
     def _fill(self, target: Stream, wanted: dict[str, int]) -> bool:
         """A row that meets nothing: keys that nobody has, the latest values of ordered columns."""
-        own = [a for a in self.history if a.stream == target.name]
+        own = self.data(target.name)
         fresh = next(self._numbers) + 100
         values: dict[str, int] = {}
         for column in ("n", "k", "m"):
@@ -213,7 +258,7 @@ def _start(of: Query, seed: int) -> tuple[World, str, Arrival]:
     alias = world.random.choice(purged)
     for _ in range(world.random.randrange(2, 7)):
         world.add(world.any_row(range(6)))
-    own = [a for a in world.history if a.stream == _name(world, alias)]
+    own = world.data(_name(world, alias))
     assume(own)
     return world, alias, world.random.choice(own)
 

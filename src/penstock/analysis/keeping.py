@@ -129,7 +129,8 @@ def _punctuated(scheme: Punctuated, own: Own, rows: Sequence[Arrived]) -> bool:
     name = own[0][1].stream.name if own else ""
     closed: dict[tuple[Any, ...], int] = {}
     for place, row in enumerate(rows):
-        if row.closes is not None and row.stream.name == name and row.closes == scheme:
+        # A row that satisfies several WHENs makes all their promises.
+        if row.closes is not None and row.stream.name == name and is_punctuation(scheme, row.values) is not False:
             closed.setdefault(tuple(row.values.get(column) for column in scheme.columns), place)
     for place, row in own:
         if is_punctuation(scheme, row.values) is not False:

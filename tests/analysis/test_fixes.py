@@ -7,12 +7,15 @@ shown by trying them all.
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from itertools import combinations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
@@ -126,3 +129,39 @@ def test_a_cross_product_has_no_fix_but_advice() -> None:
     assert isinstance(found, Unbounded)
     assert found.fixes == ()
     assert "a window would bound it: a [ROWS n]" in found.because
+
+
+SCRIPTS = (
+    "CREATE STREAM a (k BIGINT, ts TIMESTAMP, EVENT TIME ts);\n"
+    "CREATE STREAM b (k BIGINT, ts TIMESTAMP, EVENT TIME ts);\n"
+    "SELECT a.k FROM a, b WHERE a.k = b.k AND b.ts <= a.ts + INTERVAL 5 SECONDS;",
+    "CREATE STREAM auctions (id BIGINT, seller BIGINT, PRIMARY KEY (id));\n"
+    "CREATE STREAM bids (auction BIGINT, kind STRING, PUNCTUATED ON (kind) WHEN kind = 'closed');\n"
+    "SELECT a.seller FROM auctions a, bids b WHERE a.id = b.auction;",
+    "CREATE STREAM `odd name` (`a b` BIGINT, c BIGINT);\n"
+    "CREATE STREAM s2 (`a b` BIGINT, c BIGINT, kind STRING, PUNCTUATED ON (c) WHEN kind = 'x; y');\n"
+    "CREATE STREAM s3 (c BIGINT);\n"
+    "SELECT s2.c FROM `odd name` o, s2, s3 WHERE o.`a b` = s2.`a b` AND o.c = s2.c AND s2.c = s3.c;",
+    "CREATE STREAM a (k BIGINT, FOREIGN KEY (k) REFERENCES b (k));\n"
+    "CREATE STREAM b (k BIGINT, m BIGINT);\n"
+    "CREATE STREAM c (m BIGINT);\n"
+    "SELECT c.m FROM a, b, c WHERE a.k = b.k AND b.m = c.m;",
+)
+
+
+@pytest.mark.parametrize("text", SCRIPTS)
+def test_every_fix_pasted_into_the_script_as_text_bounds_the_whole_query(text: str) -> None:
+    verdict = penstock.check(penstock.parse(text))
+    assert verdict.verdict == "unbounded"
+    fixes = [fix for entry in verdict.streams for fix in getattr(entry.finding, "fixes", ())]
+    assert fixes
+    for fix in dict.fromkeys(fixes):
+        pasted = text
+        for part in re.split(r"; (?=[A-Z]+ )", fix):
+            constraint, _, name = part.rpartition(" ON ")
+            header = f"CREATE STREAM {name} ("
+            assert header in pasted, (fix, name)
+            start = pasted.index(header)
+            end = pasted.index(");\n", start)
+            pasted = f"{pasted[:end]}, {constraint}{pasted[end:]}"
+        assert penstock.check(penstock.parse(pasted)).verdict == "bounded", (fix, pasted)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 
 import pytest
 
@@ -10,10 +11,10 @@ from penstock.analysis.check import check_query
 from penstock.analysis.closing import ClosingGraph, Edge
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
-from penstock.model.query import Query
+from penstock.model.query import Aggregate, Output, Query
 from penstock.model.schemes import Clustered, ForeignKey, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Rows
-from tests.analysis.build import last, one_of, query, source, stream
+from tests.analysis.build import last, one_of, query, ref, source, stream
 from tests.analysis.punctuated import CLOSES, cjq
 
 THREE = {"S1": "AB", "S2": "BC", "S3": "CA"}
@@ -46,6 +47,23 @@ def test_example_1_an_item_leaves_by_its_punctuation_and_a_bid_by_the_key_of_its
         "a row leaves once a punctuation of bid has closed bid.itemid = item.itemid",
         "a row leaves once the row of item that it names has arrived",
     ]
+
+
+def test_example_1_the_group_of_an_item_leaves_with_its_punctuation() -> None:
+    item_is_named = ForeignKey(("itemid",), "item", ("itemid",))
+    of = auction(Punctuated(("itemid",), CLOSES), item_is_named, item_schemes=(PrimaryKey(("itemid",)),))
+    summed = replace(
+        of, outputs=(Output("total", Aggregate("sum", ref("bid.increase"))),), group_by=(ref("item.itemid"),)
+    )
+    verdict = check_query(summed)
+    assert verdict.verdict == "bounded"
+    groups = verdict.streams[-1].finding
+    assert isinstance(groups, Bounded)
+    assert groups.bound == (
+        "a group leaves once a punctuation of bid has closed its bid.itemid and the rows of bid with it have left"
+    )
+    by_seller = check_query(replace(summed, group_by=(ref("item.sellerid"),)))
+    assert by_seller.streams[-1].finding.verdict == "undecided"
 
 
 def test_example_1_a_key_alone_does_not_purge_the_bids_whose_item_never_comes() -> None:

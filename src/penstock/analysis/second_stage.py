@@ -6,7 +6,8 @@ DISTINCT remembers each row that it gave, GROUP BY each group. Both are bounded
   values as its columns together; a column of a source that may be absent may also be NULL); or
 - if one of them is the event time, or a window of the event time, of a source that stands in every result, whose
   event time is ordered and has no largest value (limits.py), and whose own rows all leave: once its clock has passed
-  the value, and the rows with it have left, that row or group cannot come again.
+  the value, and the rows with it have left, that row or group cannot come again; or
+- if they hold all columns of a punctuation scheme of such a source (SAFETY, Example 1): once its punctuation has come.
 
 count(DISTINCT x) and median keep the values of a group: x needs a finite domain too, or the groups must close by
 time. A row without an event time is never passed by any clock: where the event time may be NULL, the other columns
@@ -22,14 +23,14 @@ from math import prod
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import Missing, order_text
+from penstock.analysis.edges import Missing, narrowed, order_text
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.limits import never_passes
 from penstock.analysis.state import LARGE
 from penstock.model.predicates import ColumnRef, Expression, Opaque
 from penstock.model.query import Aggregate, Query, RangeWindow, Scalar, Source, TimeWindow, columns_of
-from penstock.model.schemes import Check, Ordered
+from penstock.model.schemes import Check, Ordered, Punctuated
 from penstock.model.spans import Auto
 from penstock.model.types import Kind
 
@@ -66,6 +67,7 @@ def second_stage(
     if stage is None:
         return None
     finding = _finite(combinations, stage) or _by_time(combinations, stage, findings)
+    finding = finding or _by_punctuation(combinations, stage, findings)
     return StateFinding(stage.name, stage.name, finding or _undecided(combinations, graph, stage, findings))
 
 
@@ -178,6 +180,31 @@ def _by_time(combinations: Combinations, stage: _Stage, findings: Mapping[str, F
             rows_left = "" if own.means is Means.STATELESS else f" and the rows of {alias} with it have left"
             bound = f"a {stage.item} leaves once the clock of {alias} has passed {passed}{rows_left}"
             return Bounded(bound, Means.PURGE, because)
+    return None
+
+
+def _by_punctuation(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:
+    """A scheme all of whose columns are in what is remembered, none of them ever NULL there."""
+    here = combinations.of()
+    given = {equal for v in stage.values if isinstance(v, ColumnRef) for equal in here.equalities.class_of(v)}
+    for source in combinations.query.all_sources:
+        own = findings[source.alias]
+        if source.alias not in combinations.query.core or not isinstance(own, Bounded) or not _leaves(own):
+            continue
+        for scheme in source.stream.schemes:
+            if not isinstance(scheme, Punctuated) or narrowed(scheme) is not None:
+                continue
+            columns = [ColumnRef(source.alias, column) for column in scheme.columns]
+            if given.issuperset(columns) and not any(here.domain(ref).nullable for ref in columns):
+                alias, named = source.alias, " and ".join(map(str, columns))
+                because = (
+                    f"every {stage.item} carries {named}, and {alias} stands in every result",
+                    scheme.on(source.stream.name),
+                    f"{alias}: {own.bound}",
+                )
+                rows_left = "" if own.means is Means.STATELESS else f" and the rows of {alias} with it have left"
+                bound = f"a {stage.item} leaves once a punctuation of {alias} has closed its {named}{rows_left}"
+                return Bounded(bound, Means.PURGE, because)
     return None
 
 

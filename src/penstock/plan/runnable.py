@@ -85,8 +85,8 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
         if is_given and is_clock and _leaves(plan, source):
             return None
     return (
-        "the bound of (distinct) needs forgetting by a clock whose k is learned (WITHIN AUTO), or by one that is not "
-        "itself an output column, which cannot be done yet"
+        "the bound of (distinct) needs forgetting by a punctuation, by a clock whose k is learned (WITHIN AUTO), or by "
+        "one that is not itself an output column, which cannot be done yet"
     )
 
 

@@ -88,7 +88,7 @@ def kill_session(leader: int) -> None:
 @pytest.mark.measure
 def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     """At least 20 kills in full size. A run is left alone until its first batch is under way, so that each gets on."""
-    kills, files = size(2, 20), size(5, 70)
+    kills, files = size(2, 20), size(5, 50)
     pairs, kinds = write_files(outside, files)
     rng = random.Random(11)
     killed = 0
@@ -106,7 +106,7 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
         kill_session(process.pid)
         process.communicate()
         killed += 1
-    ran = outside.finish(process, timeout=300)
+    ran = outside.finish(process, timeout=size(300, 900))
     assert ran.code == 0, ran.err
     assert killed >= size(1, kills), "it was killed while it worked"
     print(f"{killed} kills of {kills} wanted, {files} files a stream")

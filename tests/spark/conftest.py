@@ -159,6 +159,7 @@ def bench(tmp_path: Path, spark: SparkSession) -> Iterator[Bench]:
     """A folder to run scripts in, on the shared session."""
     yield Bench(tmp_path)
     spark.conf.unset("penstock.cells")
+    spark.conf.unset("penstock.purge")
     spark.conf.set("spark.sql.shuffle.partitions", "2")
 
 

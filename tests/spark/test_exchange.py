@@ -5,6 +5,7 @@ of every key of T and U that closes something for it, dropped by a filter or not
 number of cells as with one, batch for batch, and the answer is that of the slow reference. Copies of T and U that no
 row of S meets leave by the keys of S, which live in other cells of their line: where a single cell is left with
 none, no copy may be left. The single cell is fed by the core's own `Chunk.of`, not by the packer under test.
+Punctuations, rows with a negative n, must reach every cell of their line in the same way.
 """
 
 from __future__ import annotations
@@ -20,18 +21,29 @@ import pytest
 import penstock
 from penstock.compile import plan
 from penstock.plan.plan import Plan
-from penstock.runtime import Batch, Cell, Chunk
+from penstock.runtime import Batch, Cell, Chunk, Punctuating, punctuation_promises
 from penstock.spark.grid import Grid
 from penstock.spark.pack import Packer, passes, unpack_chunks
+from penstock.spark.punctuations import conditions
 from tests.measure import size
 from tests.spark.oracle import Bag, joined, same
 
 Rows = list[dict[str, Any]]
 SCHEMA = pa.schema([("a", pa.int64()), ("b", pa.int64()), ("n", pa.int64())])
+PUNCTUATED = "PUNCTUATED ON ({}) WHEN n < 0"
+ON_A, ON_B, ON_BOTH = PUNCTUATED.format("a"), PUNCTUATED.format("b"), PUNCTUATED.format("a, b")
 KEYS = {
-    "s": ["", "PRIMARY KEY (a)", "PRIMARY KEY (b)", "PRIMARY KEY (a), PRIMARY KEY (b)"],
-    "t": ["", "PRIMARY KEY (a)"],
-    "u": ["", "PRIMARY KEY (b)"],
+    "s": [
+        "",
+        "PRIMARY KEY (a)",
+        "PRIMARY KEY (b)",
+        "PRIMARY KEY (a), PRIMARY KEY (b)",
+        ON_A,
+        f"{ON_A}, {ON_B}",
+        ON_BOTH,
+    ],
+    "t": ["", "PRIMARY KEY (a)", ON_A, f"PRIMARY KEY (a), {ON_A}"],
+    "u": ["", "PRIMARY KEY (b)", ON_B],
 }
 
 
@@ -61,13 +73,20 @@ class Exchange:
     def _shares(self, batch: dict[str, Rows]) -> dict[int, list[Chunk]]:
         packed, chunks = [], []
         for stream, rows in batch.items():
-            table = pa.Table.from_pylist(rows, schema=SCHEMA)
+            is_punctuated = any(p.stream == stream for p in self.plan.punctuations)
+            given = rows if is_punctuated else [row for row in rows if row["n"] >= 0]
+            table = pa.Table.from_pylist(given, schema=SCHEMA)
+            negative = pc.less(table.column("n"), 0)
             # The one filter of these queries.
             odd = pc.equal(pc.bit_wise_and(table.column("n"), 1), 1)
             filtered = {source.alias: odd for source in self.plan.sources if source.stream == stream and source.filters}
             if self.grid is None:
-                chunks.append(Chunk.of(self.plan, stream, 0, table, filtered))
+                made = {number: negative for number, _ in punctuation_promises(self.plan, stream)}
+                told = Punctuating(negative, made)
+                chunks.append(Chunk.of(self.plan, stream, 0, table, filtered, punctuating=told))
                 continue
+            for _, name, _ in conditions(self.plan, stream):
+                table = table.append_column(name, negative)
             for alias, mask in filtered.items():
                 table = table.append_column(passes(alias), mask)
             for packing in Packer(self.plan, stream, self.grid, False)(table.to_batches()):
@@ -88,7 +107,7 @@ def plan_of(rng: random.Random) -> Plan:
 
 
 def batches_of(rng: random.Random, count: int) -> list[dict[str, Rows]]:
-    """Rows that keep every key that may be declared."""
+    """Rows that keep every key that may be declared, and punctuations of most values, each after its row."""
     number = iter(range(1000))
     pairs = list(zip(rng.sample(range(6), 6), rng.sample(range(6), 6), strict=True))
     firsts, seconds = rng.sample(range(6), 6), rng.sample(range(6), 6)
@@ -99,6 +118,11 @@ def batches_of(rng: random.Random, count: int) -> list[dict[str, Rows]]:
         rng.choice(batches)["t"].append({"a": a, "b": None, "n": next(number)})
     for b in seconds:
         rng.choice(batches)["u"].append({"a": None, "b": b, "n": next(number)})
+    for stream in "stu":
+        data = [(place, row) for place, batch in enumerate(batches) for row in batch[stream]]
+        for place, row in data:
+            if rng.random() < 0.7:
+                rng.choice(batches[place:])[stream].append({**row, "n": -1})
     return batches
 
 
@@ -109,7 +133,7 @@ def test_cells_agree_with_one_cell_and_with_the_reference() -> None:
         made = plan_of(rng)
         batches = batches_of(rng, rng.randint(1, 4))
         filtered = any(source.filters for source in made.sources)
-        whole = [[row for batch in batches for row in batch[stream]] for stream in "stu"]
+        whole = [[row for batch in batches for row in batch[stream] if row["n"] >= 0] for stream in "stu"]
         expected = joined(
             whole,
             lambda s, t, u, odd=filtered: (

@@ -210,6 +210,8 @@ class JointCloser:
     """
 
     target: str
+    certain: bool
+    """Whether it closes every value in the end."""
     target_columns: tuple[str, ...]
     partners: tuple[tuple[ColumnRef, ...], ...]
     """For each target column, the columns of other streams that equal it in every result."""

@@ -32,6 +32,7 @@ from penstock.plan.plan import (
     OutputColumn,
     PairPredicate,
     Plan,
+    PromiseKind,
     PromisePlan,
     PurgeEdge,
     SelectedColumn,
@@ -54,7 +55,11 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     # What closes what is about inner joins: an outer join or EXISTS decides its part otherwise, in a later version.
     bounds = find_time_bounds(pairing) if query.is_inner else ()
     matched = {source.alias: _matched(query, graph, source, predicates, bounds) for source in query.all_sources}
-    punctuations = find_punctuations(pairing) if query.is_inner else Punctuations((), (), ())
+    uses = punctuation_uses(closing)
+    idle = {
+        (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
+    }
+    punctuations = find_punctuations(pairing, frozenset(idle)) if query.is_inner else Punctuations((), (), ())
     closers = (*find_closers(pairing, bounds, matched), *punctuations.closers) if query.is_inner else ()
     promises = (*find_promises(pairing, closers), *punctuations.promises) if query.is_inner else ()
     facts = _Facts(query, graph, outputs, matched, closers, punctuations.joint_closers, promises, verdict)
@@ -86,17 +91,13 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         verdict.strategy.value,
         verdict.exact,
         tuple(_figure(entry.finding) for entry in verdict.streams if entry.alias not in known),
-        _useless(closing),
+        tuple(
+            UselessPunctuations(alias, constraint, why)
+            for (alias, constraint), why in idle.items()
+            if (alias, constraint) not in {(p.alias, p.constraint) for p in punctuations.promises}
+        ),
         tuple(_chain(closing, alias) for alias in closing.aliases),
         plans_in_words(closing),
-    )
-
-
-def _useless(closing: ClosingGraph) -> tuple[UselessPunctuations, ...]:
-    return tuple(
-        UselessPunctuations(use.alias, use.scheme.on(closing.query.by_alias[use.alias].stream.name), use.useless)
-        for use in punctuation_uses(closing)
-        if use.useless is not None
     )
 
 
@@ -178,7 +179,12 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     if any(p.policy is Policy.QUARANTINE and alias in (p.alias, p.partner) for p in facts.promises):
         # What is kept out of the query is handed out whole.
         watched |= {column.name for column in source.stream.carried}
-    read = kept | watched | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
+    # What a punctuation is told by: its columns, and the time from which it lives.
+    mortal = any(p.alias == alias and p.kind is PromiseKind.PUNCTUATED and p.high is not None for p in facts.promises)
+    timed = {source.stream.event_time} if mortal else set()
+    read = (
+        kept | watched | timed | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
+    )
     needed = needed_values(query, alias)
     return SourcePlan(
         alias,

@@ -8,7 +8,8 @@ paper's Definition 7 read literally is unsound there); it is **useless** to the 
 at the source. They are no data all the same.
 
 Preconditions: inner joins, where every equality holds in every result. Not decided: whether the closers suffice. Not
-used: a punctuation all of whose columns filters fix, which would end the stream for the query.
+used: a punctuation all of whose columns filters fix, which would end the stream for the query; and punctuations of
+every value of a column of few values, which together would close what their other columns name.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.analysis.edges import narrowed
 from penstock.model.closure import Equalities
 from penstock.model.predicates import Bound, ColumnRef, Op, conjunction
 from penstock.model.query import Query, Source
@@ -48,6 +50,11 @@ class _Use:
     def constraint(self) -> str:
         return self.scheme.on(self.source.stream.name)
 
+    @property
+    def certain(self) -> bool:
+        """Whether every value is closed in the end: a WHEN that reads an ON column closes only some."""
+        return narrowed(self.scheme) is None
+
 
 def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:
     """Every PUNCTUATED of the streams that are read: which rows are no data."""
@@ -60,13 +67,19 @@ def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def find_punctuations(pairing: Pairing) -> Punctuations:
-    """The closers and promises of all useful schemes."""
+def find_punctuations(pairing: Pairing, useless: frozenset[tuple[str, str]] = frozenset()) -> Punctuations:
+    """The closers and promises of all useful schemes; `useless` are those that never fire, by alias and text.
+
+    One that closes for a single row by itself is of use all the same: what it does name, it lets go.
+    """
     closers: list[Closer] = []
     joint: list[JointCloser] = []
     promises: list[PromisePlan] = []
     for use in _uses(pairing.query):
-        closers += _closers(pairing.query, use)
+        alone = [*_closers(pairing.query, use)]
+        if not alone and (use.source.alias, use.constraint) in useless:
+            continue
+        closers += alone
         joint += _joint_closers(use)
         lifespan = None if use.scheme.lifespan is None else use.scheme.lifespan.ticks
         conditions = [f"({conjunction(use.scheme.when)})", *(str(bound) for bound in use.fixed)]
@@ -125,7 +138,7 @@ def _closers(query: Query, use: _Use) -> Iterator[Closer]:
                 CloserKind.PUNCTUATION,
                 other.alias,
                 use.source.alias,
-                True,
+                use.certain,
                 columns,
                 use.columns,
                 None,
@@ -144,4 +157,4 @@ def _joint_closers(use: _Use) -> Iterator[JointCloser]:
     if all(aliases - whole for aliases in carrying):
         named = ", ".join(str(ColumnRef(use.source.alias, column)) for column in use.columns)
         text = f"a punctuation has closed the {named} of its rows together ({use.constraint})"
-        yield JointCloser(use.source.alias, use.columns, use.partners, use.constraint, text)
+        yield JointCloser(use.source.alias, use.certain, use.columns, use.partners, use.constraint, text)

@@ -52,7 +52,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case _ if not plan.inner:
             missing = "outer joins and EXISTS"
         case _:
-            missing = "learning a k (WITHIN AUTO), or CLUSTERED"
+            missing = "learning a k (WITHIN AUTO), CLUSTERED, or punctuations of each of a few values"
     return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
 
 
@@ -66,7 +66,7 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
         if any(window is not None and window.rows is not None for window in windows):
             return True  # What was met there leaves by itself, whatever it waits for.
         further = {c.target for c in plan.closers if c.certain and c.source in reached}
-        further |= {c.target for c in plan.joint_closers if c.within(frozenset(reached)) is not None}
+        further |= {c.target for c in plan.joint_closers if c.certain and c.within(frozenset(reached)) is not None}
         if further <= reached:
             return reached == set(plan.aliases)
         reached |= further

@@ -57,7 +57,18 @@ says from which event time on results may still come.
 Queries with outer joins or EXISTS raise NotSupportedYet; aggregates are Spark's business or a later stage's.
 """
 
-from penstock.runtime.batch import HOME, INDEX, Batch, Chunk, Metrics, Punctuating, Quarantined, StepResult, numbered
+from penstock.runtime.batch import (
+    HOME,
+    INDEX,
+    Batch,
+    Chunk,
+    Metrics,
+    Punctuating,
+    Quarantined,
+    StepResult,
+    apart,
+    numbered,
+)
 from penstock.runtime.cell import Cell
 from penstock.runtime.codes import hash_rows
 from penstock.runtime.distinct import Distinct
@@ -91,6 +102,7 @@ __all__ = [
     "Punctuating",
     "Quarantined",
     "StepResult",
+    "apart",
     "hash_rows",
     "header_of",
     "key_columns",

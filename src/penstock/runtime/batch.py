@@ -68,7 +68,7 @@ class Chunk:
         """
         punctuations: dict[int, Any] = {}
         if punctuating is not None:
-            data, passes, punctuations = _apart(plan, stream, data, passes or {}, punctuating)
+            data, passes, punctuations = apart(plan, stream, data, passes or {}, punctuating)
         header = header_of(plan, stream, place, data)
         indexed, order = numbered(plan, stream, data)
         rows: dict[str, Any] = {}
@@ -98,11 +98,13 @@ def numbered(plan: Plan, stream: str, data: Any) -> tuple[Any, Ints | None]:
     return indexed.append_column(ORDER, pa.array(order)), order if stream in counted_streams(plan) else None
 
 
-def _apart(
+def apart(
     plan: Plan, stream: str, rows: Any, passes: Mapping[str, Any], punctuating: Punctuating
 ) -> tuple[Any, dict[str, Any], dict[int, Any]]:
     """Data and punctuations, each its own: the data rows, what their filters say, and the punctuations by promise."""
     is_data = pc.invert(pc.fill_null(punctuating.any, False))
+    if pc.all(is_data).as_py() is not False:
+        return rows, dict(passes), {}
     before = np.cumsum(flat(is_data).to_numpy(zero_copy_only=False))
     indexed = rows.append_column(INDEX, pa.array(before, pa.int64()))
     made = {

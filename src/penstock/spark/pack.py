@@ -33,6 +33,7 @@ from penstock.runtime import (
 from penstock.runtime.codes import codes, flat
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.grid import Grid
+from penstock.spark.punctuations import routes, take_out
 from penstock.spark.worker import settle
 
 PACKED = (
@@ -46,8 +47,10 @@ Task and piece set apart what came from one block in several tasks, as after a r
 
 PLACE = "__place"
 """The place of a row in the order of arrival, as `time/block/path`; a row without one has that of the row before it."""
-ROWS, KEYS, PLACES, NOTHING = "rows", "keys", "places", ""
-"""The parts of a chunk: rows, keys of rows that are not there, the place of every row in the order across streams."""
+ROWS, KEYS, PLACES, PUNCTUATIONS, NOTHING = "rows", "keys", "places", "punctuations", ""
+"""The parts of a chunk: rows, keys of rows that are not there, the place of every row in the order across streams,
+punctuations, these under the number of their promise in place of an alias."""
+_PARTS = (ROWS, KEYS, PLACES, PUNCTUATIONS)
 
 Place = tuple[int, str, int, int, int]
 
@@ -92,9 +95,15 @@ class Packer:
             yield (*_read_place(places[start].as_py()), task, number), data.slice(start, stop - start)
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
-        header = spell(header_of(self.plan, self.stream, 0, piece))
-        indexed, order = numbered(self.plan, self.stream, piece)
+        data, punctuations = take_out(self.plan, self.stream, piece)
+        header = spell(header_of(self.plan, self.stream, 0, data))
+        indexed, order = numbered(self.plan, self.stream, data)
         told: set[int] = set()
+        for number, made in punctuations.items():
+            for table, cells in routes(self.plan, self.grid, number, made):
+                for cell, rows in split_by_cell(table, cells):
+                    told.add(cell)
+                    self._add(packed, cell, (*place, header, str(number), PUNCTUATIONS, to_ipc(rows)))
         for source in self.plan.sources:
             if source.stream != self.stream:
                 continue
@@ -223,12 +232,14 @@ def unpack_chunks(rows: Iterable[Any]) -> list[Chunk]:
     found: dict[tuple[str, Place], dict[str, Any]] = {}
     for row in rows:
         place = (row["time"], row["path"], row["block"], row["task"], row["piece"])
-        chunk = found.setdefault((row["stream"], place), {"header": row["header"], ROWS: {}, KEYS: {}, PLACES: {}})
+        chunk = found.setdefault((row["stream"], place), {"header": row["header"], **{p: {} for p in _PARTS}})
         if row["part"] != NOTHING:
             chunk[row["part"]][row["alias"]] = from_ipc(row["payload"])
     chunks = []
     for number, (stream, place) in enumerate(sorted(found)):
         chunk = found[stream, place]
         order = codes(chunk[PLACES][""].column(ORDER)) if chunk[PLACES] else None
-        chunks.append(Chunk(read_header(stream, number, chunk["header"]), chunk[ROWS], chunk[KEYS], order))
+        header = read_header(stream, number, chunk["header"])
+        punctuations = {int(promise): table for promise, table in chunk[PUNCTUATIONS].items()}
+        chunks.append(Chunk(header, chunk[ROWS], chunk[KEYS], order, punctuations))
     return chunks

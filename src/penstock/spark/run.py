@@ -28,7 +28,15 @@ from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
-from penstock.spark.stream import CELLS, Assembled, assemble, second_observation, whole_cells
+from penstock.spark.stream import (
+    CELLS,
+    PURGE,
+    Assembled,
+    assemble,
+    purge_strategy,
+    second_observation,
+    whole_cells,
+)
 
 _POLL_SECONDS = 0.2
 
@@ -75,6 +83,7 @@ def run_script(
     cells = conf.get(CELLS)
     if cells is not None:
         whole_cells(cells)
+    purge_strategy(conf.get(PURGE))
     sinks = {query.name: sink for query, _ in plans if (sink := script.sink(query.sink or "")) is not None}
     kept_out = {query.name: into_of(script, plan) for query, plan in plans}
     quarantines = [(f"{name}, quarantine", sink) for name, into in kept_out.items() for sink in into]

@@ -18,6 +18,7 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.pack import PLACE, passes
+from penstock.spark.punctuations import conditions
 from penstock.spark.sinks import FILES
 from penstock.spark.types import carried, spark_type
 
@@ -98,7 +99,7 @@ def _has(frame: DataFrame, column: str) -> bool:
 
 
 def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> DataFrame:
-    """Only the columns that the plan reads, and one boolean for each alias that has filters."""
+    """Only the columns that the plan reads, and booleans: what each alias's filters and each WHEN say of a row."""
     wanted = {c.name: c.type for source in plan.sources if source.stream == stream for c in source.read}
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [PLACE] if ordered else []
@@ -108,6 +109,9 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
             name = passes(source.alias)
             frame = frame.alias(source.alias).selectExpr("*", f"({condition}) AS {quoted(name)}")
             shown.append(quoted(name))
+    for alias, name, condition in conditions(plan, stream):
+        frame = (frame if alias is None else frame.alias(alias)).selectExpr("*", f"({condition}) AS {quoted(name)}")
+        shown.append(quoted(name))
     return frame.selectExpr(*shown)
 
 
@@ -117,7 +121,7 @@ def depends_on_order(plan: Plan, stream: str) -> bool:
     if plan.rows_windowed or plan.in_arrival_order:
         return True
     for promise in plan.promises:
-        if promise.alias in aliases and promise.kind in ORDERS:
+        if promise.alias in aliases and promise.kind in (*ORDERS, PromiseKind.PUNCTUATED):
             return True
         if promise.kind is PromiseKind.FOLLOWS_ROWS and promise.rows and {promise.alias, promise.partner} & aliases:
             return True

@@ -15,6 +15,7 @@ from penstock.model.query import Aggregate, Output, Query, TimeWindow
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
+from penstock.runtime import Patience
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
 from penstock.spark.counts import DISTINCT_VOCABULARY, Count, vocabulary
@@ -39,6 +40,8 @@ from penstock.spark.unpack import (
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
 CELLS = "penstock.cells"
+PURGE = "penstock.purge"
+"""When stored rows are asked whether they can go: `eager`, after every batch, or `lazy`."""
 QUARANTINE = "penstock.quarantine"
 """Where quarantined rows go if no checkpoint says so."""
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -76,12 +79,15 @@ def assemble(
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
     cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
+    patience = purge_strategy(spark.conf.get(PURGE, None))
     grid = Grid.of(plan, cells, partitions)
     packed = _packed(spark, script, plan, grid, inputs or {})
     run = new_run()
     essence = essence_of(script, query, plan, grid)
     told = (plan.to_json(), digest(essence), run)
-    given = packed.groupBy("cell").transformWithState(CellProcessor(*told, quarantine), RESULT, "append", "None")
+    given = packed.groupBy("cell").transformWithState(
+        CellProcessor(*told, quarantine, patience), RESULT, "append", "None"
+    )
     observation = f"penstock_{run}"
     given = _observed(given, observation, vocabulary(plan))
     evaluated: DataFrame | None = None
@@ -166,6 +172,16 @@ def whole_cells(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise UsageError(f"{CELLS} is a number of cells, at least 1, not {text}")
     return int(text)
+
+
+def purge_strategy(text: str | None) -> Patience:
+    """The purge strategy, as a setting gives it; eager if it is not set."""
+    if text is None:
+        return Patience.EAGER
+    try:
+        return Patience(text.lower())
+    except ValueError:
+        raise UsageError(f"{PURGE} is {' or '.join(Patience)}, not {text}") from None
 
 
 def _require_store(spark: SparkSession) -> None:

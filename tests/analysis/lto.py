@@ -11,7 +11,7 @@ one end. Exponential, and plain to read.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 Element = str | int
@@ -252,4 +252,41 @@ def _keeps_aggregates(query: Plain, closed: Closed, stream_of: Mapping[str, str]
             with_it, against = (greatest, least) if function == "max" else (least, greatest)
             if against or len(with_it) > 1 or (with_it and column not in with_it[0]):
                 return False
+    return True
+
+
+def is_bounded_with_itself(query: Plain) -> bool:
+    """Section 8.1 for DISTINCT, all streams of the query being one: each LTO is freed of redundant streams first."""
+    return all(_keeps_conditions(*_without_redundant(query, closed)) for closed in derived(query))
+
+
+def _without_redundant(query: Plain, closed: Closed) -> tuple[Plain, Closed]:
+    for own, other in product(query.streams, query.streams):
+        if own != other and _covers(query, closed, own, other):
+            streams = {name: columns for name, columns in query.streams.items() if name != own}
+            shown = [_same_column(column, own, other) for column in query.shown]
+            left = [e for e in closed.elements if not isinstance(e, str) or e.split(".")[0] != own]
+            apart = [[closed.at_most(one, two) for two in left] for one in left]
+            return _without_redundant(replace(query, streams=streams, shown=shown), Closed(left, apart))
+    return query, closed
+
+
+def _same_column(column: str, own: str, other: str) -> str:
+    name, _, rest = column.partition(".")
+    return f"{other}.{rest}" if name == own else column
+
+
+def _covers(query: Plain, closed: Closed, own: str, other: str) -> bool:
+    """Definition 8.2: whatever holds of a column of `own` and another element holds of `other`'s."""
+    for column in query.streams[own]:
+        here = _same_column(column, own, other)
+        for element in closed.elements:
+            moved = _same_column(element, own, other) if isinstance(element, str) else element
+            for low, high, new_low, new_high in ((column, element, here, moved), (element, column, moved, here)):
+                if closed.less(low, high) and not closed.less(new_low, new_high):
+                    return False
+                if closed.less_or_equal(low, high) and not closed.less_or_equal(new_low, new_high):
+                    return False
+        if column in query.shown and not closed.equal(column, here):
+            return False
     return True

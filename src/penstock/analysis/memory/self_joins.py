@@ -5,11 +5,14 @@ in place of y's, follows from the conditions, and y's columns in the result equa
 partner, and where it does not matter how often a result is found, y can be left out. Example 8.1 becomes a query over
 one stream.
 
-Theorem 5.6 holds for bags as it stands. For DISTINCT, the paper knows only to enumerate the locally totally ordered
-queries. We do not: if a condition fails after folding, the growing input of witness.py is run, since its rows arrive on
-all sources of their stream at once. All sets of a few of its rows are fed to a naive join, and the query is unbounded
-if what rows to come add differs between every two sets. How rows compare depends only on the order of their copies,
-so what holds of a few holds of any number.
+Theorem 5.6 holds for bags as it stands. For DISTINCT, the paper enumerates the locally totally ordered queries and
+folds each, which is too strict: a filter on x cannot be put on the stream, since y reads it too, so the query
+`x.b <= y.b AND x.a = y.a AND y.b = 5` is bounded though its part with `x.b < 5` is not. We fold the whole query.
+
+If a condition fails after folding, the growing input of witness.py is run, since its rows arrive on all sources of
+their stream at once. All sets of a few of its rows are fed to a naive join, and the query is unbounded if what rows to
+come add differs between every two sets. How rows compare depends only on the order of their copies, so what holds of
+a few holds of any number.
 
 Preconditions: conditions and outputs are columns. Not decided: queries that become bounded only after each locally
 totally ordered query is folded by itself.
@@ -83,7 +86,7 @@ def _read_by_spark(value: Scalar | Aggregate) -> set[str]:
 
 
 def folded(query: Query, covers: Iterable[tuple[str, str]]) -> Query:
-    """The query without the sources that are covered; every condition on one follows from those that stay."""
+    """The query without the sources that are covered, their conditions said of those that cover them."""
     for alias, by in covers:
         sources = tuple(source for source in query.sources if source.alias != alias)
         tree: Leaf | Join = Leaf(sources[0].alias)
@@ -94,7 +97,8 @@ def folded(query: Query, covers: Iterable[tuple[str, str]]) -> Query:
             query,
             sources=sources,
             tree=tree,
-            where=tuple(predicate for predicate in held if alias not in aliases_of(predicate)),
+            # What was said of the one left out is said of the other, where it also tells that a column is not NULL.
+            where=tuple(dict.fromkeys(_moved(predicate, alias, by) or predicate for predicate in held)),
             outputs=tuple(Output(o.name, _moved_value(o.value, alias, by)) for o in query.outputs),
             group_by=tuple(_moved_scalar(value, alias, by) for value in query.group_by),
         )

@@ -170,21 +170,41 @@ class Layout:
 
     @cached_property
     def places(self) -> dict[ColumnRef, _Place]:
-        """The places of the nodes that shift."""
+        """The places of the nodes that shift; instants on a scale of their own."""
         nodes = [node for node in self.nodes if node not in self.still]
-        gaps = self._gaps(nodes)
-        tied = {node for later, earlier, _ in gaps for node in (later, earlier)}
         found: dict[ColumnRef, _Place] = {}
-        step = _power_of_ten(2 * len(nodes))
-        for number, node in enumerate(n for n in nodes if n not in tied):
-            kind, domain = self.kinds[node], self._endless(node)
-            length = (Unit.DAY if kind.kind is Kind.DATE else Unit.SECOND).value if kind.is_instant else 1
-            if domain.high is not None:
-                found[node] = _Place(domain.high - number, -step)
-            else:
-                low = 0 if domain.low is None else domain.low
-                found[node] = _Place((low + number) * length, step * length)
-        return found | self._solved([node for node in nodes if node in tied], gaps)
+        for instants in (False, True):
+            found |= self._placed([node for node in nodes if self.kinds[node].is_instant is instants], instants)
+        return found
+
+    def _placed(self, nodes: list[ColumnRef], instants: bool) -> dict[ColumnRef, _Place]:
+        """Groups of nodes side by side, all with one step that is wider than all of them.
+
+        So values of different groups never meet, in whatever blocks: what is not tied is not equal by accident.
+        """
+        gaps = self._gaps(nodes)
+        has_dates = any(self.kinds[node].kind is Kind.DATE for node in nodes)
+        unit = (Unit.DAY if has_dates else Unit.SECOND).value if instants else 1
+        base: dict[ColumnRef, int] = {}
+        falling: dict[ColumnRef, int] = {}
+        free = 0
+        for group in _groups(nodes, gaps):
+            if len(group) == 1 and (high := self._endless(group[0]).high) is not None:
+                falling[group[0]] = high - len(falling)
+                continue
+            solved = self._solved(group, [gap for gap in gaps if gap[0] in group])
+            lift = max(0, -(-(free - min(solved.values())) // unit) * unit)
+            base |= {node: number + lift for node, number in solved.items()}
+            free = max(base.values()) + unit
+        widest = free - min([*base.values(), 0]) + max((abs(ticks) for *_, ticks in gaps), default=0) + len(falling)
+        if instants:
+            length = 2 * unit if has_dates else Unit.MINUTE.value
+            step = -(-4 * widest // length) * length
+        else:
+            step = _power_of_ten(2 * widest if not gaps else 4 * widest)
+        return {n: _Place(number, step) for n, number in base.items()} | {
+            n: _Place(number, -step) for n, number in falling.items()
+        }
 
     def _gaps(self, nodes: list[ColumnRef]) -> list[tuple[ColumnRef, ColumnRef, int]]:
         """`later - earlier <= ticks` between nodes that shift."""
@@ -195,13 +215,14 @@ class Layout:
                 found.append((later, earlier, constraint.limit.ticks - constraint.limit.strict))
         return found
 
-    def _solved(self, nodes: list[ColumnRef], gaps: list[tuple[ColumnRef, ColumnRef, int]]) -> dict[ColumnRef, _Place]:
+    def _solved(self, nodes: list[ColumnRef], gaps: list[tuple[ColumnRef, ColumnRef, int]]) -> dict[ColumnRef, int]:
+        """Numbers for one group that keep its differences, none below its least value."""
         base = {}
         for node in nodes:
             domain = self._endless(node)
             if domain.high is not None:
                 raise Doubt(f"{node} has a largest value and is compared with other columns")
-            if self.kinds[node].kind in (Kind.STRING, Kind.BINARY):
+            if gaps and self.kinds[node].kind in (Kind.STRING, Kind.BINARY):
                 raise Doubt(f"{node} is {self.kinds[node]} and is compared with other columns")
             base[node] = domain.low or 0
         for _ in range(len(nodes) + 1):
@@ -209,18 +230,8 @@ class Layout:
             for later, earlier, ticks in gaps:
                 base[earlier] = max(base[earlier], base[later] - ticks)
             if base == before:
-                break
-        else:
-            raise Doubt("the time differences of the query cannot be met by raising columns")
-        apart = max([*base.values(), 0]) - min([*base.values(), 0]) + max((abs(t) for *_, t in gaps), default=0) + 1
-        found = {}
-        for node in nodes:
-            if self.kinds[node].is_instant:
-                unit = 2 * Unit.DAY.value if any(self.kinds[n].kind is Kind.DATE for n in nodes) else Unit.MINUTE.value
-                found[node] = _Place(base[node], -(-4 * apart // unit) * unit)
-            else:
-                found[node] = _Place(base[node], _power_of_ten(4 * apart))
-        return found
+                return base
+        raise Doubt("the time differences of the query cannot be met by raising columns")
 
     def _endless(self, node: ColumnRef) -> Domain:
         """The domain of a node that is not finite; only whole numbers may have a limit."""
@@ -267,6 +278,21 @@ class Layout:
                 if isinstance(scheme, Punctuated) and is_punctuation(scheme, {member.column: value}) is True:
                     return True
         return False
+
+
+def _groups(nodes: list[ColumnRef], gaps: list[tuple[ColumnRef, ColumnRef, int]]) -> list[list[ColumnRef]]:
+    """The nodes that gaps tie together, group by group."""
+    group = {node: [node] for node in nodes}
+    for later, earlier, _ in gaps:
+        if group[later] is not group[earlier]:
+            group[later] += group[earlier]
+            for node in group[earlier]:
+                group[node] = group[later]
+    found: list[list[ColumnRef]] = []
+    for node in nodes:
+        if not any(group[node] is known for known in found):
+            found.append(group[node])
+    return found
 
 
 def _power_of_ten(least: int) -> int:

@@ -5,8 +5,8 @@ others, whatever fix there is must open a closing whose needs are reached and wh
 of Definition 9's fixpoint); so branching on these closings, smallest sets first, meets every smallest fix. Before
 that, a fix is grown for each order of preference and what turns out not to be needed is dropped again: such a fix has
 no part that can be left out. If it has few parts, the smallest are searched for; if it has many, or the search takes
-more than `_MOST_STEPS`, it is given as it is, though another of fewer parts may exist. Among very many streams that
-nothing closes even growing takes too long, and no fix is given.
+more than `_MOST_STEPS`, it is given as it is, though another of fewer parts may exist. For very many streams that do
+not close each other no fix is given.
 Sources and declarations are bits of whole numbers here, so that a reach is a few machine operations.
 """
 
@@ -27,6 +27,8 @@ _PREFERENCES = (
     (Way.ORDER, Way.CLOCK, Way.KEY, Way.FOLLOWS, Way.PUNCTUATION),
 )
 _MOST = 4
+_MOST_PARTS = 25
+"""Nodes of Definition 11's graph beyond which any fix would be as long as the script."""
 _FEW = 6
 _MOST_STEPS = 200_000
 """Closings looked at before a search gives up: some tens of milliseconds."""
@@ -44,6 +46,8 @@ class _Step:
 
 def fixes_of(graph: ClosingGraph, aliases: Iterable[str]) -> tuple[Fix, ...]:
     """Declarations that would make all these sources purgeable: alternatives, the smallest and preferred first."""
+    if len(graph.components()) > _MOST_PARTS:
+        return ()
     search = _Search(graph, tuple(aliases))
     found = sorted(dict.fromkeys(search.grown()), key=int.bit_count)
     if found and found[0].bit_count() <= _FEW:
@@ -168,6 +172,7 @@ class _Search:
 
     def _openings(self, goal: int, reached: int) -> Iterator[_Step]:
         """The closings that would lead on from what a goal reaches."""
+        self.looked_at += len(self.steps[goal])
         for step in self.steps[goal]:
             if step.missing and not reached & step.target and all(reached & need for need in step.needs):
                 yield step

@@ -54,6 +54,7 @@ class Layout:
         self.query = combinations.query
         self.here = combinations.of()
         self._nodes: dict[ColumnRef, ColumnRef] = {}
+        self._rows: dict[tuple[str, int, bool], dict[str, object]] = {}
         self.kinds = dict(self._carried())
         self.absent = frozenset(self._absent())
         self.nodes = tuple(dict.fromkeys(self.node(ref) for ref in self.kinds if ref not in self.absent))
@@ -78,7 +79,10 @@ class Layout:
 
     def row(self, alias: str, block: int, half: bool = False) -> dict[str, object]:
         """The values of a row of a source, all of one block."""
-        return {ref.column: self.value(ref, block, half) for ref in self.of(alias)}
+        key = alias, block, half
+        if key not in self._rows:
+            self._rows[key] = {ref.column: self.value(ref, block, half) for ref in self.of(alias)}
+        return dict(self._rows[key])
 
     def of(self, alias: str) -> tuple[ColumnRef, ...]:
         """The columns of a source that are given values."""

@@ -21,6 +21,8 @@ from penstock.model.types import Kind
 def punctuations(layout: Layout, alias: str, met: Sequence[str], block: int) -> Iterator[Arrived]:
     """The punctuations that a stream makes about a block."""
     stream = layout.query.by_alias[alias].stream
+    if not any(isinstance(scheme, Punctuated) for scheme in stream.schemes):
+        return
     carried = {layout.node(ref) for other in met for ref in layout.of(other)}
     for scheme in stream.schemes:
         if not isinstance(scheme, Punctuated):

@@ -82,14 +82,10 @@ class Scenario:
     def rest(self, number: int, after: int) -> Iterator[tuple[str, dict[str, object]]]:
         """The rows of the other streams that complete a block, come after another."""
         layout = self.layout
-        own = self._own
         for alias in self.waited_for:
             values = layout.row(alias, number)
-            for column in values:
-                ref = ColumnRef(alias, column)
-                node = layout.node(ref)
-                if node not in own and layout.shifts(ref) and not self._is_limited(node):
-                    values[column] = layout.value(ref, after)
+            for ref in self._new[alias]:
+                values[ref.column] = layout.value(ref, after)
             yield alias, values
 
     def rows(self, count: int) -> tuple[tuple[str, tuple[tuple[str, object], ...]], ...]:
@@ -145,6 +141,16 @@ class Scenario:
         for constraint in self.layout.here.bands.constraints:
             if not constraint.keeps(_apart(values[constraint.later], values[constraint.earlier])):
                 raise Doubt(f"no growing input was found that satisfies {' and '.join(constraint.limit.reasons)}")
+
+    @cached_property
+    def _new(self) -> dict[str, tuple[ColumnRef, ...]]:
+        """The columns of the streams that are waited for which no row of a block limits: they move on with time."""
+        own, layout = self._own, self.layout
+        found = {}
+        for alias in self.waited_for:
+            refs = [ref for ref in layout.of(alias) if layout.node(ref) not in own and layout.shifts(ref)]
+            found[alias] = tuple(ref for ref in refs if not self._is_limited(layout.node(ref)))
+        return found
 
     @cached_property
     def _own(self) -> frozenset[ColumnRef]:

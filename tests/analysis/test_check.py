@@ -316,3 +316,14 @@ def test_ten_sources_of_ten_columns_are_checked_in_fifty_milliseconds() -> None:
         check_query(of)
         best = min(best, time.process_time() - start)
     assert best < 0.05
+
+
+def test_an_outer_join_is_unbounded_where_results_show_both_sides_of_a_match() -> None:
+    streams = [source(keyed("a")), source(keyed("b"))]
+    tree = outer(JoinKind.LEFT, "a", "b", "a.k = b.k")
+    shown = check_query(query(streams, tree=tree, select=["a.k", "b.v"]))
+    assert (shown.verdict, shown.purge.safe) == ("unbounded", False)
+    assert shown.witness is not None
+    # Each row of a is given out whatever b brings, so that a cleverer engine might not have to keep it.
+    hidden = check_query(query(streams, tree=tree, select=["a.k"]))
+    assert (hidden.verdict, hidden.purge.safe, hidden.witness) == ("undecided", False, None)

@@ -12,18 +12,20 @@ result, is seen on the rows themselves, the declarations taken as strictly as th
 that fails, or a condition is one that only Spark reads, the answer is not known: `Doubt` says why.
 
 The state grows with the input where the rows differ in a column that a result can tell: one that equals a column of U
-(a subset of the blocks gives itself away by which rows of U find a match), or, for a bag, an output. Preconditions:
-inner joins. Not decided: outer joins and EXISTS.
+(a subset of the blocks gives itself away by which rows of U find a match), or, for a bag, an output. Outer joins are
+looked at as if they were inner: what an inner join needs again, an outer one gives out too; it counts as growth only
+where both sides of the match are in the output, since an outer join may give out the rest anyway. Not decided: EXISTS.
 """
 
 from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.combination import Combinations
 from penstock.analysis.domains import rules_out_null
 from penstock.analysis.edges import Way, carriers, narrowed, stalled
 from penstock.analysis.finding import Witness
@@ -34,7 +36,7 @@ from penstock.analysis.memory.witness import holds, ticks_between
 from penstock.analysis.punctuating import punctuations
 from penstock.model.names import fold
 from penstock.model.predicates import ColumnRef
-from penstock.model.query import columns_of
+from penstock.model.query import FromTree, Join, JoinKind, Leaf, columns_of
 from penstock.model.schemes import Follows, ForeignKey, Ordered, Punctuated
 from penstock.model.spans import Rows
 
@@ -209,6 +211,8 @@ def _apart(later: object, earlier: object) -> int:
 
 def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | str]:
     """For each of these sources, which do not reach all others: a scenario, or why there is none known."""
+    if not graph.query.is_inner and not graph.query.existences:
+        return _as_if_inner(graph, aliases)
     reading = Reading(graph.query)
     why = _not_read(reading)
     if why is None:
@@ -234,9 +238,21 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
     return {alias: found[alias] for alias in aliases}
 
 
+def _as_if_inner(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | str]:
+    """Under outer joins: a row that the inner join of the same streams needs again is in a result to come here too."""
+    inner = ClosingGraph(Combinations(replace(graph.query, tree=_inner(graph.query.tree))))
+    left = [alias for alias in aliases if not inner.reach(alias).is_complete]
+    found = scenarios(inner, left)
+    return {alias: found.get(alias, "only that a stream may be absent leaves it open") for alias in aliases}
+
+
+def _inner(tree: FromTree) -> FromTree:
+    return tree if isinstance(tree, Leaf) else Join(JoinKind.INNER, _inner(tree.left), _inner(tree.right), tree.on)
+
+
 def _not_read(reading: Reading) -> str | None:
     if not reading.query.is_inner:
-        return "a growing input is sought for inner joins only"
+        return "a growing input is not sought under EXISTS"
     for condition in reading.conditions:
         if is_opaque(reading, condition.predicate) and rules_out_null(condition.predicate) is None:
             return f"only Spark can say which rows pass {condition.text}"
@@ -245,9 +261,13 @@ def _not_read(reading: Reading) -> str | None:
 
 def growing(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> Witness | None:
     """An input that makes the state grow, whatever algorithm keeps it; None if none is known."""
-    known = [(alias, scenario) for alias, scenario in found.items() if isinstance(scenario, Scenario)]
+    known = [
+        (alias, scenario)
+        for alias, scenario in found.items()
+        if isinstance(scenario, Scenario) and (graph.query.is_inner or _shows_matches(graph, scenario, alias))
+    ]
     for alias, scenario in known:
-        tie = _tie(graph, scenario, alias)
+        tie = _tie(scenario, alias)
         if tie is not None:
             own, other = tie
             text = (
@@ -267,9 +287,19 @@ def growing(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> Witness
     return None
 
 
-def _tie(graph: ClosingGraph, scenario: Scenario, alias: str) -> tuple[ColumnRef, ColumnRef] | None:
+def _shows_matches(graph: ClosingGraph, scenario: Scenario, alias: str) -> bool:
+    """Whether results tell a match of a source with what it waits for from rows that an outer join gives anyway."""
+    if graph.query.is_grouped:
+        return False
+    given = {
+        v for output in graph.query.outputs if isinstance(v := output.value, ColumnRef) and scenario.layout.shifts(v)
+    }
+    return any(ref.alias == alias for ref in given) and any(ref.alias in scenario.waited_for for ref in given)
+
+
+def _tie(scenario: Scenario, alias: str) -> tuple[ColumnRef, ColumnRef] | None:
     """A column of a source that is new in each block and equals one of a stream that is waited for."""
-    equalities = graph.combinations.of().equalities
+    equalities = scenario.layout.here.equalities
     for own in scenario.layout.of(alias):
         if scenario.layout.shifts(own):
             theirs = [ref for ref in equalities.class_of(own) if ref.alias in scenario.waited_for]

@@ -56,5 +56,7 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         yield f"a key that comes again is not seen once its first row has left{forgotten}"
     elif promise.kind in _MATCHES:
         yield "a match that breaks it is not seen once the row that it meets has left"
+    elif promise.kind is PromiseKind.PUNCTUATED:
+        yield "a row that comes after its own punctuation is not seen once no stored or future row needs that one"
     if promise.kind in (*ORDERS, PromiseKind.PRIMARY_KEY) and plan.by_alias[promise.alias].filters:
         yield "rows that a filter drops are not found to break it"

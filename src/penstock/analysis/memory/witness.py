@@ -129,14 +129,18 @@ class _Layout:
                 case _:
                     continue
 
-    def _width(self, ref: ColumnRef) -> int:
-        """Room in one window for all columns of a line, in any order, and for the differences between them."""
-        first = self._order.first_on_line(ref)
-        heads = [head for head in self._heads if self._order.first_on_line(head) == first]
-        gaps = [gap for low, _, gap in self._gaps if self._order.first_on_line(low) == first]
-        width = max(len(heads), 1) + sum(2 * abs(gap) for gap in gaps if abs(gap) > 1)
-        moments = any(self._kind(head).kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) for head in heads)
-        return max(width, Unit.SECOND.value) if moments else width
+    @cached_property
+    def _widths(self) -> dict[ColumnRef, int]:
+        """For each line, room in one window for all its columns, in any order, and for the differences between them."""
+        widths: dict[ColumnRef, int] = {}
+        for head in self._heads:
+            line = self._order.first_on_line(head)
+            is_moment = self._kind(head).kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
+            # Seconds are easier to read than microseconds.
+            widths[line] = widths.get(line, Unit.SECOND.value if is_moment else 0) + 1
+        for low, _, gap in self._gaps:
+            widths[self._order.first_on_line(low)] += 2 * abs(gap) if abs(gap) > 1 else 0
+        return widths
 
     @cached_property
     def _ladders(self) -> dict[tuple[ColumnRef, Stretch], tuple[int, int]] | None:
@@ -152,7 +156,7 @@ class _Layout:
         for (first, stretch), span in spans.items():
             kind = self._kind(first)
             rungs = self._count * (1 + any(rung.half is not None for rung in self._rungs.values()))
-            width = min(self._width(first), max(span.size // rungs, 1))
+            width = min(self._widths[first], max(span.size // rungs, 1))
             open_low, open_high = is_open(self._order.line(first), kind, stretch)
             start = span.low
             if open_low:
@@ -196,23 +200,32 @@ class _Layout:
 
     def _span(self, head: ColumnRef, windows: Mapping[ColumnRef, Stretch]) -> Stretch:
         """From the least number that a class may take in a copy to the greatest."""
-        line = self._order.line(head)
-        domain, _ = self._order.domain(head)
-        span = limits = Stretch(-FAR, FAR)
-        for ref in self._order.equal_to(head):
-            span = span.within(on_scale(line, self._kind(ref), domain))
-            limits = limits.within(limits_on_scale(self._kind(ref)))
+        span, is_limited, most = self._spans[head]
         if head in windows:
             return span.within(windows[head])
-        if span.low > limits.low:
+        if is_limited:
             return span
         # Nothing says where to start: just below the windows of the line, and below what the class must not pass.
         first = self._order.first_on_line(head)
-        beside = [window.low for other, window in windows.items() if self._order.first_on_line(other) == first]
-        width = self._width(head)
-        start = min((low - width for low in beside), default=origin(self._kind(head)))
-        most = on_scale(line, self._kind(head), self._order.reach(head)).high
+        width = self._widths[first]
+        beside = [window.low - width for other, window in windows.items() if self._order.first_on_line(other) == first]
+        start = min(beside, default=origin(self._kind(head)))
         return Stretch(max(span.low, min(start, most - width)), span.high)
+
+    @cached_property
+    def _spans(self) -> dict[ColumnRef, tuple[Stretch, bool, int]]:
+        """For each class: its numbers, whether a constant limits them from below, and the greatest in any result."""
+        found = {}
+        for head in self._heads:
+            line = self._order.line(head)
+            domain, _ = self._order.domain(head)
+            span = limits = Stretch(-FAR, FAR)
+            for ref in self._order.equal_to(head):
+                span = span.within(on_scale(line, self._kind(ref), domain))
+                limits = limits.within(limits_on_scale(self._kind(ref)))
+            most = on_scale(line, self._kind(head), self._order.reach(head)).high
+            found[head] = span, span.low > limits.low, most
+        return found
 
     def _raised(self, head: ColumnRef, number: int) -> int:
         _, members = self._order.domain(head)

@@ -71,12 +71,6 @@ def second_stage(
     return StateFinding(stage.name, stage.name, finding or _undecided(combinations, graph, stage, findings))
 
 
-def finite_second_stage(combinations: Combinations) -> bool:
-    """Whether domains alone bound what DISTINCT or GROUP BY remembers; true if there is neither."""
-    stage = _stage_of(combinations.query)
-    return stage is None or _finite(combinations, stage) is not None
-
-
 def _stage_of(query: Query) -> _Stage | None:
     if query.is_grouped:
         aggregates = [output.value for output in query.outputs if isinstance(output.value, Aggregate)]

@@ -33,7 +33,7 @@ from penstock.model.predicates import (
     Predicate,
     aliases_of,
 )
-from penstock.model.query import Aggregate, Query, Source, TimeWindow, columns_of
+from penstock.model.query import Aggregate, Query, Source, columns_of
 from penstock.model.schemes import Check
 from penstock.model.types import DataType
 
@@ -208,19 +208,3 @@ def _between_sources(condition: Condition) -> Iterator[Comparison | Difference]:
     predicate = condition.predicate
     if isinstance(predicate, Comparison | Difference) and len(aliases_of(predicate)) > 1:
         yield predicate
-
-
-def is_plain(reading: Reading, value: object) -> bool:
-    """Whether a value is a column that rows carry as it stands."""
-    return isinstance(value, ColumnRef) and not reading.is_derived(value)
-
-
-def grows_with(value: object) -> ColumnRef | None:
-    """The column whose growth makes a value take ever more values, if the value is that plain."""
-    match value:
-        case ColumnRef():
-            return value
-        case TimeWindow(column=column):
-            return column
-        case _:
-            return None

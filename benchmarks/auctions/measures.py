@@ -60,7 +60,7 @@ def measure(auctions: Auctions, batches: int, home: Path, say: Callable[[str], N
         say(system)
         here = home / f"run{number}"
         here.mkdir()
-        text = script(home / "data", here / "out", FILES_A_BATCH, punctuated=purge is not None)
+        text = script(home / "data", here / "out", FILES_A_BATCH, auctions.wanted, punctuated=purge is not None)
         (here / "auctions.sql").write_text(text, encoding="utf-8")
         command = ["-m", "penstock", "run", str(here / "auctions.sql"), "--available-now"]
         command += ["--checkpoint", str(here / "checkpoint"), "--metrics", str(here / "metrics.jsonl")]

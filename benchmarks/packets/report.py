@@ -145,11 +145,11 @@ def _run_object(run: Run) -> dict[str, Any]:
     }
 
 
-def write_docs(page: Path, lines: Sequence[str]) -> None:
+def write_docs(page: Path, lines: Sequence[str], mark: str = BEGIN) -> None:
     """Put the figures between the two marks of the page."""
     text = page.read_text(encoding="utf-8")
-    before, begin, rest = text.partition(BEGIN)
+    before, begin, rest = text.partition(mark)
     _, end, after = rest.partition(END)
     if not begin or not end:
-        raise UsageError(f"{page} has no place for the figures", hint=f"add the lines {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n```\n" + "\n".join(lines) + f"\n```\n{END}{after}", encoding="utf-8")
+        raise UsageError(f"{page} has no place for the figures", hint=f"add the lines {mark} and {END}")
+    page.write_text(f"{before}{mark}\n```\n" + "\n".join(lines) + f"\n```\n{END}{after}", encoding="utf-8")

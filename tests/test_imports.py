@@ -28,7 +28,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile"},
     "__main__": {"cli"},
 }
-HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "z3", "rich")
+HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "ortools", "z3", "rich")
 LIGHT_ROOMS = ("", "errors", "model", "sql", "analysis", "plan", "explain", "compile", "cli")
 
 MODULES = sorted(SOURCES.rglob("*.py"))

@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock import offline as offline
     from penstock.analysis.finding import Verdict as Verdict
     from penstock.compile import check as check
     from penstock.compile import parse as parse
@@ -68,6 +69,7 @@ __all__ = [
     "Verdict",
     "__version__",
     "check",
+    "offline",
     "parse",
     "stream",
 ]
@@ -77,6 +79,8 @@ if not TYPE_CHECKING:
     # Hidden from the type checker, to which any name would exist otherwise.
 
     def __getattr__(name: str) -> object:
+        if name == "offline":
+            return import_module("penstock.offline")
         home = _HOME.get(name)
         if home is None:
             raise AttributeError(f"module 'penstock' has no attribute {name!r}")

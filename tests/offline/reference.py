@@ -1,4 +1,4 @@
-"""Oracles for SHED's offline half, from the definitions alone: searches over all choices, and policies tuple by tuple."""
+"""Oracles for SHED's offline half, from the definitions: searches over all choices, policies tuple by tuple."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ Stored = tuple[int, int]
 """(arrival, side), side 1 for R: sorted, the first leaves first at a tie."""
 
 
-def searched(r: Sequence[int], s: Sequence[int], window: int, memory: int, allocation: str, warmup: int) -> int:
+def searched(  # noqa: PLR0917 - as `optimal`
+    r: Sequence[int], s: Sequence[int], window: int, memory: int, allocation: str, warmup: int
+) -> int:
     """The most result pairs over every choice of what to keep at every step."""
 
     def key(one: Stored) -> int:
@@ -38,7 +40,7 @@ def searched(r: Sequence[int], s: Sequence[int], window: int, memory: int, alloc
     return best(0, frozenset())
 
 
-def stepped(
+def stepped(  # noqa: PLR0917 - as `simulate`
     r: Sequence[int], s: Sequence[int], window: int, memory: int, policy: str, allocation: str, warmup: int
 ) -> int:
     """PROB, LIFE and EXACT as DESIGN words them, over a plain list."""

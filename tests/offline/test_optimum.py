@@ -95,10 +95,10 @@ def test_optimum_lies_between_every_policy_and_the_exact_join() -> None:
     """Long enough that the solver is helped by guessed prices, which must not change the answer."""
     chance = np.random.default_rng(3)
     r, s = chance.zipf(1.5, 600) % 20, chance.zipf(1.5, 600) % 20
-    fixed, variable = (optimal(r, s, 40, 30, allocation, 80) for allocation in ("fixed", "variable"))  # type: ignore[arg-type]
+    fixed, variable = (optimal(r, s, 40, 30, allocation, 80) for allocation in ("fixed", "variable"))
     for policy in ("prob", "life", "rand"):
-        assert simulate(r, s, 40, 30, policy, "fixed", 80) <= fixed  # type: ignore[arg-type]
-        assert simulate(r, s, 40, 30, policy, "variable", 80) <= variable  # type: ignore[arg-type]
+        assert simulate(r, s, 40, 30, policy, "fixed", 80) <= fixed
+        assert simulate(r, s, 40, 30, policy, "variable", 80) <= variable
     assert fixed <= variable <= simulate(r, s, 40, 30, "exact", warmup=80)
     assert fixed == optimal_general(r, s, 40, 30, "fixed", 80)
     assert optimal(r, s, 40, 78, warmup=80) == simulate(r, s, 40, 0, "exact", warmup=80)

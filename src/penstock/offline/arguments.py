@@ -1,4 +1,4 @@
-"""What the functions of this room are called with, checked once: a wrong argument is a UsageError that says what to give."""
+"""The arguments of this room's functions, checked once: a wrong one is a UsageError that says what to give."""
 
 from __future__ import annotations
 

@@ -1,11 +1,12 @@
 """OPT-offline in general (SHED 6.1): any join, a value for each pair, any arrivals, windows and memory that vary.
 
-Each tuple is a chain of its own, with a node for each later step at which partners arrive: the graph follows the number of
-results. Pairs that arrive at the same step are always output. A tuple with window w that arrived at step i meets the
-arrivals of the steps before i + w; a window for each step is that of the tuples that arrive then, as in 6.1.1.
+Each tuple is a chain of its own, with a node for each later step at which partners arrive: the graph follows the
+number of results. Pairs that arrive at the same step are always output. A tuple with window w that arrived at step i
+meets the arrivals of the steps before i + w; a window for each step is that of the tuples that arrive then, as in
+6.1.1.
 
-Values are whole numbers, because the flow is exact only in whole numbers. They may be negative: a tuple that is kept gives
-all its pairs. Values that depend on what was output before cannot be had by a flow (6.1.4).
+Values are whole numbers, because the flow is exact only in whole numbers. They may be negative: a tuple that is kept
+gives all its pairs. Values that depend on what was output before cannot be had by a flow (6.1.4).
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ class Arrivals:
     end: Ints
 
 
-def optimal_general(
+def optimal_general(  # noqa: PLR0917 - as `optimal`
     r: Sequence[Any] | npt.NDArray[Any],
     s: Sequence[Any] | npt.NDArray[Any],
     window: int | Keys | None,

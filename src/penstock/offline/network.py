@@ -1,10 +1,11 @@
 """The memory over time as a network in which flow is memory (SHED 4.1), and its min-cost flow.
 
-A line has one node for each step. A unit of flow is a memory slot; while it follows the line, it stands idle. (The paper's
-network has no such arcs, and is infeasible where memory is plenty: ERRATA.) A chain is a row of nodes, one for each step at
-which its tuples produce results. A slot leaves the line for a chain when a tuple of the chain arrives, gains at each node
-of the chain that it enters, and may return to the line from any of them. Every step's cut carries exactly the memory of
-that step, so memory that varies is a supply or a demand on the line. By Theorem 4 an optimal flow is whole-numbered.
+A line has one node for each step. A unit of flow is a memory slot; while it follows the line, it stands idle. (The
+paper's network has no such arcs, and is infeasible where memory is plenty: ERRATA.) A chain is a row of nodes, one for
+each step at which its tuples produce results. A slot leaves the line for a chain when a tuple of the chain arrives,
+gains at each node of the chain that it enters, and may return to the line from any of them. Every step's cut carries
+exactly the memory of that step, so memory that varies is a supply or a demand on the line. By Theorem 4 an optimal
+flow is whole-numbered.
 
 The solver is given reduced costs: `cost + potential(tail) - potential(head)`. For any potential these have the same
 optimal flows, and the true cost is had back exactly. A potential that is close to the optimal one (`prices`) saves the

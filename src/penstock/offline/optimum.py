@@ -1,10 +1,11 @@
 """OPT-offline (SHED 4.1): the most results that a sliding-window equi-join can give with a bounded memory.
 
-Tuples of one stream with the same key differ only in age, and a newcomer is at least as good as an older one: it meets the
-same partners, and for longer. So whoever holds n of them may as well hold the n newest, and only their number matters.
-Hence one chain for each stream and key (ERRATA), with a node for each partner's arrival: an arrival enters at the first
-partner after it, and at most as many slots go on from one partner to the next as tuples that came before the one are in
-the window of the other. The graph has at most three nodes and seven arcs a step, whatever the window and the memory.
+Tuples of one stream with the same key differ only in age, and a newcomer is at least as good as an older one: it meets
+the same partners, and for longer. So whoever holds n of them may as well hold the n newest, and only their number
+matters. Hence one chain for each stream and key (ERRATA), with a node for each partner's arrival: an arrival enters at
+the first partner after it, and at most as many slots go on from one partner to the next as tuples that came before the
+one are in the window of the other. The graph has at most three nodes and seven arcs a step, whatever the window and
+the memory.
 
 It is the optimum of the fast-CPU model: newcomers always meet each other and what is stored, then compete for room.
 """
@@ -19,7 +20,7 @@ from penstock.offline.arguments import ALLOCATIONS, Ints, Keys, one_of, paired, 
 from penstock.offline.network import Chains, most_gain
 
 
-def optimal(
+def optimal(  # noqa: PLR0917 - the contract's signature
     r: Keys,
     s: Keys,
     window: int,

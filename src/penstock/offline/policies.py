@@ -1,16 +1,16 @@
 """The online policies of SHED 4.2 and 5.2, run over known streams: PROB, LIFE, RAND, and EXACT, which drops nothing.
 
-A step: the newcomers join each other and what is stored; what cannot join at the next step leaves; the newcomers compete
-with what is stored for room. Under PROB a tuple's priority is how often its key arrives on the other stream, under LIFE
-that times its remaining lifetime. Both are had from the streams as a whole, and compared as whole numbers, so that ties are
-ties. Tuples of the same partner frequency leave in the order in which they came, under both: one queue for each frequency,
-and the victim is the head of one of them. Ties keep the later arrival, then R's.
+A step: the newcomers join each other and what is stored; what cannot join at the next step leaves; the newcomers
+compete with what is stored for room. Under PROB a tuple's priority is how often its key arrives on the other stream,
+under LIFE that times its remaining lifetime. Both are had from the streams as a whole, and compared as whole numbers,
+so that ties are ties. Tuples of the same partner frequency leave in the order in which they came, under both: one
+queue for each frequency, and the victim is the head of one of them. Ties keep the later arrival, then R's.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -24,7 +24,7 @@ R, S = 1, 0
 
 
 class Pool(Protocol):
-    """The tuples that share one memory. A tuple is `2 * arrival + side`, so that the order of leaving at a tie is `<`."""
+    """The tuples that share one memory. A tuple is `2 * arrival + side`: at a tie the lesser leaves."""
 
     def add(self, tuple_: int) -> None:
         """Store a newcomer."""
@@ -38,7 +38,7 @@ class Pool(Protocol):
     def __len__(self) -> int: ...
 
 
-def simulate(
+def simulate(  # noqa: PLR0917 - the contract's signature
     r: Keys,
     s: Keys,
     window: int,
@@ -71,12 +71,13 @@ def simulate(
 
     pools = (pool(), pool()) if fixed else (pool(),) * 2
     room = (memory // 2, memory - memory // 2) if fixed else (memory, memory)
-    return _run(left, right, window, warmup, pools, room, keys)
+    return _run(left, right, window=window, warmup=warmup, pools=pools, room=room, keys=keys)
 
 
 def _run(
     left: Ints,
     right: Ints,
+    *,
     window: int,
     warmup: int,
     pools: tuple[Pool, Pool],
@@ -107,11 +108,11 @@ def _run(
 
 
 class RankedPool:
-    """PROB and LIFE: a queue for each partner frequency; LIFE, whose lifetime is given, weighs the heads by their age."""
+    """PROB and LIFE: a queue for each partner frequency; LIFE, given a lifetime, weighs the heads by their age."""
 
     def __init__(self, partners: Ints, lifetime: int | None) -> None:
         frequencies, queue_of = np.unique(partners, return_inverse=True)
-        self._frequencies: npt.NDArray[np.int64 | np.object_] = frequencies
+        self._frequencies: npt.NDArray[Any] = frequencies
         if lifetime is not None and lifetime * (len(partners) + 1) >= 2**62:
             self._frequencies = frequencies.astype(object)  # exact, if slow, beyond 64 bits
         self._queue_of = queue_of.tolist()

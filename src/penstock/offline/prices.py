@@ -1,8 +1,8 @@
 """A guess of what a memory slot is worth at each step, and so of the potentials of an optimal flow.
 
-At given prices every tuple decides alone: it stays as long as what it still gains exceeds the rent. Prices rise where the
-tuples that want to stay are more than the slots, and fall where they are fewer. A few dozen rounds over whole columns come
-close. The guess only makes the solver fast: the optimum does not depend on it, and it need not be good.
+At given prices every tuple decides alone: it stays as long as what it still gains exceeds the rent. Prices rise where
+the tuples that want to stay are more than the slots, and fall where they are fewer. A few dozen rounds over whole
+columns come close. The guess only makes the solver fast: the optimum does not depend on it, and it need not be good.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def _rent(price: Reals, block: Ints) -> Reals:
 
 
 def _stay_or_leave(chains: Chains, rent: Reals) -> tuple[Reals, Ints]:
-    """Of each node: the most that a slot there still gains along its chain, rent paid, and the step at which it leaves."""
+    """Of each node: what a slot there still gains along its chain, rent paid, and the step at which it leaves."""
     first = np.concatenate([[True], chains.chain[1:] != chains.chain[:-1]])
     profit = np.cumsum(chains.gain) - rent[chains.step]
     # A chain never sees beyond its end: each lies higher than all that come after it.

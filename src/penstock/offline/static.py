@@ -1,13 +1,14 @@
 """Static joins that must drop tuples (SHED 3): which to keep so that the most join results remain.
 
-The join of two relations on equality is a union of complete bipartite graphs K(m, n), one for each key. Keeping p nodes of
-one of them keeps the most edges where its two sides are kept as evenly as they allow (Lemma 1). `dp` is the optimum of
-section 3.2, for tuples of either relation or for so many of each. `adg` keeps whole components by average degree, `ndg`
-drops the nodes of the lowest degree from A, then from B as A's loss has left it: both within a factor of 2 (Theorems 1
-and 2). For three relations and more the problem is NP-hard (Theorem 3), and `truncate_many` is the m-approximation of 3.4.
+The join of two relations on equality is a union of complete bipartite graphs K(m, n), one for each key. Keeping p
+nodes of one of them keeps the most edges where its two sides are kept as evenly as they allow (Lemma 1). `dp` is the
+optimum of section 3.2, for tuples of either relation or for so many of each. `adg` keeps whole components by average
+degree, `ndg` drops the nodes of the lowest degree from A, then from B as A's loss has left it: both within a factor of
+2 (Theorems 1 and 2). For three relations and more the problem is NP-hard (Theorem 3), and `truncate_many` is the
+m-approximation of 3.4.
 
-Whoever may keep more than there is keeps all. Not decided: ties of the greedy methods go by the order given for `adg` and
-`truncate_many`; `ndg` drops from the smaller component first.
+Whoever may keep more than there is keeps all. Not decided: ties of the greedy methods go by the order given for `adg`
+and `truncate_many`; `ndg` drops from the smaller component first.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """The command line: check | explain | implies | run | profile | bench (DESIGN section 4, contract).
 
 Answers go to stdout, errors to stderr, and a command that fails prints no half answer. Exit codes: 0 done or all
-bounded; 1 failed; 2 bad input; 3 some query unbounded; 4 some undecided, none unbounded; 130 after Ctrl-C.
+bounded or implied; 1 failed; 2 bad input; 3 some query unbounded, or not implied; 4 undecided (no query unbounded); 130
+after Ctrl-C.
 Modules that a command needs are imported by that command, so that `check` never pays for what it does not use.
 """
 
@@ -35,6 +36,8 @@ if TYPE_CHECKING:
     from penstock.model.script import Script
 
 DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 130, 141
+NOT_IMPLIED = UNBOUNDED
+"""`implies` answers no as `check` does."""
 
 _PASSING_SINKS = ("console", "memory", "noop")
 """Formats that keep nothing once the query stops; any other sink lasts, and needs a checkpoint to be exactly once."""
@@ -177,13 +180,25 @@ def explain(
 def implies(
     file: ScriptFile,
     constraint: Annotated[str, typer.Argument(metavar='"CONSTRAINT ON stream"', help="The constraint to decide.")],
-    as_json: AsJson = False,  # noqa: ARG001 - part of the contract, for when the answer exists
+    as_json: AsJson = False,
 ) -> int:
     """Do the declarations imply it?"""
+    from penstock.analysis.implication.decide import decide  # noqa: PLC0415
     from penstock.sql import parse_constraint  # noqa: PLC0415
 
-    parse_constraint(constraint, _load(file))
-    raise NotSupportedYet("this version reads constraints but does not decide implication yet")
+    script = _load(file)
+    stream, scheme = parse_constraint(constraint, script)
+    answer = decide(script, stream, scheme)
+    if as_json:
+        from penstock.explain.as_json import implication_object, printed  # noqa: PLC0415
+
+        _say([printed(implication_object(answer))])
+    else:
+        from penstock.explain.implication_text import implication_report  # noqa: PLC0415
+        from penstock.explain.ink import Ink  # noqa: PLC0415
+
+        _say(implication_report(scheme.on(stream.name), answer, Ink.of(sys.stdout)))
+    return {True: DONE, False: NOT_IMPLIED, None: UNDECIDED}[answer.implied]
 
 
 @app.command()

@@ -118,7 +118,7 @@ def test_json_and_html_exclude_each_other(penstock: Run, script: Write) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("implies", "script.sql", "ORDERED BY ts ON bids"), ("profile", "script.sql")],
+    [("profile", "script.sql")],
     ids=lambda a: a[0],
 )
 def test_what_is_not_there_yet_is_said_in_one_sentence(

@@ -7,8 +7,12 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from typing import TYPE_CHECKING
 
 from penstock.analysis.finding import Bounded, StateFinding, Verdict, Witness
+
+if TYPE_CHECKING:
+    from penstock.analysis.implication.decide import Implication
 
 Json = Mapping[str, object]
 
@@ -21,6 +25,11 @@ def check_object(verdicts: Sequence[Verdict], witness_rows: int | None = None) -
 def explain_object(planned: Sequence[tuple[Verdict, Json]]) -> Json:
     """What `explain --json` prints: the object of check, and the plan beside it."""
     return {"queries": [{**query_object(verdict), "plan": plan} for verdict, plan in planned]}
+
+
+def implication_object(answer: Implication) -> Json:
+    """What `implies --json` prints."""
+    return {"implied": answer.implied, "because": list(answer.because)}
 
 
 def printed(value: Json) -> str:

@@ -1,0 +1,295 @@
+"""Do rules imply a rule? A chase with case splits on time: REWRITE, Theorems 3 and 9.
+
+Start from the rows that would break the rule (`goals.deny`) and draw every conclusion: rows with a common key become
+one, STREAM KEYs equate values, COOCCURS limits times. Where the premise of a rule hangs on a window that the known
+limits leave open, split: inside, before, after. Where a row lacks the partner that a FOREIGN KEY demands, add it. If
+every case ends in a contradiction the rule is implied, and the steps are the proof. A case in which nothing more
+follows is a counter-model.
+
+Full FOREIGN KEYs invent no values, so what may go on for ever is only a sequence of rows alike but for their times.
+For a counter-model the search may therefore let an existing row be the partner, or let a row be an earlier one again
+one period later, and so on for ever; neither is needed for a refutation, which only follows the new row, of which the
+others are special cases.
+
+Preconditions: rules as `rules.py` makes them. Not decided: what goes beyond the limits below, which takes a FOREIGN
+KEY that is not full, or endless models of several periods.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+
+from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
+from penstock.analysis.implication.models import Row, keeps
+from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape
+from penstock.analysis.implication.state import State
+from penstock.analysis.implication.times import solve
+from penstock.model.spans import Unit
+
+_MOST_ROWS = 14
+"""Rows of a case; proofs of scripts take three or four."""
+_MOST_CASES = 1500
+
+
+@dataclass(frozen=True)
+class Refuted:
+    """No rows break the rule; the steps say why."""
+
+    steps: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """These rows keep all rules and break the one in question."""
+
+    rows: tuple[Row, ...]
+
+
+@dataclass(frozen=True)
+class GaveUp:
+    """The search came to a limit."""
+
+
+Outcome = Refuted | Broken | GaveUp
+
+
+@dataclass
+class Chase:
+    """One question: the rules, the rule in question, and how much of the search is left."""
+
+    shapes: tuple[Shape, ...]
+    rules: tuple[Rule, ...]
+    goal: Rule
+    required: tuple[tuple[bool, ...], ...]
+    accepts: Callable[[tuple[Row, ...]], bool] = lambda _: True
+    """Whether rows that keep the rules also keep what is no rule."""
+    cases: int = field(default=0, init=False)
+
+    def run(self) -> Outcome:
+        """Refute every way to break the rule, or complete one to a counter-model."""
+        return self._all(deny(self.goal, self.shapes, self.required))
+
+    def _all(self, states: list[State], before: tuple[str, ...] = ()) -> Outcome:
+        steps = list(before)
+        gave_up = False
+        for number, state in enumerate(states, start=1):
+            outcome = self._one(state)
+            if isinstance(outcome, Broken):
+                return outcome
+            if isinstance(outcome, GaveUp):
+                gave_up = True
+            else:
+                steps += [f"case {number} of {len(states)}: {outcome.steps[0]}", *outcome.steps[1:]] if len(
+                    states
+                ) > 1 else outcome.steps
+        return GaveUp() if gave_up else Refuted(tuple(steps))
+
+    def _one(self, state: State) -> Outcome:
+        self.cases += 1
+        if self.cases > _MOST_CASES:
+            return GaveUp()
+        if (why := self._saturate(state)) is not None:
+            return Refuted((*state.steps, why))
+        cases = self._split(state)
+        if cases is not None:
+            return self._all(cases, tuple(state.steps))
+        wanting = next(self._wanting(state), None)
+        if wanting is None:
+            return self._complete(state)
+        return self._supply(state, *wanting)
+
+    def _saturate(self, state: State) -> str | None:
+        """Draw every conclusion that is certain; a contradiction, if there is one."""
+        changed = True
+        while changed:
+            changed = False
+            for rule, left, right in self._matches(state):
+                if not {left, right} <= set(state.alive):
+                    continue
+                if state.times.inside(left, right, rule.premise.when) is not True:
+                    continue
+                step = self._conclude(state, rule, left, right)
+                if step is not None:
+                    state.steps.append(f"{rule.text}: {step[0]}")
+                    changed = True
+                    if not step[1]:
+                        return "which their times contradict"
+                if not broken(self.goal, state):
+                    return "so they do not break it"
+        if not broken(self.goal, state):
+            return "so they do not break it"
+        partner = self._denied(state)
+        return None if partner is None else f"so {state.name(partner)} is a partner of {state.name(LEFT)} after all"
+
+    def _denied(self, state: State) -> int | None:
+        """A partner of the row that is to have none."""
+        if isinstance(self.goal, Partner):
+            for right in state.alive:
+                if state.agree(self.goal.premise, LEFT, right) and state.times.inside(
+                    LEFT, right, self.goal.premise.when
+                ):
+                    return right
+        return None
+
+    def _matches(self, state: State) -> Iterator[tuple[OneRow | SameValues | Apart, int, int]]:
+        for rule in self.rules:
+            if isinstance(rule, Partner):
+                continue
+            for left in tuple(state.alive):
+                if state.facts[left].stream == rule.premise.left:
+                    for right in tuple(state.alive):
+                        if state.agree(rule.premise, left, right):
+                            yield rule, left, right
+
+    def _conclude(
+        self, state: State, rule: OneRow | SameValues | Apart, left: int, right: int
+    ) -> tuple[str, bool] | None:
+        """What a rule newly says of two rows, and whether it can be; None if nothing new."""
+        if _is_known(state, rule, left, right):
+            return None
+        one, other = state.name(left), state.name(right)
+        match rule:
+            case OneRow():
+                return f"{max(one, other)} is {min(one, other)}", state.merge(left, right)
+            case SameValues(values=values):
+                for i, j in values:
+                    state.join(state.term(left, i), state.term(right, j))
+                columns = ", ".join(self.shapes[rule.premise.left].columns[i] for i, _ in values)
+                return f"{one} and {other} agree on {columns}", True
+            case Apart(then=then):
+                shape = self.shapes[rule.premise.left]
+                said = f"{other} - {one} in time is in {window_text(shape, then)}"
+                return said, state.times.put_in(left, right, then)
+
+    def _split(self, state: State) -> list[State] | None:
+        """The cases of a window that is open and on which a rule hangs; None if there is none."""
+        for rule, left, right in self._matches(state):
+            reach = rule.premise.when
+            if not _is_known(state, rule, left, right) and state.times.inside(left, right, reach) is None:
+                return [*self._outside(state, rule.premise, left, right), *self._inside(state, reach, left, right)]
+        if isinstance(self.goal, Partner):
+            premise = self.goal.premise
+            for right in state.alive:
+                if state.agree(premise, LEFT, right) and state.times.inside(LEFT, right, premise.when) is None:
+                    return self._outside(state, premise, LEFT, right)
+        return None
+
+    def _outside(self, state: State, premise: Premise, left: int, right: int) -> list[State]:
+        found = []
+        shape = self.shapes[premise.left]
+        text = f"{state.name(right)} lies {{}} the window {window_text(shape, premise.when)} of {state.name(left)}"
+        for put, word in (("put_after", "after"), ("put_before", "before")):
+            case = state.copy()
+            if getattr(case.times, put)(left, right, premise.when, shape.step):
+                case.steps.append(text.format(word))
+                found.append(case)
+        return found
+
+    def _inside(self, state: State, reach: Reach, left: int, right: int) -> list[State]:
+        case = state.copy()
+        shape = self.shapes[state.facts[left].stream]
+        case.steps.append(f"{state.name(right)} lies in the window {window_text(shape, reach)} of {state.name(left)}")
+        return [case] if case.times.put_in(left, right, reach) else []
+
+    def _wanting(self, state: State) -> Iterator[tuple[Partner, int]]:
+        """The rows that lack a partner."""
+        for rule in self.rules:
+            if isinstance(rule, Partner):
+                for left in state.alive:
+                    if left not in state.repeats and self._wants(state, rule, left):
+                        yield rule, left
+
+    @staticmethod
+    def _wants(state: State, rule: Partner, left: int) -> bool:
+        premise = rule.premise
+        if state.facts[left].stream != premise.left:
+            return False
+        if not all(state.is_value(left, column) for column, _ in premise.pairs):
+            return False
+        return not any(
+            state.agree(premise, left, right) and state.times.inside(left, right, premise.when)
+            for right in state.alive
+        )
+
+    def _supply(self, state: State, rule: Partner, left: int) -> Outcome:
+        """A partner for a row: first one that is there, or the beginning of an endless sequence; then a new one."""
+        for case in (*self._reused(state, rule, left), *self._repeated(state, left)):
+            outcome = self._one(case)
+            if isinstance(outcome, Broken):
+                return outcome
+        if len(state.alive) >= _MOST_ROWS:
+            return GaveUp()
+        case = state.copy()
+        case.steps = state.steps
+        given = {j: state.term(left, i) for i, j in rule.premise.pairs}
+        new = case.add(rule.premise.right, left, given)
+        shape = self.shapes[rule.premise.left]
+        when = "" if rule.premise.when.is_everything else f", in {window_text(shape, rule.premise.when)} of it"
+        case.steps.append(f"{rule.text}: {state.name(left)} has a partner {case.name(new)}{when}")
+        if not case.times.put_in(left, new, rule.premise.when):
+            return Refuted((*case.steps, "which cannot be: the window is empty"))
+        return self._one(case)
+
+    @staticmethod
+    def _reused(state: State, rule: Partner, left: int) -> Iterator[State]:
+        for right in state.alive:
+            if state.agree(rule.premise, left, right):
+                case = state.copy()
+                if case.times.put_in(left, right, rule.premise.when):
+                    yield case
+
+    def _repeated(self, state: State, row: int) -> Iterator[State]:
+        """A row as an earlier one again: whatever follows from that one follows again, one period later."""
+        for earlier in state.ancestors(row):
+            alike = state.facts[earlier].stream == state.facts[row].stream and state.terms(earlier) == state.terms(row)
+            if earlier not in state.alive or not alike:
+                continue
+            for period in self._periods(state, earlier, row):
+                case = state.copy()
+                case.repeats[row], case.period = earlier, abs(period)
+                if case.times.put_in(earlier, row, Reach(period, period)):
+                    yield case
+
+    def _periods(self, state: State, earlier: int, row: int) -> list[int]:
+        """Lengths worth trying; all sequences of a model have one."""
+        if state.period:
+            return [state.period, -state.period]
+        most, least = state.times.upper(earlier, row), state.times.upper(row, earlier)
+        far = 2 * sum(abs(end) for rule in self.rules for end in _ends(rule) if end is not None) + Unit.DAY.value
+        high = most[0] if most is not None else far - (least[0] if least is not None else 0)
+        low = -least[0] if least is not None else high - 2 * far
+        return [period for period in dict.fromkeys((high, low, (high + low) // 2)) if period]
+
+    def _complete(self, state: State) -> Outcome:
+        """Times for the rows of a case in which nothing more follows; checked, not believed."""
+        unit = {i: self.shapes[fact.stream].step or Unit.SECOND.value for i, fact in enumerate(state.facts)}
+        times = solve(state.times, state.alive, unit.__getitem__)
+        starts = {earlier: row for row, earlier in state.repeats.items()}
+        rows = []
+        for row in state.alive:
+            period = times[row] - times[row]
+            for earlier in state.ancestors(row):
+                if earlier in starts:
+                    period = times[starts[earlier]] - times[earlier]
+                    break
+            rows.append(Row(state.facts[row].stream, state.terms(row), times[row], period))
+        found = tuple(rows)
+        kept = all(keeps(rule, found) for rule in self.rules) and not keeps(self.goal, found)
+        return Broken(found) if kept and self.accepts(found) else GaveUp()
+
+
+def _is_known(state: State, rule: OneRow | SameValues | Apart, left: int, right: int) -> bool:
+    """Whether what a rule would say of two rows is known already."""
+    match rule:
+        case OneRow():
+            return left == right
+        case SameValues(values=values):
+            return state.same(left, right, values)
+        case Apart(then=then):
+            return state.times.inside(left, right, then) is True
+
+
+def _ends(rule: Rule) -> tuple[int | None, ...]:
+    ends: tuple[int | None, ...] = (rule.premise.when.low, rule.premise.when.high)
+    return (*ends, rule.then.low, rule.then.high) if isinstance(rule, Apart) else ends

@@ -1,0 +1,165 @@
+"""Do the declarations of a script imply a constraint? (`penstock implies`; REWRITE section 3 and its appendix.)
+
+Keys, foreign keys, stream keys, co-occurrence and FOLLOWS WITHIN a span are decided together, by the chase: sound
+always, complete where the FOREIGN KEYs are full, but for endless models that no one period makes. Constraints about
+arrival and constants follow from weaker or equal ones (`weakening.py`).
+
+As in the paper, rows have values: a NULL demands no partner, so with NULLs less may follow. Where the answer hangs on
+that, it says of which columns. A counter-model keeps every declaration of the script, those too that are no rules;
+where that cannot be seen to, the question is not decided, and the answer names the declaration.
+
+When it is implied, the declarations that do so are the least set that is found by leaving out one after the other.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.analysis.domains import declared_domain
+from penstock.analysis.implication.chase import Broken, Chase, GaveUp, Outcome, Refuted
+from penstock.analysis.implication.models import Row
+from penstock.analysis.implication.realise import Realised, realise
+from penstock.analysis.implication.rules import OneRow, Partner, Rule, Shape, rule_of, shape_of
+from penstock.analysis.implication.weakening import weaker
+from penstock.model.names import fold
+from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Scheme, StreamKey
+from penstock.model.script import Script
+from penstock.model.spans import Span
+from penstock.model.stream import Stream
+
+
+@dataclass(frozen=True)
+class Implication:
+    """The answer: implied, not implied, or None for not decided; and why, in whole sentences."""
+
+    implied: bool | None
+    because: tuple[str, ...]
+
+
+def decide(script: Script, stream: Stream, scheme: Scheme) -> Implication:
+    """Whether the declarations of a script imply a constraint of one of its streams."""
+    if not _is_of_the_language(scheme):
+        return Implication(*weaker(stream, scheme))
+    return _Question(script, stream, scheme).answer()
+
+
+def _is_of_the_language(scheme: Scheme) -> bool:
+    timed = isinstance(scheme, Follows) and isinstance(scheme.within, Span)
+    return timed or isinstance(scheme, PrimaryKey | ForeignKey | StreamKey | Cooccurs)
+
+
+class _Question:
+    """A constraint of the paper's language, beside the rules of the script."""
+
+    def __init__(self, script: Script, stream: Stream, scheme: Scheme) -> None:
+        self.streams = script.streams
+        self.shapes = tuple(shape_of(one) for one in script.streams)
+        self.own = next(i for i, one in enumerate(script.streams) if fold(one.name) == fold(stream.name))
+        self.goal = rule_of(self.streams, self.shapes, self.own, scheme)
+        self.rules: list[Rule] = []
+        self.not_read: list[str] = []
+        """Constraints of the language that no rule can say."""
+        for place, one in enumerate(script.streams):
+            for declared in one.schemes:
+                rule = rule_of(self.streams, self.shapes, place, declared)
+                if rule is not None:
+                    self.rules.append(rule)
+                elif _is_of_the_language(declared):
+                    self.not_read.append(declared.on(one.name))
+        self.obstacle: str | None = None
+        self.model: Realised | None = None
+
+    def answer(self) -> Implication:
+        """The answer, with its reasons."""
+        if self.goal is None:
+            return Implication(None, ("it pairs an event time with a column that is none, which is not decided",))
+        values = _all_valued(self.shapes)
+        outcome = self._chase(tuple(self.rules), values)
+        match outcome:
+            case Refuted():
+                return self._implied(self.goal)
+            case Broken() if self.model is not None:
+                heading = "these rows keep every declaration and break it"
+                return Implication(False, (heading, *self.model.rows))
+            case _:
+                return Implication(None, (self._why_not_decided(),))
+
+    def _chase(self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...]) -> Outcome:
+        assert self.goal is not None
+        return Chase(self.shapes, rules, self.goal, required, self._accepts).run()
+
+    def _accepts(self, rows: tuple[Row, ...]) -> bool:
+        assert self.goal is not None
+        if self.not_read:
+            self.obstacle = f"{self.not_read[0]} pairs an event time with a column that is none, which is not decided"
+            return False
+        made = realise(self.streams, self.shapes, self.rules, self.goal, rows)
+        if isinstance(made, str):
+            self.obstacle = made
+            return False
+        self.model = made
+        return True
+
+    def _implied(self, goal: Rule) -> Implication:
+        values = _all_valued(self.shapes)
+        least = list(self.rules)
+        for rule in self.rules:
+            fewer = tuple(other for other in least if other is not rule)
+            if isinstance(self._chase(fewer, values), Refuted):
+                least = list(fewer)
+        proof = self._chase(tuple(least), values)
+        assert isinstance(proof, Refuted)
+        if not proof.steps:
+            return Implication(True, ("it says nothing that could be broken",))
+        notes = self._null_notes(goal, tuple(least))
+        return Implication(True, (*(f"declared: {rule.text}" for rule in least), *proof.steps, *notes))
+
+    def _null_notes(self, goal: Rule, rules: tuple[Rule, ...]) -> list[str]:
+        """What must have a value for this to hold; nothing if NULLs change nothing."""
+        named: dict[str, None] = {}
+        required = _required(self.streams, self.shapes)
+        if isinstance(goal, OneRow):
+            named |= dict.fromkeys(self._nullable(goal, required))
+        if isinstance(self._chase_with_nulls(rules, required), GaveUp | Broken):
+            for rule in rules:
+                if isinstance(rule, Partner):
+                    named |= dict.fromkeys(self._nullable(rule, required))
+        if not named:
+            return []
+        return [f"provided that {', '.join(named)} {'is' if len(named) == 1 else 'are'} never NULL"]
+
+    def _chase_with_nulls(self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...]) -> Outcome:
+        assert self.goal is not None
+        return Chase(self.shapes, rules, self.goal, required).run()
+
+    def _nullable(self, rule: Rule, required: tuple[tuple[bool, ...], ...]) -> list[str]:
+        place = rule.premise.left
+        return [
+            f"{self.shapes[place].name}.{self.shapes[place].columns[column]}"
+            for column, _ in rule.premise.pairs
+            if not required[place][column]
+        ]
+
+    def _why_not_decided(self) -> str:
+        if self.obstacle is not None:
+            return self.obstacle
+        open_keys = [rule.text for rule in self.rules if isinstance(rule, Partner) and not rule.is_full]
+        if open_keys:
+            return f"{open_keys[0]} is not full, which is outside what is decided: it leaves columns of the partner open"
+        return "no proof was found, and no counter-model: an endless one may take more than one period"
+
+
+def _all_valued(shapes: tuple[Shape, ...]) -> tuple[tuple[bool, ...], ...]:
+    return tuple((True,) * len(shape.columns) for shape in shapes)
+
+
+def _required(streams: tuple[Stream, ...], shapes: tuple[Shape, ...]) -> tuple[tuple[bool, ...], ...]:
+    """The columns that have a value in every row."""
+    return tuple(
+        tuple(_has_value(stream, column) for column in shape.columns)
+        for stream, shape in zip(streams, shapes, strict=True)
+    )
+
+
+def _has_value(stream: Stream, column: str) -> bool:
+    return stream.type_of(column) is None or not declared_domain(stream, column).nullable

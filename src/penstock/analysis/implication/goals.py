@@ -1,0 +1,91 @@
+"""The constraint in question, denied: the rows that would break it, for a chase to refute or to complete.
+
+A rule is implied if and only if no model keeps the declarations and holds the rows that break it (REWRITE, Theorem 9).
+Those rows are few: two that agree as the rule's premise says, or for a FOREIGN KEY one that has no partner.
+"""
+
+from __future__ import annotations
+
+from penstock.analysis.implication.rules import Apart, OneRow, Partner, Reach, Rule, SameValues, Shape
+from penstock.analysis.implication.state import State
+from penstock.model.spans import span_of_ticks
+
+LEFT, RIGHT = 0, 1
+"""The rows that break a rule are the first ones of a state."""
+
+
+def deny(rule: Rule, shapes: tuple[Shape, ...], required: tuple[tuple[bool, ...], ...]) -> list[State]:
+    """The rows that break a rule, one state for each way; it is implied if all of them are refuted."""
+    premise = rule.premise
+    state = State(shapes, required)
+    left = state.add(premise.left)
+    if isinstance(rule, Partner):
+        for column, _ in premise.pairs:
+            state.have_value(left, column)
+        state.steps.append(f"suppose a row {state.name(left)} without a partner")
+        return [state]
+    right = state.add(premise.right)
+    for i, j in premise.pairs:
+        state.join(state.term(left, i), state.term(right, j))
+        state.have_value(left, i)
+    both = f"{state.name(left)} and {state.name(right)}"
+    columns = ", ".join(_paired(shapes, rule, pair) for pair in premise.pairs)
+    agreed = f"suppose rows {both}" + (f" that agree on {columns}" if columns else "")
+    if not premise.when.is_everything:
+        agreed += f", {_lag(state)} in {window_text(shapes[premise.left], premise.when)}"
+        if not state.times.put_in(left, right, premise.when):
+            return []
+    match rule:
+        case OneRow():
+            state.steps.append(f"{agreed}, and are two")
+            return [state]
+        case SameValues():
+            state.steps.append(f"{agreed}, but not on all columns that both streams have")
+            return [state]
+        case Apart(then=then):
+            return _outside(state, then, agreed)
+
+
+def _outside(state: State, then: Reach, agreed: str) -> list[State]:
+    found = []
+    shape = state.shapes[state.facts[LEFT].stream]
+    before, after = state.copy(), state.copy()
+    if before.times.put_before(LEFT, RIGHT, then, shape.step):
+        before.steps.append(f"{agreed}, and {_lag(state)} < {span_text(shape, then.low)}")
+        found.append(before)
+    if after.times.put_after(LEFT, RIGHT, then, shape.step):
+        after.steps.append(f"{agreed}, and {_lag(state)} > {span_text(shape, then.high)}")
+        found.append(after)
+    return found
+
+
+def broken(rule: Rule, state: State) -> bool:
+    """Whether the first rows of a state still break the rule."""
+    match rule:
+        case OneRow():
+            return RIGHT in state.alive
+        case SameValues(values=values):
+            right = RIGHT if RIGHT in state.alive else LEFT
+            return not state.same(LEFT, right, values)
+        case _:
+            return True
+
+
+def _lag(state: State) -> str:
+    return f"{state.name(RIGHT)} - {state.name(LEFT)} in time"
+
+
+def _paired(shapes: tuple[Shape, ...], rule: Rule, pair: tuple[int, int]) -> str:
+    left = shapes[rule.premise.left].columns[pair[0]]
+    right = shapes[rule.premise.right].columns[pair[1]]
+    return left if left == right else f"{left} = {right}"
+
+
+def span_text(shape: Shape, ticks: int | None) -> str:
+    """A number of ticks as the clock of a stream spells it."""
+    return "*" if ticks is None else str(span_of_ticks(ticks, instants=shape.step != 1))
+
+
+def window_text(shape: Shape, reach: Reach) -> str:
+    """A window as the clock of a stream spells it."""
+    return f"[{span_text(shape, reach.low)}, {span_text(shape, reach.high)}]"

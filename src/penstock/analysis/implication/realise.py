@@ -1,0 +1,171 @@
+"""A counter-model in full: values of the columns' types, conditions kept, an order of arrival.
+
+The chase knows values only as equal or not. Here each becomes a constant that its type, the CHECKs and the WHERE of
+every column it stands in allow, and a different one where there are enough. Where a domain is too small, two share
+one, and the rules are checked anew. What is declared about arrival must be kept too (`arrival.py`).
+
+Preconditions: a derived column is taken to be free, which it is if no constraint names what it is derived from.
+What cannot be met is an obstacle, which names the declaration; the question is then not decided.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from penstock.analysis.domains import Domain, declared_domain
+from penstock.analysis.implication import arrival, conditions
+from penstock.analysis.implication.models import Row, keeps
+from penstock.analysis.implication.rules import Rule, SameValues, Shape
+from penstock.model.names import fold
+from penstock.model.stream import Stream
+from penstock.model.types import DataType, Kind
+
+_START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+"""Time zero of a counter-model, where event times are instants."""
+
+
+@dataclass(frozen=True)
+class Realised:
+    """A counter-model, one sentence a row."""
+
+    rows: tuple[str, ...]
+
+
+def realise(
+    streams: Sequence[Stream], shapes: Sequence[Shape], rules: Sequence[Rule], goal: Rule, rows: Sequence[Row]
+) -> Realised | str:
+    """The rows with constants, or what stands in the way."""
+    used = sorted({row.stream for row in rows})
+    for place in used:
+        if (derived := _derived_obstacle(streams[place], shapes[place], place, (*rules, goal))) is not None:
+            return derived
+    constants = _constants(streams, shapes, rows)
+    valued = [
+        Row(row.stream, tuple(constants[term] for term in row.values), row.time, row.period)
+        for row in rows
+    ]
+    if not all(keeps(rule, valued) for rule in rules) or keeps(goal, valued):
+        return "a column has too few values to build a counter-model, which is outside what is decided"
+    return _kept(streams, shapes, valued)
+
+
+def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row]) -> Realised | str:
+    arrived = []
+    for row in rows:
+        stream, shape = streams[row.stream], shapes[row.stream]
+        values = {fold(c): value for c, value in zip(shape.columns, row.values, strict=True)}
+        if shape.event_time is not None:
+            values[fold(shape.event_time)] = _instant(stream, row.time)
+        if (condition := conditions.obstacle(stream, values)) is not None:
+            return f"{condition} speaks of constants, which is outside what is decided"
+        arrived.append(arrival.Arrived(stream, values, float(row.time), bool(row.period)))
+        if row.period < 0 and stream.low:
+            return f"{stream.low[0].on(stream.name)} speaks of arrival, which is outside what is decided"
+    if (order := arrival.obstacle(arrived)) is not None:
+        return f"{order} speaks of the order of arrival, which is outside what is decided"
+    return Realised(tuple(_sentence(streams[row.stream], shapes[row.stream], row) for row in rows))
+
+
+def _derived_obstacle(stream: Stream, shape: Shape, place: int, rules: Sequence[Rule]) -> str | None:
+    named = {shape.columns[i] for rule in rules for i in _named(rule, place)}
+    for column in stream.columns:
+        for ref in column.derived.columns if column.derived is not None else ():
+            if fold(ref.column) in map(fold, named):
+                return f"{column.name} of {stream.name} is derived from {ref.column}, which a constraint names"
+    return None
+
+
+def _named(rule: Rule, place: int) -> Iterator[int]:
+    pairs = rule.premise.pairs + (rule.values if isinstance(rule, SameValues) else ())
+    for left, right in pairs:
+        if rule.premise.left == place:
+            yield left
+        if rule.premise.right == place:
+            yield right
+
+
+def _constants(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row]) -> dict[object, object]:
+    """A constant for each term, another for each where the domains allow it."""
+    places: dict[object, list[tuple[Stream, str]]] = {}
+    for row in rows:
+        for column, term in zip(shapes[row.stream].columns, row.values, strict=True):
+            places.setdefault(term, []).append((streams[row.stream], column))
+    constants: dict[object, object] = {}
+    for term, where in places.items():
+        kinds = [kind for stream, column in where if (kind := stream.type_of(column)) is not None]
+        domains = [declared_domain(stream, column) for stream, column in where]
+        taken = set(map(repr, constants.values()))
+        found = list(_candidates(kinds[0] if kinds else None, domains, len(rows) * 8 + 8))
+        constants[term] = next((value for value in found if repr(value) not in taken), found[0] if found else None)
+    return constants
+
+
+def _candidates(kind: DataType | None, domains: Sequence[Domain], most: int) -> Iterator[object]:
+    members = [domain.members for domain in domains if domain.members is not None]
+    lows = [domain.low for domain in domains if domain.low is not None]
+    highs = [domain.high for domain in domains if domain.high is not None]
+    if members:
+        common = frozenset.intersection(*members)
+        steps: list[object] = sorted(common, key=repr)
+    elif lows:
+        steps = list(range(max(lows), min([*highs, max(lows) + most]) + 1))
+    elif highs:
+        steps = list(range(min(highs), min(highs) - most, -1))
+    else:
+        steps = list(range(1, most))
+    for step in steps:
+        yield _of_step(kind, step)
+
+
+def _of_step(kind: DataType | None, step: object) -> object:
+    if kind is None or not isinstance(step, int):
+        return step
+    match kind.kind:
+        case Kind.STRING:
+            return f"v{step}"
+        case Kind.BOOLEAN:
+            return bool(step)
+        case Kind.DATE:
+            return dt.date.fromordinal(step if step > 1000 else _START.toordinal() + step)
+        case Kind.TIMESTAMP:
+            return _START + dt.timedelta(days=step)
+        case _:
+            return step
+
+
+def _instant(stream: Stream, ticks: Fraction) -> object:
+    assert stream.clock is not None
+    if stream.clock.is_integer:
+        return int(ticks)
+    at = _START + dt.timedelta(microseconds=int(ticks))
+    return at.date() if stream.clock.kind is Kind.DATE else at
+
+
+def _sentence(stream: Stream, shape: Shape, row: Row) -> str:
+    values = [f"{column} = {_shown(value)}" for column, value in zip(shape.columns, row.values, strict=True)]
+    if shape.event_time is not None:
+        values.append(f"{shape.event_time} = {_shown_time(stream, row.time)}")
+    again = ""
+    if row.period:
+        again = f", and again every {_shown_span(stream, abs(row.period))} {'after' if row.period > 0 else 'before'} that"
+    return f"{stream.name}: {', '.join(values)}{again}"
+
+
+def _shown(value: object) -> str:
+    if isinstance(value, dt.datetime):
+        return value.isoformat().replace("+00:00", "Z")
+    return repr(value) if isinstance(value, str) else str(value)
+
+
+def _shown_time(stream: Stream, ticks: Fraction) -> str:
+    shown = _shown(_instant(stream, Fraction(int(ticks))))
+    rest = ticks - int(ticks)
+    return shown + (f" and {rest} of a microsecond" if rest else "")
+
+
+def _shown_span(stream: Stream, ticks: Fraction) -> str:
+    assert stream.clock is not None
+    return str(ticks) if stream.clock.is_integer else f"{float(ticks) / 1_000_000:g} seconds"

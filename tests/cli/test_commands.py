@@ -199,3 +199,25 @@ def test_ctrl_c_is_quiet() -> None:
     heard = "__import__('signal').signal(2, __import__('signal').default_int_handler)"
     done = _with_load(f"{heard}, os.kill(os.getpid(), {int(signal.SIGINT)})", "x.sql")
     assert (done.returncode, done.stdout, done.stderr) == (130, "", "")
+
+
+@pytest.mark.parametrize(
+    ("constraint", "code", "implied"),
+    [
+        ("ORDERED BY ts WITHIN 4 SECONDS ON bids", 0, True),
+        ("PRIMARY KEY (id) ON auctions", 3, False),
+        ("ORDERED BY ts WITHIN 2 SECONDS ON bids", 4, None),
+    ],
+)
+def test_implies_answers_by_exit_code_text_and_json(
+    penstock: Run, script: Write, constraint: str, code: int, implied: bool | None
+) -> None:
+    name = script(scripts.BOUNDED)
+    done = penstock("implies", name, constraint, "--json")
+    answer = json.loads(done.stdout)
+    assert (done.returncode, done.stderr, list(answer)) == (code, "", ["implied", "because"])
+    assert answer["implied"] is implied
+    said = penstock("implies", name, constraint)
+    assert said.returncode == code
+    assert constraint in said.stdout
+    assert all(reason.split()[0] in said.stdout for reason in answer["because"])

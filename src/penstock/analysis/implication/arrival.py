@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 
 from penstock.analysis.implication.conditions import truth
 from penstock.model.names import fold
@@ -25,7 +26,7 @@ class Arrived:
 
     stream: Stream
     values: Mapping[str, object]
-    ticks: float
+    ticks: Fraction
     is_endless: bool = False
 
 
@@ -44,10 +45,13 @@ def obstacle(rows: Sequence[Arrived]) -> str | None:
 def _counted(stream: Stream) -> Iterator[str]:
     # By event time forward, an order of the event time is kept; whatever else counts arrivals is not looked at.
     for scheme in stream.schemes:
-        if isinstance(scheme, Clustered) or (isinstance(scheme, Ordered) and scheme.column != stream.event_time):
-            yield scheme.on(stream.name)
-        elif isinstance(scheme, Follows) and not isinstance(scheme.within, Span):
-            yield scheme.on(stream.name)
+        match scheme:
+            case Clustered() | Follows(slack=Rows() | Auto()):
+                yield scheme.on(stream.name)
+            case Ordered(column=column) if column != stream.event_time:
+                yield scheme.on(stream.name)
+            case _:
+                pass
     if stream.arrival is not None:
         yield stream.arrival.on(stream.name)
 
@@ -104,7 +108,7 @@ def _is_ordered(values: Sequence[object], slack: Rows | Span | Auto) -> bool:
 
 def _at_most(earlier: object, later: object, by: int) -> bool:
     """Whether `earlier <= later + by`; False where that is not known."""
-    if isinstance(earlier, int | float) and isinstance(later, int | float):
+    if isinstance(earlier, int | Fraction) and isinstance(later, int | Fraction):
         return earlier <= later + by
     if by:
         return False

@@ -7,18 +7,20 @@ every case ends in a contradiction the rule is implied, and the steps are the pr
 follows is a counter-model.
 
 Full FOREIGN KEYs invent no values, so what may go on for ever is only a sequence of rows alike but for their times.
-For a counter-model the search may therefore let an existing row be the partner, or let a row be an earlier one again
-one period later, and so on for ever; neither is needed for a refutation, which only follows the new row, of which the
-others are special cases.
+The first pass follows new rows alone, the oldest row that lacks a partner first, so that every conclusion is drawn
+some time: it finds all refutations. Where it does not end, a second pass looks for a counter-model and may also let an
+existing row be the partner, or let a row be an earlier one again one period later, and so on for ever.
 
 Preconditions: rules as `rules.py` makes them. Not decided: what goes beyond the limits below, which takes a FOREIGN
-KEY that is not full, or endless models of several periods.
+KEY that is not full, an endless model of several periods, or a contradiction that no part of an endless sequence makes
+but the whole of it: rows that rise for ever, and must all stay below one time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
 from penstock.analysis.implication.models import Row, keeps
@@ -27,9 +29,9 @@ from penstock.analysis.implication.state import State
 from penstock.analysis.implication.times import solve
 from penstock.model.spans import Unit
 
-_MOST_ROWS = 14
+_MOST_ROWS = 20
 """Rows of a case; proofs of scripts take three or four."""
-_MOST_CASES = 1500
+_MOST_CASES = 1000
 
 
 @dataclass(frozen=True)
@@ -65,9 +67,19 @@ class Chase:
     accepts: Callable[[tuple[Row, ...]], bool] = lambda _: True
     """Whether rows that keep the rules also keep what is no rule."""
     cases: int = field(default=0, init=False)
+    borrows: bool = field(default=False, init=False)
+    """Whether partners may be rows that are there already."""
 
     def run(self) -> Outcome:
         """Refute every way to break the rule, or complete one to a counter-model."""
+        outcome = self.follow()
+        if isinstance(outcome, GaveUp):
+            self.cases, self.borrows = 0, True
+            return self._all(deny(self.goal, self.shapes, self.required))
+        return outcome
+
+    def follow(self) -> Outcome:
+        """The first pass alone: enough for a refutation."""
         return self._all(deny(self.goal, self.shapes, self.required))
 
     def _all(self, states: list[State], before: tuple[str, ...] = ()) -> Outcome:
@@ -80,9 +92,11 @@ class Chase:
             if isinstance(outcome, GaveUp):
                 gave_up = True
             else:
-                steps += [f"case {number} of {len(states)}: {outcome.steps[0]}", *outcome.steps[1:]] if len(
-                    states
-                ) > 1 else outcome.steps
+                steps += (
+                    [f"case {number} of {len(states)}: {outcome.steps[0]}", *outcome.steps[1:]]
+                    if len(states) > 1
+                    else outcome.steps
+                )
         return GaveUp() if gave_up else Refuted(tuple(steps))
 
     def _one(self, state: State) -> Outcome:
@@ -193,12 +207,11 @@ class Chase:
         return [case] if case.times.put_in(left, right, reach) else []
 
     def _wanting(self, state: State) -> Iterator[tuple[Partner, int]]:
-        """The rows that lack a partner."""
-        for rule in self.rules:
-            if isinstance(rule, Partner):
-                for left in state.alive:
-                    if left not in state.repeats and self._wants(state, rule, left):
-                        yield rule, left
+        """The rows that lack a partner, the oldest first."""
+        for left in state.alive:
+            for rule in self.rules:
+                if isinstance(rule, Partner) and left not in state.repeats and self._wants(state, rule, left):
+                    yield rule, left
 
     @staticmethod
     def _wants(state: State, rule: Partner, left: int) -> bool:
@@ -208,13 +221,13 @@ class Chase:
         if not all(state.is_value(left, column) for column, _ in premise.pairs):
             return False
         return not any(
-            state.agree(premise, left, right) and state.times.inside(left, right, premise.when)
-            for right in state.alive
+            state.agree(premise, left, right) and state.times.inside(left, right, premise.when) for right in state.alive
         )
 
     def _supply(self, state: State, rule: Partner, left: int) -> Outcome:
         """A partner for a row: first one that is there, or the beginning of an endless sequence; then a new one."""
-        for case in (*self._reused(state, rule, left), *self._repeated(state, left)):
+        borrowed = (*self._reused(state, rule, left), *self._repeated(state, left)) if self.borrows else ()
+        for case in borrowed:
             outcome = self._one(case)
             if isinstance(outcome, Broken):
                 return outcome
@@ -268,11 +281,10 @@ class Chase:
         starts = {earlier: row for row, earlier in state.repeats.items()}
         rows = []
         for row in state.alive:
-            period = times[row] - times[row]
-            for earlier in state.ancestors(row):
-                if earlier in starts:
-                    period = times[starts[earlier]] - times[earlier]
-                    break
+            if row in state.repeats:
+                continue  # the earlier one stands for it, one period on
+            start = next((one for one in (row, *state.ancestors(row)) if one in starts), None)
+            period = Fraction(0) if start is None else times[starts[start]] - times[start]
             rows.append(Row(state.facts[row].stream, state.terms(row), times[row], period))
         found = tuple(rows)
         kept = all(keeps(rule, found) for rule in self.rules) and not keeps(self.goal, found)

@@ -1,7 +1,7 @@
 """Do the declarations of a script imply a constraint? (`penstock implies`; REWRITE section 3 and its appendix.)
 
 Keys, foreign keys, stream keys, co-occurrence and FOLLOWS WITHIN a span are decided together, by the chase: sound
-always, complete where the FOREIGN KEYs are full, but for endless models that no one period makes. Constraints about
+always, complete where the FOREIGN KEYs are full, but for some sequences that never end (`chase.py`). Constraints about
 arrival and constants follow from weaker or equal ones (`weakening.py`).
 
 As in the paper, rows have values: a NULL demands no partner, so with NULLs less may follow. Where the answer hangs on
@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.analysis.domains import declared_domain
-from penstock.analysis.implication.chase import Broken, Chase, GaveUp, Outcome, Refuted
+from penstock.analysis.implication.chase import Broken, Chase, Outcome, Refuted
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
 from penstock.analysis.implication.rules import OneRow, Partner, Rule, Shape, rule_of, shape_of
@@ -105,7 +105,7 @@ class _Question:
         least = list(self.rules)
         for rule in self.rules:
             fewer = tuple(other for other in least if other is not rule)
-            if isinstance(self._chase(fewer, values), Refuted):
+            if isinstance(self._follow(fewer, values), Refuted):
                 least = list(fewer)
         proof = self._chase(tuple(least), values)
         assert isinstance(proof, Refuted)
@@ -120,17 +120,17 @@ class _Question:
         required = _required(self.streams, self.shapes)
         if isinstance(goal, OneRow):
             named |= dict.fromkeys(self._nullable(goal, required))
-        if isinstance(self._chase_with_nulls(rules, required), GaveUp | Broken):
+        if not isinstance(self._follow(rules, required), Refuted):
             for rule in rules:
                 if isinstance(rule, Partner):
-                    named |= dict.fromkeys(self._nullable(rule, required))
+                    named |= dict.fromkeys(self._nullable(rule, _with_values(required, goal)))
         if not named:
             return []
         return [f"provided that {', '.join(named)} {'is' if len(named) == 1 else 'are'} never NULL"]
 
-    def _chase_with_nulls(self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...]) -> Outcome:
+    def _follow(self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...]) -> Outcome:
         assert self.goal is not None
-        return Chase(self.shapes, rules, self.goal, required).run()
+        return Chase(self.shapes, rules, self.goal, required).follow()
 
     def _nullable(self, rule: Rule, required: tuple[tuple[bool, ...], ...]) -> list[str]:
         place = rule.premise.left
@@ -145,12 +145,24 @@ class _Question:
             return self.obstacle
         open_keys = [rule.text for rule in self.rules if isinstance(rule, Partner) and not rule.is_full]
         if open_keys:
-            return f"{open_keys[0]} is not full, which is outside what is decided: it leaves columns of the partner open"
-        return "no proof was found, and no counter-model: an endless one may take more than one period"
+            return (
+                f"{open_keys[0]} is not full, which is outside what is decided: it leaves columns of the partner open"
+            )
+        return "no proof was found, and no counter-model: rows that go on for ever are decided only in part"
 
 
 def _all_valued(shapes: tuple[Shape, ...]) -> tuple[tuple[bool, ...], ...]:
     return tuple((True,) * len(shape.columns) for shape in shapes)
+
+
+def _with_values(required: tuple[tuple[bool, ...], ...], goal: Rule) -> tuple[tuple[bool, ...], ...]:
+    """The rows in question agree on these columns, so they have values there."""
+    sides = ((goal.premise.left, 0), (goal.premise.right, 1))
+    agreed = {(place, pair[side]) for place, side in sides for pair in goal.premise.pairs}
+    return tuple(
+        tuple(known or (place, column) in agreed for column, known in enumerate(columns))
+        for place, columns in enumerate(required)
+    )
 
 
 def _required(streams: tuple[Stream, ...], shapes: tuple[Shape, ...]) -> tuple[tuple[bool, ...], ...]:

@@ -43,10 +43,7 @@ def realise(
         if (derived := _derived_obstacle(streams[place], shapes[place], place, (*rules, goal))) is not None:
             return derived
     constants = _constants(streams, shapes, rows)
-    valued = [
-        Row(row.stream, tuple(constants[term] for term in row.values), row.time, row.period)
-        for row in rows
-    ]
+    valued = [Row(row.stream, tuple(constants[term] for term in row.values), row.time, row.period) for row in rows]
     if not all(keeps(rule, valued) for rule in rules) or keeps(goal, valued):
         return "a column has too few values to build a counter-model, which is outside what is decided"
     return _kept(streams, shapes, valued)
@@ -61,7 +58,7 @@ def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row
             values[fold(shape.event_time)] = _instant(stream, row.time)
         if (condition := conditions.obstacle(stream, values)) is not None:
             return f"{condition} speaks of constants, which is outside what is decided"
-        arrived.append(arrival.Arrived(stream, values, float(row.time), bool(row.period)))
+        arrived.append(arrival.Arrived(stream, values, row.time, bool(row.period)))
         if row.period < 0 and stream.low:
             return f"{stream.low[0].on(stream.name)} speaks of arrival, which is outside what is decided"
     if (order := arrival.obstacle(arrived)) is not None:
@@ -140,7 +137,10 @@ def _instant(stream: Stream, ticks: Fraction) -> object:
     assert stream.clock is not None
     if stream.clock.is_integer:
         return int(ticks)
-    at = _START + dt.timedelta(microseconds=int(ticks))
+    try:
+        at = _START + dt.timedelta(microseconds=int(ticks))
+    except OverflowError:  # windows of thousands of years are allowed, and the calendar of Python is not that long
+        return f"{int(ticks)} microseconds from {_shown(_START)}"
     return at.date() if stream.clock.kind is Kind.DATE else at
 
 
@@ -150,7 +150,9 @@ def _sentence(stream: Stream, shape: Shape, row: Row) -> str:
         values.append(f"{shape.event_time} = {_shown_time(stream, row.time)}")
     again = ""
     if row.period:
-        again = f", and again every {_shown_span(stream, abs(row.period))} {'after' if row.period > 0 else 'before'} that"
+        again = (
+            f", and again every {_shown_span(stream, abs(row.period))} {'after' if row.period > 0 else 'before'} that"
+        )
     return f"{stream.name}: {', '.join(values)}{again}"
 
 

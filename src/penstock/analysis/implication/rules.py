@@ -153,9 +153,7 @@ def rule_of(streams: Sequence[Stream], shapes: Sequence[Shape], own: int, scheme
 def _reach(window: Window | None) -> Reach:
     if window is None:
         return Reach()
-    return Reach(
-        None if window.low is None else window.low.ticks, None if window.high is None else window.high.ticks
-    )
+    return Reach(None if window.low is None else window.low.ticks, None if window.high is None else window.high.ticks)
 
 
 def _premise(

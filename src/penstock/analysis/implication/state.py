@@ -103,9 +103,7 @@ class State:
         return (
             self.facts[left].stream == premise.left
             and self.facts[right].stream == premise.right
-            and all(
-                self.term(left, i) == self.term(right, j) and self.is_value(left, i) for i, j in premise.pairs
-            )
+            and all(self.term(left, i) == self.term(right, j) and self.is_value(left, i) for i, j in premise.pairs)
         )
 
     def same(self, left: int, right: int, columns: tuple[tuple[int, int], ...]) -> bool:

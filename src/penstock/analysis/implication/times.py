@@ -76,7 +76,9 @@ class Times:
         most, least = self.upper(left, right), self.upper(right, left)
         high = None if reach.high is None else (reach.high, True)
         low = None if reach.low is None else (-reach.low, True)
-        if (high is None or (most is not None and most <= high)) and (low is None or (least is not None and least <= low)):
+        if (high is None or (most is not None and most <= high)) and (
+            low is None or (least is not None and least <= low)
+        ):
             return True
         beyond = high is not None and least is not None and _sum(high, least) < (0, True)
         before = low is not None and most is not None and _sum(low, most) < (0, True)
@@ -104,9 +106,7 @@ def solve(times: Times, wanted: Iterable[int], unit: Callable[[int], int]) -> di
     return chosen
 
 
-def _limits_to(
-    times: Times, chosen: dict[int, Fraction], one: int, *, upper: bool
-) -> Iterator[tuple[Fraction, Limit]]:
+def _limits_to(times: Times, chosen: dict[int, Fraction], one: int, *, upper: bool) -> Iterator[tuple[Fraction, Limit]]:
     for other, value in chosen.items():
         limit = times.upper(other, one) if upper else times.upper(one, other)
         if limit is not None:

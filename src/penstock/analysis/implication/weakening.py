@@ -33,9 +33,9 @@ def weaker(stream: Stream, scheme: Scheme) -> Answer:
 
 
 def _stronger(stream: Stream, scheme: Scheme) -> Iterator[str]:
-    if stream.arrival is not None and isinstance(scheme, Ordered | Clustered):
-        if fold(stream.arrival.column) == fold(scheme.column):
-            yield stream.arrival.on(stream.name)
+    arrival = stream.arrival
+    if arrival is not None and isinstance(scheme, Ordered | Clustered) and fold(arrival.column) == fold(scheme.column):
+        yield arrival.on(stream.name)
     for declared in stream.schemes:
         if _is_stronger(declared, scheme):
             yield declared.on(stream.name)
@@ -53,7 +53,8 @@ def _is_stronger(declared: Scheme, wanted: Scheme) -> bool:
             return [fold(column) for column in declared.columns] == [fold(wanted.column)]
         case Follows(), Follows():
             same = fold(declared.parent) == fold(wanted.parent) and _pairs(declared) <= _pairs(wanted)
-            return same and _is_within(declared.slack, wanted.slack)
+            # A span here is about event times, and says nothing of rows that arrive.
+            return same and not isinstance(declared.slack, Span) and _is_within(declared.slack, wanted.slack)
         case Punctuated(), Punctuated():
             fewer = {fold(c) for c in declared.columns} <= {fold(c) for c in wanted.columns}
             return fewer and set(declared.when) == set(wanted.when) and _outlives(declared, wanted)

@@ -1,0 +1,135 @@
+"""Implication: what the module headers promise, case by case."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.analysis.implication.decide import Implication, decide
+from penstock.compile import parse
+from penstock.sql import parse_constraint
+
+
+def ask(
+    constraint: str, r: str = "", s: str = "", columns: str = "a INT, b INT, ts TIMESTAMP, EVENT TIME ts"
+) -> Implication:
+    """Whether what streams r and s declare implies a constraint."""
+    parts = [f"CREATE STREAM {name} ({columns}{', ' if said else ''}{said});" for name, said in (("r", r), ("s", s))]
+    script = parse("".join(parts))
+    return decide(script, *parse_constraint(constraint, script))
+
+
+WHOLE_TIME = "a INT, b INT, ts BIGINT, EVENT TIME ts"
+
+
+@pytest.mark.parametrize(
+    ("constraint", "r", "implied"),
+    [
+        ("PRIMARY KEY (a, ts) ON r", "PRIMARY KEY (a)", True),
+        ("PRIMARY KEY (a) ON r", "PRIMARY KEY (a, ts)", False),
+        ("PRIMARY KEY (a) ON r", "PRIMARY KEY (a, ts), COOCCURS (a) AND r (a) WINDOW [0, 0]", True),
+        ("PRIMARY KEY (a, b, ts) ON r", "", False),
+        ("FOLLOWS s (a) ON (a) WITHIN 2 SECONDS ON r", "COOCCURS (a) AND s (a) WINDOW [-1 SECOND, 2 SECONDS]", True),
+        ("COOCCURS (a) AND s (a) WINDOW [*, 2 SECONDS] ON r", "FOLLOWS s (a) ON (a) WITHIN 1 SECOND", True),
+        ("COOCCURS (a, b) AND s (a, b) WINDOW [0, 1 SECOND] ON r", "COOCCURS (a) AND s (a) WINDOW [0, 1 SECOND]", True),
+        (
+            "COOCCURS (a) AND s (a) WINDOW [0, 1 SECOND] ON r",
+            "COOCCURS (a, b) AND s (a, b) WINDOW [0, 1 SECOND]",
+            False,
+        ),
+        ("STREAM KEY (a, b) SPANS s ON r", "", True),
+        ("COOCCURS (a) AND s (a) ON r", "", True),
+    ],
+)
+def test_keys_and_windows(constraint: str, r: str, implied: bool) -> None:
+    assert ask(constraint, r).implied is implied
+
+
+def test_two_rows_alike_in_everything_break_a_key() -> None:
+    answer = ask("PRIMARY KEY (a, b, ts) ON r")
+    assert answer.because[1] == answer.because[2]
+
+
+def test_a_split_on_time_joins_two_half_windows() -> None:
+    halves = "STREAM KEY (a) SPANS s WINDOW [*, 0], STREAM KEY (a) SPANS s WINDOW [{}, *]"
+    whole = "STREAM KEY (a) SPANS s ON r"
+    assert ask(whole, halves.format("0")).implied is True
+    assert ask(whole, halves.format("1 SECOND")).implied is False
+
+
+def test_whole_numbers_have_nothing_between_them_and_dense_times_do() -> None:
+    r = "STREAM KEY (a) SPANS s WINDOW [*, 0], STREAM KEY (a) SPANS s WINDOW [1{}, *]"
+    assert ask("STREAM KEY (a) SPANS s ON r", r.format(""), columns=WHOLE_TIME).implied is True
+    assert ask("STREAM KEY (a) SPANS s ON r", r.format(" MILLISECOND")).implied is False
+
+
+def test_an_endless_counter_model_is_found_and_said_to_be_endless() -> None:
+    answer = ask("PRIMARY KEY (a) ON r", "FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [1, *]", columns=WHOLE_TIME)
+    assert answer.implied is False
+    assert any("and again every" in row for row in answer.because)
+
+
+def test_declarations_that_no_row_can_keep_imply_everything() -> None:
+    r = "FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [1 SECOND, *], COOCCURS (a) AND r (a) WINDOW [*, 0]"
+    assert ask("PRIMARY KEY (b) ON r", r).implied is True
+
+
+def test_a_foreign_key_that_is_not_full_and_goes_on_for_ever_is_not_decided_and_named() -> None:
+    key = "FOREIGN KEY (a) REFERENCES r (b) WINDOW [1 SECOND, 2 SECONDS]"
+    answer = ask("PRIMARY KEY (a, ts) ON s", key, "FOREIGN KEY (a) REFERENCES r (b) WINDOW [1 SECOND, 2 SECONDS]")
+    assert answer.implied is None
+    assert "is not full" in answer.because[0]
+
+
+def test_a_counter_model_keeps_conditions_and_domains() -> None:
+    answer = ask("PRIMARY KEY (a) ON r", "CHECK (a > 40 AND a < 43), ORDERED BY ts, CLUSTERED BY a")
+    assert answer.implied is False
+    assert all(row.startswith("r: a = 41, ") for row in answer.because[1:])
+
+
+@pytest.mark.parametrize(
+    ("r", "why"),
+    [
+        ("CHECK (b = 1)", "too few values"),
+        ("CHECK (a % 2 = 0)", "CHECK (a % 2 = 0) ON r speaks of constants"),
+    ],
+)
+def test_what_is_declared_outside_the_language_may_leave_it_undecided(r: str, why: str) -> None:
+    answer = ask("STREAM KEY (a) SPANS r ON r", r)
+    assert answer.implied is None
+    assert why in answer.because[0]
+
+
+def test_a_null_demands_no_partner_and_the_answer_says_so() -> None:
+    r = "FOREIGN KEY (a, b) REFERENCES s (a, b)"
+    assert ask("FOREIGN KEY (a) REFERENCES s (a) ON r", r).because[-1] == "provided that r.b is never NULL"
+    kept = ask("FOREIGN KEY (a) REFERENCES s (a) ON r", r + ", CHECK (b IS NOT NULL)")
+    assert kept.implied is True
+    assert not any("NULL" in step and "provided" in step for step in kept.because)
+
+
+@pytest.mark.parametrize(
+    ("constraint", "r", "implied"),
+    [
+        ("ORDERED BY ts WITHIN 3 SECONDS ON r", "ORDERED BY ts WITHIN 2 SECONDS", True),
+        ("ORDERED BY ts WITHIN 1 SECOND ON r", "ORDERED BY ts WITHIN 2 SECONDS", None),
+        ("ORDERED BY ts WITHIN 9 SECONDS ON r", "ORDERED BY ts", True),
+        ("ORDERED BY a WITHIN AUTO ON r", "ORDERED BY a WITHIN 7 ROWS", True),
+        ("ORDERED BY a WITHIN 7 ROWS ON r", "ORDERED BY a WITHIN AUTO", None),
+        ("ORDERED BY a WITHIN 7 ROWS ON r", "ARRIVES BY a", True),
+        ("CLUSTERED BY a WITHIN 9 ROWS ON r", "CLUSTERED BY a WITHIN 8 ROWS", True),
+        ("CLUSTERED BY a ON r", "PRIMARY KEY (a)", True),
+        ("CLUSTERED BY a ON r", "ORDERED BY a", True),
+        ("FOLLOWS s (a, b) ON (a, b) WITHIN 5 ROWS ON r", "FOLLOWS s (a) ON (a) WITHIN 4 ROWS", True),
+        ("FOLLOWS s (a) ON (a) WITHIN 5 ROWS ON r", "FOLLOWS s (a) ON (a) WITHIN 0 SECONDS", None),
+        ("PUNCTUATED ON (a, b) WHEN b = 1 ON r", "PUNCTUATED ON (a) WHEN b = 1", True),
+        ("PUNCTUATED ON (a) WHEN b = 1 ON r", "PUNCTUATED ON (a, b) WHEN b = 1", None),
+        ("CHECK (a < 10) ON r", "CHECK (a < 10)", True),
+        ("CHECK (a < 11) ON r", "CHECK (a > 3 AND a < 10)", True),
+        ("CHECK (a <= 9 AND a >= 4) ON r", "CHECK (a > 3 AND a < 10)", True),
+        ("CHECK (a < 9) ON r", "CHECK (a > 3 AND a < 10)", None),
+        ("CHECK (a IN (1, 2, 3)) ON r", "CHECK (a IN (1, 2))", True),
+        ("CHECK (a IN (1, 2)) ON r", "CHECK (a IN (1, 2, 3))", None),
+    ],
+)
+def test_arrival_and_constants_follow_from_what_is_stronger(constraint: str, r: str, implied: bool | None) -> None:
+    assert ask(constraint, r).implied is implied

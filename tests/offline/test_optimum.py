@@ -11,7 +11,7 @@ import pytest
 
 import penstock
 from penstock.offline import optimal, optimal_general, simulate
-from tests.measure import size
+from tests.measure import FULL, size
 from tests.offline.reference import searched, streams
 
 R, S = [1, 1, 1, 3, 2], [2, 3, 1, 1, 3]
@@ -102,3 +102,16 @@ def test_optimum_lies_between_every_policy_and_the_exact_join() -> None:
     assert fixed <= variable <= simulate(r, s, 40, 30, "exact", warmup=80)
     assert fixed == optimal_general(r, s, 40, 30, "fixed", 80)
     assert optimal(r, s, 40, 78, warmup=80) == simulate(r, s, 40, 0, "exact", warmup=80)
+
+
+@pytest.mark.measure
+def test_figure_11_prob_gives_96_of_100_results_of_the_optimum() -> None:
+    """Section 5.2.2, correlated Zipf streams with z = 1, domain 50, M = w = 400, warm-up 2 w; smaller in the suite."""
+    window = size(100, 400)
+    chance, weights = np.random.default_rng(11), 1.0 / np.arange(1, 51)
+    r, s = (chance.choice(50, 14 * window, p=weights / weights.sum()) for _ in "rs")
+    best = optimal(r, s, window, window, "fixed", 2 * window)
+    found = simulate(r, s, window, window, "prob", "fixed", 2 * window)
+    print(f"PROB {found:,} of {best:,}: {found / best:.3f}")
+    assert (0.96 if FULL else 0.9) * best <= found <= best
+    assert simulate(r, s, window, window, "rand", "fixed", 2 * window) < found

@@ -133,3 +133,12 @@ def test_a_null_demands_no_partner_and_the_answer_says_so() -> None:
 )
 def test_arrival_and_constants_follow_from_what_is_stronger(constraint: str, r: str, implied: bool | None) -> None:
     assert ask(constraint, r).implied is implied
+
+
+def test_rows_that_rise_for_ever_cannot_all_stay_before_one() -> None:
+    r = "FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [1 SECOND, *]"
+    before = "COOCCURS (a, b) AND s (a, b) WINDOW [0, *]"
+    never = "COOCCURS (a, b) AND s (a, b) WINDOW [0, 0] ON r"
+    assert ask(never, f"{r}, {before}").implied is True
+    assert ask(never, f"{r}, COOCCURS (a, b) AND s (a, b) WINDOW [*, 0]").implied is False
+    assert ask("FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [9 HOURS, *] ON r", r).implied is True

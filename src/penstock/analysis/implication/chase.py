@@ -12,8 +12,8 @@ some time: it finds all refutations. Where it does not end, a second pass looks 
 existing row be the partner, or let a row be an earlier one again one period later, and so on for ever.
 
 Preconditions: rules as `rules.py` makes them. Not decided: what goes beyond the limits below, which takes a FOREIGN
-KEY that is not full, an endless model of several periods, or a contradiction that no part of an endless sequence makes
-but the whole of it: rows that rise for ever, and must all stay below one time.
+KEY that is not full, an endless model of several periods, or a contradiction of an endless sequence as a whole that
+`rising.py` does not see.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from fractions import Fraction
 
 from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
 from penstock.analysis.implication.models import Row, keeps
+from penstock.analysis.implication.rising import outgrown
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape
 from penstock.analysis.implication.state import State
 from penstock.analysis.implication.times import solve
@@ -134,7 +135,9 @@ class Chase:
         if not broken(self.goal, state):
             return "so they do not break it"
         partner = self._denied(state)
-        return None if partner is None else f"so {state.name(partner)} is a partner of {state.name(LEFT)} after all"
+        if partner is not None:
+            return f"so {state.name(partner)} is a partner of {state.name(LEFT)} after all"
+        return outgrown(state, self.rules, self.goal)
 
     def _denied(self, state: State) -> int | None:
         """A partner of the row that is to have none."""
@@ -236,7 +239,7 @@ class Chase:
         case = state.copy()
         case.steps = state.steps
         given = {j: state.term(left, i) for i, j in rule.premise.pairs}
-        new = case.add(rule.premise.right, left, given)
+        new = case.add(rule.premise.right, left, given, rule.premise.when)
         shape = self.shapes[rule.premise.left]
         when = "" if rule.premise.when.is_everything else f", in {window_text(shape, rule.premise.when)} of it"
         case.steps.append(f"{rule.text}: {state.name(left)} has a partner {case.name(new)}{when}")

@@ -9,18 +9,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.implication.rules import Premise, Shape
+from penstock.analysis.implication.rules import Premise, Reach, Shape
 from penstock.analysis.implication.times import Times
+
+_ANY = Reach()
 
 
 @dataclass(frozen=True)
 class Fact:
-    """A row: its stream (by place), its terms, its name in a proof, and the row whose FOREIGN KEY it answers."""
+    """A row: its stream (by place), its terms, its name in a proof; the row whose FOREIGN KEY it answers, and where."""
 
     stream: int
     terms: tuple[int, ...]
     name: str
     parent: int | None
+    lag: Reach
 
 
 class State:
@@ -50,7 +53,9 @@ class State:
         twin._joined, twin._valued = list(self._joined), list(self._valued)
         return twin
 
-    def add(self, stream: int, parent: int | None = None, given: dict[int, int] | None = None) -> int:
+    def add(
+        self, stream: int, parent: int | None = None, given: dict[int, int] | None = None, lag: Reach = _ANY
+    ) -> int:
         """A new row; `given` are the terms of some of its columns."""
         terms = []
         for column, required in enumerate(self.required[stream]):
@@ -61,7 +66,7 @@ class State:
                 self._valued.append(required)
                 terms.append(len(self._joined) - 1)
         count = sum(fact.stream == stream for fact in self.facts) + 1
-        self.facts.append(Fact(stream, tuple(terms), f"{self.shapes[stream].name}#{count}", parent))
+        self.facts.append(Fact(stream, tuple(terms), f"{self.shapes[stream].name}#{count}", parent, lag))
         self.alive.append(len(self.facts) - 1)
         return len(self.facts) - 1
 

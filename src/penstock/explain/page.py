@@ -159,6 +159,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
         ("filters", filter_lines(source, query), True),
         ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
         ("purge", purge_lines(source, plan), False),
+        ("merges", [source.merge.text] if source.merge is not None else [], False),
         ("chain", chain_lines(plan, source), False),
         ("promises", promise_lines(plan, source.alias), True),
         ("unseen", unseen(query, plan, source.alias), False),

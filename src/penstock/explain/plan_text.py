@@ -148,6 +148,8 @@ def filter_lines(source: SourcePlan, query: Query) -> list[str]:
 def purge_lines(source: SourcePlan, plan: Plan) -> list[str]:
     """What lets a stored row go; where only the verdict knows of it, that, and that the engine does not do it yet."""
     lacks = unkept(plan, source)
+    if source.merge is not None:
+        return ["no row leaves: one stands for all that the query cannot tell apart"]
     if lacks is None:
         is_stored = source.state.verdict != "bounded" or source.state.rows != 0
         return list(source.rules) or ["nothing lets a stored row go" if is_stored else "nothing is stored"]

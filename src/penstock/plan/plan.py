@@ -17,8 +17,9 @@ from penstock.model.predicates import ColumnRef, Op
 from penstock.model.schemes import Policy
 from penstock.plan.bounds import TimeBound
 from penstock.plan.codec import decode, encode
+from penstock.plan.merge import MergePlan
 
-FORMAT = 2
+FORMAT = 3
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 
@@ -79,6 +80,10 @@ class SourcePlan:
     """Columns of this stream that must be equal within one row for it to be in any result."""
     rules: tuple[str, ...]
     """What lets a stored row go, in words."""
+    merge: MergePlan | None
+    """How rows that the query cannot tell apart become one; such rows go by no promise."""
+    unmerged: str | None
+    """What stands against it, where the bound needs it all the same."""
     state: StateFigure
 
 

@@ -7,7 +7,7 @@ EXISTS, aggregates) get a plan all the same, for `explain` to show.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Verdict
@@ -21,6 +21,8 @@ from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.bounds import TimeBound
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
+from penstock.plan.merge import MergePlan
+from penstock.plan.merging import BY_ROW, Merging, merge_plan, synopsis_of, unmerged, without_merged
 from penstock.plan.plan import (
     FORMAT,
     Chain,
@@ -62,7 +64,10 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     punctuations = find_punctuations(pairing, frozenset(idle)) if query.is_inner else Punctuations((), (), ())
     closers = (*find_closers(pairing, bounds, matched), *punctuations.closers) if query.is_inner else ()
     promises = (*find_promises(pairing, closers), *punctuations.promises) if query.is_inner else ()
-    facts = _Facts(query, graph, outputs, matched, closers, punctuations.joint_closers, promises, verdict)
+    facts = _Facts(query, graph, outputs, matched, {}, closers, punctuations.joint_closers, promises, verdict)
+    merged = _merged(facts)
+    closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises)
+    facts = replace(facts, merged=merged, closers=closers, promises=promises)
     sources = tuple(_source_plan(facts, source) for source in query.all_sources)
     known = {source.alias for source in query.all_sources}
     return Plan(
@@ -162,6 +167,8 @@ class _Facts:
     graph: JoinGraph
     outputs: tuple[OutputColumn, ...]
     matched: dict[str, tuple[str, ...]]
+    merged: dict[str, MergePlan | str]
+    """How a source is merged whose bound needs it, or what stands against it."""
     closers: tuple[Closer, ...]
     joint_closers: tuple[JointCloser, ...]
     promises: tuple[PromisePlan, ...]
@@ -170,11 +177,8 @@ class _Facts:
 
 def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     alias = source.alias
-    query, matched = facts.query, facts.matched[alias]
-    kept = {o.column for o in facts.outputs if o.alias == alias} | set(matched)
-    kept |= {ref.column for p in conditions_at(query, Moment.RESULT, alias) for ref in p.columns}
-    if query.hints.value is not None:
-        kept |= {ref.column for ref in query.hints.value.columns if ref.alias == alias}
+    query, matched, merged = facts.query, facts.matched[alias], facts.merged.get(alias)
+    kept = _kept(query, alias, facts.outputs, matched)
     watched = {column for p in facts.promises if p.alias == alias for column in p.columns}
     if any(p.policy is Policy.QUARANTINE and alias in (p.alias, p.partner) for p in facts.promises):
         # What is kept out of the query is handed out whole.
@@ -200,8 +204,38 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         tuple(column for column in matched if query.is_inner or column in needed),
         equal_values(query, alias),
         tuple(_rules(source, facts.closers, facts.joint_closers)),
+        merged if isinstance(merged, MergePlan) else None,
+        merged if isinstance(merged, str) else None,
         _figure(_finding(facts.verdict, alias)),
     )
+
+
+def _kept(query: Query, alias: str, outputs: tuple[OutputColumn, ...], matched: tuple[str, ...]) -> set[str]:
+    kept = {o.column for o in outputs if o.alias == alias} | set(matched)
+    kept |= {ref.column for p in conditions_at(query, Moment.RESULT, alias) for ref in p.columns}
+    if query.hints.value is not None:
+        kept |= {ref.column for ref in query.hints.value.columns if ref.alias == alias}
+    return kept
+
+
+def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
+    query, found = facts.query, dict[str, MergePlan | str]()
+    for alias, source in query.by_alias.items():
+        synopsis = synopsis_of(facts.verdict, alias)
+        if synopsis is None or not query.is_inner:
+            continue
+        shown = {o.column for o in facts.outputs if o.alias == alias}
+        keys = {ref.column for k in facts.graph.key_classes for ref in k.columns if ref.alias == alias}
+        watched = [p.constraint for p in facts.promises if p.kind in BY_ROW and alias in (p.alias, p.partner)]
+        merging = Merging(
+            {column.name: column.type for column in source.stream.carried if column.type is not None},
+            tuple(sorted(_kept(query, alias, facts.outputs, facts.matched[alias]))),
+            equal_values(query, alias),
+            frozenset(shown | keys),
+            (*watched, *(("ARRIVES BY",) if counts_by_arrival(query) else ())),
+        )
+        found[alias] = unmerged(synopsis, merging) or merge_plan(synopsis)
+    return found
 
 
 def _matched(

@@ -1,9 +1,10 @@
 """What this version's engine cannot do yet of what `check` and `explain` understand; said before a query starts.
 
 A query that cannot be run at all has `obstacles`. One that can, but whose stated bound rests on a move that the engine
-does not make yet (merging rows, learning a k), has `unkept_bounds`: its answer is right and its state may grow. Whether
-a bound is kept is read off the plan alone: a stream's rows leave by [ROWS n], at once where nothing joins them, or
-where certain closers, of one stream or of several together, lead from it to every other stream.
+does not make yet (learning a k, merging rows that a promise watches), has `unkept_bounds`: its answer is right and its
+state may grow. Whether a bound is kept is read off the plan alone: a stream's rows are merged; or they leave by
+[ROWS n], at once where nothing joins them, or where certain closers, of one stream or of several together, lead from it
+to every other stream.
 """
 
 from __future__ import annotations
@@ -40,13 +41,13 @@ def unkept_bounds(plan: Plan) -> tuple[str, ...]:
 
 def unkept(plan: Plan, source: SourcePlan) -> str | None:
     """What the engine lacks to keep the bound of a stream; None if it keeps it, or there is none."""
-    if source.state.verdict != "bounded" or _leaves(plan, source):
+    if source.state.verdict != "bounded" or source.merge is not None or _leaves(plan, source):
         return None
     match source.state.means:
-        case Means.STATELESS:
-            missing = "seeing that no row of it is ever in a result"
+        case Means.STATELESS if source.state.rows == 0:
+            return None  # No row of it is ever in a result, so each leaves with its batch.
         case Means.SYNOPSIS:
-            missing = "merging rows"
+            missing = source.unmerged or "merging rows"
         case Means.BUDGET:
             missing = "evicting rows"
         case _ if not plan.inner:

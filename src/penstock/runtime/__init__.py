@@ -50,6 +50,10 @@ cell.
 rewrites a few masks; segments are rewritten when mostly dead. `Cell.restore(plan, entries)` takes all entries of the
 store, and gives a cell that goes on as if it had never stopped. Segments may be memory-mapped: any buffer will do.
 
+**Merged sources** (`source.merge`): rows that the query cannot tell apart become one, with a count where results are a
+bag, or the extreme one where only an end matters. A result that stands for n is n equal rows of `result.rows`;
+`metrics.purged["merged"]` counts the rows that another now stands for, and the state is what is left.
+
 **DISTINCT** is a second stage over the rows of all cells, exchanged by output row: `Distinct(plan)`, with `step`,
 `save` and `restore` of the same form. It takes the `frontier` of all cells of the first stage (their least), which
 says from which event time on results may still come.

@@ -1,6 +1,7 @@
 """A cell: the whole query over a share of the rows. The driver; the work is done by the modules it calls.
 
 A step: store the batch as fresh segments, answer broken promises, join, make promises, purge, forget promises, tidy up.
+Where rows are merged, those of the batch are before the join, and with the stored ones after the purge.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from penstock.runtime.delta_join import delta_join
 from penstock.runtime.gate import Gate
 from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.merge import BUCKET, Merge
 from penstock.runtime.needs import ORDER, order_column
 from penstock.runtime.patience import Patience, Patient
 from penstock.runtime.promises import remembered, watches_of
@@ -42,13 +44,17 @@ class Cell:
                 "outer joins and EXISTS cannot be run yet", hint="check and explain can be asked about this query"
             )
         self.plan = plan
-        self.synopses = {source.alias: Synopsis((*source.kept, *order_column(plan))) for source in plan.sources}
+        self.synopses = {
+            s.alias: Synopsis((*s.kept, *order_column(plan), *((BUCKET,) if s.merge is not None else ())))
+            for s in plan.sources
+        }
         self.order = ArrivalOrder(plan) if plan.in_arrival_order else None
         self.gate = Gate(plan, self.order) if self.order is not None else None
         self.watches = watches_of(plan)
         self.clock = Clock(plan)
         self.closing = Closing(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
+        self.merge = Merge(plan, self.synopses)
         self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
         self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
@@ -69,6 +75,7 @@ class Cell:
         self._answer_breaches(step, answers, of_all_rows=True)
         self.intake.drop_unmatchable(self.synopses)
         self._answer_breaches(step, answers, of_all_rows=False)
+        merged = self.merge.gather()
         rows = self._rows(delta_join(self.plan, self.matcher, self.clock, self.order))
         marked: dict[str, list[Ints]] = {}
         self.closing.advance()
@@ -77,6 +84,9 @@ class Cell:
                 marked.setdefault(alias, []).append(ids)
         asking = self.patient.asking(self._stored)
         purged = self.purge.run({alias: np.concatenate(ids) for alias, ids in marked.items()}, asking)
+        for alias, ids in merged.items():
+            purged.add(alias, "merged", ids)
+        self.merge.fold(purged)
         self.patient.asked(asking, self._stored)
         removed = {alias: purged.of(alias) for alias in self.plan.aliases}
         for watch in self.watches:
@@ -99,6 +109,8 @@ class Cell:
     def _rows(self, partials: list[Partial]) -> Any:
         pieces = []
         for partial in partials:
+            if (copies := self.merge.copies(partial)) is not None:
+                partial = {alias: np.repeat(ids, copies) for alias, ids in partial.items()}  # noqa: PLW2901
             columns = {o.name: self.synopses[o.alias].arrow(o.column, partial[o.alias]) for o in self.plan.outputs}
             pieces.append(pa.table(columns))
         if pieces:

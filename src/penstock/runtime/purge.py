@@ -84,7 +84,7 @@ class Purge:
             self._leave(purged, alias, "stateless", self.synopses[alias].ids(ALL))
             return purged
         for source in self.plan.sources:
-            if source.state.rows == 0:
+            if source.state.rows == 0 and source.unmerged is None:
                 self._leave(purged, source.alias, "in no result", self.synopses[source.alias].ids(ALL))
         self._leave_windows(purged)
         if asking is Asking.NONE:

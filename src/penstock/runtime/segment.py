@@ -84,7 +84,9 @@ class Segment:
         self.name: str | None = None
         """Its key in the store, once it was saved."""
         self.touched = True
-        """Whether a mask changed since the last save."""
+        """Whether a mask or a count changed since the last save."""
+        self.counts: Ints | None = None
+        """How many rows each stands for, where rows are merged and it matters."""
         self._derived: dict[tuple[str, ...], Any] = {}
 
     def __len__(self) -> int:
@@ -153,17 +155,22 @@ class Segment:
 
     def nbytes(self) -> int:
         """The bytes of its columns and masks, what is derived left out."""
-        return int(self.table.nbytes) + self.arrival.nbytes + self.batch.nbytes + len(self) * (2 + len(self.marks))
+        counts = 0 if self.counts is None else self.counts.nbytes
+        own = int(self.table.nbytes) + self.arrival.nbytes + self.batch.nbytes + counts
+        return own + len(self) * (2 + len(self.marks))
 
     @classmethod
     def merged(cls, segments: list[Segment]) -> Segment:
         """The living rows of neighbouring segments, in order of arrival, as one segment."""
         kept = [np.flatnonzero(s.alive) for s in segments]
         pairs = list(zip(segments, kept, strict=True))
-        return cls(
+        together = cls(
             pa.concat_tables([s.table if len(k) == len(s) else s.table.take(k) for s, k in pairs]),
             np.concatenate([s.arrival[k] for s, k in pairs]),
             np.concatenate([s.batch[k] for s, k in pairs]),
             np.concatenate([s.home[k] for s, k in pairs]),
             {name: np.concatenate([s.marks[name][k] for s, k in pairs]) for name in segments[0].marks},
         )
+        if segments[0].counts is not None:
+            together.counts = np.concatenate([s.counts[k] for s, k in pairs if s.counts is not None])
+        return together

@@ -1,6 +1,7 @@
 """State as entries, key to bytes: Arrow IPC for columns and masks, JSON for counters. Never pickle.
 
-A segment is written once, under `segment/<owner>/<number>`; its masks, which change, under `mask/<owner>/<number>`.
+A segment is written once, under `segment/<owner>/<number>`; its masks and counts, which change, under
+`mask/<owner>/<number>`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from penstock.runtime.synopsis import Synopsis
 Entries = Mapping[str, Any]
 """What a store holds: any buffer of bytes by key."""
 
-_ARRIVAL, _BATCH, _HOME, _ALIVE = "__arrival", "__batch", "__home", "__alive"
+_ARRIVAL, _BATCH, _HOME, _ALIVE, _COUNT = "__arrival", "__batch", "__home", "__alive", "__count"
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,9 @@ def save_synopsis(owner: str, synopsis: Synopsis, serial: int, put: dict[str, by
             put[f"segment/{segment.name}"] = to_ipc(table)
             segment.touched = True
         if segment.touched:
-            masks = {_ALIVE: segment.alive, **segment.marks}
+            masks: dict[str, Any] = {_ALIVE: segment.alive, **segment.marks}
+            if segment.counts is not None:
+                masks[_COUNT] = segment.counts
             put[f"mask/{segment.name}"] = to_ipc(pa.table({name: pa.array(mask) for name, mask in masks.items()}))
             segment.touched = False
     return serial
@@ -84,8 +87,9 @@ def load_synopsis(owner: str, synopsis: Synopsis, entries: Entries) -> None:
         hidden = [_ARRIVAL, _BATCH, _HOME]
         arrival, batch, home = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
         bits = {name: np.array(flat(masks.column(name)).to_numpy(zero_copy_only=False)) for name in masks.column_names}
-        alive = bits.pop(_ALIVE)
+        alive, counts = bits.pop(_ALIVE), bits.pop(_COUNT, None)
         segment = Segment(table.drop_columns(hidden), arrival, batch, home, bits)
+        segment.counts = counts
         segment.kill(np.flatnonzero(~alive))
         segment.name = key.removeprefix("segment/")
         segment.touched = False

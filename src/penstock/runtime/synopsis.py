@@ -160,6 +160,18 @@ class Synopsis:
             segment.touched = True
         return new
 
+    def add(self, ids: Ints, counts: Ints) -> None:
+        """Let rows stand for so many more; each must be named once."""
+        for segment, mine, rows in self.split(ids):
+            assert segment.counts is not None
+            segment.counts[rows] += counts[mine]
+            segment.touched = True
+
+    def counts(self, ids: Ints) -> Ints:
+        """How many rows each stands for, where that is counted."""
+        found: Ints = self.gather(ids, lambda s: s.counts)
+        return found
+
     def probe(self, which: str, names: tuple[str, ...], keys: Hashes) -> tuple[Ints, Ints]:
         """All pairs (place in keys, living row) whose hashes agree on the columns."""
         lefts, rights = [], []

@@ -1,0 +1,48 @@
+"""How the rows of a source are merged (MEMORY, sections 7.1 and 7.2): inert data, obeyed by runtime/merge.py.
+
+Values are texts: a string as it is, a decimal in digits, anything else as the engine's code (whole numbers, days,
+microseconds).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class PartColumn:
+    """A column that keeps rows apart: by its value, or by the range that it lies in."""
+
+    column: str
+    by_value: bool
+    low: str | None
+    high: str | None
+    """By range, of a type with steps: from low to high each value is a part, as is all below, and all above."""
+    points: tuple[str, ...]
+    """By range, of a type without: each point is a part, as is each stretch between."""
+    least: str | None
+    greatest: str | None
+    """A row with a value outside is in no result."""
+    least_is_in: bool
+    greatest_is_in: bool
+
+
+@dataclass(frozen=True)
+class ExtremeColumn:
+    """A column of which one end matters, in the buckets where it lies between `above` and `below`."""
+
+    column: str
+    greatest: bool
+    strict: bool
+    above: str | None
+    below: str | None
+
+
+@dataclass(frozen=True)
+class MergePlan:
+    """What is kept of each bucket: one row, with a count where `counted`, and an extreme one where one is asked for."""
+
+    parts: tuple[PartColumn, ...]
+    counted: bool
+    extremes: tuple[ExtremeColumn, ...]
+    text: str

@@ -1,0 +1,178 @@
+"""Whether the engine can merge the rows of a source, and how (MEMORY, sections 7.1 and 7.2).
+
+Theorem: a synopsis that MEMORY admits stands for its stream whatever is kept of the others. So a source is merged if
+its finding rests on a synopsis, and the engine can tell its buckets apart by what it keeps. It cannot, or may not:
+
+- where FOLLOWS or COOCCURS watch single rows, by their arrival or event time, or rows are counted across streams;
+- where a column is kept that is none of the bucket columns, nor equal to one in every row that matters;
+- where a column that keeps cells or results apart is told apart only by ranges;
+- where ranges of a type that has no codes in the engine would have to be compared;
+- where a TIMESTAMP is compared with a constant, whose meaning depends on the session's time zone.
+
+Then `unmerged` says so. The rows of a merged source go by no promise: they came at several times, and one stands for
+all. So what would close other streams for them is of no use, nor are the promises that only they would have used.
+Not decided here: whether the synopsis is right.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from decimal import Decimal
+
+from penstock.analysis.finding import Bounded, Means, Verdict
+from penstock.analysis.synopsis import BucketColumn, Extreme, Synopsis
+from penstock.model.predicates import Value
+from penstock.model.types import DataType, Kind
+from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
+from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan
+
+BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
+"""The declarations that look at single rows."""
+_ABOUT_VALUES = {PromiseKind.PRIMARY_KEY: CloserKind.KEY, PromiseKind.PUNCTUATED: CloserKind.PUNCTUATION}
+
+_EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
+_CODED_DIGITS = 18
+_DIGITS = re.compile(r"\(\s*(\d+)")
+
+
+@dataclass(frozen=True)
+class Merging:
+    """What the planner knows of one source when it asks whether its rows can be merged."""
+
+    types: Mapping[str, DataType]
+    kept: tuple[str, ...]
+    equal: tuple[tuple[str, ...], ...]
+    apart: frozenset[str]
+    """The columns that outputs show, or that choose a cell."""
+    watched: tuple[str, ...]
+    """The declarations that look at single rows of it."""
+
+
+def synopsis_of(verdict: Verdict, alias: str) -> Synopsis | None:
+    """The synopsis on which the finding of a source rests."""
+    for entry in verdict.streams:
+        if entry.alias == alias and isinstance(entry.finding, Bounded) and entry.finding.means is Means.SYNOPSIS:
+            return next((s for s in verdict.memory.synopses if s.alias == alias), None)
+    return None
+
+
+def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
+    """Why the rows of a source cannot be merged, though its finding rests on it; None if they can."""
+    if merging.watched:
+        return f"merging rows that {merging.watched[0]} watches one by one"
+    if synopsis.covered_by is not None:
+        return f"leaving {synopsis.alias} out of the join"
+    known = {part.column: part for part in synopsis.columns}
+    of_kept = {}
+    for column in merging.kept:
+        twins = next((group for group in merging.equal if column in group), (column,))
+        part = known.get(column) or next((known[twin] for twin in twins if twin in known), None)
+        if part is None:
+            return f"merging rows that {column} keeps apart"
+        of_kept[column] = part
+    for column, part in of_kept.items():
+        if part.stretches and column in merging.apart:
+            return f"merging rows whose {column} is endless"
+    for column, marks in _constants(synopsis):
+        if merging.types[column].kind is Kind.TIMESTAMP and any(mark is not None for mark in marks):
+            return f"merging rows by constants of {column} that depend on the time zone"
+    ranged = [part.column for part in synopsis.columns if part.stretches] + [e.column for e in synopsis.extremes]
+    kinds = {merging.types[column] for column in (e.column for e in synopsis.extremes)}
+    scales = {kind for kind in kinds if kind.kind is Kind.DECIMAL}
+    if len(scales) > 1 or not all(_has_order(merging.types[column]) for column in ranged):
+        return f"merging rows by ranges of {', '.join(dict.fromkeys(ranged))}"
+    return None
+
+
+def _constants(synopsis: Synopsis) -> Iterator[tuple[str, tuple[Value | None, ...]]]:
+    for part in synopsis.columns:
+        yield part.column, (part.limits.low, part.limits.high, *(part.points or ()))
+    for extreme in synopsis.extremes:
+        yield extreme.column, (extreme.above, extreme.below)
+
+
+def without_merged(
+    merged: Mapping[str, MergePlan | str],
+    closers: tuple[Closer, ...],
+    joint: tuple[JointCloser, ...],
+    promises: tuple[PromisePlan, ...],
+) -> tuple[tuple[Closer, ...], tuple[PromisePlan, ...]]:
+    """The closers that let rows of other sources go, and the promises about values that are still of use."""
+    if not any(isinstance(plan, MergePlan) for plan in merged.values()):
+        return closers, promises
+    left = tuple(c for c in closers if not isinstance(merged.get(c.source), MergePlan))
+    used = {(c.kind, c.target, c.target_columns) for c in left}
+    used |= {(CloserKind.PUNCTUATION, c.target, c.target_columns) for c in joint}
+    of_use = tuple(
+        p for p in promises if p.kind not in _ABOUT_VALUES or (_ABOUT_VALUES[p.kind], p.alias, p.columns) in used
+    )
+    return left, of_use
+
+
+def merge_plan(synopsis: Synopsis) -> MergePlan:
+    """The synopsis as the engine obeys it."""
+    return MergePlan(
+        tuple(_part(column) for column in synopsis.columns),
+        synopsis.counted,
+        tuple(_extreme(extreme) for extreme in synopsis.extremes),
+        synopsis.sentences[0],
+    )
+
+
+def _part(column: BucketColumn) -> PartColumn:
+    limits = column.limits
+    return PartColumn(
+        column.column,
+        not column.stretches,
+        _text(column.low),
+        _text(column.high),
+        tuple(text for point in column.points or () if (text := _text(point)) is not None),
+        _text(limits.low),
+        _text(limits.high),
+        limits.low_is_in,
+        limits.high_is_in,
+    )
+
+
+def _extreme(extreme: Extreme) -> ExtremeColumn:
+    above, below = _text(extreme.above), _text(extreme.below)
+    return ExtremeColumn(extreme.column, extreme.greatest, extreme.strict, above, below)
+
+
+def _text(value: Value | None) -> str | None:
+    match value:
+        case None | str():
+            return value
+        case Decimal():
+            return format(value, "f")
+        case dt.datetime():
+            moment = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
+            return str((moment - _EPOCH) // dt.timedelta(microseconds=1))
+        case dt.date():
+            return str(value.toordinal() - _EPOCH.toordinal())
+        case _:
+            return str(int(value))
+
+
+def _has_order(kind: DataType) -> bool:
+    """Whether the engine can compare values of the type: they have codes, or Arrow orders them as Spark does."""
+    if kind.kind is Kind.DECIMAL:
+        digits = _DIGITS.search(kind.text)
+        return digits is None or int(digits.group(1)) <= _CODED_DIGITS
+    return kind.is_clock or kind.kind in _ORDERED
+
+
+_ORDERED = (
+    Kind.BOOLEAN,
+    Kind.TINYINT,
+    Kind.SMALLINT,
+    Kind.INT,
+    Kind.BIGINT,
+    Kind.DATE,
+    Kind.FLOAT,
+    Kind.DOUBLE,
+    Kind.STRING,
+)

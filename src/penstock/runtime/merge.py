@@ -1,0 +1,230 @@
+"""Merging (MEMORY, sections 7.1 and 7.2): rows that the query cannot tell apart become one, with a count or an extreme.
+
+Theorem: the rows that a synopsis keeps give the answer of all rows, at any time. So the fresh rows of a batch may be
+merged among themselves before they are joined, which keeps a join of many rows small; and what is left of them with
+the stored rows of the same buckets once they were joined. Stored is then at most one row of each bucket, and only of
+buckets that occur. A row that stands for n counts n times in a result.
+
+Which rows share a bucket is decided on the values, never by a hash alone; the hash only finds the stored row. A column
+that is told apart by value is compared as it is, so rows are never merged that differ where results are made.
+
+Preconditions: the plan merges (plan/merge.py), so no window, no order across streams, and no promise that looks at
+single rows by their arrival or event time. Of a bucket without extremes the first row stays, with its arrival.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
+from penstock.plan.plan import Plan
+from penstock.runtime.codes import INT64, Bools, Hashes, Ints, codes, combine, empty_ids, flat, hashes, is_coded, mix
+from penstock.runtime.purge import Purged
+from penstock.runtime.synopsis import FRESH, OLD, Synopsis
+
+BUCKET = "__bucket"
+"""The hash of a row's bucket, a column of merged sources."""
+
+
+class Merge:
+    """Merges the rows of one cell, source by source."""
+
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
+        self.synopses = synopses
+        self.plans = {s.alias: s.merge for s in plan.sources if s.merge is not None}
+        self.counted = tuple(alias for alias, merge in self.plans.items() if merge.counted)
+
+    def gather(self) -> dict[str, Ints]:
+        """Merge the fresh rows among themselves, before they are joined; gives the rows that are merged away."""
+        gone: dict[str, Ints] = {}
+        for alias, merge in self.plans.items():
+            synopsis = self.synopses[alias]
+            if not synopsis.has_fresh:
+                continue
+            segment = synopsis.segments[-1]
+            segment.table = segment.table.append_column(BUCKET, pa.array(_bucket_hashes(merge, segment.table)))
+            if merge.counted:
+                segment.counts = np.ones(len(segment), np.int64)
+            fresh = synopsis.ids(FRESH)
+            if not len(fresh):
+                continue
+            rows = _rows_of(merge, synopsis, fresh)
+            bucket = _numbered([*_parts(merge, rows), _outside(merge, rows).astype(np.int64)])
+            kept = _chosen(merge, rows, bucket)
+            if merge.counted:
+                synopsis.add(fresh[kept], np.bincount(bucket) - 1)
+            gone[alias] = np.delete(fresh, kept)
+            synopsis.kill(gone[alias])
+        return gone
+
+    def fold(self, purged: Purged) -> None:
+        """Merge what is left of the fresh rows with the stored ones, once they were joined."""
+        for alias, merge in self.plans.items():
+            synopsis = self.synopses[alias]
+            fresh = synopsis.ids(FRESH)
+            if not synopsis.has_fresh or not len(fresh):
+                continue
+            outside = fresh[_outside(merge, _rows_of(merge, synopsis, fresh))]
+            synopsis.kill(outside)
+            purged.add(alias, "in no result", outside)
+            gone = self._fold(merge, synopsis, synopsis.ids(FRESH))
+            synopsis.kill(gone)
+            purged.add(alias, "merged", gone)
+
+    def _fold(self, merge: MergePlan, synopsis: Synopsis, fresh: Ints) -> Ints:
+        """The rows, fresh or stored, that another one of their bucket now stands for."""
+        keys: Hashes = synopsis.hashes(BUCKET, fresh)
+        places, stored = synopsis.probe(OLD, (BUCKET,), keys)
+        if not len(places):
+            return empty_ids()
+        both = _rows_of(merge, synopsis, np.concatenate([fresh[places], stored]))
+        half = len(places)
+        equal: Bools = np.ones(half, np.bool_)
+        for part in _parts(merge, both):
+            equal &= part[:half] == part[half:]
+        coming, stored = fresh[places[equal]], stored[equal]
+        if merge.counted:
+            synopsis.add(stored, synopsis.counts(coming))
+        if not merge.extremes:
+            return coming
+        reach, strictly = (found.reshape(2, half)[:, equal] for found in _reach(merge.extremes, both))
+        better = (reach[0] > reach[1]) | ((reach[0] == reach[1]) & (strictly[0] > strictly[1]))
+        return np.where(better, stored, coming)
+
+    def copies(self, partial: Mapping[str, Ints]) -> Ints | None:
+        """How often each combination of rows counts; None where each counts once."""
+        found: Ints | None = None
+        for alias in self.counted:
+            counts = self.synopses[alias].counts(partial[alias])
+            found = counts if found is None else found * counts
+        return found
+
+
+def _rows_of(merge: MergePlan, synopsis: Synopsis, ids: Ints) -> dict[str, Any]:
+    columns = [*(part.column for part in merge.parts), *(extreme.column for extreme in merge.extremes)]
+    return {name: synopsis.arrow(name, ids) for name in dict.fromkeys(columns)} | {BUCKET: synopsis.arrow(BUCKET, ids)}
+
+
+def _bucket_hashes(merge: MergePlan, table: Any) -> Ints:
+    found = [np.zeros(table.num_rows, np.uint64)]
+    for part in merge.parts:
+        values = flat(table.column(part.column))
+        found.append(hashes(values) if part.by_value else mix(_range(part, values).view(np.uint64)))
+    return combine(found).view(np.int64)
+
+
+def _parts(merge: MergePlan, rows: Mapping[str, Any]) -> list[Ints]:
+    """Numbers that are equal for two of the rows iff they share a bucket; they mean nothing beyond these rows."""
+    found = [np.zeros(len(rows[BUCKET]), np.int64)]
+    for part in merge.parts:
+        values = rows[part.column]
+        if values.null_count:
+            found.append(values.is_null().to_numpy(zero_copy_only=False).astype(np.int64))
+        if not part.by_value:
+            found.append(_range(part, values))
+        elif is_coded(values.type):
+            found.append(codes(values))
+        else:
+            indices = values.dictionary_encode().indices
+            found.append(pc.fill_null(indices, 0).to_numpy(zero_copy_only=False).astype(np.int64))
+    return found
+
+
+def _range(part: PartColumn, values: Any) -> Ints:
+    """The number of the range in which each value lies; the same for NULL as for some value."""
+    kind = values.type
+    if part.points:
+        passed = [np.zeros(len(values), np.int64)]
+        for point in part.points:
+            passed.append(_compared(pc.greater, values, point).astype(np.int64))
+            passed.append(_compared(pc.greater_equal, values, point).astype(np.int64))
+        number: Ints = np.sum(passed, axis=0)
+        return number
+    if part.low is None or part.high is None:
+        return np.zeros(len(values), np.int64)
+    low, high = _ordinal(part.low, kind), _ordinal(part.high, kind)
+    return np.clip(codes(values), max(low - 1, INT64.min), min(high + 1, INT64.max))
+
+
+def _outside(merge: MergePlan, rows: Mapping[str, Any]) -> Bools:
+    """The rows with a value that the conditions leave no match."""
+    found: Bools = np.zeros(len(rows[BUCKET]), np.bool_)
+    for part in merge.parts:
+        values = rows[part.column]
+        if part.least is not None:
+            found |= _compared(pc.less if part.least_is_in else pc.less_equal, values, part.least)
+        if part.greatest is not None:
+            found |= _compared(pc.greater if part.greatest_is_in else pc.greater_equal, values, part.greatest)
+    return found
+
+
+def _numbered(parts: list[Ints]) -> Ints:
+    """The rows' buckets as numbers from 0, without a gap."""
+    found: Ints = np.zeros(len(parts[0]), np.int64)
+    for part in parts:
+        _, number = np.unique(part, return_inverse=True)
+        _, found = np.unique(found * (int(number.max()) + 1) + number, return_inverse=True)
+    return found
+
+
+def _chosen(merge: MergePlan, rows: Mapping[str, Any], bucket: Ints) -> Ints:
+    """The place of the row that stays, bucket by bucket: the one that reaches furthest, then the first."""
+    if not merge.extremes:
+        return np.unique(bucket, return_index=True)[1]
+    reach, strictly = _reach(merge.extremes, rows)
+    order = np.lexsort((np.arange(len(bucket)), ~strictly, ~reach, bucket))
+    return order[np.searchsorted(bucket[order], np.arange(int(bucket.max()) + 1))]
+
+
+def _reach(extremes: tuple[ExtremeColumn, ...], rows: Mapping[str, Any]) -> tuple[Ints, Ints]:
+    """How far out each row is, by the least advanced of the columns that apply to it; then by those compared strictly.
+
+    Comparable only among these rows, and only within one bucket.
+    """
+    numbers = _in_order([rows[extreme.column] for extreme in extremes])
+    reach, strictly = (np.full(len(numbers[0]), INT64.max) for _ in range(2))
+    for extreme, own in zip(extremes, numbers, strict=True):
+        values = rows[extreme.column]
+        applies: Bools = np.ones(len(own), np.bool_)
+        if extreme.above is not None:
+            applies &= _compared(pc.greater, values, extreme.above)
+        if extreme.below is not None:
+            applies &= _compared(pc.less, values, extreme.below)
+        # All bits flipped is the order turned round, without the one value whose negative does not exist.
+        advance = np.where(applies, own if extreme.greatest else ~own, INT64.max)
+        reach = np.minimum(reach, advance)
+        if extreme.strict:
+            strictly = np.minimum(strictly, advance)
+    return reach, strictly
+
+
+def _in_order(columns: list[Any]) -> list[Ints]:
+    """The columns as numbers in one order."""
+    if all(is_coded(column.type) for column in columns):
+        return [codes(column) for column in columns]
+    ranks = pc.rank(pa.concat_arrays(columns), sort_keys="ascending", tiebreaker="dense")
+    return np.split(ranks.to_numpy(zero_copy_only=False).astype(np.int64), len(columns))
+
+
+def _ordinal(text: str, kind: Any) -> int:
+    """A text of the plan as a code; whole numbers beyond the type lie at its end."""
+    code = int(Decimal(text).scaleb(kind.scale)) if pa.types.is_decimal(kind) else int(text)
+    return max(min(code, int(INT64.max)), int(INT64.min))
+
+
+def _is_null(values: Any) -> Bools:
+    return values.is_null().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def _compared(op: Any, values: Any, text: str) -> Bools:
+    """Each value against a text of the plan; false for NULL."""
+    if is_coded(values.type):
+        held = op(pa.array(codes(values)), _ordinal(text, values.type)).to_numpy(zero_copy_only=False)
+        return held & ~_is_null(values)  # type: ignore[no-any-return]
+    return pc.fill_null(op(values, text), False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

@@ -1,0 +1,332 @@
+"""Merging: the answer of the full history from a bounded number of rows (MEMORY, sections 7.1 and 7.2).
+
+Random queries that MEMORY admits run on random batches, with restarts; what comes out of each batch is what the slow
+reference has filed under it, and what is stored never exceeds the bound that `check` states. The reference knows
+nothing of buckets, counts or extremes.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections import Counter
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import penstock
+from penstock.analysis.check import check_query
+from penstock.analysis.finding import Bounded, Verdict
+from penstock.model.predicates import aliases_of
+from penstock.model.query import Query
+from penstock.plan.plan import Plan
+from penstock.plan.planner import make_plan
+from penstock.plan.runnable import unkept_bounds
+from penstock.runtime import Batch, Cell, Chunk, Distinct
+from tests.analysis.test_memory_lto import built, plain_query
+from tests.measure import size
+from tests.runtime.driving import Driver, plan_of, rows_of
+from tests.runtime.reference import Arrived, History, _agree, answer
+
+PAPER = "CREATE STREAM s (a BIGINT, b BIGINT, c BIGINT); CREATE STREAM t (d BIGINT, e BIGINT);"
+Q3 = "a FROM s, t WHERE a = d AND a > 10 AND d < 20"
+Q4 = "a FROM s, t WHERE b < d AND a = 10"
+Q6 = "a FROM s, t WHERE b < d AND c < e AND b < e AND c < d AND a = 10"
+Q7 = "a FROM s, t WHERE b < d AND d > 10 AND b < 20 AND a = 10"
+
+
+class Run:
+    """A query on cells that may be restarted, with its second stage, beside the history of all rows."""
+
+    def __init__(self, query: Query, verdict: Verdict) -> None:
+        self.query = query
+        self.plan = make_plan(query, verdict)
+        self.bounds = {e.alias: e.finding.rows for e in verdict.streams if isinstance(e.finding, Bounded)}
+        self.cell, self.distinct = Cell(self.plan), Distinct(self.plan)
+        self.history: History = {name: [] for name in self.plan.streams}
+        self._store: dict[str, bytes] = {}
+        self._number = 0
+
+    def step(self, rows: dict[str, list[dict[str, Any]]], kinds: dict[str, Any]) -> Counter[tuple[Any, ...]]:
+        """One batch, and what it adds to the answer; the state must be within its bounds after it."""
+        chunks = []
+        for source in self.plan.sources:
+            given = rows[source.stream]
+            names = [c.name for c in self.query.by_alias[source.alias].stream.columns]
+            table = pa.table({n: pa.array([row[n] for row in given], kinds.get(n, pa.int64())) for n in names})
+            arrived = [Arrived(self._number, len(self.history[source.stream]) + n, row) for n, row in enumerate(given)]
+            passes = pa.array([self._passes(source.alias, row) for row in arrived], pa.bool_())
+            chunks.append(Chunk.of(self.plan, source.stream, 0, table, {source.alias: passes}))
+            self.history[source.stream] += arrived
+        result = self.cell.step(Batch(self._number, tuple(chunks)))
+        given_out = result.rows if not self.query.distinct else self.distinct.step(self._number, result.rows, {})
+        self._number += 1
+        for alias, bound in self.bounds.items():
+            if alias in result.metrics.state_rows:
+                assert bound is not None
+                assert result.metrics.state_rows[alias] == self.cell.synopses[alias].live <= bound, self.query
+        return (
+            Counter(zip(*(c.to_pylist() for c in given_out.columns), strict=True)) if given_out.num_rows else Counter()
+        )
+
+    def _passes(self, alias: str, row: Arrived) -> bool:
+        single = [p for p in self.query.predicates if aliases_of(p) == {alias}]
+        return not single or _agree(self.query, {alias: row}, alias)
+
+    def restart(self) -> None:
+        """Save the cell and go on with one restored from what was saved."""
+        changes = self.cell.save()
+        self._store = {k: v for k, v in {**self._store, **changes.put}.items() if k not in changes.delete}
+        self.cell = Cell.restore(self.plan, self._store)
+
+
+def check_against_reference(run: Run, batches: list[dict[str, list[dict[str, Any]]]], kinds: dict[str, Any]) -> int:
+    """Every batch gives what the reference says; the number of results."""
+    found = []
+    for rows in batches:
+        found.append(run.step(rows, kinds))
+        run.restart()
+    expected = answer(run.query, run.history)
+    seen: set[tuple[Any, ...]] = set()
+    for number, given in enumerate(found):
+        wanted = expected.get(number, Counter())
+        if run.query.distinct:
+            wanted = Counter(set(wanted) - seen)
+            seen |= set(wanted)
+        assert given == wanted, (run.query, number)
+    return sum(sum(given.values()) for given in found)
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("kind", ["bag", "distinct"])
+def test_random_admitted_queries_answer_as_the_full_history_does(kind: str) -> None:
+    draw = random.Random(f"merge {kind}")
+    tried = results = merged = 0
+    while tried < size(25, 1500):
+        query = built(plain_query(draw, kind == "distinct"))
+        verdict = check_query(query)
+        if verdict.memory.bounded is not True or verdict.memory.never or len(query.all_sources) < 2:
+            continue
+        tried += 1
+        run = Run(query, verdict)
+        assert unkept_bounds(run.plan) == ()
+        assert all(source.merge is not None for source in run.plan.sources)
+        batches = []
+        for _ in range(draw.randint(2, 5)):
+            sizes = {s.stream.name: draw.choice((0, 1, 3, 5)) for s in query.all_sources}
+            batches.append(
+                {
+                    s.stream.name: [
+                        {c.name: draw.choice((None, *range(1, 13))) for c in s.stream.columns}
+                        for _ in range(sizes[s.stream.name])
+                    ]
+                    for s in query.all_sources
+                }
+            )
+        results += check_against_reference(run, batches, {})
+        merged += sum(len(rows) for rows in run.history.values()) > sum(
+            run.cell.synopses[a].live for a in run.plan.aliases
+        )
+    assert results > (0 if kind == "distinct" else tried)
+    assert merged > tried // 2
+
+
+DAY = dt.date(2024, 3, 1)
+NOON = dt.datetime(2024, 3, 1, 12)
+TYPED = [
+    ("STRING", pa.string(), "'k'", ["a", "c", "k", "m", "zz", None]),
+    ("DATE", pa.date32(), "DATE '2024-03-03'", [None, *(DAY + dt.timedelta(days=n) for n in range(5))]),
+    (
+        "TIMESTAMP_NTZ",
+        pa.timestamp("us"),
+        "TIMESTAMP_NTZ '2024-03-01 12:00:02'",
+        [None, *(NOON + dt.timedelta(seconds=n) for n in range(5))],
+    ),
+    ("DECIMAL(9,2)", pa.decimal128(9, 2), "1.50", [None, *(Decimal(n) / 4 for n in range(4, 10, 2))]),
+    ("SMALLINT", pa.int16(), "3", [None, -(2**15), 1, 2, 3, 4, 2**15 - 1]),
+    ("BIGINT", pa.int64(), "3", [None, -(2**63), 1, 2, 3, 4, 2**63 - 1]),
+]
+
+
+@pytest.mark.parametrize(("kind", "arrow", "constant", "values"), TYPED, ids=[kind for kind, *_ in TYPED])
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "s.x < t.y",
+        "s.x <= t.y AND s.w <= t.y",
+        "s.x > t.y AND t.y >= {}",
+        "s.x = t.y AND s.x = {}",
+        "s.x < {} AND t.y > {}",
+    ],
+)
+def test_every_type_keeps_its_extremes_and_its_parts(
+    kind: str, arrow: Any, constant: str, values: list[Any], condition: str
+) -> None:
+    script = f"CREATE STREAM s (g INT, x {kind}, w {kind}); CREATE STREAM t (y {kind}, g INT);"
+    where = condition.format(constant, constant)
+    (query,) = penstock.parse(
+        f"{script} SELECT DISTINCT s.g, t.g AS h FROM s, t WHERE s.g >= 1 AND s.g <= 2 AND t.g = 3 AND {where};"
+    ).queries
+    verdict = check_query(query)
+    assert verdict.memory.bounded is True
+    run = Run(query, verdict)
+    assert all(source.merge is not None for source in run.plan.sources)
+    draw = random.Random(f"{kind} {condition}")
+    results = 0
+    for _ in range(4):
+        run = Run(query, verdict)
+        batches = [
+            {
+                "s": [
+                    {"g": draw.choice((1, 2, 3)), "x": draw.choice(values), "w": draw.choice(values)} for _ in range(3)
+                ],
+                "t": [{"y": draw.choice(values), "g": draw.choice((3, 4))} for _ in range(3)],
+            }
+            for _ in range(4)
+        ]
+        results += check_against_reference(run, batches, {"g": pa.int32(), "x": arrow, "w": arrow, "y": arrow})
+    assert results
+
+
+def numbers(draw: np.random.Generator, count: int, columns: str) -> Any:
+    return pa.table({name: pa.array(draw.integers(0, 1000, count)) for name in columns})
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize(
+    "select",
+    [f"SELECT {Q3}", f"SELECT DISTINCT {Q3}", f"SELECT DISTINCT {Q4}", f"SELECT DISTINCT {Q6}", f"SELECT {Q7}"],
+)
+def test_state_stays_under_the_stated_bound_however_long_the_stream(select: str) -> None:
+    total, batches = size(20_000, 1_000_000), size(10, 40)
+    (query,) = penstock.parse(f"{PAPER} {select};").queries
+    plan = make_plan(query, check_query(query))
+    cell = Cell(plan)
+    draw = np.random.default_rng(7)
+    found = 0
+    seen: dict[str, list[Any]] = {"s": [], "t": []}
+    for number in range(batches):
+        # A bag of a long stream with a long one is endless: of those, few rows of one side.
+        rows = {
+            "s": numbers(draw, total // batches, "abc"),
+            "t": numbers(draw, 20 if "DISTINCT" not in select else total // batches, "de"),
+        }
+        chunks = []
+        for name, table in rows.items():
+            seen[name].append(table)
+            keep = {"s": np.ones(table.num_rows, np.bool_), "t": np.ones(table.num_rows, np.bool_)}[name]
+            for alias, column, low, high in FILTERS[select.split("FROM")[1]]:
+                if alias == name:
+                    values = table.column(column).to_numpy()
+                    keep = keep & (values > low) & (values < high)
+            chunks.append(Chunk.of(plan, name, 0, table, {name: pa.array(keep)}))
+        result = cell.step(Batch(number, tuple(chunks)))
+        found += result.rows.num_rows
+        for source in plan.sources:
+            assert source.state.rows is not None
+            assert result.metrics.state_rows[source.alias] <= source.state.rows
+        assert result.metrics.purged["merged"] > 0
+    if "DISTINCT" not in select:
+        s, t = (pa.concat_tables(seen[name]) for name in "st")
+        assert found == expected_results(select, s, t)
+
+
+FILTERS = {
+    Q3.split("FROM")[1]: [("s", "a", 10, 1000), ("t", "d", -1, 20)],
+    Q4.split("FROM")[1]: [("s", "a", 9, 11)],
+    Q6.split("FROM")[1]: [("s", "a", 9, 11)],
+    Q7.split("FROM")[1]: [("s", "a", 9, 11), ("s", "b", -1, 20), ("t", "d", 10, 1000)],
+}
+
+
+def expected_results(select: str, s: Any, t: Any) -> int:
+    """The number of results of Q3 and Q7, by counting."""
+    a, b, d = s.column("a").to_numpy(), s.column("b").to_numpy(), t.column("d").to_numpy()
+    if select.endswith(Q3):
+        return int(sum(np.count_nonzero(a == v) * np.count_nonzero(d == v) for v in range(11, 20)))
+    low, high = np.sort(b[(a == 10) & (b < 20)]), d[d > 10]
+    return int(np.searchsorted(low, high, "left").sum())
+
+
+def test_table_i_runs_in_constant_state_and_says_how() -> None:
+    for select, kept in [
+        (f"SELECT {Q3}", "kept for each choice of a (9 values): one row, with a count"),
+        (f"SELECT DISTINCT {Q3}", "kept for each choice of a (9 values): one row"),
+        (
+            f"SELECT DISTINCT {Q4}",
+            "kept for each choice of a (1 value), b (1 range): the row with the least b, else the first row",
+        ),
+    ]:
+        plan = plan_of(f"{PAPER} {select};")
+        assert plan.strategy == "synopsis"
+        assert unkept_bounds(plan) == ()
+        merge = plan.sources[0].merge
+        assert merge is not None
+        assert merge.text == kept
+
+
+def test_example_7_4_keeps_one_row_of_a_bucket() -> None:
+    script = (
+        "CREATE STREAM s (a BIGINT, b BIGINT, c BIGINT, d BIGINT);"
+        "CREATE STREAM t (a BIGINT, b BIGINT, c BIGINT, d BIGINT);"
+        "SELECT DISTINCT s.a FROM s, t WHERE s.b > t.b AND s.c > t.b AND s.d > t.b AND s.a = 10 AND t.a = s.a;"
+    )
+    driver = Driver(script, "a b c d")
+    # The bucket of the example: b = 10, c and d below; the rows reach as far as the lesser of c and d does.
+    for c, d in [(3, 9), (7, 6), (8, 5)]:
+        result = driver.step(s=[(10, 10, c, d)])
+    assert result.metrics.state_rows["s"] == 1
+    assert rows_of(driver.step(t=[(10, 6, 0, 0)])) == []
+    assert rows_of(driver.step(t=[(10, 5, 0, 0)])) == [(10,)]
+
+
+def test_a_witness_makes_the_state_grow_with_it() -> None:
+    script = f"{PAPER} SELECT DISTINCT a FROM s, t WHERE b < d AND c < e AND a = 10;"
+    (query,) = penstock.parse(script).queries
+    verdict = check_query(query)
+    assert verdict.memory.bounded is False
+    assert verdict.witness is not None
+    for count in (50, 100):
+        rows = [dict(values) for name, values in verdict.witness.first(count) if name == "s"]
+        run = Run(query, verdict)
+        run.bounds = {}
+        run.step({"s": [{c: row.get(c) for c in "abc"} for row in rows], "t": []}, {})
+        assert run.cell.synopses["s"].live >= count // 2
+
+
+def test_single_rows_that_a_promise_watches_are_not_merged() -> None:
+    plan = plan_of(
+        "CREATE STREAM s (f BOOLEAN, FOLLOWS t (f) ON (f) WITHIN 5 ROWS); CREATE STREAM t (f BOOLEAN);"
+        "SELECT s.f FROM s, t WHERE s.f = t.f;"
+    )
+    assert unkept_bounds(plan) == (
+        "the bound of t needs merging rows that FOLLOWS t (f) ON (f) WITHIN 5 ROWS ON s watches one by one, which "
+        "cannot be done yet",
+    )
+
+
+def test_a_constant_that_depends_on_the_time_zone_keeps_no_rows_apart() -> None:
+    plan = plan_of(
+        "CREATE STREAM s (g BOOLEAN, x TIMESTAMP); CREATE STREAM t (y TIMESTAMP);"
+        "SELECT DISTINCT g FROM s, t WHERE x < y AND y > TIMESTAMP '2024-03-01 12:00:00';"
+    )
+    assert [text for text in unkept_bounds(plan) if "time zone" in text]
+
+
+def test_a_source_that_another_covers_is_still_joined() -> None:
+    script = (
+        "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT); CREATE STREAM t (k BIGINT, ts BIGINT, n BIGINT);"
+        "SELECT DISTINCT x.k FROM s AS x, s AS y, t WHERE x.k = 10 AND x.k = y.k AND x.n = y.n AND t.k = 3;"
+    )
+    driver = Driver(script)
+    driver.passes = {"x": ("k", 10), "t": ("k", 3)}
+    driver.step(s=[(10, 0, 1)])
+    assert rows_of(driver.step(t=[(3, 0, 0)])) == [(10,)]
+
+
+def test_a_plan_that_merges_survives_json() -> None:
+    plan = plan_of(f"{PAPER} SELECT DISTINCT {Q6};")
+    assert Plan.from_json(plan.to_json()) == plan

@@ -104,15 +104,19 @@ def check_against_reference(run: Run, batches: list[dict[str, list[dict[str, Any
 @pytest.mark.parametrize("kind", ["bag", "distinct"])
 def test_random_admitted_queries_answer_as_the_full_history_does(kind: str) -> None:
     draw = random.Random(f"merge {kind}")
-    tried = results = merged = 0
+    tried = results = merged = refused = 0
     while tried < size(25, 1500):
         query = built(plain_query(draw, kind == "distinct"))
         verdict = check_query(query)
         if verdict.memory.bounded is not True or verdict.memory.never or len(query.all_sources) < 2:
             continue
-        tried += 1
         run = Run(query, verdict)
-        assert unkept_bounds(run.plan) == ()
+        if unkept := unkept_bounds(run.plan):
+            # Columns of one stream that only `<=` and `>=` together make equal: the engine does not see that they are.
+            assert all("keeps apart, which cannot be done yet" in text for text in unkept), unkept
+            refused += 1
+            continue
+        tried += 1
         assert all(source.merge is not None for source in run.plan.sources)
         batches = []
         for _ in range(draw.randint(2, 5)):
@@ -132,6 +136,7 @@ def test_random_admitted_queries_answer_as_the_full_history_does(kind: str) -> N
         )
     assert results > (0 if kind == "distinct" else tried)
     assert merged > tried // 2
+    assert refused <= tried // 50
 
 
 DAY = dt.date(2024, 3, 1)

@@ -193,13 +193,13 @@ def test_a_source_is_not_covered_where_its_own_filter_or_output_differs() -> Non
     assert memory_finding(read(shown, SELF)).bounded is False
 
 
-def test_merging_bounds_what_nothing_else_does_and_the_engine_says_that_it_cannot_do_it_yet() -> None:
+def test_merging_bounds_what_nothing_else_does_and_the_engine_keeps_the_bound() -> None:
     query = read("SELECT DISTINCT a.ok FROM a, b WHERE a.n < b.n AND a.ok = true")
     verdict = check_query(query)
     assert (verdict.verdict, verdict.strategy) == ("bounded", Strategy.SYNOPSIS)
     assert [s.finding.means for s in verdict.streams if isinstance(s.finding, Bounded)] == [Means.SYNOPSIS] * 3
     assert any("the row with the least n" in reason for reason in verdict.streams[0].finding.because)
-    assert unkept_bounds(plan_of(query, verdict))
+    assert not unkept_bounds(plan_of(query, verdict))
 
 
 def test_rows_are_not_merged_under_a_window() -> None:

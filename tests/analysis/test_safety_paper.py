@@ -14,7 +14,7 @@ from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
 from penstock.model.query import Aggregate, Output, Query
 from penstock.model.schemes import Clustered, ForeignKey, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Rows
-from tests.analysis.build import last, one_of, query, ref, source, stream
+from tests.analysis.build import check, last, one_of, opaque, query, ref, source, stream
 from tests.analysis.punctuated import CLOSES, cjq
 
 THREE = {"S1": "AB", "S2": "BC", "S3": "CA"}
@@ -165,7 +165,8 @@ def test_erratum_an_attribute_that_joins_with_several_streams_has_an_edge_for_ea
 
 
 def test_a_column_of_few_values_needs_no_partner_for_each_of_its_values_is_punctuated() -> None:
-    few = stream("b", "k BIGINT, flag BOOLEAN, kind STRING", Punctuated(("k", "flag"), CLOSES))
+    told = check(opaque("flag IS NOT NULL", "flag"))
+    few = stream("b", "k BIGINT, flag BOOLEAN, kind STRING", Punctuated(("k", "flag"), CLOSES), told)
     verdict = check_query(query([source(stream("a", "k BIGINT")), source(few)], "a.k = b.k"))
     assert safe(verdict) == {"a": True, "b": False}
 

@@ -58,7 +58,7 @@ def _by_shared_columns(
     for scheme in target.stream.schemes:
         if isinstance(scheme, Punctuated):
             other = Punctuated(theirs, scheme.when, scheme.lifespan)
-            if narrowed(other) is None and not _is_declared(target.stream, other):
+            if narrowed(other, target.stream) is None and not _is_declared(target.stream, other):
                 yield Closing(target.alias, needs, Way.PUNCTUATION, "", (), ((target.stream.name, other),))
 
 

@@ -139,6 +139,19 @@ def emptied(holding: Holding, equalities: Equalities, domain: Callable[[ColumnRe
     return ()
 
 
+def contradiction(stream: Stream, conditions: Iterable[Predicate]) -> str | None:
+    """The conditions on one column of a stream that no value meets, by their constants alone; None if none are seen."""
+    conditions = tuple(conditions)
+    for ref in dict.fromkeys(p.column for p in conditions if isinstance(p, Bound | OneOf)):
+        kind = stream.type_of(ref.column)
+        left = Domain(nullable=False)
+        for predicate in _about(ref, conditions):
+            left = _narrowed(left, predicate, kind, reason=str(predicate), keeps_null=False)
+        if left.is_empty:
+            return _listed(left.because)
+    return None
+
+
 def _listed(reasons: Iterable[str]) -> str:
     return " and ".join(dict.fromkeys(reasons))
 

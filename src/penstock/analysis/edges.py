@@ -29,7 +29,7 @@ from enum import IntEnum
 
 from penstock.analysis.bands import Limit, tied
 from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.domains import declared_domain, rules_out_null
+from penstock.analysis.domains import contradiction, declared_domain, rules_out_null
 from penstock.analysis.limits import never_passes
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import ColumnRef
@@ -257,18 +257,20 @@ def _keyed(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
 
 
 def _punctuated(combinations: Combinations, target: Source, scheme: Punctuated) -> Iterator[Closing]:
-    if narrowed(scheme) is not None:
+    if narrowed(scheme, target.stream) is not None:
         return
     carried: list[tuple[ColumnRef, tuple[ColumnRef, ...]]] = []
     few: list[str] = []
     for column in scheme.columns:
         ref = ColumnRef(target.alias, _name(target, column))
         equal = carriers(combinations, ref)
-        size = combinations.of(target.alias).domain(ref).size
+        domain = combinations.of(target.alias).domain(ref)
         if equal:
             carried.append((ref, equal))
-        elif size is not None:
-            few.append(f"{ref} takes at most {size} values, each of which is punctuated")
+        elif domain.size is not None and not domain.nullable:
+            # A punctuation with a NULL promises nothing, so rows with a NULL there may always come.
+            values = "1 value, which is" if domain.size == 1 else f"{domain.size} values, each of which is"
+            few.append(f"{ref} takes at most {values} punctuated")
         else:
             return
     if carried:
@@ -277,14 +279,30 @@ def _punctuated(combinations: Combinations, target: Source, scheme: Punctuated) 
         yield Closing(target.alias, needs, Way.PUNCTUATION, "", because, scheme=scheme, carried=tuple(carried))
 
 
-def narrowed(scheme: Punctuated) -> str | None:
+def narrowed(scheme: Punctuated, stream: Stream) -> str | None:
     """Why a scheme does not close every value of its columns, if it does not."""
-    own = {fold(column) for column in scheme.columns}
+    conflict = contradiction(stream, (*stream.where, *scheme.when))
+    if conflict is not None:
+        return f"no such punctuation can come: no row of {stream.name} has {conflict}"
     for predicate in scheme.when:
-        read = [ref.column for ref in predicate.columns if fold(ref.column) in own]
-        if read and rules_out_null(predicate) is None:
-            return f"only rows with {predicate} are punctuations, so other values of {quoted(read[0])} are never closed"
+        named = rules_out_null(predicate)
+        if named is not None and fold(named.column) in map(fold, scheme.columns):
+            continue
+        read = {root for ref in predicate.columns for root in _roots(stream, ref.column)}
+        for column in scheme.columns:
+            if read & _roots(stream, column):
+                return (
+                    f"only rows with {predicate} are punctuations, so other values of {quoted(column)} are never closed"
+                )
     return None
+
+
+def _roots(stream: Stream, column: str) -> frozenset[str]:
+    """The columns of the data that a column is made of: itself, if it is not derived."""
+    found = stream.column(column)
+    if found is None or found.derived is None:
+        return frozenset({fold(column)})
+    return frozenset(root for ref in found.derived.columns for root in _roots(stream, ref.column))
 
 
 def _name(source: Source, column: str) -> str:

@@ -186,7 +186,7 @@ def _by_punctuation(combinations: Combinations, stage: _Stage, findings: Mapping
         if source.alias not in combinations.query.core or not isinstance(own, Bounded) or not _leaves(own):
             continue
         for scheme in source.stream.schemes:
-            if not isinstance(scheme, Punctuated) or narrowed(scheme) is not None:
+            if not isinstance(scheme, Punctuated) or narrowed(scheme, source.stream) is not None:
                 continue
             columns = [ColumnRef(source.alias, column) for column in scheme.columns]
             if given.issuperset(columns) and not any(here.domain(ref).nullable for ref in columns):

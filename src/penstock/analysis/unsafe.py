@@ -126,8 +126,9 @@ class Scenario:
             for scheme in schemes:
                 if isinstance(scheme, Punctuated):
                     refs = [ColumnRef(target, column) for column in scheme.columns]
-                    if narrowed(scheme) is not None and any(carriers(combinations, ref) for ref in refs):
-                        yield f"{narrowed(scheme)}"
+                    why = narrowed(scheme, by_alias[target].stream)
+                    if why is not None and any(carriers(combinations, ref) for ref in refs):
+                        yield why
             for via in self.met if any(isinstance(s, Ordered) for s in schemes) or by_alias[target].stream.low else ():
                 yield from stalled(by_alias[via], by_alias[target], combinations.of())
         for closing in self.graph.declared:

@@ -56,14 +56,20 @@ def why_useless(graph: ClosingGraph, source: Source, scheme: Punctuated) -> str 
 
 
 def _loose_ends(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Iterator[str]:
-    limited = narrowed(scheme)
+    limited = narrowed(scheme, source.stream)
     if limited is not None:
         yield limited
         return
     for column in scheme.columns:
         ref = ColumnRef(source.alias, column)
-        if not carriers(graph.combinations, ref) and graph.combinations.of(source.alias).domain(ref).size is None:
+        domain = graph.combinations.of(source.alias).domain(ref)
+        if carriers(graph.combinations, ref):
+            continue
+        if domain.size is None:
             yield f"{ref} equals no column of another stream"
+            return
+        if domain.nullable:
+            yield f"{ref} may be NULL, and a punctuation with a NULL promises nothing"
             return
     yield "none of its columns equals one of another stream"
 
@@ -75,7 +81,7 @@ def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> b
     values = query.group_by if query.is_grouped else tuple(o.value for o in query.outputs)
     given = {ref for value in values if isinstance(value, ColumnRef) for ref in columns_of(value)}
     equalities = graph.combinations.of().equalities
-    return narrowed(scheme) is None and all(
+    return narrowed(scheme, source.stream) is None and all(
         not given.isdisjoint(equalities.class_of(ColumnRef(source.alias, column))) for column in scheme.columns
     )
 

@@ -144,7 +144,7 @@ def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
     open_ends = [(s.alias, s.finding.fixes) for s in verdict.streams if not isinstance(s.finding, Bounded)]
     fixable = [(alias, fixes) for alias, fixes in open_ends if fixes]
     others = [alias for alias, fixes in open_ends if not fixes]
-    none_known = f"no fix can be written out for the state of {_listed(others)}; see why"
+    none_known = f"no fix was found that can be written out for the state of {_listed(others)}; see why"
     if not fixable:
         if not others:
             return []

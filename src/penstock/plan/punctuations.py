@@ -53,7 +53,7 @@ class _Use:
     @property
     def certain(self) -> bool:
         """Whether every value is closed in the end: a WHEN that reads an ON column closes only some."""
-        return narrowed(self.scheme) is None
+        return narrowed(self.scheme, self.source.stream) is None
 
 
 def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:

@@ -57,9 +57,9 @@ def broken(rows: Sequence[Arrived]) -> str | None:
     # By name: comparing whole streams would take most of the time.
     streams = list({row.stream.name: row.stream for row in rows}.values())
     data: dict[str, list[tuple[int, Arrived]]] = {stream.name: [] for stream in streams}
+    closing: dict[str, list[tuple[int, Arrived]]] = {stream.name: [] for stream in streams}
     for place, row in enumerate(rows):
-        if row.closes is None:
-            data[row.stream.name].append((place, row))
+        (data if row.closes is None else closing)[row.stream.name].append((place, row))
     for stream in streams:
         own = data[stream.name]
         for _, row in own if stream.where else ():
@@ -67,7 +67,11 @@ def broken(rows: Sequence[Arrived]) -> str | None:
                 if not _holds(predicate, row.values, is_check=False):
                     return f"{predicate} in {stream.name}"
         for scheme in stream.schemes:
-            if not _KEPT[type(scheme)](scheme, own, rows):
+            if isinstance(scheme, Punctuated):
+                is_kept = _punctuated(scheme, own, closing[stream.name])
+            else:
+                is_kept = _KEPT[type(scheme)](scheme, own, rows)
+            if not is_kept:
                 return scheme.on(stream.name)
         if stream.arrival is not None and not _rises([row.values.get(stream.arrival.column) for _, row in own]):
             return stream.arrival.on(stream.name)
@@ -125,12 +129,11 @@ def _checked(scheme: Check, own: Own, _: Sequence[Arrived]) -> bool:
     return all(_holds(predicate, row.values, is_check=True) for predicate in scheme.condition for _, row in own)
 
 
-def _punctuated(scheme: Punctuated, own: Own, rows: Sequence[Arrived]) -> bool:
-    name = own[0][1].stream.name if own else ""
+def _punctuated(scheme: Punctuated, own: Own, closing: Own) -> bool:
     closed: dict[tuple[Any, ...], int] = {}
-    for place, row in enumerate(rows):
+    for place, row in closing:
         # A row that satisfies several WHENs makes all their promises.
-        if row.closes is not None and row.stream.name == name and is_punctuation(scheme, row.values) is not False:
+        if is_punctuation(scheme, row.values) is not False:
             closed.setdefault(tuple(row.values.get(column) for column in scheme.columns), place)
     for place, row in own:
         if is_punctuation(scheme, row.values) is not False:
@@ -206,7 +209,6 @@ _KEPT: dict[type, Callable[[Any, Own, Sequence[Arrived]], bool]] = {
     Ordered: _ordered,
     Clustered: _clustered,
     Check: _checked,
-    Punctuated: _punctuated,
     Follows: _follows,
     Cooccurs: _cooccurs,
     ForeignKey: _referred,

@@ -18,12 +18,13 @@ from penstock.model.stream import Stream
 from penstock.model.types import Kind
 
 
-def punctuations(layout: Layout, alias: str, met: Sequence[str], block: int) -> Iterator[Arrived]:
-    """The punctuations that a stream makes about a block."""
+def punctuations(
+    layout: Layout, alias: str, met: Sequence[str], carried: frozenset[ColumnRef], block: int
+) -> Iterator[Arrived]:
+    """The punctuations that a stream makes about a block; `carried` are the nodes of the sources that are met."""
     stream = layout.query.by_alias[alias].stream
     if not any(isinstance(scheme, Punctuated) for scheme in stream.schemes):
         return
-    carried = {layout.node(ref) for other in met for ref in layout.of(other)}
     for scheme in stream.schemes:
         if not isinstance(scheme, Punctuated):
             continue

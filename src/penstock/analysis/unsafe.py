@@ -68,6 +68,10 @@ class Scenario:
         """What it does not reach, in an order that FOLLOWS allows."""
         return self._in_order(self.graph.reach(self.alias).unreached)
 
+    @cached_property
+    def _carried(self) -> frozenset[ColumnRef]:
+        return frozenset(self.layout.node(ref) for alias in self.met for ref in self.layout.of(alias))
+
     def block(self, number: int) -> Iterator[Arrived]:
         """The rows of one block."""
         layout, by_alias = self.layout, self.graph.query.by_alias
@@ -79,7 +83,7 @@ class Scenario:
             if not any(isinstance(s, ForeignKey) for s in stream.schemes):
                 yield Arrived(stream, layout.row(alias, number, half=True))
         for alias in (*self.met, *self.waited_for):
-            yield from punctuations(layout, alias, self.met, number)
+            yield from punctuations(layout, alias, self.met, self._carried, number)
 
     def rest(self, number: int, after: int) -> Iterator[tuple[str, dict[str, object]]]:
         """The rows of the other streams that complete a block, come after another."""

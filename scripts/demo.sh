@@ -22,6 +22,6 @@ echo
 "$python" -m benchmarks.packets.demo table "$folder"
 cat <<END
 
-Next: docs/quickstart.md takes a query from undecided to bounded; docs/performance.md holds Penstock beside Spark's own
+Next: docs/quickstart.md takes a query from unbounded to bounded; docs/performance.md holds Penstock beside Spark's own
 joins (penstock bench packets); the script of this demo is $folder/packets.sql, its answer $folder/matched.
 END

@@ -18,7 +18,7 @@ from typing import Any
 
 from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, Op
 from penstock.model.query import Query, RangeWindow, RowsWindow, columns_of
-from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey, Punctuated
+from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated
 from penstock.model.spans import Rows, Span
 from penstock.model.stream import Stream
 
@@ -192,6 +192,13 @@ class Keeper:
                 # Values with at least k arrivals after them may not be undercut.
                 settled = seen[: max(0, len(seen) - scheme.slack.count)]
                 return all(v <= value for v in settled if v is not None)
+            case Clustered(column=column):
+                value = row.values[column]
+                seen = [a.values[column] for a in before]
+                assert isinstance(scheme.slack, Rows)
+                if value is None or value not in seen:
+                    return True
+                return bool(sum(v != value for v in seen[seen.index(value) :]) <= scheme.slack.count)
             case _:
                 return True
 

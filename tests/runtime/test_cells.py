@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from penstock.analysis.check import check_query
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
-from penstock.runtime import HOME, INDEX, Batch, Cell, Chunk, hash_rows, key_columns, promise_columns
+from penstock.runtime import HOME, INDEX, Batch, Cell, Chunk, hash_rows, keys_of, promise_columns
 from tests.runtime.reference import answer
 from tests.runtime.test_core_against_reference import EXAMPLES, bag
 from tests.runtime.workloads import Workload, workloads
@@ -36,6 +36,11 @@ def lies_in(plan: Plan, alias: str, table: Any, cell: Coordinates, only: tuple[s
     return found
 
 
+def on_a_line(plan: Plan, alias: str, table: Any, cell: Coordinates) -> Any:
+    """Which rows agree with a cell on the axes of one of the alias's keys."""
+    return np.logical_or.reduce([lies_in(plan, alias, table, cell, key) for key in keys_of(plan, alias)])
+
+
 def share(plan: Plan, chunk: Chunk, cell: Coordinates) -> Chunk:
     """What of a chunk goes to a cell."""
     rows: dict[str, Any] = {}
@@ -45,14 +50,13 @@ def share(plan: Plan, chunk: Chunk, cell: Coordinates) -> Chunk:
         lacking = [c for axis, c in zip(plan.axes, cell, strict=True) if axis.column(alias) is None]
         home = pa.array(np.full(table.num_rows, not any(lacking)))
         rows[alias] = table.append_column(HOME, home).filter(pa.array(here))
-        wanted = key_columns(plan, alias)
+        wanted = keys_of(plan, alias)
         if wanted:
             columns = [*promise_columns(plan, alias), INDEX]
-            named = lies_in(plan, alias, table, cell, wanted) & ~here
-            pieces = [table.select(columns).filter(pa.array(named))]
+            pieces = [table.select(columns).filter(pa.array(on_a_line(plan, alias, table, cell) & ~here))]
             if alias in chunk.keys:
                 dropped = chunk.keys[alias].select(columns)
-                pieces.append(dropped.filter(pa.array(lies_in(plan, alias, dropped, cell, wanted))))
+                pieces.append(dropped.filter(pa.array(on_a_line(plan, alias, dropped, cell))))
             keys[alias] = pa.concat_tables(pieces)
     punctuations = {
         number: table.filter(

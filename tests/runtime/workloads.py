@@ -23,7 +23,7 @@ from penstock.model.query import (
     RowsWindow,
     Source,
 )
-from penstock.model.schemes import Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
+from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Rows, Span, Window
 from penstock.model.stream import Column, Stream
 from penstock.model.types import DataType, Kind
@@ -186,6 +186,8 @@ def declarations(draw: st.DrawFn, own: str, names: list[str], where: list[Predic
         found.append(Ordered("ts", slack))
     if draw(st.integers(0, 4)) == 0:
         found.append(Ordered("a", Rows(draw(st.integers(0, 2)))))
+    if draw(st.integers(0, 2)) == 0:
+        found.append(Clustered(draw(st.sampled_from(["a", "b"])), Rows(draw(st.integers(0, 3)))))
     for predicate in where:
         if not isinstance(predicate, Comparison) or predicate.op is not Op.EQ:
             continue

@@ -31,7 +31,11 @@ from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, Pro
 
 BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 """The declarations that look at single rows."""
-_ABOUT_VALUES = {PromiseKind.PRIMARY_KEY: CloserKind.KEY, PromiseKind.PUNCTUATED: CloserKind.PUNCTUATION}
+_ABOUT_VALUES = {
+    PromiseKind.PRIMARY_KEY: CloserKind.KEY,
+    PromiseKind.PUNCTUATED: CloserKind.PUNCTUATION,
+    PromiseKind.CLUSTERED: CloserKind.CLUSTER,
+}
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 _CODED_DIGITS = 18

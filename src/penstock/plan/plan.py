@@ -18,8 +18,9 @@ from penstock.model.schemes import Policy
 from penstock.plan.bounds import TimeBound
 from penstock.plan.codec import decode, encode
 from penstock.plan.merge import MergePlan
+from penstock.plan.monitor import MonitorPlan
 
-FORMAT = 3
+FORMAT = 4
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 
@@ -123,6 +124,7 @@ class PromiseKind(StrEnum):
     COOCCURS = "cooccurs"
     ARRIVES = "arrives by"
     PUNCTUATED = "punctuated"
+    CLUSTERED = "clustered"
 
 
 ORDERS = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME, PromiseKind.ARRIVES)
@@ -176,6 +178,8 @@ class CloserKind(StrEnum):
     """The target has a key that the tuple names, and a row with that key arrived."""
     PUNCTUATION = "punctuation"
     """A punctuation of the target named the values that the tuple carries."""
+    CLUSTER = "cluster"
+    """The target is clustered by a column, and its rows with the value that the tuple carries have come and gone."""
 
 
 @dataclass(frozen=True)
@@ -333,6 +337,7 @@ class Plan:
     inner: bool
     """Whether the core can run it: only inner joins, no outer join, no EXISTS."""
     grouped: bool
+    monitor: MonitorPlan
     verdict: str
     strategy: str
     exact: bool

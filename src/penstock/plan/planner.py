@@ -20,9 +20,11 @@ from penstock.model.schemes import Policy
 from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.bounds import TimeBound
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
+from penstock.plan.clusters import find_clusters
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.merge import MergePlan
 from penstock.plan.merging import BY_ROW, Merging, merge_plan, synopsis_of, unmerged, without_merged
+from penstock.plan.monitor import monitor_plan
 from penstock.plan.plan import (
     FORMAT,
     Chain,
@@ -62,8 +64,9 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
     }
     punctuations = find_punctuations(pairing, frozenset(idle)) if query.is_inner else Punctuations((), (), ())
-    closers = (*find_closers(pairing, bounds, matched), *punctuations.closers) if query.is_inner else ()
-    promises = (*find_promises(pairing, closers), *punctuations.promises) if query.is_inner else ()
+    clusters, clustered = find_clusters(pairing) if query.is_inner else ((), ())
+    closers = (*find_closers(pairing, bounds, matched), *punctuations.closers, *clusters) if query.is_inner else ()
+    promises = (*find_promises(pairing, closers), *punctuations.promises, *clustered) if query.is_inner else ()
     facts = _Facts(query, graph, outputs, matched, {}, closers, punctuations.joint_closers, promises, verdict)
     merged = _merged(facts)
     closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises)
@@ -92,6 +95,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         query.distinct,
         query.is_inner,
         query.is_grouped,
+        monitor_plan(query.hints),
         verdict.verdict,
         verdict.strategy.value,
         verdict.exact,

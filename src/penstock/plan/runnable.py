@@ -53,7 +53,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case _ if not plan.inner:
             missing = "outer joins and EXISTS"
         case _:
-            missing = "learning a k (WITHIN AUTO), CLUSTERED, or punctuations of each of a few values"
+            missing = "learning a k (WITHIN AUTO), or punctuations of each of a few values"
     return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Scheme
-from penstock.model.spans import Auto
+from penstock.model.spans import Auto, Rows
 from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
 
 _MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
@@ -32,7 +32,7 @@ def unseen(query: Query, plan: Plan, alias: str) -> tuple[str, ...]:
 
 def _why_not(scheme: Scheme) -> str:
     match scheme:
-        case PrimaryKey():
+        case PrimaryKey() | Clustered(within=None | Rows()):
             return "not watched, it closes nothing here"
         case Ordered(within=Auto()) | Follows(within=Auto()) | Clustered(within=Auto()):
             return "not watched before its k is learned"
@@ -56,6 +56,8 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         yield f"a key that comes again is not seen once its first row has left{forgotten}"
     elif promise.kind in _MATCHES:
         yield "a match that breaks it is not seen once the row that it meets has left"
+    elif promise.kind is PromiseKind.CLUSTERED:
+        yield "a value that comes again after its cluster is not seen once no stored or future row needs its end"
     elif promise.kind is PromiseKind.PUNCTUATED:
         yield "a row that comes after its own punctuation is not seen once no stored or future row needs that one"
     if promise.kind in (*ORDERS, PromiseKind.PRIMARY_KEY) and plan.by_alias[promise.alias].filters:

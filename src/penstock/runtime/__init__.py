@@ -25,11 +25,11 @@ one stream's input in the order of arrival; the chunks of one stream must be han
   `plan.in_arrival_order` also `ORDER`. `numbered(plan, stream, data)` adds both.
   Optionally `HOME`, a boolean that is true in exactly one of the cells that hold a copy; left out, every copy is at
   home. A stream that stands under two aliases is handed over once, in one chunk, with rows for both.
-- `keys[alias]`: for an alias with a PRIMARY KEY promise (`key_columns(plan, alias)` is not empty), the columns
-  `promise_columns(plan, alias)` (the keys and the event time) and `INDEX` of the data rows that are *not* in
+- `keys[alias]`: for an alias with a PRIMARY KEY or CLUSTERED promise (`key_columns(plan, alias)` is not empty), the
+  columns `promise_columns(plan, alias)` (the keys and the event time) and `INDEX` of the data rows that are *not* in
   `rows[alias]` of this cell but whose key may be named by a tuple here: those that a filter dropped, and in a
   hypercube those that live in another cell of the line. **Key promises go to every cell that agrees on the axes of
-  the key's own columns, whatever the other axes.** Leave it out where it would be empty.
+  one key's own columns, whatever the other axes** (`keys_of(plan, alias)`). Leave it out where it would be empty.
 
 - `punctuations[number]`: for a PUNCTUATED promise of use, by its number in `plan.promises`
   (`punctuation_promises(plan, stream)`), the columns `punctuation_columns(plan, promise)` of the punctuation rows that
@@ -80,6 +80,7 @@ from penstock.runtime.headers import Header, header_of, read_header, spell
 from penstock.runtime.needs import (
     ORDER,
     key_columns,
+    keys_of,
     order_column,
     promise_columns,
     punctuation_columns,
@@ -110,6 +111,7 @@ __all__ = [
     "hash_rows",
     "header_of",
     "key_columns",
+    "keys_of",
     "numbered",
     "order_column",
     "promise_columns",

@@ -78,6 +78,8 @@ class Cell:
         merged = self.merge.gather()
         rows = self._rows(delta_join(self.plan, self.matcher, self.clock, self.order))
         marked: dict[str, list[Ints]] = {}
+        for watch in self.watches:
+            watch.make(step)
         self.closing.advance()
         for watch in self.watches:
             for alias, ids in watch.learn(step).items():

@@ -70,7 +70,7 @@ class Closing:
                     limit = self._floor(closer)
                 case CloserKind.FOLLOWS:
                     limit = self._followed(closer)
-                case CloserKind.KEY | CloserKind.PUNCTUATION:
+                case CloserKind.KEY | CloserKind.PUNCTUATION | CloserKind.CLUSTER:
                     limit = None
             self.limits[closer] = limit
 

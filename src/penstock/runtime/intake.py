@@ -19,7 +19,7 @@ from penstock.runtime.batch import HOME, INDEX, Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints, codes, flat
 from penstock.runtime.marks import mark_names
-from penstock.runtime.needs import key_columns, order_column, promise_columns
+from penstock.runtime.needs import order_column, promise_columns
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH, Synopsis
@@ -58,7 +58,7 @@ class Intake:
             dropped[alias] = Synopsis(promise_columns(self.plan, alias))
             if keys[alias]:
                 segment, _ = self._segment(alias, keys[alias], clock.batch)
-                null = _any_null(segment, key_columns(self.plan, alias))
+                null = _any_null(segment, self._primary_keys(alias))
                 if null is not None:
                     segment.kill(np.flatnonzero(null))
                 dropped[alias].begin(segment)
@@ -88,6 +88,10 @@ class Intake:
         marks: dict[str, Bools] = {name: np.zeros(count, np.bool_) for name in self._marks[alias]}
         segment = Segment(table.select(wanted), arrival, np.full(count, batch, np.int64), home, marks)
         return segment, np.repeat(np.array([number for _, _, number in pieces], np.int64), sizes)
+
+    def _primary_keys(self, alias: str) -> tuple[str, ...]:
+        promises = [p for p in self.plan.promises if p.kind is PromiseKind.PRIMARY_KEY and p.alias == alias]
+        return tuple(dict.fromkeys(column for p in promises for column in p.columns))
 
     def null_keys(self, synopses: Mapping[str, Synopsis]) -> Iterator[Breach]:
         """Rows with a NULL in a PRIMARY KEY, which is a violation by itself."""

@@ -1,6 +1,7 @@
 """Which promises about values are worth marking on the rows that carry them.
 
-A key promise is, where the purge rule may ask for it and no FOLLOWS closes at once; a punctuation always is. On a join
+A key promise is, where the purge rule may ask for it and no FOLLOWS closes at once; a punctuation and the end of a
+cluster always are. On a join
 tree the rule asks along the purge trees; on other graphs, and where punctuations close for several rows together, it
 may ask of any two streams.
 """
@@ -9,13 +10,16 @@ from __future__ import annotations
 
 from penstock.plan.plan import Closer, CloserKind, Plan
 
-ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION)
+ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
 """Kinds whose promises are about values: marks on the rows that carry them, remembered as promise rows."""
+
+
+_SIGNS = {CloserKind.KEY: "", CloserKind.PUNCTUATION: "!", CloserKind.CLUSTER: "~"}
 
 
 def mark_name(closer: Closer) -> str:
     """The name of the mask that holds, for rows of the source, whether a promise of the target closed them."""
-    by = "" if closer.kind is CloserKind.KEY else "!"
+    by = _SIGNS[closer.kind]
     return f"{closer.source}>{closer.target}{by}({','.join(closer.target_columns)})"
 
 
@@ -41,12 +45,12 @@ def key_closers(plan: Plan) -> tuple[Closer, ...]:
     )
 
 
-def punctuation_closers(plan: Plan) -> tuple[Closer, ...]:
-    """The punctuation closers."""
-    return tuple(c for c in plan.closers if c.kind is CloserKind.PUNCTUATION)
+def held_closers(plan: Plan) -> tuple[Closer, ...]:
+    """The closers whose promise rows are held apart from the stored ones: of punctuations and of clusters."""
+    return tuple(c for c in plan.closers if c.kind in (CloserKind.PUNCTUATION, CloserKind.CLUSTER))
 
 
 def mark_names(plan: Plan, alias: str) -> tuple[str, ...]:
     """The masks that rows of an alias carry."""
-    closers = (*key_closers(plan), *punctuation_closers(plan))
+    closers = (*key_closers(plan), *held_closers(plan))
     return tuple(dict.fromkeys(mark_name(c) for c in closers if c.source == alias))

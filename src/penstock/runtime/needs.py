@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 
+_BY_KEY = (PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED)
+
 ORDER = "__order"
 """The row's place in the order of ARRIVES BY: the code of the largest value up to it; where rows are counted so."""
 
@@ -22,9 +24,13 @@ def counted_streams(plan: Plan) -> frozenset[str]:
 
 
 def key_columns(plan: Plan, alias: str) -> tuple[str, ...]:
-    """The columns of the PRIMARY KEY promises of an alias; empty if no key of it closes anything."""
-    promises = [p for p in plan.promises if p.kind is PromiseKind.PRIMARY_KEY and p.alias == alias]
-    return tuple(dict.fromkeys(column for p in promises for column in p.columns))
+    """The columns of the key promises of an alias; empty if no key or cluster of it closes anything."""
+    return tuple(dict.fromkeys(column for columns in keys_of(plan, alias) for column in columns))
+
+
+def keys_of(plan: Plan, alias: str) -> tuple[tuple[str, ...], ...]:
+    """The columns of each PRIMARY KEY and CLUSTERED promise of an alias: all its rows are told of."""
+    return tuple(dict.fromkeys(p.columns for p in plan.promises if p.kind in _BY_KEY and p.alias == alias))
 
 
 def promise_columns(plan: Plan, alias: str) -> tuple[str, ...]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from penstock.plan.plan import Plan, PromiseKind, SourcePlan
+from penstock.plan.plan import Plan, SourcePlan
 from penstock.runtime import (
     HOME,
     INDEX,
@@ -25,6 +25,7 @@ from penstock.runtime import (
     Chunk,
     header_of,
     key_columns,
+    keys_of,
     numbered,
     order_column,
     read_header,
@@ -157,8 +158,8 @@ class Packer:
         lines = [self.grid.base(self.plan, source.alias, None, indexed)]
         keys = indexed.select(names)
         pieces: dict[int, list[Any]] = {}
-        for key in _keys(self.plan, source.alias):
-            base, offsets = self.grid.base(self.plan, source.alias, key, indexed)
+        for key in keys_of(self.plan, source.alias):
+            base, offsets = self.grid.base(self.plan, source.alias, frozenset(key), indexed)
             for offset in offsets:
                 cells = base + offset
                 goes = np.ones(indexed.num_rows, np.bool_)
@@ -186,12 +187,6 @@ def heads_of(places: Any) -> Any:
 def _read_place(text: str | None) -> tuple[int, str, int]:
     time, block, path = text.split("/", 2) if text is not None else ("0", "0", "")
     return int(time), path, int(block)
-
-
-def _keys(plan: Plan, alias: str) -> list[frozenset[str]]:
-    """The primary keys of an alias that close something."""
-    found = [p.columns for p in plan.promises if p.kind is PromiseKind.PRIMARY_KEY and p.alias == alias]
-    return [frozenset(columns) for columns in dict.fromkeys(found)]
 
 
 _NAMES = ["cell", "stream", "time", "path", "block", "task", "piece", "header", "alias", "part", "payload"]

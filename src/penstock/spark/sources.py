@@ -121,7 +121,7 @@ def depends_on_order(plan: Plan, stream: str) -> bool:
     if plan.rows_windowed or plan.in_arrival_order:
         return True
     for promise in plan.promises:
-        if promise.alias in aliases and promise.kind in (*ORDERS, PromiseKind.PUNCTUATED):
+        if promise.alias in aliases and promise.kind in (*ORDERS, PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED):
             return True
         if promise.kind is PromiseKind.FOLLOWS_ROWS and promise.rows and {promise.alias, promise.partner} & aliases:
             return True

@@ -10,6 +10,7 @@ from __future__ import annotations
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.promises.arrives import ArrivesWatch
 from penstock.runtime.promises.bands import BandWatch
+from penstock.runtime.promises.clustered import ClusteredWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.keys import KeyWatch
 from penstock.runtime.promises.ordered import OrderedWatch
@@ -26,6 +27,7 @@ WATCHES: dict[PromiseKind, type[Watch]] = {
     PromiseKind.FOLLOWS_TIME: BandWatch,
     PromiseKind.COOCCURS: BandWatch,
     PromiseKind.PUNCTUATED: PunctuatedWatch,
+    PromiseKind.CLUSTERED: ClusteredWatch,
 }
 
 
@@ -35,7 +37,7 @@ def watches_of(plan: Plan) -> tuple[Watch, ...]:
 
 
 def remembered(watches: tuple[Watch, ...]) -> tuple[dict[Promised, tuple[Synopsis, ...]], dict[Promised, Synopsis]]:
-    """The promise rows of punctuations, and those of keys, by alias and columns: what other watches may look at."""
+    """The promise rows of punctuations and clusters, and those of keys, by alias and columns, for other watches."""
     punctuations: dict[Promised, tuple[Synopsis, ...]] = {}
     for watch in watches:
         if isinstance(watch, PunctuatedWatch):

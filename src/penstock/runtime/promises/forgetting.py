@@ -115,7 +115,7 @@ def _closed_values(step: Step, held: Synopsis, closer: Closer) -> Iterator[Ints]
     """The promise rows whose values a promise on the closer's target closes, as far as one of the two is new."""
     own = Keyed(held, closer.columns)
     promised = (closer.target, closer.target_columns)
-    if closer.kind is CloserKind.PUNCTUATION:
+    if closer.kind is not CloserKind.KEY:
         for other in step.promised.get(promised, ()):
             yield new_pairs(own, Keyed(other, closer.target_columns))[0]
         return

@@ -20,7 +20,7 @@ from penstock.plan.bounds import close
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
-from penstock.runtime.marks import ABOUT_VALUES, key_closers, mark_name, mark_names, punctuation_closers
+from penstock.runtime.marks import ABOUT_VALUES, held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
@@ -148,7 +148,7 @@ class KeyWatch(Watch):
                         Keyed(keys, closer.target_columns), ids, Keyed(self.ghosts, closer.columns), OLD
                     )
                     marked.append(self.ghosts.mark(mark_name(closer), met))
-        for closer in punctuation_closers(self.plan):
+        for closer in held_closers(self.plan):
             if closer.source == self.alias and set(closer.columns) <= set(self.columns) and self.ghosts.segments:
                 for promised in step.promised[closer.target, closer.target_columns]:
                     named = Keyed(promised, closer.target_columns)
@@ -213,9 +213,11 @@ def _only_keys_close(plan: Plan, user: Closer) -> bool:
 
 
 def _ends_punctuations(plan: Plan, user: Closer) -> bool:
-    """Whether punctuations of the user's stream are forgotten by the key: what they close has come and is done."""
+    """Whether punctuations or clusters of the user's stream are forgotten by the key: what they close has come."""
     return any(
-        p.kind is PromiseKind.PUNCTUATED and p.alias == user.source and set(user.columns) <= set(p.columns)
+        p.kind in (PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED)
+        and p.alias == user.source
+        and set(user.columns) <= set(p.columns)
         for p in plan.promises
     )
 
@@ -228,7 +230,11 @@ def _enders(plan: Plan, user: Closer) -> Iterator[Closer]:
     """
     reaches = close(plan.time_bounds)
     for closer in plan.closers_between(user.target, user.source):
-        if closer.kind is CloserKind.PUNCTUATION and not set(closer.columns) <= set(user.target_columns):
+        if (
+            closer.kind is not CloserKind.KEY
+            and closer.kind in ABOUT_VALUES
+            and not set(closer.columns) <= set(user.target_columns)
+        ):
             continue
         between = closer.between
         if between is not None and between.earlier != between.later:

@@ -24,7 +24,7 @@ from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
 from penstock.runtime.codes import INT64, Bools, Ints, codes, combine, empty_ids, flat, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
-from penstock.runtime.marks import mark_name, punctuation_closers
+from penstock.runtime.marks import held_closers, mark_name
 from penstock.runtime.needs import punctuation_columns
 from penstock.runtime.promises.forgetting import Need
 from penstock.runtime.promises.watch import Step, Watch
@@ -48,9 +48,7 @@ class PunctuatedWatch(Watch):
         self.time = plan.by_alias[self.alias].event_time
         has_low = any(p.kind in ORDERS and (p.alias, p.columns) == (self.alias, (self.time,)) for p in plan.promises)
         self.lifespan = promise.high if has_low else None
-        self.users = [
-            c for c in punctuation_closers(plan) if c.target == self.alias and promise.constraint in c.constraints
-        ]
+        self.users = [c for c in held_closers(plan) if c.target == self.alias and promise.constraint in c.constraints]
         joint = [c for c in plan.joint_closers if (c.target, c.constraint) == (self.alias, promise.constraint)]
         self.joint = joint
         self.need = Need(plan, promise, self.users, joint, bounded=self.lifespan is not None)
@@ -128,9 +126,13 @@ class PunctuatedWatch(Watch):
         self.excepted.segments.append(Segment(table, arrival, arrival * 0, np.ones(len(arrival), np.bool_), {}))
         self.excepted.rebase()
         self.held.kill(union([match_keys(broken, breach.ids, self.own, ALL)[1]]))
+        self._unmark(step, broken, breach.ids)
+
+    def _unmark(self, step: Step, values: Keyed, ids: Ints) -> None:
+        """Take back what was closed for rows that carry these values."""
         for closer in self.users:
             target = step.synopses[closer.source]
-            _, rows = match_keys(broken, breach.ids, Keyed(target, closer.columns), ALL)
+            _, rows = match_keys(values, ids, Keyed(target, closer.columns), ALL)
             for segment, _, inside in target.split(rows):
                 segment.marks[mark_name(closer)][inside] = False
                 segment.touched = True

@@ -63,6 +63,9 @@ class Watch:
     def adapt(self, breach: Breach, step: Step) -> None:
         """Widen the constraint to what was seen."""
 
+    def make(self, step: Step) -> None:
+        """Settle which promises the batch makes, before any of them is looked at."""
+
     def learn(self, step: Step) -> dict[str, Ints]:  # noqa: ARG002 - a hook
         """Make the promises of the batch, after it was joined; gives the rows that they touched, by alias."""
         return {}

@@ -1,0 +1,199 @@
+"""CLUSTERED BY a WITHIN k ROWS: `a = v` is closed once more than k rows with other values followed the first v.
+
+KMON 5.2's CA-Aux: of each **open** value one number is kept, the rows of the stream up to and with its first row, plus
+its later rows. What the count of the stream exceeds it by is the rows with other values since the first v. Every row of
+the stream with v reaches every cell that may hold a partner, as a row or as a key, and the headers tell the count of
+all rows: so the count is exact in every cell, and rows of other values need not come.
+
+A cluster that ends becomes a promise row like that of a punctuation: it marks the rows that carry v, is held while one
+may still come, and is forgotten by the same need (`punctuated.py`, `forgetting.py`). A row whose value is held as ended
+breaks the constraint, as does one that comes too late within the batch; when k is widened, ended clusters that the
+larger k leaves open are open again. NULL is no value, and differs from every one. What was forgotten is not watched.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.plan import Plan, PromisePlan
+from penstock.runtime.batch import INDEX, Chunk
+from penstock.runtime.codes import Bools, Ints, codes, empty_ids, flat, is_coded
+from penstock.runtime.key_matching import Keyed, match_keys
+from penstock.runtime.promises.monitor import Monitor
+from penstock.runtime.promises.punctuated import PunctuatedWatch
+from penstock.runtime.promises.watch import Step
+from penstock.runtime.segment import Segment
+from penstock.runtime.synopsis import ALL, FRESH, Synopsis
+from penstock.runtime.violations import Breach
+
+
+class ClusteredWatch(PunctuatedWatch):
+    """The clusters of one alias's stream."""
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        super().__init__(plan, promise)
+        (self.column,) = promise.columns
+        self.stream = plan.by_alias[promise.alias].stream
+        self.monitor = Monitor(plan, promise.rows)
+        self.open = Synopsis(self.columns)
+        """Values that may still come, and in `counts` the number that the count of the stream is compared with."""
+        self._read: list[tuple[Any, Ints]] = []
+
+    def read(self, chunk: Chunk, count: int) -> None:
+        """See Watch."""
+        if chunk.header.stream != self.stream:
+            return
+        start = count - chunk.header.rows if chunk.header.start is None else chunk.header.start
+        for table in (chunk.rows.get(self.alias), chunk.keys.get(self.alias)):
+            if table is not None and table.num_rows:
+                self._read.append((flat(table.column(self.column)), start + codes(table.column(INDEX))))
+
+    def breaches(self, step: Step) -> list[Breach]:
+        """See Watch."""
+        read, self._read = self._read, []
+        if not read:
+            return []
+        place, distance = self._count(pa.concat_arrays([v for v, _ in read]), np.concatenate([p for _, p in read]))
+        if not len(place):
+            return []
+        self.monitor.see(len(place), int(distance.max()))
+        if self.k is None or not (distance > self.k).any():
+            return []
+        late = distance > self.k
+        order = np.argsort(place[late])
+        synopsis = step.synopses[self.alias]
+        fresh = synopsis.ids(FRESH)
+        arrival: Ints = synopsis.gather(fresh, lambda s: s.arrival)
+        at = np.searchsorted(place[late][order], arrival)
+        broken: Bools = at < len(order)
+        broken[broken] = place[late][order][at[broken]] == arrival[broken]
+        needed = distance[late][order][at[broken]]
+        return [Breach(self.promise, self.alias, fresh[broken], needed)] if broken.any() else []
+
+    def _count(self, values: Any, place: Ints) -> tuple[Ints, Ints]:
+        """Count the rows of a batch; gives, of those that have a value, the place and the distance to the first."""
+        valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        if not len(valid):
+            return empty_ids(), empty_ids()
+        distinct, value = _told_apart(values.take(pa.array(valid)))
+        place = place[valid]
+        order = np.lexsort((place, value))
+        value, place = value[order], place[order]
+        first = np.flatnonzero(np.diff(value, prepend=-1))
+        size = np.diff(first, append=len(value))
+        table = pa.table({self.column: distinct})
+        found = Segment(table, place[first], np.zeros(len(first), np.int64), np.ones(len(first), np.bool_), {})
+        known, others = self._known(found, size)
+        base = np.where(others, place[first], known)
+        rank = np.arange(len(value)) - np.repeat(first, size)
+        self._begin(found, np.flatnonzero(others), base + size)
+        return place, place - np.repeat(base, size) - rank
+
+    def _known(self, found: Segment, size: Ints) -> tuple[Ints, Bools]:
+        """Add the rows to values that are known; gives what was counted of each before, and which are new."""
+        arrived = Synopsis(self.columns)
+        arrived.begin(found)
+        base = np.zeros(len(size), np.int64)
+        others: Bools = np.ones(len(size), np.bool_)
+        for known in (self.open, self.held):
+            place, met = match_keys(Keyed(arrived, self.columns), arrived.ids(ALL), Keyed(known, self.columns), ALL)
+            if len(place):
+                base[place] = known.counts(met)
+                others[place] = False
+                known.add(met, size[place])
+        return base, others
+
+    def _begin(self, found: Segment, new: Ints, counts: Ints) -> None:
+        if len(new):
+            table = found.table.take(pa.array(new))
+            self.open.segments.append(_rows({self.column: table.column(self.column)}, found.arrival[new], counts[new]))
+            self.open.rebase()
+
+    def adapt(self, breach: Breach, step: Step) -> None:
+        """See Watch."""
+        needed = int(breach.needed.max())
+        self.monitor.exceeded(needed)
+        ended = self.held.ids(ALL)
+        if not len(ended):
+            return
+        again = ended[step.clock.count[self.stream] - self.held.counts(ended) <= needed]
+        if len(again):
+            self._unmark(step, self.own, again)
+            table = {self.column: self.held.arrow(self.column, again)}
+            arrival: Ints = self.held.gather(again, lambda s: s.arrival)
+            self.open.segments.append(_rows(table, arrival, self.held.counts(again)))
+            self.open.rebase()
+            self.held.kill(again)
+
+    def make(self, step: Step) -> None:
+        """See Watch."""
+        self.monitor.settle()
+        ids = self.open.ids(ALL)
+        if self.k is None or not len(ids):
+            return
+        ids = ids[step.clock.count[self.stream] - self.open.counts(ids) > self.k]
+        if not len(ids):
+            return
+        made = _rows(
+            {self.column: self.open.arrow(self.column, ids)},
+            self.open.gather(ids, lambda s: s.arrival),
+            self.open.counts(ids),
+            np.full(len(ids), step.clock.batch),
+        )
+        made.marks = {name: np.zeros(len(ids), np.bool_) for name in self.need.marks}
+        self.held.begin(made)
+        self.open.kill(ids)
+
+    @property
+    def k(self) -> int | None:
+        """See Watch."""
+        return self.monitor.k
+
+    def finish(self) -> list[str]:
+        """See Watch."""
+        return super().finish() + self.open.finish()
+
+    @property
+    def promise_rows(self) -> int:
+        """See Watch."""
+        return super().promise_rows + self.open.live
+
+    @property
+    def promise_bytes(self) -> int:
+        """See Watch."""
+        return super().promise_bytes + sum(segment.nbytes() for segment in self.open.segments)
+
+    def segments(self) -> dict[str, Synopsis]:
+        """See Watch."""
+        return {**super().segments(), f"open/{self.number}": self.open}
+
+    def save(self) -> dict[str, Any]:
+        """See Watch."""
+        return {"monitor": self.monitor.save()}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """See Watch."""
+        self.monitor.load(saved["monitor"])
+
+
+def _told_apart(values: Any) -> tuple[Any, Ints]:
+    """The different values, and for each row the number of its own."""
+    if is_coded(values.type):
+        _, first, number = np.unique(codes(values), return_index=True, return_inverse=True)
+        return values.take(pa.array(first)), number.astype(np.int64)
+    coded = values.dictionary_encode()
+    return coded.dictionary, coded.indices.to_numpy().astype(np.int64)
+
+
+def _rows(columns: dict[str, Any], arrival: Ints, counts: Ints, batch: Ints | None = None) -> Segment:
+    """Values with their counts, in the order of their first rows."""
+    order = np.argsort(arrival, kind="stable")
+    table = pa.table({name: flat(column).take(pa.array(order)) for name, column in columns.items()})
+    size = len(order)
+    batches = np.zeros(size, np.int64) if batch is None else batch
+    segment = Segment(table, arrival[order], batches, np.ones(size, np.bool_), {})
+    segment.counts = counts[order]
+    return segment

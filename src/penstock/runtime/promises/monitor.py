@@ -1,0 +1,63 @@
+"""The k of one constraint, measured while the query runs (KMON sections 4.3, 5.3, 6.3).
+
+A declared k is a promise: it is never undercut, ADAPT widens it to what was seen, and where the query says MONITOR it
+falls back to a smaller k, not below the declared one, once that held for W arrivals. The k of WITHIN AUTO starts from
+nothing: no promise is made before W arrivals were seen; then k is the largest distance among the last W. A row that
+needs more stops the use of the constraint until W more arrivals were seen (the paper's k = infinity).
+
+Arrivals are the rows that the cell itself sees, and time passes in whole batches: W is reached, never undercut. What
+counts as a distance, and that it is never measured too small, is for the watch of each kind.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.plan.plan import Plan
+
+
+class Monitor:
+    """The k or d in force; None while the constraint is not in use."""
+
+    def __init__(self, plan: Plan, declared: int | None) -> None:
+        self.declared = declared
+        self.k = declared
+        self.is_learned = declared is None
+        self.is_active = self.is_learned or plan.monitor.declared
+        self.window = plan.monitor.window
+        self._blocks: list[tuple[int, int]] = []
+        """Of the last batches: the rows that arrived, and the largest distance among them; W rows or a little more."""
+
+    def see(self, arrivals: int, largest: int) -> None:
+        """Take note of a batch."""
+        if not self.is_active or not arrivals:
+            return
+        self._blocks.append((arrivals, largest))
+        seen = sum(count for count, _ in self._blocks)
+        while seen - self._blocks[0][0] >= self.window:
+            seen -= self._blocks.pop(0)[0]
+
+    def settle(self) -> None:
+        """Adopt a smaller k, if it held for W arrivals."""
+        if not self.is_active or sum(count for count, _ in self._blocks) < self.window:
+            return
+        held = max(largest for _, largest in self._blocks)
+        if self.k is None or held < self.k:
+            self.k = max(held, self.declared or 0)
+
+    def exceeded(self, needed: int) -> None:
+        """A row needed more: widen a declared k, stop using a learned one."""
+        if self.is_learned:
+            self.k = None
+            self._blocks = [(0, needed)]
+        elif self.k is not None:
+            self.k = max(self.k, needed)
+
+    def save(self) -> dict[str, Any]:
+        """What it must remember, as JSON holds it."""
+        return {"k": self.k, "blocks": self._blocks}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """Go on where a saved one stood."""
+        self.k = saved["k"]
+        self._blocks = [(count, largest) for count, largest in saved["blocks"]]

@@ -1,0 +1,91 @@
+"""CLUSTERED BY (KMON section 5): when a cluster ends, what it lets go, what breaks it, and what widens it."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.runtime import PromiseBroken
+from tests.runtime.driving import Driver, rows_of
+
+CLUSTER = "CLUSTERED BY k WITHIN 1 ROWS"
+CONSTRAINT = f"{CLUSTER} ON s"
+
+
+def many_to_one(policy: str = "ADAPT", *, filtered: bool = False) -> Driver:
+    """Rows of s name a row of t by its key; only the end of a cluster of s lets a row of t go."""
+    driver = Driver(
+        f"CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT, {CLUSTER} ON VIOLATION {policy});"
+        "CREATE STREAM t (k BIGINT, ts BIGINT, n BIGINT, PRIMARY KEY (k));"
+        f"SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k {'AND s.ts = 1' if filtered else ''};"
+    )
+    if filtered:
+        driver.passes = {"s": ("ts", 1)}
+    return driver
+
+
+def test_a_row_leaves_when_more_than_k_others_followed_the_first_with_its_value() -> None:
+    driver = many_to_one()
+    driver.step(t=[(5, 0, 1)])
+    assert rows_of(driver.step(s=[(5, 0, 10), (8, 0, 11)])) == [(10, 1)]
+    assert driver.stored("t") == 1
+    assert rows_of(driver.step(s=[(5, 0, 12)])) == [(12, 1)]
+    assert driver.stored("t") == 1
+    driver.step(s=[(9, 0, 13)])
+    assert driver.stored("t") == 0
+
+
+def test_a_row_whose_cluster_has_ended_leaves_as_it_comes() -> None:
+    driver = many_to_one()
+    driver.step(s=[(5, 0, 10), (6, 0, 11), (7, 0, 12)])
+    driver.restart()
+    result = driver.step(t=[(5, 0, 1), (6, 0, 2)])
+    assert rows_of(result) == [(10, 1), (11, 2)]
+    assert driver.stored("t") == 1
+
+
+def test_rows_that_a_filter_drops_and_nulls_are_counted_and_a_null_is_no_value() -> None:
+    driver = many_to_one(filtered=True)
+    driver.step(t=[(5, 0, 1)], s=[(5, 0, 10)])
+    driver.step(s=[(None, 1, 11), (None, 1, 12)])
+    assert driver.stored("t") == 0
+    driver.step(t=[(6, 0, 2)], s=[(None, 1, 13), (None, 1, 14), (None, 0, 15)])
+    assert driver.stored("t") == 1
+
+
+def test_a_value_that_comes_again_after_its_cluster_breaks_it_and_adapt_opens_it_again() -> None:
+    driver = many_to_one()
+    driver.step(s=[(5, 0, 10), (6, 0, 11), (7, 0, 12)])
+    result = driver.step(s=[(5, 0, 13)])
+    assert result.metrics.violations == {CONSTRAINT: 1}
+    assert result.metrics.k == {CONSTRAINT: 2}
+    driver.restart()
+    assert rows_of(driver.step(t=[(5, 0, 1)])) == [(10, 1), (13, 1)]
+    assert driver.stored("t") == 1
+    driver.step(s=[(8, 0, 14), (9, 0, 15)])
+    assert driver.stored("t") == 0
+
+
+@pytest.mark.parametrize("policy", ["TRUST", "QUARANTINE"])
+def test_under_trust_and_quarantine_k_stays(policy: str) -> None:
+    driver = many_to_one(policy)
+    driver.step(s=[(5, 0, 10), (6, 0, 11), (7, 0, 12)])
+    result = driver.step(s=[(5, 0, 13)], t=[(5, 0, 1)])
+    assert result.metrics.violations == {CONSTRAINT: 1}
+    assert rows_of(result) == ([(10, 1), (13, 1)] if policy == "TRUST" else [(10, 1)])
+    assert sum(q.rows.num_rows for q in result.quarantined) == (policy == "QUARANTINE")
+    assert result.metrics.k == {CONSTRAINT: 1}
+
+
+def test_fail_names_the_row_even_within_one_batch() -> None:
+    driver = many_to_one("FAIL")
+    with pytest.raises(PromiseBroken) as caught:
+        driver.step(s=[(5, 0, 10), (6, 0, 11), (7, 0, 12), (5, 0, 13)])
+    assert caught.value.row == {"k": 5, "n": 13}
+
+
+def test_an_ended_cluster_is_forgotten_once_the_key_it_names_has_come() -> None:
+    driver = many_to_one()
+    for number in range(0, 60, 2):
+        result = driver.step(s=[(number, 0, 1), (number + 1, 0, 1)], t=[(number, 0, 2), (number + 1, 0, 2)])
+    assert sum(result.metrics.state_rows.values()) <= 3
+    assert result.metrics.promise_rows <= 4

@@ -11,7 +11,7 @@ import re
 
 from penstock.model.query import Query, RowsWindow
 from penstock.model.schemes import Follows
-from penstock.model.spans import Rows
+from penstock.model.spans import Auto, Rows
 from penstock.model.types import DataType, Kind
 
 _WITHOUT_NUMBERS = frozenset({Kind.STRING, Kind.BINARY})
@@ -31,7 +31,7 @@ def counts_by_arrival(query: Query) -> bool:
         return False
     names = {source.stream.name for source in query.all_sources}
     follows = any(
-        isinstance(scheme, Follows) and isinstance(scheme.slack, Rows) and scheme.parent in names
+        isinstance(scheme, Follows) and isinstance(scheme.slack, Rows | Auto) and scheme.parent in names
         for source in query.all_sources
         for scheme in source.stream.schemes
     )

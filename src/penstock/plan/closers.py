@@ -4,10 +4,10 @@ A closer from i to j is one way to know that no future tuple of j meets a tuple 
 the low of j; an order needs a column of j that the predicates tie to one of i. Each closes what its column passes, and
 so everything only if that column has no largest value (analysis/limits.py): then it is certain. FOLLOWS and keys need
 all their columns tied by the equalities, closed transitively, that hold where i and j stand together; a key is certain
-where a FOREIGN KEY of i, or a self-join, guarantees that the value arrives. Constraints
-WITHIN AUTO close nothing before their k is learned, so they give no closer here. FOREIGN KEY windows bound time only
-where the parent's key makes the partner unique. Whether the closers suffice to bound the state is the analysis's
-question, not this module's.
+where a FOREIGN KEY of i, or a self-join, guarantees that the value arrives. The k of WITHIN AUTO is left open: rows for
+FOLLOWS and for columns that are no event time, else a span of it; nothing is closed before it is learned. FOREIGN KEY
+windows bound time only where the parent's key makes the partner unique. Whether the closers suffice to bound the state
+is the analysis's question, not this module's.
 """
 
 from __future__ import annotations
@@ -134,10 +134,9 @@ def _time_window(parent: Source, scheme: Scheme) -> Window | None:
 
 
 def orders(source: Source) -> tuple[Ordered, ...]:
-    """The orders of a stream whose k or d is known; ARRIVES BY the event time is one."""
+    """The orders of a stream; ARRIVES BY the event time is one."""
     declared = [s for s in source.stream.schemes if isinstance(s, Ordered)]
-    declared += [s for s in source.stream.low if s not in declared]
-    return tuple(s for s in declared if not isinstance(s.slack, Auto))
+    return (*declared, *(s for s in source.stream.low if s not in declared))
 
 
 def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) -> tuple[Closer, ...]:
@@ -149,11 +148,13 @@ def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) ->
             found += _order_closers(pairing, i, j, order, _Reaches(reaches, kept[i.alias]))
         found += _key_closers(pairing, i, j)
     for i, j, scheme, own, other in pairing.references():
-        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
+        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows | Auto):
             constraint = scheme.on(i.stream.name)
-            count = scheme.slack.count
+            count = scheme.slack.count if isinstance(scheme.slack, Rows) else None
             at_once = f"{j.alias} was read past it" if by_arrival(pairing.query) else "at once"
-            text = f"{count} rows of {j.alias} arrived after it" if count else at_once
+            many = "so many" if count is None else str(count)
+            learned = " as the k that is learned" if count is None else ""
+            text = at_once if count == 0 else f"{many} rows of {j.alias} arrived after it{learned}"
             text = f"{text} ({constraint})"
             made = (constraint,)
             found.append(
@@ -266,20 +267,14 @@ def find_promises(pairing: Pairing, closers: tuple[Closer, ...]) -> tuple[Promis
                 case Span() as span:
                     found.append(promise_of(PromiseKind.ORDERED_TIME, source, order, (order.column,), high=span.ticks))
                 case Auto():
-                    pass
+                    in_time = order.column == source.stream.event_time
+                    kind = PromiseKind.ORDERED_TIME if in_time else PromiseKind.ORDERED_ROWS
+                    found.append(promise_of(kind, source, order, (order.column,)))
     for i, j, scheme, own, other in pairing.references():
-        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows):
-            found.append(
-                promise_of(
-                    PromiseKind.FOLLOWS_ROWS,
-                    i,
-                    scheme,
-                    own,
-                    partner=j.alias,
-                    partner_columns=other,
-                    rows=scheme.slack.count,
-                )
-            )
+        if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows | Auto):
+            rows = scheme.slack.count if isinstance(scheme.slack, Rows) else None
+            kind = PromiseKind.FOLLOWS_ROWS
+            found.append(promise_of(kind, i, scheme, own, partner=j.alias, partner_columns=other, rows=rows))
         window = _time_window(j, scheme)
         if window is None or window == Window() or i.event_time is None or j.event_time is None:
             continue  # A window without ends promises nothing.

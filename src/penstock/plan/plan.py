@@ -152,10 +152,11 @@ class PromisePlan:
     partner: str | None
     partner_columns: tuple[str, ...]
     rows: int | None
+    """The k of WITHIN, in rows; where it is counted in rows and None, it is learned."""
     low: int | None
     """The least difference of event times, partner minus own; for ORDERED_TIME, unused."""
     high: int | None
-    """The greatest such difference; for ORDERED_TIME the d of WITHIN, for PUNCTUATED the LIFESPAN."""
+    """The greatest such difference; for ORDERED_TIME the d of WITHIN, learned if None; for PUNCTUATED the LIFESPAN."""
     policy: Policy
     into: str | None
     when: str | None = None

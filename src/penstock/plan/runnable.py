@@ -1,7 +1,7 @@
 """What this version's engine cannot do yet of what `check` and `explain` understand; said before a query starts.
 
 A query that cannot be run at all has `obstacles`. One that can, but whose stated bound rests on a move that the engine
-does not make yet (learning a k, merging rows that a promise watches), has `unkept_bounds`: its answer is right and its
+does not make yet (merging rows that a promise watches), has `unkept_bounds`: its answer is right and its
 state may grow. Whether a bound is kept is read off the plan alone: a stream's rows are merged; or they leave by
 [ROWS n], at once where nothing joins them, or where certain closers, of one stream or of several together, lead from it
 to every other stream.
@@ -53,7 +53,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case _ if not plan.inner:
             missing = "outer joins and EXISTS"
         case _:
-            missing = "learning a k (WITHIN AUTO), or punctuations of each of a few values"
+            missing = "punctuations of each of a few values"
     return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
 
 
@@ -86,8 +86,8 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
         if is_given and is_clock and _leaves(plan, source):
             return None
     return (
-        "the bound of (distinct) needs forgetting by a punctuation, by a clock whose k is learned (WITHIN AUTO), or by "
-        "one that is not itself an output column, which cannot be done yet"
+        "the bound of (distinct) needs forgetting by a punctuation, or by a clock that is not itself an output "
+        "column, which cannot be done yet"
     )
 
 

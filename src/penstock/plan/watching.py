@@ -11,8 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.model.query import Query
-from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Scheme
-from penstock.model.spans import Auto, Rows
+from penstock.model.schemes import Clustered, Cooccurs, Follows, PrimaryKey, Scheme
 from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
 
 _MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
@@ -32,10 +31,8 @@ def unseen(query: Query, plan: Plan, alias: str) -> tuple[str, ...]:
 
 def _why_not(scheme: Scheme) -> str:
     match scheme:
-        case PrimaryKey() | Clustered(within=None | Rows()):
+        case PrimaryKey() | Clustered():
             return "not watched, it closes nothing here"
-        case Ordered(within=Auto()) | Follows(within=Auto()) | Clustered(within=Auto()):
-            return "not watched before its k is learned"
         case Follows() | Cooccurs():
             return "not watched, its columns do not meet here"
         case _:

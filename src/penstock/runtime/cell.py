@@ -127,7 +127,7 @@ class Cell:
             self._dropped += watch.finish()
         widest: dict[str, int] = {}
         for follows in self.closing.follows:
-            widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.rows)
+            widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.reach)
         self.clock.end(widest)
         if self.order is not None:
             needed = {stream: self.order.needed_from(stream) for stream in self.order.base}

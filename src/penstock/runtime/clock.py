@@ -2,9 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
+import numpy as np
+
 from penstock.plan.plan import Plan, PromiseKind
+from penstock.runtime.codes import Ints
+
+_GRAIN = 32
+"""An end that no k needs is kept if the rows since the one before it are at least this part of those after it."""
 
 
 class Clock:
@@ -32,11 +39,28 @@ class Clock:
     def end(self, widest: dict[str, int]) -> None:
         """End a batch; `widest` is, by stream, the largest k that counts its rows."""
         for stream, ends in self.history.items():
+            if [count for _, count in ends[-2:]] == [self.count[stream]] * 2:
+                del ends[-1]  # Of batches without a row of the stream, the first and the last say all.
             ends.append((self.batch, self.count[stream]))
             reach = self.count[stream] - widest.get(stream, 0)
-            # The last end that every k has passed answers for all before it.
+            # Ends that every k has passed only tell how far a row was late: the older, the fewer are kept of them.
             passed = sum(1 for _, count in ends if count <= reach)
-            del ends[: max(0, passed - 1)]
+            thinned = [ends[0]] if passed else []
+            for end, after in pairwise(ends[:passed]):
+                if (after[1] - thinned[-1][1]) * _GRAIN >= self.count[stream] - end[1]:
+                    thinned.append(after)
+            if passed and thinned[-1] != ends[passed - 1]:
+                thinned.append(ends[passed - 1])
+            ends[:passed] = thinned
+
+    def rows_at(self, stream: str, batches: Ints) -> Ints:
+        """How many rows of a stream had arrived at the end of batches; too few, if anything, where ends were let go."""
+        ends = self.history[stream]
+        if not ends:
+            return np.zeros(len(batches), np.int64)
+        known, counts = np.array(ends, np.int64).T
+        place = np.searchsorted(known, batches, "right") - 1
+        return np.where(place < 0, 0, counts[np.maximum(place, 0)])
 
     def batch_before(self, stream: str, rows: int) -> int:
         """The last batch after whose end at least so many rows of the stream arrived; -1 if there is none."""

@@ -115,7 +115,7 @@ class Gate:
             return Chunk(one.chunk.header, rows, keys, punctuations=one.chunk.punctuations)
         if not any(table.num_rows for table in (*rows.values(), *keys.values())):
             return None
-        return Chunk(replace(one.chunk.header, rows=0, maxima={}, climbs={}), rows, keys)
+        return Chunk(replace(one.chunk.header, rows=0, maxima={}, climbs={}, stairs={}, swings={}), rows, keys)
 
     @property
     def rows(self) -> int:

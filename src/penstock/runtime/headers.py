@@ -3,6 +3,8 @@
 A header counts the rows of its chunk and tells how far its ordered columns climbed. For ORDERED BY a WITHIN k ROWS it
 holds the **climbs** that may still matter: the rows at which a rose above all rows of the chunk before it, with the
 last k rows in full and one entry for all before them. So the m that stands before any later row is known exactly.
+Where k is learned it is not known here: then **stairs** tell of the whole chunk, neighbouring climbs taken together the
+more the further back they lie, and the **swing** is the k or d that the rows of the chunk need among themselves.
 Rows that break an order against rows of their own chunk are told here too, each with the k or d that it would need:
 only the whole chunk shows them, and a cell sees a share of it. NULL climbs nothing and breaks nothing.
 
@@ -26,6 +28,11 @@ from penstock.runtime.codes import DAY_TICKS, INT64, Ints, Ordinal, codes, flat,
 
 Climb = tuple[Ordinal, int]
 """A value above all before it, and the index of its row."""
+Stair = tuple[Ordinal, int, int]
+"""Climbs taken together: the last value, the index of its row, and that of the first climb among them."""
+
+EXACT, GRAIN = 64, 32
+"""Climbs in the last so many rows stand alone; before them, those within this part of their age are one stair."""
 
 
 @dataclass(frozen=True)
@@ -49,6 +56,10 @@ class Header:
     """By column that is ordered within rows, where it climbed; see above."""
     late: Mapping[str, Late] = field(default_factory=dict)
     """By constraint, the rows that break it within the chunk; most often none."""
+    stairs: Mapping[str, tuple[Stair, ...]] = field(default_factory=dict)
+    """By column whose order within rows is learned."""
+    swings: Mapping[str, int] = field(default_factory=dict)
+    """By constraint whose k or d is monitored: what the rows of the chunk need among themselves."""
     start: int | None = None
     """The arrival number of its first row, where it is not the number of rows before it in the running batch."""
 
@@ -58,6 +69,8 @@ def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
     maxima: dict[str, Ordinal] = {}
     climbs: dict[str, tuple[Climb, ...]] = {}
     late: dict[str, Late] = {}
+    stairs: dict[str, tuple[Stair, ...]] = {}
+    swings: dict[str, int] = {}
     for column, promises in _orders(plan, stream).items():
         rise = _Rise.of(data.column(column))
         if rise.top is None:
@@ -67,10 +80,16 @@ def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
         if in_rows:
             climbs[column] = rise.climbs(max(in_rows))
         for promise in promises:
-            found = rise.late(promise)
+            needed = rise.needed(promise)
+            is_learned = (promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows) is None
+            if is_learned and promise.kind is PromiseKind.ORDERED_ROWS:
+                stairs[column] = rise.stairs()
+            if is_learned or plan.monitor.declared:
+                swings[promise.constraint] = 0 if needed is None else int(needed.max())
+            found = None if is_learned or needed is None else rise.late(promise, needed)
             if found is not None:
                 late[promise.constraint] = found
-    return Header(stream, place, data.num_rows, maxima, climbs, late)
+    return Header(stream, place, data.num_rows, maxima, climbs, late, stairs, swings)
 
 
 def _orders(plan: Plan, stream: str) -> dict[str, list[PromisePlan]]:
@@ -118,14 +137,25 @@ class _Rise:
         # The least number of all is closed by nothing, and stands for NULL too.
         return tuple((self.value(row), row) for row in [first, *steps.tolist()] if self.highest[row] > INT64.min)
 
-    def late(self, promise: PromisePlan) -> Late | None:
-        """The rows that lie below what they may, by the declared k or d."""
+    def stairs(self) -> tuple[Stair, ...]:
+        """All climbs, taken together the more the further back they lie."""
+        steps = np.flatnonzero(np.diff(self.highest, prepend=INT64.min))
+        age = np.maximum((len(self.highest) - steps) / EXACT, 1.0)
+        floor = np.where(age > 1.0, -np.floor(np.log(age) * GRAIN), 1 + steps)
+        first = np.flatnonzero(np.diff(floor, prepend=np.nan) != 0)
+        last = np.append(first[1:], len(steps)) - 1
+        return tuple(
+            (self.value(row), row, since)
+            for row, since in zip(steps[last].tolist(), steps[first].tolist(), strict=True)
+        )
+
+    def needed(self, promise: PromisePlan) -> Ints | None:
+        """The k or d that each row would need by rows of its chunk, 0 for NULL; None if all keep the declared d."""
         if promise.kind is PromiseKind.ORDERED_TIME:
             per_number = DAY_TICKS if pa.types.is_date(self.column.type) else 1
-            slack = promise.high
-            assert slack is not None
             # Nearly always no row is late, and then this is all that a chunk costs.
             spread = int(self.highest[-1]) - int(self.numbers.min())
+            slack = promise.high or 0
             if spread <= INT64.max and int((self.highest - self.numbers).max()) * per_number <= slack:
                 return None
             needed = ticks_below(self.highest, self.numbers, per_number)
@@ -133,12 +163,15 @@ class _Rise:
             below = np.flatnonzero(self.numbers < self.highest)
             needed = np.zeros(len(self.numbers), np.int64)
             needed[below] = below - np.searchsorted(self.highest, self.numbers[below], "right")
-            slack = promise.rows
-        assert slack is not None
-        broken = needed > slack
         if self.column.null_count:
-            broken &= self.column.is_valid().to_numpy(zero_copy_only=False)
-        index = np.flatnonzero(broken)
+            needed[self.column.is_null().to_numpy(zero_copy_only=False)] = 0
+        return needed
+
+    def late(self, promise: PromisePlan, needed: Ints) -> Late | None:
+        """The rows that lie below what they may, by the declared k or d."""
+        slack = promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows
+        assert slack is not None
+        index = np.flatnonzero(needed > slack)
         return Late(tuple(index.tolist()), tuple(needed[index].tolist())) if len(index) else None
 
 
@@ -161,6 +194,10 @@ def spell(header: Header) -> str:
         told["climbs"] = {c: [[plain(v), n] for v, n in found] for c, found in header.climbs.items()}
     if header.late:
         told["late"] = {c: [found.index, found.needed] for c, found in header.late.items()}
+    if header.stairs:
+        told["stairs"] = {c: [[plain(v), n, since] for v, n, since in found] for c, found in header.stairs.items()}
+    if header.swings:
+        told["swings"] = header.swings
     return json.dumps(told)
 
 
@@ -174,6 +211,8 @@ def read_header(stream: str, place: int, text: str) -> Header:
         {c: unplain(v) for c, v in told["maxima"].items()},
         {c: tuple((unplain(v), n) for v, n in found) for c, found in told.get("climbs", {}).items()},
         {c: Late(tuple(index), tuple(needed)) for c, (index, needed) in told.get("late", {}).items()},
+        {c: tuple((unplain(v), n, since) for v, n, since in found) for c, found in told.get("stairs", {}).items()},
+        told.get("swings", {}),
     )
 
 

@@ -123,6 +123,7 @@ def depends_on_order(plan: Plan, stream: str) -> bool:
     for promise in plan.promises:
         if promise.alias in aliases and promise.kind in (*ORDERS, PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED):
             return True
-        if promise.kind is PromiseKind.FOLLOWS_ROWS and promise.rows and {promise.alias, promise.partner} & aliases:
+        counts = promise.kind is PromiseKind.FOLLOWS_ROWS and promise.rows != 0
+        if counts and {promise.alias, promise.partner} & aliases:
             return True
     return False

@@ -7,12 +7,13 @@ learned.
 
 from __future__ import annotations
 
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.promises.arrives import ArrivesWatch
 from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.clustered import ClusteredWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.keys import KeyWatch
+from penstock.runtime.promises.learned_order import LearnedOrderWatch
 from penstock.runtime.promises.ordered import OrderedWatch
 from penstock.runtime.promises.punctuated import PunctuatedWatch
 from penstock.runtime.promises.watch import Promised, Watch
@@ -33,7 +34,12 @@ WATCHES: dict[PromiseKind, type[Watch]] = {
 
 def watches_of(plan: Plan) -> tuple[Watch, ...]:
     """A watch for each promise of the plan, in its order."""
-    return tuple(WATCHES[promise.kind](plan, promise) for promise in plan.promises)
+    return tuple(_watch_of(promise)(plan, promise) for promise in plan.promises)
+
+
+def _watch_of(promise: PromisePlan) -> type[Watch]:
+    is_learned = promise.kind is PromiseKind.ORDERED_ROWS and promise.rows is None
+    return LearnedOrderWatch if is_learned else WATCHES[promise.kind]
 
 
 def remembered(watches: tuple[Watch, ...]) -> tuple[dict[Promised, tuple[Synopsis, ...]], dict[Promised, Synopsis]]:

@@ -4,7 +4,8 @@ Where all streams declare ARRIVES BY, rows are counted in that order: s is close
 T stand after it, and a row of T breaks it if more than k rows of T, itself included, stand between a stored s that it
 names and itself. Otherwise a micro-batch is one instant: arrivals on T count only from the batch after s. So the rows
 of s that are closed are those up to one batch, which the clock knows from the headers, and a row of T breaks it if it
-names a stored s that was closed before the batch. What is no longer stored is no longer watched.
+names a stored s that was closed before the batch. What is no longer stored is no longer watched. The distance of a
+match, which k must not fall below, is the rows of T that came after s, up to the one that matches (KMON 4.3).
 """
 
 from __future__ import annotations
@@ -14,10 +15,12 @@ from typing import Any
 import numpy as np
 
 from penstock.plan.plan import Plan, PromisePlan
-from penstock.runtime.arrival_order import ArrivalOrder
-from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
+from penstock.runtime.clock import Clock
+from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.key_matching import Keyed, match_keys, new_pairs
 from penstock.runtime.needs import ORDER
+from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.synopsis import FRESH, OLD
 from penstock.runtime.violations import Breach
@@ -29,72 +32,94 @@ class FollowsWatch(Watch):
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
         assert promise.partner is not None
-        assert promise.rows is not None
         self.parent = promise.partner
         self.parent_stream = plan.by_alias[self.parent].stream
         self.child_stream = plan.by_alias[promise.alias].stream
-        self.rows = promise.rows
+        self.monitor = Monitor(plan, promise.rows)
         self._closed_before = -1
         """The last batch whose rows were closed when the running one began."""
+        self._arrived, self._largest = 0, 0
+        """Of the running batch, the rows of the parent and the largest distance among their matches."""
 
-    def closed_batch(self, step_clock: Any) -> int:
-        """The last batch whose rows of the child are closed on the parent."""
-        batch: int = step_clock.batch_before(self.parent_stream, self.rows)
-        return batch
+    @property
+    def reach(self) -> int:
+        """The rows of the parent whose places must be known; where k is measured, of distances that are usual too."""
+        usual = 2 * max(self.monitor.window, self.monitor.largest) if self.monitor.is_active else 0
+        return max(self.k or 0, usual)
+
+    def closed_batch(self, step_clock: Clock) -> int:
+        """The last batch whose rows of the child are closed on the parent; -1 if there is none."""
+        return -1 if self.k is None else step_clock.batch_before(self.parent_stream, self.k)
 
     def closed_place(self, across: ArrivalOrder) -> int:
         """The last place in the order across streams whose rows of the child are closed on the parent."""
-        return across.followed(self.parent_stream, self.child_stream, self.rows)
+        return NOTHING if self.k is None else across.followed(self.parent_stream, self.child_stream, self.k)
 
     def needed_from(self, across: ArrivalOrder) -> int:
         """The first row of the parent whose place must be known."""
         return min(
-            across.last_taken(self.parent_stream, self.rows), across.next_at(self.parent_stream, self.child_stream)
+            across.last_taken(self.parent_stream, self.reach), across.next_at(self.parent_stream, self.child_stream)
         )
 
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
-        if step.order is not None:
-            return self._breaches_across(step, step.order)
+        self._arrived, self._largest = 0, 0
+        found = self._by_batch(step) if step.order is None else self._across(step, step.order)
+        self.monitor.see(self._arrived, self._largest)
+        return found
+
+    def _by_batch(self, step: Step) -> list[Breach]:
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
-        if self._closed_before < 0 or parent.size(FRESH) == 0 or child.size(OLD) == 0:
-            return []
         fresh = parent.ids(FRESH)
+        self._arrived = len(fresh)
+        if not len(fresh) or child.size(OLD) == 0 or (self._closed_before < 0 and not self.monitor.is_active):
+            return []
         left, right = match_keys(
             Keyed(parent, self.promise.partner_columns), fresh, Keyed(child, self.promise.columns), OLD
         )
         if not len(left):
             return []
-        late: Bools = child.gather(right, lambda s: s.batch) <= self._closed_before
-        left, right = left[late], right[late]
-        ids, first = np.unique(fresh[left], return_inverse=True)
+        batch: Ints = child.gather(right, lambda s: s.batch)
+        late: Bools = batch <= self._closed_before
+        wanted = late if not self.monitor.is_active else np.ones(len(late), np.bool_)
+        needed = np.zeros(len(late), np.int64)
+        needed[wanted] = self._rows_between(step, batch[wanted], fresh[left[wanted]])
+        self._largest = int(needed.max())
+        return self._broken(fresh[left[late]], needed[late])
+
+    def _broken(self, late: Ints, needed: Ints) -> list[Breach]:
+        ids, place = np.unique(late, return_inverse=True)
         seen = np.zeros(len(ids), np.int64)
-        np.maximum.at(seen, first, self._rows_between(step, child.gather(right, lambda s: s.batch), fresh[left]))
+        np.maximum.at(seen, place, needed)
         return [Breach(self.promise, self.parent, ids, seen)] if len(ids) else []
 
-    def _breaches_across(self, step: Step, across: ArrivalOrder) -> list[Breach]:
+    def _across(self, step: Step, across: ArrivalOrder) -> list[Breach]:
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
+        self._arrived = parent.size(FRESH)
         mine, theirs = new_pairs(Keyed(child, self.promise.columns), Keyed(parent, self.promise.partner_columns))
         if not len(mine):
             return []
         before = across.count_before(self.parent_stream, self.child_stream, child.codes(ORDER, mine))
-        needed = parent.gather(theirs, lambda s: s.arrival) + 1 - before
-        late = needed > self.rows
-        ids, place = np.unique(theirs[late], return_inverse=True)
-        seen = np.zeros(len(ids), np.int64)
-        np.maximum.at(seen, place, needed[late])
-        return [Breach(self.promise, self.parent, ids, seen)] if len(ids) else []
+        if self.monitor.is_active:
+            # Places before the first that is known were let go: what is not known is taken as far away as can be.
+            before = np.where(before <= across.base[self.parent_stream], 0, before)
+        needed: Ints = np.maximum(parent.gather(theirs, lambda s: s.arrival) + 1 - before, 0)
+        self._largest = int(needed.max())
+        late = needed > (INT64.max if self.k is None else self.k)
+        return self._broken(theirs[late], needed[late])
 
     def _rows_between(self, step: Step, batch: Ints, late: Ints) -> Ints:
         """How many rows of the parent arrived after the batch of s, up to and with the late row."""
         arrival: Ints = step.synopses[self.parent].gather(late, lambda s: s.arrival)
-        ends = dict(step.clock.history[self.parent_stream])
-        known = np.array([ends.get(int(b), 0) for b in np.unique(batch)], np.int64)
-        return arrival + 1 - known[np.searchsorted(np.unique(batch), batch)]
+        return arrival + 1 - step.clock.rows_at(self.parent_stream, batch)
 
     def adapt(self, breach: Breach, step: Step) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
-        self.rows = max(self.rows, int(breach.needed.max()))
+        self.monitor.exceeded(int(breach.needed.max()))
+
+    def make(self, step: Step) -> None:  # noqa: ARG002 - a hook
+        """See Watch."""
+        self.monitor.settle()
 
     def learn(self, step: Step) -> dict[str, Ints]:
         """See Watch."""
@@ -105,13 +130,13 @@ class FollowsWatch(Watch):
     @property
     def k(self) -> int | None:
         """See Watch."""
-        return self.rows
+        return self.monitor.k
 
     def save(self) -> dict[str, Any]:
         """See Watch."""
-        return {"rows": self.rows, "closed": self._closed_before}
+        return {"monitor": self.monitor.save(), "closed": self._closed_before}
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
-        self.rows = saved["rows"]
+        self.monitor.load(saved["monitor"])
         self._closed_before = saved["closed"]

@@ -41,17 +41,26 @@ class Monitor:
         """Adopt a smaller k, if it held for W arrivals."""
         if not self.is_active or sum(count for count, _ in self._blocks) < self.window:
             return
-        held = max(largest for _, largest in self._blocks)
-        if self.k is None or held < self.k:
-            self.k = max(held, self.declared or 0)
+        if self.k is None or self.largest < self.k:
+            self.k = max(self.largest, self.declared or 0)
+
+    def stretch(self, needed: int) -> None:
+        """Rows of one batch needed more of each other, which broke nothing: a learned k covers it from now on."""
+        if self.is_learned and self.k is not None:
+            self.k = max(self.k, needed)
 
     def exceeded(self, needed: int) -> None:
         """A row needed more: widen a declared k, stop using a learned one."""
         if self.is_learned:
             self.k = None
-            self._blocks = [(0, needed)]
+            self._blocks = []
         elif self.k is not None:
             self.k = max(self.k, needed)
+
+    @property
+    def largest(self) -> int:
+        """The largest distance among the arrivals that count."""
+        return max((largest for _, largest in self._blocks), default=0)
 
     def save(self) -> dict[str, Any]:
         """What it must remember, as JSON holds it."""

@@ -6,6 +6,10 @@ it would need a larger k or d than is in force. Of climbs more than k rows back 
 row that lies below several of them is said to need the k that the highest asks for, at least. NULL makes no promise and
 breaks none. After ADAPT has widened k, headers still tell the last rows for the declared one: m may then be lower
 than it could be, never higher.
+
+The d of WITHIN AUTO, for an event time, is learned from how far rows lie below the highest before them (KMON 6.3): rows
+of the cell against earlier chunks, all rows of a chunk among themselves by its header. The latter break nothing: no
+promise was made between them. A k in rows is learned by `learned_order.py`.
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.batch import Chunk
 from penstock.runtime.codes import DAY_TICKS, INT64, Bools, Ints, Ordinal, is_coded
 from penstock.runtime.headers import Climb, Late, plain, ranks, ticks_below, unplain
+from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH
@@ -40,15 +45,20 @@ class OrderedWatch(Watch):
         types = {column.name: column.type for column in source.read}
         self._per_day = DAY_TICKS if types.get(self.column) == "DATE" else 1
         self.in_time = promise.kind is PromiseKind.ORDERED_TIME
-        slack = promise.high if self.in_time else promise.rows
-        assert slack is not None
-        self.slack = slack
+        self.monitor = Monitor(plan, promise.high if self.in_time else promise.rows)
         self._climbs: list[Climb] = []
         """Higher and higher values and the arrival numbers of their rows: the highest that k rows have followed, then
         those that fewer have. In time only the highest matters."""
         self._count = 0
         self._chunks: list[tuple[list[Climb], int, Late]] = []
         """Of each chunk of the running batch: the climbs before it, the number of its first row, its late rows."""
+        self._swing = 0
+        """The most that rows of a chunk of the running batch need among themselves, where that is monitored."""
+
+    @property
+    def slack(self) -> int | None:
+        """The k or d in force; None while it is not known."""
+        return self.monitor.k
 
     def read(self, chunk: Chunk, count: int) -> None:
         """See Watch."""
@@ -58,6 +68,12 @@ class OrderedWatch(Watch):
         start = count - header.rows if header.start is None else header.start
         self._chunks.append((list(self._climbs), start, header.late.get(self.promise.constraint, _NOT_LATE)))
         self._count = count
+        self._swing = max(self._swing, header.swings.get(self.promise.constraint, 0))
+        self._climb(chunk, start)
+
+    def _climb(self, chunk: Chunk, start: int) -> None:
+        """Take note of how far a chunk climbed."""
+        header = chunk.header
         if self.in_time:
             top = header.maxima.get(self.column)
             told: tuple[Climb, ...] = () if top is None else ((top, header.rows - 1),)
@@ -75,7 +91,7 @@ class OrderedWatch(Watch):
             del self._climbs[: followed[-1]]
 
     def _is_followed(self, number: int) -> bool:
-        return self.in_time or self._count - 1 - number >= self.slack
+        return self.in_time or (self.slack is not None and self._count - 1 - number >= self.slack)
 
     @property
     def _highest_closed(self) -> Ordinal | None:
@@ -95,15 +111,19 @@ class OrderedWatch(Watch):
     def floor_ticks(self) -> int | None:
         """The floor on the clock, for a column of a clock type."""
         highest = self._highest_closed
-        if not isinstance(highest, int):
+        if not isinstance(highest, int) or self.slack is None:
             return None
         return highest * self._per_day - (self.slack if self.in_time else 0)
 
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
         chunks, self._chunks = self._chunks, []
+        swing, self._swing = self._swing, 0
         synopsis = step.synopses[self.promise.alias]
-        if synopsis.size(FRESH) == 0 or not any(climbs or late.index for climbs, _, late in chunks):
+        if synopsis.size(FRESH) == 0:
+            return []
+        if not any(climbs or late.index for climbs, _, late in chunks):
+            self._see(synopsis.size(FRESH), swing, 0)
             return []
         ids = synopsis.ids(FRESH)
         segment = synopsis.segments[-1]
@@ -115,12 +135,17 @@ class OrderedWatch(Watch):
             if here.start < here.stop and (climbs or late.index):
                 needed[here] = self._needed(segment, rows[here], climbs, start, late)
         column = segment.column(self.column)
-        broken: Bools = needed > self.slack
         if column.null_count:
-            broken &= column.is_valid().to_numpy(zero_copy_only=False)[rows]
-        if not broken.any():
+            needed[column.is_null().to_numpy(zero_copy_only=False)[rows]] = 0
+        self._see(len(ids), swing, int(needed.max()))
+        if self.slack is None or not (needed > self.slack).any():
             return []
+        broken: Bools = needed > self.slack
         return [Breach(self.promise, self.promise.alias, ids[broken], needed[broken])]
+
+    def _see(self, arrivals: int, swing: int, needed: int) -> None:
+        self.monitor.see(arrivals, max(swing, needed))
+        self.monitor.stretch(swing)
 
     def _needed(self, segment: Segment, rows: Ints, climbs: list[Climb], start: int, late: Late) -> Ints:
         """The k or d that rows of one chunk would need."""
@@ -130,7 +155,8 @@ class OrderedWatch(Watch):
             heights, values = self._numbers(segment, rows, climbs)
             # Most often no row is late, which the least of them shows.
             furthest = int(heights[-1]) - int(values.min())
-            if self.in_time and furthest * self._per_day > self.slack:
+            most = 0 if self.monitor.is_active or self.slack is None else self.slack
+            if self.in_time and furthest * self._per_day > most:
                 needed = ticks_below(heights[-1], values, self._per_day)
             elif not self.in_time and furthest > 0:
                 above = np.searchsorted(heights, values, "right")
@@ -156,24 +182,28 @@ class OrderedWatch(Watch):
 
     def adapt(self, breach: Breach, step: Step) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
-        self.slack = max(self.slack, int(breach.needed.max()))
+        self.monitor.exceeded(int(breach.needed.max()))
+
+    def make(self, step: Step) -> None:  # noqa: ARG002 - a hook
+        """See Watch."""
+        self.monitor.settle()
 
     @property
     def k(self) -> int | None:
         """See Watch."""
-        return self.slack
+        return self.monitor.k
 
     def save(self) -> dict[str, Any]:
         """See Watch."""
         return {
-            "slack": self.slack,
+            "monitor": self.monitor.save(),
             "climbs": [[plain(value), number] for value, number in self._climbs],
             "count": self._count,
         }
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
-        self.slack = saved["slack"]
+        self.monitor.load(saved["monitor"])
         self._climbs = [(unplain(value), number) for value, number in saved["climbs"]]
         self._count = saved["count"]
 

@@ -1,0 +1,162 @@
+"""WITHIN AUTO and MONITOR: k is learned from what arrives, falls after W arrivals, and rises when it must.
+
+The distances are measured again by a slow loop over the full history, straight from the definitions of KMON 3.5; what
+the engine has in force must never be below what the last W arrivals needed, and close to it once it is learned.
+"""
+
+from __future__ import annotations
+
+from random import Random
+
+import pytest
+
+from tests.runtime.driving import Driver, rows_of
+
+WINDOW = 40
+
+
+def learner(declaration: str, on: str = "s", *, arrives: str = "", event_time: str = "") -> Driver:
+    extra = {stream: "".join(f", {d}" for d in (arrives, event_time) if d) for stream in "st"}
+    extra[on] += f", {declaration}"
+    fields = "k BIGINT, ts BIGINT, n BIGINT"
+    return Driver(
+        f"CREATE STREAM s ({fields}{extra['s']}); CREATE STREAM t ({fields}{extra['t']});"
+        f"SELECT /*+ MONITOR(1, 0.01, {WINDOW}) */ s.n, t.n AS tn FROM s, t WHERE s.k = t.k AND s.ts = t.ts;"
+    )
+
+
+def scrambled(random: Random, count: int, most: int) -> list[int]:
+    """0 .. count-1, each at most so far from its place."""
+    return [value for _, value in sorted((value + random.uniform(0, most), value) for value in range(count))]
+
+
+def needed_in_rows(values: list[int]) -> list[int]:
+    """For each row the rows since the first value above it (scrambling distance)."""
+    return [max((i - j for j in range(i) if values[j] > values[i]), default=0) for i in range(len(values))]
+
+
+def batches(random: Random, values: list[int], most: int = 12) -> list[list[int]]:
+    found = []
+    while values:
+        size = random.randint(1, most)
+        found.append(values[:size])
+        values = values[size:]
+    return found
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("column", ["k", "ts"])
+def test_the_slack_of_an_order_is_learned_and_never_less_than_was_seen(column: str, seed: int) -> None:
+    random = Random(seed)
+    in_time = column == "ts"
+    driver = learner(f"ORDERED BY {column} WITHIN AUTO", event_time="EVENT TIME ts" if in_time else "")
+    values = scrambled(random, 300, random.randint(0, 9))
+    needed = needed_in_rows(values)
+    if in_time:
+        needed = [max(values[: i + 1]) - value for i, value in enumerate(values)]
+    constraint = f"ORDERED BY {column} WITHIN AUTO ON s"
+    done = 0
+    for batch in batches(random, values):
+        result = driver.step(s=[(value, value, 0) for value in batch])
+        done += len(batch)
+        if random.random() < 0.2:
+            driver.restart()
+        if done >= WINDOW:
+            least = max(needed[done - WINDOW : done])
+            k = result.metrics.k.get(constraint)
+            assert k is None or k >= least
+    assert k is None or k <= max(needed) * (1 if in_time else 2)
+    if k is None:
+        return
+    floor = driver.cell.closing.orders[0].floor
+    assert isinstance(floor, int)
+    assert floor <= max(values) - (k if in_time else 0)
+
+
+def clustered(random: Random, count: int, spread: int) -> list[int]:
+    return [value // 3 for value in scrambled(random, count, spread)]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_the_k_of_a_cluster_is_learned_exactly(seed: int) -> None:
+    random = Random(seed)
+    driver = learner("CLUSTERED BY k WITHIN AUTO")
+    values = clustered(random, 300, random.randint(0, 9))
+    distance = [sum(v != value for v in values[values.index(value) : i]) for i, value in enumerate(values)]
+    done, largest = 0, 0
+    for batch in batches(random, values):
+        result = driver.step(s=[(value, 0, 0) for value in batch])
+        done += len(batch)
+        if random.random() < 0.2:
+            driver.restart()
+        k = result.metrics.k.get("CLUSTERED BY k WITHIN AUTO ON s")
+        largest = max(largest, k or 0)
+        assert k is not None or done < 2 * WINDOW or max(distance[done - 2 * WINDOW : done]) > 0
+    assert largest in distance
+    assert largest <= max(distance)
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("arrives", ["", "ARRIVES BY n"])
+def test_the_k_of_follows_is_learned_from_the_matches(seed: int, arrives: str) -> None:
+    random = Random(seed)
+    driver = learner("FOLLOWS t (k) ON (k) WITHIN AUTO", arrives=arrives)
+    most = random.randint(0, 6)
+    parents, children = list(range(300)), scrambled(random, 300, 3)
+    place = largest = in_force = 0
+    constraint = "FOLLOWS t (k) ON (k) WITHIN AUTO ON s"
+    for start in range(0, 300, 5):
+        # A child comes up to `most` rows of its parent's stream before it.
+        there = children[start : start + 5]
+        early: list[tuple[int | None, ...]] = [(value + most, 0, place + n) for n, value in enumerate(there)]
+        place += 10
+        result = driver.step(s=early, t=[(p, 0, place + n) for n, p in enumerate(parents[start : start + 5])])
+        place += 10
+        largest = max(largest, result.metrics.k.get(constraint, 0))
+        in_force += constraint in result.metrics.k
+        if random.random() < 0.2:
+            driver.restart()
+    assert in_force > 10
+    assert most <= largest <= most + 12
+    assert driver.stored("s") <= largest + 12 or constraint not in result.metrics.k
+
+
+def test_a_learned_k_is_out_of_force_after_a_rise_until_w_more_rows_came() -> None:
+    driver = learner("CLUSTERED BY k WITHIN AUTO")
+    constraint = "CLUSTERED BY k WITHIN AUTO ON s"
+    value = 100
+    result = driver.step(t=[(value, 0, 0)])
+    for _ in range(WINDOW // 2):
+        result = driver.step(s=[(value, 0, 0), (value, 0, 0)])
+        value += 1
+    assert result.metrics.k == {constraint: 0}
+    assert driver.stored("t") == 0
+    again = driver.step(t=[(value, 0, 1)], s=[(value, 0, 0), (value + 1, 0, 0), (value, 0, 0)])
+    assert again.metrics.violations == {constraint: 1}
+    assert again.metrics.k == {}
+    for number in range(WINDOW):
+        assert again.metrics.k == {}
+        again = driver.step(s=[(value + 2 + number, 0, 0)])
+    assert again.metrics.k == {constraint: 0}
+
+
+def test_a_declared_k_is_never_undercut_and_comes_back_to_it_under_monitor() -> None:
+    driver = learner("CLUSTERED BY k WITHIN 1 ROWS")
+    constraint = "CLUSTERED BY k WITHIN 1 ROWS ON s"
+    for value in range(2 * WINDOW):
+        result = driver.step(s=[(value, 0, 0)])
+    assert result.metrics.k == {constraint: 1}
+    result = driver.step(s=[(500, 0, 0), (501, 0, 0), (502, 0, 0), (503, 0, 0), (500, 0, 0)])
+    assert result.metrics.k == {constraint: 3}
+    for value in range(WINDOW):
+        result = driver.step(s=[(1000 + value, 0, 0)])
+    assert result.metrics.k == {constraint: 1}
+
+
+def test_nothing_is_lost_while_k_is_being_learned() -> None:
+    driver = learner("CLUSTERED BY k WITHIN AUTO")
+    found = []
+    for value in range(WINDOW - 1):
+        driver.step(s=[(value, 0, value)])
+    found += rows_of(driver.step(t=[(value, 0, value) for value in range(WINDOW - 1)]))
+    assert len(found) == WINDOW - 1

@@ -7,9 +7,9 @@ gains at each node of the chain that it enters, and may return to the line from 
 exactly the memory of that step, so memory that varies is a supply or a demand on the line. By Theorem 4 an optimal
 flow is whole-numbered.
 
-The solver is given reduced costs: `cost + potential(tail) - potential(head)`. For any potential these have the same
-optimal flows, and the true cost is had back exactly. A potential that is close to the optimal one (`prices`) saves the
-solver from raising prices along a line of thousands of steps one by one, which is most of its time.
+Where each result counts one, potentials are small whole numbers that can be guessed well, and the primal-dual method is
+fast (`prices`, `primal_dual`). Where results have values, potentials range as far as the values do, and a solver by
+cost scaling, whose time follows their number of digits, is better.
 """
 
 from __future__ import annotations
@@ -20,13 +20,14 @@ import numpy as np
 
 from penstock.errors import InternalError
 from penstock.offline.arguments import Ints
+from penstock.offline.primal_dual import Network, least_cost
 from penstock.offline.prices import guessed_potential
 
-SCALE = 8
-"""Potentials are whole numbers of this fraction of a result. A finer one, 64, made the solver far slower."""
+SMALL = 8
+"""The greatest gain of a node for which the primal-dual method is used."""
 
 SHORT = 200
-"""Steps below which the solver needs no help."""
+"""Steps below which the solver needs no guess."""
 
 
 @dataclass(frozen=True)
@@ -77,20 +78,20 @@ def most_gain(chains: Chains, room: Ints) -> int:
     heads = np.concatenate([line + 1, nodes[chains.entry_node], nodes[follow], chains.step])
     most = np.concatenate([room, np.ones(entries, np.int64), chains.carried[follow], np.full(len(nodes), plenty)])
     gains = np.concatenate([0 * line, chains.gain[chains.entry_node], chains.gain[follow], 0 * nodes])
-    potential = np.zeros(steps + len(nodes), dtype=np.int64)
-    if steps > SHORT:
-        potential = guessed_potential(chains, room, SCALE)
-    supply = np.diff(room, prepend=0, append=0)
-    cost = _least_cost(tails, heads, most, potential[tails] - potential[heads] - SCALE * gains, supply)
-    return -(cost - int(supply @ potential[:steps])) // SCALE
+    supply = np.zeros(steps + len(nodes), dtype=np.int64)
+    supply[:steps] = np.diff(room, prepend=0, append=0)
+    network = Network(tails, heads, most, -gains, supply)
+    if int(np.abs(gains).max()) > SMALL:
+        return -_by_cost_scaling(network)
+    return -least_cost(network, guessed_potential(chains, room) if steps > SHORT else np.zeros_like(supply))
 
 
-def _least_cost(tails: Ints, heads: Ints, most: Ints, costs: Ints, supply: Ints) -> int:
+def _by_cost_scaling(network: Network) -> int:
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow  # noqa: PLC0415 - only the optimum needs it
 
     flow = SimpleMinCostFlow()
-    flow.add_arcs_with_capacity_and_unit_cost(tails, heads, most, costs)
-    flow.set_nodes_supplies(np.arange(len(supply)), supply)
+    flow.add_arcs_with_capacity_and_unit_cost(network.tails, network.heads, network.most, network.costs)
+    flow.set_nodes_supplies(np.arange(len(network.supply)), network.supply)
     status = flow.solve()
     if status != flow.OPTIMAL:
         raise InternalError(f"the min-cost flow ended with {status}", detail="the idle line alone is a feasible flow")

@@ -41,9 +41,16 @@ def searched(  # noqa: PLR0917 - as `optimal`
 
 
 def stepped(  # noqa: PLR0917 - as `simulate`
-    r: Sequence[int], s: Sequence[int], window: int, memory: int, policy: str, allocation: str, warmup: int
+    r: Sequence[int],
+    s: Sequence[int],
+    window: int,
+    memory: int,
+    policy: str,
+    allocation: str,
+    warmup: int,
+    each_step: Callable[[list[Stored]], object] = len,
 ) -> int:
-    """PROB, LIFE and EXACT as DESIGN words them, over a plain list."""
+    """PROB, LIFE and EXACT as DESIGN words them, over a plain list; `each_step` is shown what is stored after it."""
     streams = (list(s), list(r))
     stored: list[Stored] = []
     found = 0
@@ -57,13 +64,14 @@ def stepped(  # noqa: PLR0917 - as `simulate`
             return frequency * (one[0] + window - 1 - step if policy == "life" else 1), one
 
         if policy == "exact":
-            continue
-        if allocation == "variable":
+            pass
+        elif allocation == "variable":
             stored = sorted(stored, key=priority)[max(0, len(stored) - memory) :]
         else:
             halves = ((0, memory // 2), (1, memory - memory // 2))
             own = [(sorted((o for o in stored if o[1] == side), key=priority), room) for side, room in halves]
             stored = [one for ranked, room in own for one in ranked[max(0, len(ranked) - room) :]]
+        each_step(stored)
     return found
 
 

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import random
+import time
 from functools import cache
 from itertools import combinations
 
 import numpy as np
+import numpy.typing as npt
 import pytest
 
 import penstock
 from penstock.offline import optimal, optimal_general, simulate
+from penstock.offline.network import by_cost_scaling
+from penstock.offline.primal_dual import Network, least_cost
 from tests.measure import FULL, size
 from tests.offline.reference import searched, streams
 
@@ -102,6 +106,47 @@ def test_optimum_lies_between_every_policy_and_the_exact_join() -> None:
     assert fixed <= variable <= simulate(r, s, 40, 30, "exact", warmup=80)
     assert fixed == optimal_general(r, s, 40, 30, "fixed", 80)
     assert optimal(r, s, 40, 78, warmup=80) == simulate(r, s, 40, 0, "exact", warmup=80)
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("allocation", ["fixed", "variable"])
+def test_100_000_arrivals_take_seconds(allocation: str) -> None:
+    """Figure 7's streams (Zipf 1 and 0, domain 50) with w = M = 400, twenty times as long as in the paper."""
+    arrivals, window = size(4_000, 100_000), size(100, 400)
+    chance, weights = np.random.default_rng(7), 1.0 / np.arange(1, 51)
+    r, s = chance.choice(50, arrivals, p=weights / weights.sum()), chance.integers(0, 50, arrivals)
+    began = time.process_time()
+    best = optimal(r, s, window, window, allocation, 2 * window)  # type: ignore[arg-type]
+    seconds = time.process_time() - began
+    print(f"{arrivals:,} arrivals, {allocation}: {best:,} results in {seconds:.1f} s")
+    assert simulate(r, s, window, window, "prob", allocation, 2 * window) <= best  # type: ignore[arg-type]
+    assert seconds < size(5, 30)
+
+
+@pytest.mark.parametrize("start", [0, 3, 1_000_000])
+def test_optimum_does_not_depend_on_the_guess(start: int) -> None:
+    """Potentials that are far off cost rounds, not results; and both solvers find the same least cost."""
+    chance = np.random.default_rng(9)
+    for _ in range(20):
+        nodes, arcs = 12, 40
+        tails, heads = chance.integers(0, nodes, arcs), chance.integers(0, nodes, arcs)
+        # Every node can always give to the next and take from it, at a price, so some flow is feasible.
+        ring = np.arange(nodes)
+        network = Network(
+            np.concatenate([tails, ring, np.roll(ring, -1)]),
+            np.concatenate([heads, np.roll(ring, -1), ring]),
+            np.concatenate([chance.integers(0, 4, arcs), np.full(2 * nodes, 99)]),
+            np.concatenate([chance.integers(-3, 4, arcs), np.full(2 * nodes, 9)]),
+            _balanced(chance, nodes),
+        )
+        potential = chance.integers(0, start + 1, nodes)
+        assert least_cost(network, potential) == by_cost_scaling(network)
+
+
+def _balanced(chance: np.random.Generator, nodes: int) -> npt.NDArray[np.int64]:
+    given = chance.integers(-4, 5, nodes)
+    given[0] -= given.sum()
+    return given
 
 
 @pytest.mark.measure

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from penstock.offline import simulate
-from penstock.offline.policies import RankedPool
+from penstock.offline.policies import RankedPool, memory_shares
 from tests.measure import size
-from tests.offline.reference import stepped, streams
+from tests.offline.reference import Stored, stepped, streams
 
 
 @pytest.mark.measure
@@ -29,6 +29,17 @@ def test_ties_keep_the_later_arrival_then_that_of_r() -> None:
     assert simulate([1, 2], [2, 1], 2, 1, "prob", "variable") == 1
     # r(0) and r(1) tie above all others, and the later one is there to meet s(5).
     assert simulate([1, 2, 9, 9, 9, 9], [8, 7, 1, 2, 1, 2], 6, 1, "prob", "variable", warmup=5) == 1
+
+
+def test_shares_are_those_of_a_plain_simulation() -> None:
+    chance = random.Random(13)
+    for _ in range(30):
+        r, s = streams(chance, 30, 4)
+        window, memory = chance.randint(1, 9), chance.randint(0, 9)
+        kept: list[list[Stored]] = []
+        stepped(r, s, window, memory, "prob", "variable", 0, kept.append)
+        shares = [sum(side for _, side in stored) for stored in kept]
+        assert memory_shares(r, s, window, memory) == shares, (r, s, window, memory)
 
 
 def test_fixed_allocation_gives_r_the_larger_half() -> None:

@@ -20,8 +20,8 @@ import numpy as np
 
 from penstock.errors import InternalError
 from penstock.offline.arguments import Ints
-from penstock.offline.primal_dual import Network, least_cost
 from penstock.offline.prices import guessed_potential
+from penstock.offline.primal_dual import Network, least_cost
 
 SMALL = 8
 """The greatest gain of a node for which the primal-dual method is used."""
@@ -82,11 +82,12 @@ def most_gain(chains: Chains, room: Ints) -> int:
     supply[:steps] = np.diff(room, prepend=0, append=0)
     network = Network(tails, heads, most, -gains, supply)
     if int(np.abs(gains).max()) > SMALL:
-        return -_by_cost_scaling(network)
+        return -by_cost_scaling(network)
     return -least_cost(network, guessed_potential(chains, room) if steps > SHORT else np.zeros_like(supply))
 
 
-def _by_cost_scaling(network: Network) -> int:
+def by_cost_scaling(network: Network) -> int:
+    """The cost of a cheapest flow, by ortools' own solver."""
     from ortools.graph.python.min_cost_flow import SimpleMinCostFlow  # noqa: PLC0415 - only the optimum needs it
 
     flow = SimpleMinCostFlow()

@@ -49,11 +49,40 @@ def simulate(  # noqa: PLR0917 - the contract's signature
     seed: int = 0,
 ) -> int:
     """The number of result pairs that the policy gives, from step `warmup` on."""
+    fixed = one_of("allocation", allocation, ALLOCATIONS) == "fixed"
+    return _simulated(r, s, window, memory, policy, warmup, seed, fixed=fixed, shares=None)
+
+
+def memory_shares(  # noqa: PLR0917 - as `simulate`
+    r: Keys,
+    s: Keys,
+    window: int,
+    memory: int,
+    policy: Literal["prob", "life", "rand", "exact"] = "prob",
+    seed: int = 0,
+) -> list[int]:
+    """How many of the stored tuples are R's after each step, where the streams share the memory (SHED's Figure 13)."""
+    shares: list[int] = []
+    _simulated(r, s, window, memory, policy, 0, seed, fixed=False, shares=shares)
+    return shares
+
+
+def _simulated(  # noqa: PLR0917 - as `simulate`
+    r: Keys,
+    s: Keys,
+    window: int,
+    memory: int,
+    policy: str,
+    warmup: int,
+    seed: int,
+    *,
+    fixed: bool,
+    shares: list[int] | None,
+) -> int:
     left, right = paired(r, s)
     window, memory = whole_number("window", window, 1), whole_number("memory", memory, 0)
     warmup, seed = whole_number("warmup", warmup, 0), whole_number("seed", seed, 0)
     chosen = one_of("policy", policy, POLICIES)
-    fixed = one_of("allocation", allocation, ALLOCATIONS) == "fixed"
     if chosen == "exact":
         # Each stream's tuples in a window are fewer than the window is long.
         memory = 2 * min(window, len(left))
@@ -71,7 +100,7 @@ def simulate(  # noqa: PLR0917 - the contract's signature
 
     pools = (pool(), pool()) if fixed else (pool(),) * 2
     room = (memory // 2, memory - memory // 2) if fixed else (memory, memory)
-    return _run(left, right, window=window, warmup=warmup, pools=pools, room=room, keys=keys)
+    return _run(left, right, window=window, warmup=warmup, pools=pools, room=room, keys=keys, shares=shares)
 
 
 def _run(
@@ -83,8 +112,9 @@ def _run(
     pools: tuple[Pool, Pool],
     room: tuple[int, int],
     keys: int,
+    shares: list[int] | None,
 ) -> int:
-    """Step by step; pools and room by side, twice the same pool where memory is shared."""
+    """Step by step; pools and room by side, twice the same pool where memory is shared. `shares` collects R's part."""
     r_keys, s_keys = left.tolist(), right.tolist()
     key_of = [key for pair in zip(s_keys, r_keys, strict=True) for key in pair]
     stored = ([0] * keys, [0] * keys)
@@ -93,6 +123,8 @@ def _run(
         if step >= warmup:
             results += (r_key == s_key) + stored[S][r_key] + stored[R][s_key]
         if window == 1:
+            if shares is not None:
+                shares.append(0)
             continue
         gone = step + 1 - window
         for side in (S, R):
@@ -104,6 +136,8 @@ def _run(
             while len(pools[side]) > room[side]:
                 victim = pools[side].evict(step)
                 stored[victim % 2][key_of[victim]] -= 1
+        if shares is not None:
+            shares.append(sum(stored[R]))
     return results
 
 

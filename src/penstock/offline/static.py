@@ -13,10 +13,13 @@ and `truncate_many`; `ndg` drops from the smaller component first.
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Sequence
-from typing import Literal
+from itertools import chain
+from typing import Any, Literal
 
 import numpy as np
+import numpy.typing as npt
 
 from penstock.errors import UsageError
 from penstock.offline.arguments import Ints, one_of, whole_number
@@ -25,7 +28,7 @@ METHODS = ("dp", "adg", "ndg")
 
 
 def truncate(
-    pairs: Sequence[tuple[int, int]],
+    pairs: Sequence[tuple[int, int]] | npt.NDArray[Any],
     keep: int | tuple[int, int],
     method: Literal["dp", "adg", "ndg"] = "dp",
 ) -> int:
@@ -44,7 +47,7 @@ def truncate(
     return _best(sizes, kept) if chosen == "dp" else _by_average_degree(sizes, kept)
 
 
-def truncate_many(components: Sequence[Sequence[int]], keep: Sequence[int]) -> int:
+def truncate_many(components: Sequence[Sequence[int]] | npt.NDArray[Any], keep: Sequence[int]) -> int:
     """The results that remain of a join of several relations on one key, when `keep[i]` tuples of relation i are kept.
 
     A component is a key's number of tuples in each relation. Each relation drops, by itself, the tuples that are in
@@ -61,17 +64,23 @@ def truncate_many(components: Sequence[Sequence[int]], keep: Sequence[int]) -> i
     return int(left.prod(axis=1).sum())
 
 
-def _components(given: Sequence[Sequence[int]], width: int) -> Ints:
+def _components(given: Sequence[Sequence[int]] | npt.NDArray[Any], width: int) -> Ints:
     try:
-        sizes = np.array(given) if len(given) else np.zeros((0, width), dtype=np.int64)
-    except (ValueError, TypeError) as error:
-        raise UsageError(f"the components are no rows of {width} numbers", detail=str(error)) from error
-    if sizes.ndim != 2 or sizes.shape[1] != width or sizes.dtype.kind not in "iu" or (sizes < 0).any():
-        raise UsageError(
-            f"the components are no rows of {width} whole numbers, 0 or more",
-            hint="give for each join key the number of its tuples in each relation",
-        )
-    return sizes.astype(np.int64)
+        if isinstance(given, np.ndarray):
+            if given.ndim == 2 and given.shape[1] == width and given.dtype.kind in "iu" and not (given < 0).any():
+                return given.astype(np.int64)
+        elif set(map(len, given)) <= {width}:
+            # It takes whole numbers only, in half the time that numpy needs, which was most of ADG's.
+            packed = struct.pack(f"{width * len(given)}q", *chain.from_iterable(given))
+            sizes = np.frombuffer(packed, dtype=np.int64).reshape(-1, width)
+            if not (sizes < 0).any():
+                return sizes
+    except (TypeError, struct.error):
+        pass  # said below, like every other way to be wrong
+    raise UsageError(
+        f"the components are no rows of {width} whole numbers, 0 or more",
+        hint="give for each join key the number of its tuples in each relation",
+    )
 
 
 def _kept_of_each(keep: object, sizes: Ints) -> Ints:

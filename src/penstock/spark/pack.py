@@ -76,9 +76,12 @@ class Packer:
         read = [batch for batch in batches if batch.num_rows]
         if not read:
             return
-        table = pa.Table.from_batches(read)
+        yield from self.packed(self._pieces(pa.Table.from_batches(read)))
+
+    def packed(self, pieces: Iterable[tuple[Place, Any]]) -> Iterator[Any]:
+        """The packed rows of all pieces, as one batch."""
         packed: dict[str, list[Any]] = {name: [] for name in _NAMES}
-        for place, piece in self._pieces(table):
+        for place, piece in pieces:
             self._pack(place, piece, packed)
         yield pa.record_batch([pa.array(packed[n], kind) for n, kind in zip(_NAMES, _KINDS, strict=True)], names=_NAMES)
 

@@ -22,6 +22,7 @@ from penstock.spark.counts import DISTINCT_VOCABULARY, Count, vocabulary
 from penstock.spark.grid import Grid
 from penstock.spark.operator import ANSWER, COUNTS, FRONTIER, RESULT, CellProcessor, DistinctProcessor
 from penstock.spark.pack import PACKED, Packer
+from penstock.spark.parquet_files import FilePacker, file_names, reads_files
 from penstock.spark.session import ROCKSDB
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import carried, require_carriable, restored
@@ -207,6 +208,12 @@ def _packed(spark: SparkSession, script: Script, plan: Plan, grid: Grid, inputs:
         given = by_name.get(fold(name))
         if given is not None and not given.isStreaming:
             raise UsageError(f"the input {name} is no streaming DataFrame", hint="use spark.readStream")
+        if given is None and reads_files(spark, plan, stream):
+            kinds = {c.name: c.type for s in plan.sources if s.stream == name for c in s.read}
+            schema = arrow_schema(", ".join(f"{quoted(c)} {kind}" for c, kind in kinds.items()))
+            part = file_names(spark, stream).mapInArrow(FilePacker(Packer(plan, name, grid, True), schema), PACKED)
+            packed = part if packed is None else packed.unionAll(part)
+            continue
         frame = given if given is not None else read_stream(spark, stream)
         frame, ordered = with_declared_columns(frame, stream, depends_on_order(plan, name), straight=given is None)
         frame = with_filters(frame, plan, name, ordered)

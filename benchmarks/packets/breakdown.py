@@ -2,7 +2,7 @@
 
     python -m benchmarks.packets.breakdown DATA TINY HOME promises|windows...
 
-scan: the files read and every row thrown away. pack: the rows also go to Python and are packed by cell. shuffle: the
+read: the files decoded and every row thrown away. pack: the rows are also packed by cell. shuffle: the
 packed rows also go to their cells. whole: also the operator and the sink, `run` itself. fixed: the whole over batches
 of a few rows, from the folder TINY. A step's cost is the difference to the one before. Inside the operator, watches of
 the cells (timed.py) tell loading, kernel and storing apart; the slower cell of a batch counts, since the other waits.
@@ -15,7 +15,7 @@ import functools
 import json
 import sys
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -23,7 +23,7 @@ from unittest.mock import patch
 
 from benchmarks.packets.data import script
 from benchmarks.packets.sizes import FILES_A_BATCH
-from benchmarks.packets.timed import TimedCellProcessor
+from benchmarks.packets.timed import RowCounter, TimedCellProcessor
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock import compile as way
@@ -31,10 +31,10 @@ from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark import stream as engine
 from penstock.spark.grid import Grid
-from penstock.spark.pack import PACKED, Packer
+from penstock.spark.packed import packed_streams
+from penstock.spark.parquet_files import file_names, schema_read
 from penstock.spark.run import RunOptions, run_script
-from penstock.spark.session import start_session
-from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
+from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
 
 CELLS = 2
 CONF = {"spark.master": f"local[{CELLS}]", "spark.sql.shuffle.partitions": str(CELLS)}
@@ -52,11 +52,11 @@ def _breakdown(data: Path, tiny: Path, home: Path, promises: bool) -> dict[str, 
     read = way.parse(text)
     query = read.queries[0]
     plan = way.runnable_plan(query, way.check(read), allow_unbounded=False)
-    spark = start_session("where the time goes", CONF)
+    spark = start_session("where the time goes", {**CONF, **FEW_ROWS_IN_JVM})
     frames = {
-        "scan": _union(_scanned(spark, read, plan, name)[0] for name in plan.streams),
-        "pack": _packed(spark, read, plan),
-        "shuffle": _packed(spark, read, plan).repartition(CELLS, "cell"),
+        "read": _read(spark, read, plan),
+        "pack": packed_streams(spark, read, plan, Grid.of(plan, CELLS, CELLS), {}),
+        "shuffle": packed_streams(spark, read, plan, Grid.of(plan, CELLS, CELLS), {}).repartition(CELLS, "cell"),
     }
     seconds = {name: _to_nowhere(frame, home / f"checkpoint-{name}") for name, frame in frames.items()}
     seconds["whole"], cells = _whole(text, home / "whole")
@@ -65,20 +65,13 @@ def _breakdown(data: Path, tiny: Path, home: Path, promises: bool) -> dict[str, 
     return {"seconds": seconds, "cells": cells}
 
 
-def _scanned(spark: SparkSession, read: Script, plan: Plan, name: str) -> tuple[DataFrame, bool]:
-    stream = read.stream(name)
-    assert stream is not None
-    frame, ordered = with_declared_columns(read_stream(spark, stream), stream, depends_on_order(plan, name))
-    return with_filters(frame, plan, name, ordered), ordered
-
-
-def _packed(spark: SparkSession, read: Script, plan: Plan) -> DataFrame:
-    grid = Grid.of(plan, CELLS, CELLS)
-    scanned = ((name, *_scanned(spark, read, plan, name)) for name in plan.streams)
-    return _union(frame.mapInArrow(Packer(plan, name, grid, ordered), PACKED) for name, frame, ordered in scanned)
-
-
-def _union(frames: Iterable[DataFrame]) -> DataFrame:
+def _read(spark: SparkSession, read: Script, plan: Plan) -> DataFrame:
+    """How many rows each file has, by decoding what the plan reads of it."""
+    frames = []
+    for name in plan.streams:
+        stream = read.stream(name)
+        assert stream is not None
+        frames.append(file_names(spark, stream).mapInArrow(RowCounter(schema_read(plan, name)), "rows BIGINT"))
     return functools.reduce(DataFrame.unionAll, frames)
 
 

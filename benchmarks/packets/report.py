@@ -23,7 +23,7 @@ AIM = 1_000_000
 """Rows a second: the aim of the issue, not a target."""
 
 STEPS = (
-    ("scan", "scan: parquet to rows"),
+    ("read", "read: files named by Spark, decoded by the packer"),
     ("pack", "pack: rows to Python, routed and packed by cell"),
     ("shuffle", "shuffle: packed rows to their cells"),
     ("whole", "operator, state and sink"),

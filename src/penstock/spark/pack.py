@@ -83,6 +83,8 @@ class Packer:
         packed: dict[str, list[Any]] = {name: [] for name in _NAMES}
         for place, piece in pieces:
             self._pack(place, piece, packed)
+        if not packed["cell"]:
+            return
         yield pa.record_batch([pa.array(packed[n], kind) for n, kind in zip(_NAMES, _KINDS, strict=True)], names=_NAMES)
 
     def _pieces(self, table: Any) -> Iterator[tuple[Place, Any]]:

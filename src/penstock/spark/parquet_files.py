@@ -1,19 +1,22 @@
 """Parquet files on a local disk, decoded by the packer itself: Spark says which files a batch has, and in which task.
 
-Spark turns a column of a Parquet file into rows, and rows into the columns that Python gets; that was half of the time of a
-batch. Here its file source (listing, triggers, log of what was read: exactly once as ever) hands over names of files,
+Spark turns the columns of a Parquet file into rows, and the rows into the columns that Python gets: half of the time of
+a batch. Here its file source (listing, triggers, log of what was read: exactly once as ever) hands over names of files,
 and the task that packs a file reads the needed columns of it with Arrow.
 
-It is done only where the answer cannot differ: files of a local disk, options that are about listing alone, plain types,
-and no expression (derived column, WHERE, filter, WHEN) that Spark must evaluate on a row. Types are read as Spark's
-reader has them: a column that is not there is NULL, integers widen, times are UTC; what it would refuse is refused,
-with the file, the column and both types. `penstock.parquet = spark` has Spark read everything.
+It is done only where the answer cannot differ: files of a local disk, options that are about listing alone, plain
+types, and no expression (derived column, WHERE, filter, WHEN) that Spark must evaluate on a row. Types are read as
+Spark's reader has them: a column that is not there is NULL, integers widen, times are UTC. What it would refuse is
+refused, with the file, the column and both types; what it alone converts (a number to a date, binary to text) is
+refused too, and `penstock.parquet = spark` has Spark read everything.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlparse
 
@@ -23,10 +26,11 @@ from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import DataError, UsageError
+from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
-from penstock.spark.pack import Packer, Place
-from penstock.spark.punctuations import conditions
+from penstock.spark.pack import PACKED, Packer, Place
+from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle
 
 READER = "penstock.parquet"
@@ -49,41 +53,55 @@ _LISTING = frozenset(
     }
 )
 """Options that say which files are read and when, not how."""
-_PLAIN = frozenset({"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "DATE", "TIMESTAMP"})
+Setting = Callable[[str], str | None]
+"""What a setting of Spark's is; None if it is not set."""
+_PLAIN = frozenset(
+    {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "DATE", "TIMESTAMP"}
+)
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 """Marks of files whose old dates are in another calendar."""
+_LET_SPARK = f"--conf {READER}=spark lets Spark read it"
 _READ_AT_ONCE = 1 << 27
 """Bytes of row groups that are decoded together."""
 
 
-def reads_files(spark: SparkSession, plan: Plan, stream: Stream) -> bool:
-    """Whether the packer may decode the files of that stream."""
-    wanted = (spark.conf.get(READER, None) or "penstock").lower()
+def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
+    """Whether the packer decodes the files of that stream; `conf` tells a setting of Spark's."""
+    wanted = (conf(READER) or "penstock").lower()
     if wanted not in ("penstock", "spark"):
         raise UsageError(f"{READER} is penstock or spark, not {wanted}")
     storage = stream.storage
     if wanted == "spark" or storage is None or storage.format.lower() != "parquet" or stream.where:
         return False
     options = {name.lower(): value for name, value in storage.options}
-    if not options.keys() <= _LISTING or not _is_local(spark, options.get("path", "")):
+    if not options.keys() <= _LISTING or not _is_plain_folder(options.get("path", ""), conf):
         return False
-    read = {c.name: c.type for s in plan.sources if s.stream == stream.name for c in s.read}
     derived = {c.name for c in stream.carried if c.derived is not None}
+    read = _columns_read(plan, stream.name)
     return (
         not derived & read.keys()
         and all(kind.upper() in _PLAIN for kind in read.values())
         and not any(s.filters for s in plan.sources if s.stream == stream.name)
-        and not list(conditions(plan, stream.name))
+        and not any(rows.stream == stream.name for rows in plan.punctuations)
     )
 
 
-def _is_local(spark: SparkSession, path: str) -> bool:
-    """Whether Spark reads that path from a local disk."""
-    scheme = urlparse(path).scheme
-    if not scheme:
-        hadoop = spark.sparkContext._jsc.hadoopConfiguration()  # type: ignore[union-attr]  # no other way to ask
-        scheme = urlparse(hadoop.get("fs.defaultFS") or "file:").scheme
-    return scheme == "file"
+def schema_read(plan: Plan, stream: str) -> Any:
+    """What the plan reads of a stream, as Arrow has it; needs a session."""
+    return arrow_schema(", ".join(f"{quoted(name)} {kind}" for name, kind in _columns_read(plan, stream).items()))
+
+
+def _columns_read(plan: Plan, stream: str) -> dict[str, str]:
+    """The columns that the plan reads of a stream, under any alias, and their types."""
+    return {c.name: c.type for s in plan.sources if s.stream == stream for c in s.read}
+
+
+def _is_plain_folder(path: str, conf: Setting) -> bool:
+    """Whether Spark reads that path from a local disk, and not from folders named `column=value`."""
+    parsed = urlparse(path)
+    if not parsed.scheme and (conf("spark.hadoop.fs.defaultFS") or os.environ.get("HADOOP_CONF_DIR")):
+        return False
+    return parsed.scheme in ("", "file") and "=" not in path and next(Path(parsed.path).glob("*=*/"), None) is None
 
 
 def file_names(spark: SparkSession, stream: Stream) -> DataFrame:
@@ -91,6 +109,11 @@ def file_names(spark: SparkSession, stream: Stream) -> DataFrame:
     assert stream.storage is not None
     reader = spark.readStream.format("binaryFile").schema(_FILES).options(**dict(stream.storage.options))
     return reader.load().selectExpr("path", "unix_micros(modificationTime) AS time")
+
+
+def packed_files(spark: SparkSession, stream: Stream, packer: Packer) -> DataFrame:
+    """The stream, packed from its files."""
+    return file_names(spark, stream).mapInArrow(FilePacker(packer, schema_read(packer.plan, stream.name)), PACKED)
 
 
 @dataclass(frozen=True)
@@ -108,26 +131,39 @@ class FilePacker:
     def _pieces(self, batches: Iterable[Any]) -> Iterator[tuple[Place, Any]]:
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
-        for batch in batches:
-            for path, time in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-                for block, table in enumerate(read_pieces(path, self.schema)):
-                    yield (time, path, block, task, 0), table
+        pieces = named_pieces(batches, self.schema)
+        if self.packer.ordered:
+            for (time, path, block), table in pieces:
+                yield (time, path, block, task, 0), table
+        elif tables := [table for _, table in pieces]:
+            yield (0, "", 0, task, 0), pa.concat_tables(tables)
+
+
+def named_pieces(batches: Iterable[Any], schema: Any) -> Iterator[tuple[tuple[int, str, int], Any]]:
+    """The pieces of files given by name, each with its time, path and block."""
+    for batch in batches:
+        for path, time in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+            for block, table in enumerate(read_pieces(path, schema)):
+                yield (time, path, block), table
 
 
 def read_pieces(path: str, schema: Any) -> Iterator[Any]:
     """The wanted columns of a file, row groups together up to a size."""
-    with pq.ParquetFile(path.removeprefix("file:"), memory_map=True, coerce_int96_timestamp_unit="us") as file:
-        names = _names(path, file, schema)
-        for groups in _together(file):
-            found = file.read_row_groups(groups, columns=list(names.values()), use_threads=False)
-            columns = [
-                _as_declared(path, field, found.column(names[field.name]))
-                if field.name in names
-                else pa.nulls(found.num_rows, field.type)
-                for field in schema
-            ]
-            if found.num_rows:
-                yield pa.Table.from_arrays(columns, schema=schema)
+    try:
+        with pq.ParquetFile(path.removeprefix("file:"), memory_map=True, coerce_int96_timestamp_unit="us") as file:
+            names = _names(path, file, schema)
+            for groups in _together(file):
+                found = file.read_row_groups(groups, columns=list(names.values()), use_threads=False)
+                columns = [
+                    _as_declared(path, field, found.column(names[field.name]))
+                    if field.name in names
+                    else pa.nulls(found.num_rows, field.type)
+                    for field in schema
+                ]
+                if found.num_rows:
+                    yield pa.Table.from_arrays(columns, schema=schema)
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"cannot read {path}", detail=str(error).split("\n")[0], hint=_LET_SPARK) from error
 
 
 def _together(file: Any) -> Iterator[list[int]]:
@@ -153,7 +189,10 @@ def _names(path: str, file: Any, schema: Any) -> dict[str, str]:
         names = called.get(field.name.casefold(), [])
         if len(names) > 1:
             raise DataError(f"{path} has several columns {field.name}", detail=f"they are: {', '.join(names)}")
-        found.update({field.name: name for name in names})
+        if not names and f"/{field.name.casefold()}=" in path.casefold():
+            raise DataError(f"column {field.name} of {path} stands in the name of a folder", hint=_LET_SPARK)
+        if names:
+            found[field.name] = names[0]
     kinds = [schema.field(name).type for name in found]
     dated = any(pa.types.is_temporal(kind) for kind in kinds)
     if dated and any(mark in (file.metadata.metadata or {}) for mark in _LEGACY):
@@ -170,9 +209,6 @@ def _as_declared(path: str, field: Any, column: Any) -> Any:
             hint=f"declare the type that the file has; {_LET_SPARK}",
         )
     return column.cast(field.type, safe=False)
-
-
-_LET_SPARK = f"--conf {READER}=spark lets Spark read it"
 
 
 def _converts(given: Any, wanted: Any) -> bool:

@@ -25,8 +25,9 @@ from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counts import DISTINCT, metrics_of, with_distinct
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
-from penstock.spark.session import spark_log, start_session
+from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
     CELLS,
@@ -89,7 +90,7 @@ def run_script(
     quarantines = [(f"{name}, quarantine", sink) for name, into in kept_out.items() for sink in into]
     require_own_folders([*sinks.items(), *quarantines])
     quiet_errors()
-    spark = start_session("penstock", conf)
+    spark = start_session("penstock", {**(FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}), **conf})
     if "spark.sql.shuffle.partitions" not in conf:
         spark.conf.set("spark.sql.shuffle.partitions", cells or str(spark.sparkContext.defaultParallelism))
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
@@ -123,6 +124,16 @@ def run_script(
     # Nobody needs the log of a run that went well.
     spark_log().unlink(missing_ok=True)
     return running
+
+
+def _decodes_all(script: Script, plans: Sequence[tuple[Query, Plan]], conf: Mapping[str, str]) -> bool:
+    """Whether the packer decodes every stream of every query."""
+    return all(
+        reads_files(plan, stream, conf.get)
+        for _, plan in plans
+        for name in plan.streams
+        if (stream := script.stream(name)) is not None
+    )
 
 
 def _drain(spark: SparkSession, script: Script, one: Running) -> None:

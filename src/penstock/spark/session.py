@@ -27,6 +27,8 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     # What is shuffled is packed Arrow: compressing and expanding it costs more time than it saves.
     "spark.shuffle.compress": "false",
+    # On TCP a worker waits 40 ms for its first row: what is written in two pieces waits for a delayed acknowledgement.
+    "spark.python.unix.domain.socket.enabled": "true",
     # Workers that import what is compiled already.
     "spark.python.daemon.module": "penstock.spark.daemon",
     "spark.ui.enabled": "false",
@@ -39,6 +41,12 @@ SETTINGS = {
     ),
 }
 """What `penstock run` sets unless --conf says otherwise."""
+
+FEW_ROWS_IN_JVM = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
+"""What it also sets where the packer decodes every stream, so that the JVM moves few and large rows.
+
+Its second compiler then takes a core of a small machine for half a minute, and the code is no faster for it.
+"""
 
 
 def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:

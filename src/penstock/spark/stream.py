@@ -9,7 +9,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.model.names import fold, quoted
+from penstock.model.names import quoted
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Aggregate, Output, Query, TimeWindow
 from penstock.model.schemes import Policy
@@ -21,11 +21,9 @@ from penstock.spark.checkpoint import Essence, digest, essence_of
 from penstock.spark.counts import DISTINCT_VOCABULARY, Count, vocabulary
 from penstock.spark.grid import Grid
 from penstock.spark.operator import ANSWER, COUNTS, FRONTIER, RESULT, CellProcessor, DistinctProcessor
-from penstock.spark.pack import PACKED, Packer
-from penstock.spark.parquet_files import FilePacker, file_names, reads_files
+from penstock.spark.packed import packed_streams
 from penstock.spark.session import ROCKSDB
-from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
-from penstock.spark.types import carried, require_carriable, restored
+from penstock.spark.types import arrow_schema, carried, require_carriable, restored
 from penstock.spark.unpack import (
     DEALT,
     TOLD,
@@ -33,7 +31,6 @@ from penstock.spark.unpack import (
     Redealer,
     ToldUnpacker,
     Unpacker,
-    arrow_schema,
     output_columns,
     restored_columns,
 )
@@ -82,7 +79,7 @@ def assemble(
     cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
     patience = purge_strategy(spark.conf.get(PURGE, None))
     grid = Grid.of(plan, cells, partitions)
-    packed = _packed(spark, script, plan, grid, inputs or {})
+    packed = packed_streams(spark, script, plan, grid, inputs or {})
     run = new_run()
     essence = essence_of(script, query, plan, grid)
     told = (plan.to_json(), digest(essence), run)
@@ -191,36 +188,6 @@ def _require_store(spark: SparkSession) -> None:
             "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
             hint=f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}")',
         )
-
-
-def _packed(spark: SparkSession, script: Script, plan: Plan, grid: Grid, inputs: Mapping[str, DataFrame]) -> DataFrame:
-    by_name = {fold(name): frame for name, frame in inputs.items()}
-    read = {fold(name) for name in plan.streams}
-    for name in inputs:
-        if fold(name) not in read:
-            raise UsageError(
-                f"query {plan.query} reads no stream {name}", detail=f"it reads: {', '.join(plan.streams)}"
-            )
-    packed: DataFrame | None = None
-    for name in plan.streams:
-        stream = script.stream(name)
-        assert stream is not None
-        given = by_name.get(fold(name))
-        if given is not None and not given.isStreaming:
-            raise UsageError(f"the input {name} is no streaming DataFrame", hint="use spark.readStream")
-        if given is None and reads_files(spark, plan, stream):
-            kinds = {c.name: c.type for s in plan.sources if s.stream == name for c in s.read}
-            schema = arrow_schema(", ".join(f"{quoted(c)} {kind}" for c, kind in kinds.items()))
-            part = file_names(spark, stream).mapInArrow(FilePacker(Packer(plan, name, grid, True), schema), PACKED)
-            packed = part if packed is None else packed.unionAll(part)
-            continue
-        frame = given if given is not None else read_stream(spark, stream)
-        frame, ordered = with_declared_columns(frame, stream, depends_on_order(plan, name), straight=given is None)
-        frame = with_filters(frame, plan, name, ordered)
-        part = frame.mapInArrow(Packer(plan, name, grid, ordered), PACKED)
-        packed = part if packed is None else packed.unionAll(part)
-    assert packed is not None
-    return packed
 
 
 def _answer(rows: DataFrame, query: Query, plan: Plan, beside: tuple[str, ...] = ()) -> DataFrame:

@@ -6,6 +6,10 @@ Arrow in Python has no months, so intervals of years and months travel as a numb
 from __future__ import annotations
 
 import re
+from typing import Any
+
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import StructType
 
 from penstock.errors import NotSupportedYet
 from penstock.model.names import quoted
@@ -48,6 +52,13 @@ def require_carriable(column: str, declared: str) -> None:
             detail="Arrow in Python has no months, and these stand inside another type",
             hint="derive a column that holds a number of months",
         )
+
+
+def arrow_schema(columns: str | StructType) -> Any:
+    """The same as Arrow has it; needs a session, so it is made before the workers start."""
+    schema = StructType.fromDDL(columns) if isinstance(columns, str) else columns
+    assert isinstance(schema, StructType)
+    return to_arrow_schema(schema, timezone="UTC")
 
 
 def _with_article(word: str) -> str:

@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.types import StructType
 
 from penstock.model.names import quoted
 from penstock.plan.plan import Plan
@@ -35,13 +33,6 @@ def restored_columns(plan: Plan) -> list[str]:
     """The expressions that give those columns their declared types."""
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
     return [restored(o.name, kinds[o.alias, o.column]) for o in plan.outputs]
-
-
-def arrow_schema(columns: str | StructType) -> Any:
-    """The same as Arrow has it; needs a session, so it is made before the workers start."""
-    schema = StructType.fromDDL(columns) if isinstance(columns, str) else columns
-    assert isinstance(schema, StructType)
-    return to_arrow_schema(schema, timezone="UTC")
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ leaves the first batch out, batches without rows count for nobody, and state is 
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import sys
 from collections.abc import Sequence
@@ -128,7 +129,11 @@ def run_oracle(data: Path, home: Path) -> tuple[Path, Watched]:
 
 def run_python(arguments: Sequence[str], home: Path) -> Watched:
     """This Python with these arguments, the repository on its path, its words in `home`/log."""
-    environment = {"PYTHONPATH": str(ROOT), "PYSPARK_PYTHON": sys.executable, "PYSPARK_DRIVER_PYTHON": sys.executable}
+    environment = {
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
+        "PYSPARK_PYTHON": sys.executable,
+        "PYSPARK_DRIVER_PYTHON": sys.executable,
+    }
     return run_watched([sys.executable, *arguments], home / "log", environment)
 
 

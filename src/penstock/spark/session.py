@@ -42,7 +42,7 @@ SETTINGS = {
 }
 """What `penstock run` sets unless --conf says otherwise."""
 
-FEW_ROWS_IN_JVM = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1"}
+FEW_ROWS_IN_JVM = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"}
 """What it also sets where the packer decodes every stream, so that the JVM moves few and large rows.
 
 Its second compiler then takes a core of a small machine for half a minute, and the code is no faster for it.

@@ -182,7 +182,8 @@ def test_when_the_packer_decodes(stream: str, storage: str, query: str, filtered
     )
     plan = way.plan(script)
     declared: Any = script.stream("s")
-    assert reads_files(plan, declared, {}.get) is decodes
+    nothing: dict[str, str] = {}
+    assert reads_files(plan, declared, nothing.get) is decodes
     assert reads_files(plan, declared, {READER: "spark"}.get) is False
     with pytest.raises(UsageError, match="penstock or spark"):
         reads_files(plan, declared, {READER: "duck"}.get)

@@ -46,6 +46,8 @@ def _packed_stream(spark: SparkSession, stream: Stream, plan: Plan, grid: Grid, 
         raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
     in_order = depends_on_order(plan, stream.name)
     if given is None and reads_files(plan, stream, lambda setting: spark.conf.get(setting, None)):
+        # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
+        with_declared_columns(read_stream(spark, stream), stream, ordered=False)
         return packed_files(spark, stream, Packer(plan, stream.name, grid, in_order))
     frame = given if given is not None else read_stream(spark, stream)
     frame, ordered = with_declared_columns(frame, stream, in_order, straight=given is None)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.analysis.check import check_query
-from penstock.analysis.finding import Verdict
+from penstock.analysis.finding import Strategy, Verdict
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.model.names import fold, nearest
 from penstock.model.query import Query
@@ -66,6 +66,8 @@ def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> P
     """The plan, if this version can run it and keep its bound; else an error that says what is missing."""
     from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415 - only who runs pays for the planner
 
+    if verdict.strategy is Strategy.REWRITE:
+        return plan_of(query, verdict)
     if found := obstacles(query):
         raise NotSupportedYet(f"query {query.name}: {'; '.join(found)}", hint="check and explain take this query")
     if verdict.verdict != "bounded" and not allow_unbounded:

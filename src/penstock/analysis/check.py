@@ -1,7 +1,7 @@
 """The verdict on a query: every piece of its state, and what follows for the whole.
 
 A query is as bounded as the worst of its pieces. With a BUDGET it is bounded whatever else is known, and no longer
-exact. The purge analysis and MEMORY each bound a piece by themselves; a piece is unbounded only where neither does and
+exact. Where counts replace the joins nothing is kept but counts. The purge analysis and MEMORY each bound a piece by themselves; a piece is unbounded only where neither does and
 a growing input that keeps every promise was found.
 """
 
@@ -17,13 +17,14 @@ from penstock.analysis.finding import (
     Finding,
     Means,
     PurgeFinding,
-    RewriteFinding,
     StateFinding,
     Strategy,
     Verdict,
 )
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
+from penstock.analysis.rewriting.decide import rewrite_finding
+from penstock.analysis.rewriting.state import counted_state
 from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_findings
 from penstock.analysis.unbounded import settled
@@ -49,6 +50,10 @@ def check_query(query: Query) -> Verdict:
     found = scenarios(graph, left) if left else {}
     entries, witness = settled(graph, memory, found, entries)
     budget = query.hints.budget
+    rewrite = rewrite_finding(query)
+    if rewrite.applies and rewrite.rewriting is not None:
+        witness = None
+        entries = counted_state(query, rewrite.rewriting)
     if budget is not None:
         witness = None
         entries = [replace(entry, finding=_within(budget, entry.finding)) for entry in entries]
@@ -57,11 +62,11 @@ def check_query(query: Query) -> Verdict:
         query.name,
         verdict,
         _strategy(entries, verdict, budget),
-        budget is None,
+        budget is None and not (rewrite.applies and rewrite.error_bound),
         tuple(entries),
         memory,
         _purge(graph, found),
-        RewriteFinding(None),
+        rewrite,
         witness,
         notices=tuple(_notices(query, graph)),
     )
@@ -86,6 +91,8 @@ def _strategy(entries: list[StateFinding], verdict: str, budget: Budget | None) 
     if verdict != "bounded":
         return Strategy.NONE
     means = [entry.finding.means for entry in entries if isinstance(entry.finding, Bounded)]
+    if Means.REWRITE in means:
+        return Strategy.REWRITE
     return Strategy.SYNOPSIS if Means.SYNOPSIS in means else Strategy.PURGE
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.analysis.rewriting.counts import Rewriting
 from penstock.analysis.synopsis import Synopsis
 
 
@@ -24,6 +25,8 @@ class Means(StrEnum):
     """Promises close what a row waits for, and then it leaves."""
     SYNOPSIS = "synopsis"
     """Rows that the query cannot tell apart are merged into one with a count."""
+    REWRITE = "rewrite"
+    """Rows are counted as they come, and none is stored."""
     BUDGET = "budget"
     """A hard limit: over it, rows are evicted and results lost."""
 
@@ -103,11 +106,17 @@ class PurgeFinding:
 
 @dataclass(frozen=True)
 class RewriteFinding:
-    """REWRITE: can the join be replaced by counts, and at which error? None is "not decided"."""
+    """REWRITE: is the join replaced by counts, and at which error? None is "not decided"."""
 
     applies: bool | None
     error_bound: float | None = None
     sql: str | None = None
+    """The counts as a query; with `applies` false, an offer."""
+    rewriting: Rewriting | None = None
+    because: tuple[str, ...] = ()
+    """Why it can be done, or why not."""
+    offered: str | None = None
+    """Why it is not done though it could be."""
 
 
 Row = tuple[str, tuple[tuple[str, object], ...]]

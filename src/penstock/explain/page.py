@@ -13,6 +13,7 @@ from importlib.resources import files
 from penstock import __version__
 from penstock.analysis.finding import Bounded, StateFinding, Verdict
 from penstock.explain.as_json import plain_value
+from penstock.explain.counts_text import counts_items
 from penstock.explain.graph_svg import join_graph
 from penstock.explain.plan_text import (
     after_lines,
@@ -96,9 +97,15 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _item("runs", run_lines(query, plan), False)
     yield "</dl>"
     yield from _reasons(verdict)
-    yield "<h3>What is kept</h3>"
-    for source in plan.sources:
-        yield from _source(source, query, plan)
+    if items := counts_items(query, verdict.rewrite):
+        yield "<h3>Counts in place of the join</h3>\n<dl>"
+        for label, texts in items:
+            yield from _item(label, texts, label == "sql")
+        yield "</dl>"
+    if plan.rewriting is None:
+        yield "<h3>What is kept</h3>"
+        for source in plan.sources:
+            yield from _source(source, query, plan)
     yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
     yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in verdict.notices)
     yield "</section>"

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.analysis.finding import Bounded, Means, StateFinding, Verdict
+from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
 from penstock.explain.report import headline
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
@@ -29,11 +30,14 @@ def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[
         return ["No query in this script: nothing to plan."]
     lines: list[str] = []
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
-        lines += [*headline(verdict, ink), "", *_join(query, plan, ink)]
-        for source in plan.sources:
+        lines += [*headline(verdict, ink), *(("", *_join(query, plan, ink)) if plan.rewriting is None else ())]
+        for source in plan.sources if plan.rewriting is None else ():
             lines += ["", *_source(source, query, plan, ink), *_item("merges", merge_lines(verdict, source), ink)]
         for state in verdict.streams[len(plan.sources) :]:
             lines += ["", *_second_stage(state, ink)]
+        if items := counts_items(query, verdict.rewrite):
+            lines += ["", f"  {ink.strong('counts in place of the join')}"]
+            lines += [line for label, texts in items for line in _item(label, texts, ink)]
         lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in print_query(query).splitlines()), ""]
     return lines[:-1]
 
@@ -59,9 +63,9 @@ def after_lines(query: Query) -> list[str]:
 
 def run_lines(query: Query, plan: Plan) -> list[str]:
     """What this version's engine cannot do of it; nothing if it can do all."""
-    if found := obstacles(query):
+    if plan.rewriting is None and (found := obstacles(query)):
         return [f"not yet: {'; '.join(found)}"]
-    unkept = unkept_bounds(plan)
+    unkept = unkept_bounds(plan) if plan.rewriting is None else ()
     return [f"only with --allow-unbounded: {'; '.join(unkept)}"] if unkept else []
 
 

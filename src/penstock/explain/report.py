@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.explain.as_json import plain_value
+from penstock.explain.counts_text import offer
 from penstock.explain.ink import Ink
 
 STRATEGY_IN_WORDS = {
@@ -187,7 +188,9 @@ def _shown(value: object) -> object:
 
 
 def _notices(verdict: Verdict, ink: Ink) -> list[str]:
-    return [line for notice in verdict.notices for line in ink.wrapped(notice, "  note  ")]
+    found = offer(verdict.rewrite)
+    notices = [*verdict.notices, *((found,) if found is not None else ())]
+    return [line for notice in notices for line in ink.wrapped(notice, "  note  ")]
 
 
 def _tally(verdicts: Sequence[Verdict]) -> str:

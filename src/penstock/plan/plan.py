@@ -12,6 +12,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.graph import Shape
 from penstock.model.predicates import ColumnRef, Op
 from penstock.model.schemes import Policy
@@ -350,6 +351,8 @@ class Plan:
     """By the verdict's graph, for each stream."""
     join_trees: tuple[str, ...]
     """Which trees of binary and multi-way joins would be safe, in words; the engine runs one multi-way join."""
+    rewriting: Rewriting | None
+    """The counts that are run in place of the joins, where they are."""
 
     @cached_property
     def by_alias(self) -> dict[str, SourcePlan]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.finding import Bounded, Finding, StateFinding, Verdict
+from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.safe_plans import plans_in_words
 from penstock.analysis.usefulness import punctuation_uses
 from penstock.model.graph import JoinGraph
@@ -107,6 +107,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         ),
         tuple(_chain(closing, alias) for alias in closing.aliases),
         plans_in_words(closing),
+        verdict.rewrite.rewriting if verdict.strategy is Strategy.REWRITE else None,
     )
 
 

@@ -122,26 +122,36 @@ def shape_of(stream: Stream) -> Shape:
 
 def rule_of(streams: Sequence[Stream], shapes: Sequence[Shape], own: int, scheme: Scheme) -> Rule | None:
     """The rule that a constraint of a stream is; None for one that is no rule."""
+    reference = reference_of(scheme)
+    if reference is None:
+        return rule_between(streams, shapes, own, own, scheme)
+    other = next(i for i, shape in enumerate(shapes) if fold(shape.name) == fold(reference.stream))
+    return rule_between(streams, shapes, own, other, scheme)
+
+
+def rule_between(
+    streams: Sequence[Stream], shapes: Sequence[Shape], own: int, other: int, scheme: Scheme
+) -> Rule | None:
+    """The rule that a constraint of the stream at one place is about the stream at another; None if it is no rule."""
     text = scheme.on(streams[own].name)
     if isinstance(scheme, PrimaryKey):
-        premise = _premise(shapes, own, own, tuple((c, c) for c in scheme.columns), Reach())
+        premise = premise_of(shapes, own, own, tuple((c, c) for c in scheme.columns), Reach())
         return None if premise is None else OneRow(premise, text)
     reference = reference_of(scheme)
     if reference is None:
         return None
-    other = next(i for i, shape in enumerate(shapes) if fold(shape.name) == fold(reference.stream))
     match scheme:
         case StreamKey():
-            premise = _premise(shapes, own, other, reference.pairs, _reach(scheme.window))
+            premise = premise_of(shapes, own, other, reference.pairs, _reach(scheme.window))
             return None if premise is None else SameValues(premise, _in_common(streams, shapes, own, other), text)
         case Cooccurs():
-            premise = _premise(shapes, own, other, reference.pairs, Reach())
+            premise = premise_of(shapes, own, other, reference.pairs, Reach())
             return None if premise is None else Apart(premise, _reach(scheme.window), text)
         case Follows(within=Span() as span):
-            premise = _premise(shapes, own, other, reference.pairs, Reach())
+            premise = premise_of(shapes, own, other, reference.pairs, Reach())
             return None if premise is None else Apart(premise, Reach(None, span.ticks), text)
         case ForeignKey():
-            premise = _premise(shapes, own, other, reference.pairs, _reach(scheme.window))
+            premise = premise_of(shapes, own, other, reference.pairs, _reach(scheme.window))
             if premise is None:
                 return None
             named = {column for _, column in premise.pairs}
@@ -156,9 +166,10 @@ def _reach(window: Window | None) -> Reach:
     return Reach(None if window.low is None else window.low.ticks, None if window.high is None else window.high.ticks)
 
 
-def _premise(
+def premise_of(
     shapes: Sequence[Shape], left: int, right: int, pairs: tuple[tuple[str, str], ...], when: Reach
 ) -> Premise | None:
+    """Rows that agree on these columns; None if one pairs an event time with a column that is none."""
     places: list[tuple[int, int]] = []
     for own, other in pairs:
         pair = shapes[left].place(own), shapes[right].place(other)

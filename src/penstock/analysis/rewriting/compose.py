@@ -1,0 +1,138 @@
+"""Composition (REWRITE 4.4): the rules applied to every join and anti-join of a query, until none is left.
+
+One identity must tie all sources. Every joined source must match by it (4.1), so that a result is one entity seen on
+several streams; then the join is one count (4.2), every NOT EXISTS that matches by it too takes another count off
+(4.3), and the groups must be columns that every counted stream carries. How far a counted row may lie from the root's
+row of its entity is the tightest window that is implied; the boundary error follows from it (`bound.py`).
+
+Joins commute under these conditions, so no order of them is searched for; sources are placed as they can be.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from penstock.analysis.implication.rules import Reach
+from penstock.analysis.rewriting.eliminate_anti_joins import no_removed_source, removed_source
+from penstock.analysis.rewriting.eliminate_joins import counted_source, no_counted_source, not_keyed
+from penstock.analysis.rewriting.eliminate_window_predicates import WindowPredicates
+from penstock.analysis.rewriting.identity import Identity, identities, pairs
+from penstock.analysis.rewriting.substreams import SubStreams
+from penstock.model.names import fold
+from penstock.model.predicates import ColumnRef
+
+
+@dataclass(frozen=True)
+class Composed:
+    """A query whose joins are all eliminated: the source that counts, the one that is taken off, and what they need."""
+
+    identity: Identity
+    counted: str
+    removed: str | None
+    lags: dict[str, Reach]
+    """By counted source, how far after the root's row it lies."""
+    groups: dict[str, tuple[str, ...]]
+    """By counted source, its columns for the groups."""
+
+
+def compose(known: SubStreams) -> Composed | str:
+    """The query without its joins, by the first identity that allows it; else why not."""
+    first: str | None = None
+    for identity in identities(known.question):
+        found = _by(known, identity)
+        if isinstance(found, Composed):
+            return found
+        first = first or found
+    return first or "no PRIMARY KEY is an identity that all streams of the query share"
+
+
+def _by(known: SubStreams, identity: Identity) -> Composed | str:
+    question = known.question
+    predicates = WindowPredicates(known, identity)
+    if (why := not_keyed(known, identity, question.aliases) or next(_unmatched(predicates), None)) is not None:
+        return why
+    counted = counted_source(known, identity)
+    if counted is None:
+        return no_counted_source(known)
+    removed = removed_source(known, identity, counted)
+    if removed is not None:
+        if (why := predicates.match_follows(question.ties_without[removed])) is not None:
+            return why
+    elif question.without:
+        return no_removed_source(known, identity, counted)
+    sources = dict.fromkeys((question.root, counted, *((removed,) if removed else ())))
+    lags: dict[str, Reach] = {}
+    groups: dict[str, tuple[str, ...]] = {}
+    for alias in sources:
+        lags[alias] = _lag(predicates, alias)
+        if lags[alias].low is None or lags[alias].high is None:
+            return f"nothing limits how far {alias} lies from {question.root} in time"
+        columns = [_group(known, identity, ref, alias) for ref in question.groups]
+        if None in columns:
+            ref = question.groups[columns.index(None)]
+            return f"{alias} has no column that equals the group {ref} for every row of one identity, and is never NULL"
+        groups[alias] = tuple(column for column in columns if column is not None)
+    return Composed(identity, counted, removed, lags, groups)
+
+
+def _unmatched(predicates: WindowPredicates) -> Iterator[str]:
+    """Reasons why some match is not by identity."""
+    question = predicates.known.question
+    placed, left = [question.joined[0]], list(question.joined[1:])
+    while left:
+        reasons = {alias: predicates.follows_from_match(alias, placed) for alias in left}
+        fit = [alias for alias, why in reasons.items() if why is None]
+        if not fit:
+            yield next(why for why in reasons.values() if why is not None)
+            return
+        placed += fit
+        left = [alias for alias in left if alias not in fit]
+    for alias in question.without:
+        if (why := predicates.follows_from_match(alias, placed)) is not None:
+            yield why
+    if (why := predicates.match_follows(question.ties)) is not None:
+        yield why
+
+
+def _lag(predicates: WindowPredicates, alias: str) -> Reach:
+    """The tightest window in which a source lies after the root, of those that the query and the declarations name."""
+    known, root = predicates.known, predicates.known.question.root
+    if alias == root:
+        return Reach(0, 0)
+    given = pairs(predicates.identity, root, alias)
+    ends = sorted({end for length in known.ends() for end in (length, -length)})
+    start = predicates.reach(root, alias)
+    highs = [end for end in ends if start.high is None or end < start.high]
+    lows = [end for end in reversed(ends) if start.low is None or end > start.low]
+    high = _first(highs, lambda end: known.apart(root, alias, given, Reach(None, end)))
+    low = _first(lows, lambda end: known.apart(root, alias, given, Reach(end, None)))
+    return Reach(start.low if low is None else low, start.high if high is None else high)
+
+
+def _first(ends: list[int], holds: Callable[[int], bool]) -> int | None:
+    """The first that holds, where all after it do too."""
+    place = bisect_left(ends, True, key=holds)
+    return ends[place] if place < len(ends) else None
+
+
+def _group(known: SubStreams, identity: Identity, ref: ColumnRef, alias: str) -> str | None:
+    """The column of a source that equals a group of the query."""
+    question = known.question
+    if alias == ref.alias:
+        return ref.column if _may_group(known, ref) else None
+    ties = (*question.ties, *question.ties_without.get(alias, ()))
+    tied = [other.column for p in ties if ref in p.columns for other in p.columns if other.alias == alias]
+    named = question.query.by_alias[alias].stream.column(ref.column)
+    for column in dict.fromkeys([*tied, *([named.name] if named is not None and not named.is_virtual else [])]):
+        equal = known.agree(ref.alias, alias, pairs(identity, ref.alias, alias), Reach(), ((ref.column, column),))
+        if equal and known.has_value(alias, column) and _may_group(known, ref):
+            return column
+    return None
+
+
+def _may_group(known: SubStreams, ref: ColumnRef) -> bool:
+    # A FOREIGN KEY demands nothing of a NULL, so rows of one entity could be in different groups.
+    time = known.question.time(ref.alias)
+    return known.has_value(ref.alias, ref.column) and (time is None or fold(time.column) != fold(ref.column))

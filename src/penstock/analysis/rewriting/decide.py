@@ -1,0 +1,188 @@
+"""Can the joins of a query be replaced by counts, at which error, and is that allowed? (REWRITE section 4)
+
+It is done where it is exact, or where ERROR(p PERCENT) allows the boundary error. Otherwise it is an offer: the finding
+holds the counts and their price, and `applies` is false. It is not done under a BUDGET, where a declaration asks to be
+watched (ON VIOLATION FAIL or QUARANTINE; counts watch nothing), or where Spark could not tell when a window is over:
+that takes ORDERED BY the event time WITHIN a span on every counted stream, and event times that are TIMESTAMPs.
+
+`applies` is null where the implication of a precondition could not be decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from fractions import Fraction
+
+from penstock.analysis.finding import RewriteFinding
+from penstock.analysis.rewriting.bound import boundary
+from penstock.analysis.rewriting.compose import Composed, compose
+from penstock.analysis.rewriting.counts import CountedSource, CountOutput, Rewriting
+from penstock.analysis.rewriting.question import CountQuestion, count_question
+from penstock.analysis.rewriting.substreams import SubStreams
+from penstock.model.closure import Equalities
+from penstock.model.names import fold
+from penstock.model.predicates import ColumnRef, conjunct, conjunction
+from penstock.model.query import Aggregate, Query, TimeWindow
+from penstock.model.schemes import Policy, Punctuated
+from penstock.model.spans import Span
+from penstock.model.stream import Stream
+from penstock.model.types import Kind
+
+
+def rewrite_finding(query: Query) -> RewriteFinding:
+    """Whether counts replace the joins of a query."""
+    question = count_question(query)
+    if isinstance(question, str):
+        return RewriteFinding(False, because=(question,))
+    known = SubStreams(question)
+    composed = next(_uncountable(known), None) or compose(known)
+    if isinstance(composed, str):
+        return RewriteFinding(False if known.is_decided else None, because=(composed,))
+    period = question.window.span.ticks
+    made = _rewriting(known, composed)
+    because = tuple(_reasons(question, composed))
+    if made.reach >= period:
+        why = "a match may lie further away than a window is long, so counts say nothing"
+        return RewriteFinding(False, because=(why,))
+    unable = next(_unable(question, made), None)
+    if unable is None:
+        unable = _not_allowed(query, made)
+    return RewriteFinding(unable is None, made.error_bound, made.sql, made, because, unable)
+
+
+def _uncountable(known: SubStreams) -> Iterator[str]:
+    """Counts of columns that are no counts of rows."""
+    for output in known.question.query.outputs:
+        value = output.value
+        if not isinstance(value, Aggregate) or value.argument is None:
+            continue
+        argument = value.argument
+        if not isinstance(argument, ColumnRef) or not known.has_value(argument.alias, argument.column):
+            yield f"{value} counts values, of which some may be NULL"
+        elif value.distinct and not known.is_key(argument.alias, (argument.column,)):
+            yield f"{value} counts values, of which some may be equal"
+
+
+def _rewriting(known: SubStreams, composed: Composed) -> Rewriting:
+    question = known.question
+    sources = tuple(_counted(known, composed, alias) for alias in composed.lags)
+    error = question.query.hints.error
+    return Rewriting(
+        question.root,
+        composed.counted,
+        composed.removed,
+        sources,
+        question.window.span.ticks,
+        tuple(_output(question, output.name, output.value) for output in question.query.outputs),
+        error is not None and error.with_bounds,
+    )
+
+
+def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource:
+    question = known.question
+    stream = question.query.by_alias[alias].stream
+    lag = composed.lags[alias]
+    assert stream.event_time is not None
+    assert lag.low is not None
+    assert lag.high is not None
+    slack = _slack(stream)
+    return CountedSource(
+        alias,
+        stream.name,
+        stream.event_time,
+        tuple(_conditions(question, alias, stream)),
+        composed.groups[alias],
+        tuple(dict.fromkeys(_keys(question, composed, alias))),
+        lag.low,
+        lag.high,
+        0 if slack is None else slack,
+    )
+
+
+def _conditions(question: CountQuestion, alias: str, stream: Stream) -> Iterator[str]:
+    for scheme in stream.schemes:
+        if isinstance(scheme, Punctuated):
+            yield f"NOT coalesce(({conjunction(scheme.when)}), false)"
+    yield from (conjunct(predicate) for predicate in question.filters[alias])
+    never_null = {fold(column) for key in stream.keys for column in key} | {fold(stream.event_time or "")}
+    for column in sorted(question.not_null(alias)):
+        if fold(column) not in never_null:
+            yield f"{ColumnRef(alias, column)} IS NOT NULL"
+
+
+def _keys(question: CountQuestion, composed: Composed, alias: str) -> Iterator[str]:
+    """The columns by which a source is matched, in an order that all counted sources share."""
+    ties = (*question.ties, *(p for found in question.ties_without.values() for p in found))
+    from_classes = Equalities.of(ties).classes
+    for members in from_classes:
+        columns = {ref.alias: ref.column for ref in members}
+        if all(source in columns for source in composed.lags):
+            yield columns[alias]
+
+
+def _output(question: CountQuestion, name: str, value: object) -> CountOutput:
+    match value:
+        case TimeWindow(end=end):
+            return CountOutput(name, end or "window")
+        case ColumnRef():
+            return CountOutput(name, "group", question.groups.index(value))
+        case _:
+            return CountOutput(name, "count")
+
+
+def _slack(stream: Stream) -> int | None:
+    """The span by which event times may stray from their order; None if none is declared."""
+    spans = [scheme.slack.ticks for scheme in stream.low if isinstance(scheme.slack, Span)]
+    if any(not isinstance(scheme.slack, Span) and scheme.within is None for scheme in stream.low):
+        spans.append(0)  # ORDERED BY without WITHIN, or ARRIVES BY the event time
+    return min(spans, default=None)
+
+
+def _unable(question: CountQuestion, made: Rewriting) -> Iterator[str]:
+    """Why the counts cannot be run in place of the query, whatever error is allowed."""
+    query = question.query
+    if query.hints.budget is not None:
+        yield "a BUDGET is given, which the query itself is to keep"
+    for source in query.all_sources:
+        stream = source.stream
+        schemes = (*stream.schemes, *((stream.arrival,) if stream.arrival is not None else ()))
+        for scheme in schemes:
+            policy = scheme.on_violation.policy if scheme.on_violation is not None else Policy.ADAPT
+            if policy in (Policy.FAIL, Policy.QUARANTINE):
+                yield f"{scheme.on(stream.name)} ON VIOLATION {policy} asks to be watched, and counts watch nothing"
+    for alias in (source.alias for source in made.sources):
+        stream = query.by_alias[alias].stream
+        clock = stream.clock
+        if clock is None or clock.kind is not Kind.TIMESTAMP:
+            yield f"the event time of {stream.name} is no TIMESTAMP, which Spark's windows need"
+        elif _slack(stream) is None:
+            yield f"when a window is over is not known; ORDERED BY {stream.event_time} WITHIN a span ON {stream.name}"
+
+
+def _not_allowed(query: Query, made: Rewriting) -> str | None:
+    """Why the error is not allowed, if it is not."""
+    if made.is_exact:
+        return None
+    allowed = query.hints.error
+    if allowed is None:
+        return "the query allows no error; ERROR(p PERCENT) would"
+    if boundary(made.reach, made.period) > Fraction(allowed.percent) / 100:
+        return f"the query allows {allowed.percent.normalize():f} percent"
+    return None
+
+
+def _reasons(question: CountQuestion, composed: Composed) -> Iterator[str]:
+    """What was found, a sentence for each rule that was used."""
+    name = ", ".join(composed.identity[question.root])
+    yield f"rows match exactly where they are of one {name}, by what is declared (4.1)"
+    others = [alias for alias in question.joined if alias != composed.counted]
+    if others:
+        yield (
+            f"each row of {composed.counted} has exactly one partner in {', '.join(others)}, "
+            f"so that the join has as many rows as {composed.counted} (4.2)"
+        )
+    if composed.removed is not None:
+        yield (
+            f"each row of {composed.removed} has exactly one partner in {composed.counted}, "
+            "so that what is without a match is the difference (4.3)"
+        )

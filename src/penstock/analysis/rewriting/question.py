@@ -1,0 +1,143 @@
+"""Is a query a count over joins and anti-joins, by windows of one stream's event time? (REWRITE section 4)
+
+The form that the rules understand: inner joins, EXISTS and NOT EXISTS; grouped by `window(ts, k)` of the event time of
+one source of FROM, the root, and by further columns; giving these and counts. Conditions are sorted by what they are
+about: those on one source make a sub-stream of it (`substreams.py`), those between two tie it to the others.
+
+Anything else is left as it is, and the answer says why: outer joins, DISTINCT, [ROWS n], other aggregates, groups that
+are expressions, conditions of NOT EXISTS that are not about its own stream. [RANGE d] is a set of time differences
+where there is no EXISTS.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.model.predicates import ColumnRef, Difference, Op, Predicate, aliases_of, rejects_null
+from penstock.model.query import Aggregate, JoinKind, Query, RangeWindow, RowsWindow, TimeWindow, joins
+
+MOST_SOURCES = 8
+"""Every pair of sources is asked about, so beyond these a check would no longer be quick."""
+
+
+@dataclass(frozen=True)
+class CountQuestion:
+    """A count over joins and anti-joins."""
+
+    query: Query
+    root: str
+    """The source whose event time makes the windows."""
+    window: TimeWindow
+    groups: tuple[ColumnRef, ...]
+    joined: tuple[str, ...]
+    """The sources that have a row in every result: those of FROM, then those of EXISTS."""
+    without: tuple[str, ...]
+    """The sources of NOT EXISTS."""
+    filters: Mapping[str, tuple[Predicate, ...]]
+    """By source, the conditions on it alone."""
+    ties: tuple[Predicate, ...]
+    """The conditions between two of the joined sources."""
+    ties_without: Mapping[str, tuple[Predicate, ...]]
+    """For each source of NOT EXISTS, the conditions between it and a joined one."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """All sources."""
+        return (*self.joined, *self.without)
+
+    def time(self, alias: str) -> ColumnRef | None:
+        """The event time of a source."""
+        return self.query.by_alias[alias].event_time
+
+    def not_null(self, alias: str) -> frozenset[str]:
+        """The columns without which a row of a source stands in no match."""
+        ties = self.ties_without.get(alias, self.ties)
+        conditions = (*self.filters.get(alias, ()), *ties)
+        return frozenset(ref.column for p in conditions if rejects_null(p) for ref in p.columns if ref.alias == alias)
+
+
+def count_question(query: Query) -> CountQuestion | str:
+    """The query as a count, or why it is none."""
+    return next(_unfit(query), None) or _sorted_conditions(query)
+
+
+def _unfit(query: Query) -> Iterator[str]:
+    if not query.is_grouped:
+        yield "only counts can be made of counts, and the query does not aggregate"
+        return
+    for output in query.outputs:
+        if isinstance(output.value, Aggregate) and output.value.function != "count":
+            yield f"{output.value} does not follow from counts"
+    if any(join.kind is not JoinKind.INNER for join in joins(query.tree)):
+        yield "an outer join is left as it is"
+    if len(query.all_sources) == 1:
+        yield "there is no join to do without"
+    if len(query.all_sources) > MOST_SOURCES:
+        yield f"joins of more than {MOST_SOURCES} sources are not looked at"
+    windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
+    if len(windows) != 1:
+        yield "the counts are not grouped by one window of time"
+    elif query.by_alias[windows[0].column.alias].event_time != windows[0].column:
+        yield f"{windows[0].column} is not the event time of its stream"
+    for key in query.group_by:
+        if not isinstance(key, TimeWindow | ColumnRef):
+            yield f"the counts are grouped by an expression, {key}"
+    for output in query.outputs:
+        if not isinstance(output.value, TimeWindow | ColumnRef | Aggregate):
+            yield f"{output.value} is an expression, which is left as it is"
+    for source in query.all_sources:
+        if source.stream.event_time is None:
+            yield f"stream {source.stream.name} has no event time"
+        if isinstance(source.window, RowsWindow):
+            yield f"{source.window} depends on the order of arrival"
+        if isinstance(source.window, RangeWindow) and query.existences:
+            yield f"{source.window} beside EXISTS is left as it is"
+
+
+def _sorted_conditions(query: Query) -> CountQuestion | str:
+    (window,) = (key for key in query.group_by if isinstance(key, TimeWindow))
+    joined = [s.alias for s in query.sources] + [e.source.alias for e in query.existences if not e.negated]
+    conditions = [p for join in joins(query.tree) for p in join.on] + list(query.where) + list(_ranges(query))
+    conditions += [p for e in query.existences if not e.negated for p in e.condition]
+    filters: dict[str, list[Predicate]] = {s.alias: [] for s in query.all_sources}
+    ties_without: dict[str, list[Predicate]] = {}
+    ties: list[Predicate] = []
+    for predicate in conditions:
+        about = aliases_of(predicate)
+        if len(about) == 0:
+            return f"{predicate} is about no stream"
+        if len(about) == 1:
+            filters[min(about)].append(predicate)
+        else:
+            ties.append(predicate)
+    for existence in query.existences:
+        if not existence.negated:
+            continue
+        own = existence.source.alias
+        ties_without[own] = []
+        for predicate in existence.condition:
+            about = aliases_of(predicate)
+            if own not in about:
+                return f"{predicate} in NOT EXISTS is not about {own}"
+            (filters[own] if about == {own} else ties_without[own]).append(predicate)
+    return CountQuestion(
+        query,
+        window.column.alias,
+        window,
+        tuple(key for key in query.group_by if isinstance(key, ColumnRef)),
+        tuple(joined),
+        tuple(ties_without),
+        {alias: tuple(found) for alias, found in filters.items()},
+        tuple(ties),
+        {alias: tuple(found) for alias, found in ties_without.items()},
+    )
+
+
+def _ranges(query: Query) -> Iterator[Predicate]:
+    """[RANGE d] as what it says of two event times."""
+    for source in query.sources:
+        if isinstance(source.window, RangeWindow) and source.event_time is not None:
+            for other in query.sources:
+                if other is not source and other.event_time is not None:
+                    yield Difference(other.event_time, source.event_time, Op.LT, source.window.span)

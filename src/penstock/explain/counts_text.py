@@ -1,0 +1,63 @@
+"""What the reports say of counts in place of a join: done or on offer, by which rules, at which error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.analysis.finding import RewriteFinding
+from penstock.analysis.rewriting.counts import Rewriting
+from penstock.model.query import Query
+from penstock.model.spans import span_of_ticks
+
+Item = tuple[str, Sequence[str]]
+"""A label and its lines."""
+
+
+def offer(finding: RewriteFinding) -> str | None:
+    """One sentence for `check`, where counts could replace the join and do not."""
+    if finding.rewriting is None or finding.offered is None:
+        return None
+    return f"the join could be replaced by counts, {_price(finding.rewriting)}: not done, for {finding.offered}"
+
+
+def counts_items(query: Query, finding: RewriteFinding) -> list[Item]:
+    """What `explain` shows; nothing for a query that has no counts or no join."""
+    made = finding.rewriting
+    if made is None:
+        worth_saying = query.is_grouped and len(query.all_sources) > 1
+        return [("not done", finding.because)] if worth_saying else []
+    done = "yes" if finding.offered is None else f"an offer: {finding.offered}"
+    return [
+        ("done", [done]),
+        ("rules", finding.because),
+        ("error", _errors(made)),
+        ("watched", ["no declaration: counts cannot see a row that breaks one" + _but_sampled(made)]),
+        ("sql", made.sql.splitlines()),
+    ]
+
+
+def _price(made: Rewriting) -> str:
+    if made.is_exact:
+        return "exactly"
+    return f"with an error of at most {percent(made.error_bound)} of the rows of {made.root} in a window"
+
+
+def _errors(made: Rewriting) -> list[str]:
+    if made.is_exact:
+        return ["none: every match is in the window of its root"]
+    reach, period = (span_of_ticks(ticks, instants=True) for ticks in (made.reach, made.period))
+    return [
+        f"at most {percent(made.error_bound)} of the rows of {made.root} in a window ({reach} / {period}), "
+        "if they come evenly",
+        "however they come: the limits of each window that WITH BOUNDS gives"
+        + ("" if made.with_bounds else ", as ERROR(p PERCENT WITH BOUNDS)"),
+    ]
+
+
+def _but_sampled(made: Rewriting) -> str:
+    return "; a sample of entities is joined to measure lags and violations" if made.with_bounds else ""
+
+
+def percent(share: float) -> str:
+    """A share as a percentage of a few digits."""
+    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"

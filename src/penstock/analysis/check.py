@@ -1,8 +1,8 @@
 """The verdict on a query: every piece of its state, and what follows for the whole.
 
 A query is as bounded as the worst of its pieces. With a BUDGET it is bounded whatever else is known, and no longer
-exact. Where counts replace the joins nothing is kept but counts. The purge analysis and MEMORY each bound a piece by themselves; a piece is unbounded only where neither does and
-a growing input that keeps every promise was found.
+exact. Where counts replace the joins, nothing is kept but counts. The purge analysis and MEMORY each bound a piece by
+themselves; a piece is unbounded only where neither does and a growing input that keeps every promise was found.
 """
 
 from __future__ import annotations

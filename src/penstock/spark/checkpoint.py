@@ -33,14 +33,15 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: Grid) -> Essence:
     whole["sources"] = [
         {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
     ]
-    whole["streams"] = {name: _stream_text(script, name) for name in plan.streams}
+    whole["streams"] = {name: stream_text(script, name) for name in plan.streams}
     whole["select"] = {output.name: str(output.value) for output in query.outputs}
     # Through JSON and back, so that it compares equal to what a file gives.
     read: Essence = json.loads(json.dumps({**whole, "cells": list(grid.shares), _PLACES: list(grid.keys)}))
     return read
 
 
-def _stream_text(script: Script, name: str) -> dict[str, str]:
+def stream_text(script: Script, name: str) -> dict[str, str]:
+    """What makes the rows of a stream: its derived columns and its WHERE."""
     stream = script.stream(name)
     assert stream is not None
     derived = {column.name: column.derived.text for column in stream.carried if column.derived is not None}

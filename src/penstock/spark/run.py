@@ -23,7 +23,8 @@ from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.counts import DISTINCT, metrics_of, with_distinct
+from penstock.spark.counting import counting_metrics
+from penstock.spark.counts import metrics_of, with_distinct
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
@@ -250,6 +251,8 @@ _STANDS = ("state_rows", "state_tuples", "pending_rows", "promise_rows", "state_
 def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     observed = _counted(progress, one.assembled.observation)
     known = metrics_of(one.plan, observed)
+    if one.plan.rewriting is not None:
+        known |= counting_metrics(one.plan.rewriting, one.assembled.observation, progress)
     if one.plan.distinct:
         known = with_distinct(known, _counted(progress, second_observation(one.assembled.observation)))
     if all(value is None for value in observed.values()):
@@ -326,7 +329,7 @@ class ProgressLine:
 
 
 def _bound(plan: Plan, alias: str) -> str:
-    state = plan.second_stage[0] if alias == DISTINCT and plan.second_stage else plan.by_alias[alias].state
+    state = plan.by_alias[alias].state if alias in plan.by_alias else plan.second_stage[0]
     rows = state.rows
     return "" if rows is None else f" of at most {rows:,}"
 

@@ -1,0 +1,111 @@
+"""How the rows of a sample of entities lie beside each other: lags, and rows that break what is declared.
+
+Where joins are replaced by counts, nothing watches the declarations. So some entities, chosen by the hash of the
+columns that the query matches by, are looked at whole: all their rows in a window and its margins. Of these are counted
+
+- the lag of each row of V and of A behind the latest row of the root that it matches; the mean over the root's rows is
+  the share that crosses the end of a window, times its length (REWRITE 5.2);
+- rows that break a declaration: of V without a partner in the root, and of A without one in V, in the declared window;
+  matches beyond the first; rows of A that match one row twice. Each changes the count by one.
+
+Preconditions: the margins are at least as long as the longest declared lag, so that a partner in the declared window is
+seen. A lag that is longer than declared shows as a row without a partner. Whole columns, sorted once.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Lags:
+    """The limits of a match: `low <= t - s <= high`, in ticks."""
+
+    low: int
+    high: int
+
+
+@dataclass(frozen=True)
+class Sampled:
+    """What a sample of one window shows."""
+
+    rows: int
+    """Rows of the root in the window."""
+    mean_lag: float
+    """Ticks; the larger of V's and A's, over all rows of the root, and two standard errors on top."""
+    breaking: int
+    """Rows, and matches, that break a declaration."""
+
+
+@dataclass(frozen=True)
+class Entities:
+    """Rows of one source: a number for their entity, and when."""
+
+    keys: Array
+    times: Array
+
+    def within(self, begin: int, end: int) -> Entities:
+        """Those in a stretch of time."""
+        chosen = (self.times >= begin) & (self.times < end)
+        return Entities(self.keys[chosen], self.times[chosen])
+
+
+def measure(
+    root: Entities, counted: tuple[Entities, Lags] | None, removed: tuple[Entities, Lags] | None, begin: int, end: int
+) -> Sampled:
+    """What the rows of a window show; `counted` is None where V is the root."""
+    rows = len(root.within(begin, end).times)
+    spread, breaking = [], 0
+    if counted is not None:
+        first, last, lags = _partners(root, counted[0].within(begin, end), counted[1])
+        found = last - first
+        breaking += int((found == 0).sum() + np.maximum(found - 1, 0).sum())
+        spread.append(lags)
+    if removed is not None:
+        own = removed[0].within(begin, end)
+        spread.append(_partners(root, own, removed[1])[2])
+        beside = root if counted is None else counted[0]
+        limits = removed[1] if counted is None else _between(counted[1], removed[1])
+        first, last, _ = _partners(beside, own, limits)
+        matched = last[last > first]
+        breaking += int((last == first).sum()) + len(matched) - len(np.unique(matched))
+    return Sampled(rows, max((_mean(lags, rows) for lags in spread), default=0.0), breaking)
+
+
+def _between(counted: Lags, removed: Lags) -> Lags:
+    """How far A may lie behind V, where both are limited by the root."""
+    return Lags(removed.low - counted.high, removed.high - counted.low)
+
+
+def _partners(parents: Entities, children: Entities, limits: Lags) -> tuple[Array, Array, Array]:
+    """For each child the stretch of its partners among the sorted parents, and the lags of those that have one."""
+    everyone, codes = np.unique(np.concatenate([parents.keys, children.keys]), return_inverse=True)
+    times = np.concatenate([parents.times, children.times])
+    if not len(everyone):
+        nothing = np.zeros(0, np.int64)
+        return nothing, nothing, nothing
+    start = times.min()
+    width = int(times.max() - start) + abs(limits.low) + abs(limits.high) + 1
+    # One number for entity and time, so that one sorted column answers; entities lie further apart than any window.
+    own = codes[: len(parents.keys)] * (2 * width) + (parents.times - start)
+    order = np.sort(own)
+    child = codes[len(parents.keys) :] * (2 * width) + (children.times - start)
+    first = np.searchsorted(order, child - limits.high, side="left")
+    last = np.searchsorted(order, child - limits.low, side="right")
+    has = last > first
+    return first, last, np.abs(child[has] - order[last[has] - 1])
+
+
+def _mean(lags: Array, rows: int) -> float:
+    """The mean over all rows of the root, those without a match with 0, and two standard errors."""
+    if rows == 0:
+        return 0.0
+    mean = float(lags.sum()) / rows
+    variance = max(0.0, float((lags.astype(float) ** 2).sum()) / rows - mean**2)
+    return mean + 2 * math.sqrt(variance / rows)

@@ -175,22 +175,30 @@ def _edges(made: Rewriting, at: str) -> list[tuple[str, str]]:
             ("root_after", root, period, period + early),
             ("own_last", own, period - early, period),
         ):
-            found.append((f"{name}_{number}", f"{who} AND {at} >= {begin} AND {at} < {end}"))
+            if begin < end:
+                found.append((f"{name}_{number}", f"{who} AND {at} >= {begin} AND {at} < {end}"))
     return found
+
+
+def _entered(made: Rewriting, alias: str) -> str:
+    """The most rows counted here whose root is in a neighbouring window."""
+    return _crossed(made, alias, ("root_before", "own_first"), ("root_after", "own_last"))
+
+
+def _left(made: Rewriting, alias: str) -> str:
+    """The most rows counted in a neighbouring window whose root is here."""
+    return _crossed(made, alias, ("root_last", "own_after"), ("root_first", "own_before"))
+
+
+def _crossed(made: Rewriting, alias: str, late: tuple[str, str], early: tuple[str, str]) -> str:
+    source, number = made.source(alias), _place(made, alias)
+    ends = [late] if source.high > 0 else []
+    ends += [early] if source.low < 0 else []
+    return " + ".join(f"least({one}_{number}, {other}_{number})" for one, other in ends) or "0"
 
 
 def _place(made: Rewriting, alias: str) -> int:
     return next(number for number, source in enumerate(made.sources) if source.alias == alias)
-
-
-def _entered(n: int) -> str:
-    """The most rows counted here whose root is in a neighbouring window."""
-    return f"(least(root_before_{n}, own_first_{n}) + least(root_after_{n}, own_last_{n}))"
-
-
-def _left(n: int) -> str:
-    """The most rows counted in a neighbouring window whose root is here."""
-    return f"(least(root_last_{n}, own_after_{n}) + least(root_first_{n}, own_before_{n}))"
 
 
 def _answer(made: Rewriting) -> str:
@@ -200,20 +208,17 @@ def _answer(made: Rewriting) -> str:
 
 
 def _low(made: Rewriting) -> str:
-    counted = _place(made, made.counted)
-    found = f"inside_{counted} - {_entered(counted)}"
+    found = f"inside_{_place(made, made.counted)} - ({_entered(made, made.counted)})"
     if made.removed is not None:
-        removed = _place(made, made.removed)
-        found += f" - inside_{removed} - {_left(removed)}"
+        found += f" - inside_{_place(made, made.removed)} - ({_left(made, made.removed)})"
     return f"greatest({found}, 0)"
 
 
 def _high(made: Rewriting) -> str:
     root, counted = _place(made, made.root), _place(made, made.counted)
-    found = f"least(inside_{root}, inside_{counted} + {_left(counted)})"
+    found = f"least(inside_{root}, inside_{counted} + {_left(made, made.counted)})"
     if made.removed is not None:
-        removed = _place(made, made.removed)
-        found += f" - greatest(inside_{removed} - {_entered(removed)}, 0)"
+        found += f" - greatest(inside_{_place(made, made.removed)} - ({_entered(made, made.removed)}), 0)"
     return f"greatest({found}, 0)"
 
 

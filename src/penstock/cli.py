@@ -34,6 +34,7 @@ from penstock.errors import (
 if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
     from penstock.model.script import Script
+    from penstock.plan.counting import Observed
 
 DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 130, 141
 NOT_IMPLIED = UNBOUNDED
@@ -150,6 +151,9 @@ def explain(
     file: ScriptFile,
     as_json: AsJson = False,
     html: Annotated[Path | None, typer.Option("--html", metavar="OUT", help="Write one HTML page.")] = None,
+    checkpoint: Annotated[
+        Path | None, typer.Option(metavar="DIR", help="Show what the run with this checkpoint has measured.")
+    ] = None,
 ) -> int:
     """The plan: what is kept, what purges it, what bounds it."""
     if as_json and html is not None:
@@ -171,7 +175,7 @@ def explain(
         from penstock.explain.ink import Ink  # noqa: PLC0415
         from penstock.explain.plan_text import explain_report  # noqa: PLC0415
 
-        _say(explain_report(script, verdicts, plans, Ink.of(sys.stdout)))
+        _say(explain_report(script, verdicts, plans, Ink.of(sys.stdout), _observed(script, checkpoint)))
     return DONE
 
 
@@ -291,6 +295,16 @@ def _verdicts(script: Script) -> list[Verdict]:
     from penstock.analysis.check import check_query  # noqa: PLC0415
 
     return [check_query(query) for query in script.queries]
+
+
+def _observed(script: Script, checkpoint: Path | None) -> dict[str, Observed]:
+    """By query, what a run has measured."""
+    from penstock.plan.counting import read_observed  # noqa: PLC0415
+
+    if checkpoint is None:
+        return {}
+    found = {query.name: read_observed(checkpoint / query.name) for query in script.queries}
+    return {name: seen for name, seen in found.items() if seen is not None}
 
 
 def _report(verdicts: Sequence[Verdict], as_json: bool, witness: int | None) -> None:

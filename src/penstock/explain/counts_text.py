@@ -8,6 +8,7 @@ from penstock.analysis.finding import RewriteFinding
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.query import Query
 from penstock.model.spans import span_of_ticks
+from penstock.plan.counting import Observed, total
 
 Item = tuple[str, Sequence[str]]
 """A label and its lines."""
@@ -20,7 +21,7 @@ def offer(finding: RewriteFinding) -> str | None:
     return f"the join could be replaced by counts, {_price(finding.rewriting)}: not done, for {finding.offered}"
 
 
-def counts_items(query: Query, finding: RewriteFinding) -> list[Item]:
+def counts_items(query: Query, finding: RewriteFinding, seen: Observed | None = None) -> list[Item]:
     """What `explain` shows; nothing for a query that has no counts or no join."""
     made = finding.rewriting
     if made is None:
@@ -31,6 +32,7 @@ def counts_items(query: Query, finding: RewriteFinding) -> list[Item]:
         ("done", [done]),
         ("rules", finding.because),
         ("error", _errors(made)),
+        ("observed", _observed(made, seen)),
         ("watched", ["no declaration: counts cannot see a row that breaks one" + _but_sampled(made)]),
         ("sql", made.sql.splitlines()),
     ]
@@ -51,6 +53,20 @@ def _errors(made: Rewriting) -> list[str]:
         "if they come evenly",
         "however they come: the limits of each window that WITH BOUNDS gives"
         + ("" if made.with_bounds else ", as ERROR(p PERCENT WITH BOUNDS)"),
+    ]
+
+
+def _observed(made: Rewriting, seen: Observed | None) -> list[str]:
+    """What a run has measured, and whether it is worse than what was declared."""
+    if seen is None:
+        return []
+    together = total(seen.error_observed, seen.error_violations)
+    worse = "" if together <= made.error_bound else f": more than the declared {percent(made.error_bound)}"
+    return [
+        f"by the lags seen, at most {percent(seen.error_observed)} cross the end of a window",
+        f"by the violations seen, at most {percent(seen.error_violations)} are miscounted",
+        f"together at most {percent(together)}{worse} (largest of {seen.windows:,} windows, "
+        f"{seen.exceeded:,} above what was declared)",
     ]
 
 

@@ -5,7 +5,7 @@ Everything shown is in the plan or in the verdict; this module only lays it out.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.analysis.finding import Bounded, Means, StateFinding, Verdict
 from penstock.explain.counts_text import counts_items
@@ -16,6 +16,7 @@ from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.conditions import Moment, conditions_at
+from penstock.plan.counting import Observed
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
 from penstock.plan.watching import unseen
@@ -24,7 +25,13 @@ from penstock.sql.printer import print_query
 _LABEL = 10
 
 
-def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[Plan], ink: Ink) -> list[str]:
+def explain_report(
+    script: Script,
+    verdicts: Sequence[Verdict],
+    plans: Sequence[Plan],
+    ink: Ink,
+    seen: Mapping[str, Observed] | None = None,
+) -> list[str]:
     """The plans, line by line."""
     if not plans:
         return ["No query in this script: nothing to plan."]
@@ -35,7 +42,7 @@ def explain_report(script: Script, verdicts: Sequence[Verdict], plans: Sequence[
             lines += ["", *_source(source, query, plan, ink), *_item("merges", merge_lines(verdict, source), ink)]
         for state in verdict.streams[len(plan.sources) :]:
             lines += ["", *_second_stage(state, ink)]
-        if items := counts_items(query, verdict.rewrite):
+        if items := counts_items(query, verdict.rewrite, (seen or {}).get(query.name)):
             lines += ["", f"  {ink.strong('counts in place of the join')}"]
             lines += [line for label, texts in items for line in _item(label, texts, ink)]
         lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in print_query(query).splitlines()), ""]

@@ -1,9 +1,18 @@
-"""The counts that are run in place of a join, for the rooms that read plans: the types and the arithmetic of bounds."""
+"""The counts that are run in place of a join, for the rooms that read plans: types, bounds, and what a run has seen.
+
+WITH BOUNDS a run measures lags and violations on a sample. What it has seen so far lies in the checkpoint, beside the
+plan, so that `explain` can show the tighter bound (REWRITE 5.2).
+"""
 
 from __future__ import annotations
 
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
 from penstock.analysis.rewriting.bound import observed, total, violated
 from penstock.analysis.rewriting.counts import SOURCE, TIME, WINDOW, CountedSource, CountOutput, Rewriting, literal
+from penstock.errors import DataError
 
 __all__ = [
     "SOURCE",
@@ -11,9 +20,51 @@ __all__ = [
     "WINDOW",
     "CountOutput",
     "CountedSource",
+    "Observed",
     "Rewriting",
     "literal",
     "observed",
+    "read_observed",
     "total",
     "violated",
+    "write_observed",
 ]
+
+_FILE = "observed.json"
+
+
+@dataclass(frozen=True)
+class Observed:
+    """The largest errors that a run has measured, over how many windows; and in how many they were too large."""
+
+    windows: int = 0
+    error_observed: float = 0.0
+    error_violations: float = 0.0
+    exceeded: int = 0
+
+    def then(self, later: Observed) -> Observed:
+        """Both together."""
+        return Observed(
+            self.windows + later.windows,
+            max(self.error_observed, later.error_observed),
+            max(self.error_violations, later.error_violations),
+            self.exceeded + later.exceeded,
+        )
+
+
+def read_observed(folder: Path) -> Observed | None:
+    """What the run with this checkpoint of a query has seen; None if there is nothing."""
+    path = folder / _FILE
+    if not path.exists():
+        return None
+    try:
+        return Observed(**json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise DataError(f"{path} cannot be read: {error}", hint="delete it; the run goes on without it") from error
+
+
+def write_observed(folder: Path, seen: Observed) -> None:
+    """Keep what a run has seen, in place of what it had before."""
+    temporary = folder / f"{_FILE}.new"
+    temporary.write_text(json.dumps(asdict(seen)), encoding="utf-8")
+    temporary.replace(folder / _FILE)

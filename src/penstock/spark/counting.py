@@ -27,7 +27,7 @@ from penstock.errors import UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.script import Script
 from penstock.plan.codec import encode
-from penstock.plan.counting import SOURCE, TIME, WINDOW, CountedSource, Rewriting, literal
+from penstock.plan.counting import SOURCE, TIME, WINDOW, CountedSource, Observed, Rewriting, literal
 from penstock.plan.plan import Plan
 from penstock.spark.cache import new_run
 from penstock.spark.checkpoint import Essence, stream_text
@@ -253,3 +253,16 @@ def counting_metrics(made: Rewriting, observation: str, progress: Any) -> dict[s
         "state_tuples": {GROUPS: groups},
         "state_bytes": sum(int(operator["memoryUsedBytes"]) for operator in operators),
     }
+
+
+def seen_in(made: Rewriting, observation: str, progress: Any) -> Observed | None:
+    """What the samples of a batch show; None where nothing is sampled, or no window was given."""
+    shown = progress["observedMetrics"][observation]
+    if not made.with_bounds or not shown["rows_out"]:
+        return None
+    return Observed(
+        int(shown["rows_out"]),
+        float(shown["error_observed"] or 0),
+        float(shown["error_violations"] or 0),
+        int(shown["exceeded"] or 0),
+    )

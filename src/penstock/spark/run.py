@@ -20,10 +20,11 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.model.query import Query
 from penstock.model.script import Script
+from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.counting import counting_metrics
+from penstock.spark.counting import counting_metrics, seen_in
 from penstock.spark.counts import metrics_of, with_distinct
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.parquet_files import reads_files
@@ -71,6 +72,8 @@ class Running:
     seen: int = -1
     batches: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each batch, in order."""
+    observed: Observed | None = None
+    """What the samples of this run show, where joins are replaced by counts."""
 
 
 Follower = Callable[[Running, dict[str, Any]], None]
@@ -233,11 +236,24 @@ def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None
             continue
         one.seen = progress["batchId"]
         one.batches.append(line)
+        _observe(one, progress)
         if metrics is not None:
             metrics.write(json.dumps(line, ensure_ascii=False) + "\n")
             metrics.flush()
         if follow is not None:
             follow(one, line)
+
+
+def _observe(one: Running, progress: Any) -> None:
+    """Keep what the samples of a batch show."""
+    made = one.plan.rewriting
+    new = seen_in(made, one.assembled.observation, progress) if made is not None else None
+    if new is None:
+        return
+    one.observed = (one.observed or Observed()).then(new)
+    if one.checkpoint is not None:
+        before = read_observed(one.checkpoint.folder)
+        write_observed(one.checkpoint.folder, (before or Observed()).then(new))
 
 
 def _counted(progress: Any, observation: str) -> dict[str, Any]:
@@ -283,7 +299,7 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
 
 
 def waiting_lines(ran: Sequence[Running]) -> list[str]:
-    """What was read and still waits for the slowest stream, a sentence for each query."""
+    """What was read and still waits for the slowest stream, and what was worse than declared; a sentence for each."""
     found = []
     for one in ran:
         count = one.batches[-1]["pending_rows"] if one.batches else 0
@@ -291,6 +307,9 @@ def waiting_lines(ran: Sequence[Running]) -> list[str]:
             kept = "is kept in the checkpoint" if one.checkpoint is not None else "is lost, for there is no checkpoint"
             rows = f"{count:,} rows" if count > 1 else "1 row"
             found.append(f"{one.query.name}: {rows} read ahead of the slowest stream; what waits for it {kept}")
+        if one.observed is not None and one.observed.exceeded:
+            windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
+            found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")
     return found
 
 

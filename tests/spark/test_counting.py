@@ -1,0 +1,180 @@
+"""Counts in place of joins, on Spark: the answer, its limits, exactly once over two runs, and what the metrics say.
+
+The oracle is the original query of section 2, counted row by row over the whole input. The streams keep what is
+declared but for some late FINs, which only the sample can see.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import random
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+
+import penstock
+from penstock.compile import check, parse
+from tests.spark.conftest import Bench
+from tests.spark.test_run import KINDS
+
+SECTION_2 = (Path(__file__).parents[2] / "examples" / "syn_without_fin.sql").read_text(encoding="utf-8")
+PACKET = pa.schema([("ip", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
+START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
+MINUTE = dt.timedelta(minutes=1)
+Rows = dict[str, list[dict[str, Any]]]
+
+
+def _script() -> str:
+    """Section 2's script over files, by the minute: once as plain counts, once with bounds."""
+    streams, query = SECTION_2.split("CREATE SINK", 1)
+    for name in ("syn", "synack", "fin"):
+        storage = f") USING parquet OPTIONS (path '{{data}}/{name}', maxFilesPerTrigger '1');"
+        head, tail = streams.split(f"CREATE STREAM {name} (", 1)
+        streams = f"{head}CREATE STREAM {name} ({tail.replace(');', storage, 1)}"
+    select = query[query.index("SELECT") :].replace("'5 minutes'", "'1 minute'")
+    plain = select.replace("SELECT", "SELECT /*+ ERROR(25 PERCENT) */", 1)
+    bounded = select.replace("SELECT", "SELECT /*+ ERROR(25 PERCENT WITH BOUNDS) */", 1)
+    return (
+        f"{streams}CREATE SINK plain USING parquet OPTIONS (path '{{out}}/plain');\n"
+        f"CREATE SINK bounded USING parquet OPTIONS (path '{{out}}/bounded');\n"
+        f"INSERT INTO plain {plain}\nINSERT INTO bounded {bounded}"
+    )
+
+
+SCRIPT = _script()
+
+
+def packets(late: float, seed: int = 3) -> Rows:
+    """Six minutes of connections; a share of the FINs comes later than declared."""
+    chosen = random.Random(seed)
+    rows: Rows = {"syn": [], "synack": [], "fin": []}
+    for number in range(1200):
+        at = chosen.uniform(0, 360)
+        ip = str(number)
+        rows["syn"].append({"ip": ip, "ts": at})
+        if chosen.random() < 0.9:
+            at += chosen.uniform(0, 5)
+            rows["synack"].append({"ip": ip, "ts": at})
+            if chosen.random() < 0.8:
+                at += 12 if chosen.random() < late else chosen.uniform(0, 10)
+                rows["fin"].append({"ip": ip, "ts": at})
+    for name, found in rows.items():
+        found.append({"ip": None, "ts": 100.0})
+        times = [{"ip": row["ip"], "ts": START + dt.timedelta(microseconds=round(row["ts"] * 1e6))} for row in found]
+        rows[name] = sorted(times, key=lambda row: row["ts"])
+    return rows
+
+
+def original(rows: Rows) -> Counter[dt.datetime]:
+    """Section 2's query, row by row."""
+    found: Counter[dt.datetime] = Counter()
+    answers = {row["ip"]: row["ts"] for row in rows["synack"]}
+    ends = {row["ip"]: row["ts"] for row in rows["fin"]}
+    for syn in rows["syn"]:
+        answer = answers.get(syn["ip"])
+        if syn["ip"] is None or answer is None or not dt.timedelta(0) <= answer - syn["ts"] <= dt.timedelta(seconds=5):
+            continue
+        end = ends.get(syn["ip"])
+        if end is None or not dt.timedelta(0) <= end - answer <= dt.timedelta(seconds=10):
+            found[START + (syn["ts"] - START) // MINUTE * MINUTE] += 1
+    return found
+
+
+def counted(rows: Rows) -> dict[dt.datetime, int]:
+    """The paper's counts, window by window."""
+    counts = {
+        name: Counter(START + (row["ts"] - START) // MINUTE * MINUTE for row in found if row["ip"] is not None)
+        for name, found in rows.items()
+    }
+    windows = {window for found in counts.values() for window in found}
+    answers = {w: min(counts["syn"][w], counts["synack"][w]) - counts["fin"][w] for w in windows}
+    return {window: answer for window, answer in answers.items() if answer > 0}
+
+
+def _write(bench: Bench, rows: Rows, begin: float, end: float) -> None:
+    for name, found in rows.items():
+        part = [row for row in found if begin <= (row["ts"] - START).total_seconds() < end]
+        bench.write(name, part, PACKET)
+
+
+def _sink(bench: Bench, name: str) -> list[dict[str, Any]]:
+    found = pa.concat_tables(
+        [pa.parquet.read_table(path) for path in sorted((bench.folder / "out" / name).glob("*.parquet"))]
+    )
+    return [{**row, "tb": row["tb"].replace(tzinfo=dt.UTC)} for row in found.to_pylist()]
+
+
+def test_two_runs_give_every_window_once_within_its_limits(bench: Bench) -> None:
+    rows = packets(late=0)
+    truth, paper = original(rows), counted(rows)
+    conf = {"penstock.sample": "1"}
+    _write(bench, rows, 0, 150)
+    first = bench.run(SCRIPT, conf=conf, unbounded=False)
+    assert first.code == 0, first.err
+    _write(bench, rows, 150, 400)
+    second = bench.run(SCRIPT, conf=conf, unbounded=False)
+    assert second.code == 0, second.err
+    over = [START + n * MINUTE for n in range(5)]  # the last minutes are open: no clock has passed them
+    plain = {row["tb"]: row["cnt"] for row in _sink(bench, "plain")}
+    assert len(plain) == len(_sink(bench, "plain"))
+    assert {w: plain[w] for w in over} == {w: paper[w] for w in over}
+    bounded = {row["tb"]: row for row in _sink(bench, "bounded")}
+    for window in over:
+        row = bounded[window]
+        assert row["cnt"] == paper[window]
+        assert row["cnt_low"] <= truth[window] <= row["cnt_high"]
+        assert row["error_declared"] == pytest.approx(0.25)
+        assert 0 < row["error_observed"] < row["error_declared"]
+        assert (row["error_violations"], row["exceeded"]) == (0, False)
+    lines = [line for line in bench.metrics() if line["query"] == "plain"]
+    for line in lines:
+        assert list(line) == list(KINDS)
+        assert all(isinstance(line[name], kinds) for name, kinds in KINDS.items())
+        assert set(line["state_rows"]) == {"(groups)"}
+    assert sum(line["rows_in"]["s"] for line in lines) == len(rows["syn"])
+    assert sum(line["rows_out"] for line in lines) == len(plain)
+    seen = json.loads((bench.folder / "checkpoint" / "bounded" / "observed.json").read_text())
+    assert seen["error_observed"] == pytest.approx(max(row["error_observed"] for row in bounded.values()))
+
+
+def test_what_exceeds_the_declarations_is_said(bench: Bench) -> None:
+    rows = packets(late=0.5)
+    _write(bench, rows, 0, 400)
+    ran = bench.run(SCRIPT, conf={"penstock.sample": "1"}, unbounded=False)
+    assert ran.code == 0, ran.err
+    found = _sink(bench, "bounded")
+    assert any(row["exceeded"] for row in found)
+    assert all(row["error_violations"] > 0.1 for row in found)
+    assert "what was measured exceeds what was declared" in ran.err
+
+
+def test_the_text_gives_what_runs_and_a_dataframe_composes(bench: Bench, spark: SparkSession) -> None:
+    rows = packets(late=0)
+    _write(bench, rows, 0, 400)
+    script = parse(bench.text(SCRIPT))
+    sql = check(script, "plain").rewrite.sql
+    assert sql is not None
+    for name in rows:
+        spark.read.parquet(str(bench.folder / "data" / name)).createOrReplaceTempView(name)
+    as_text = {row["tb"].replace(tzinfo=dt.UTC): row["cnt"] for row in spark.sql(sql).collect()}
+    assert as_text == counted(rows)
+    streaming = penstock.stream(spark, script, query="plain")
+    started = streaming.where("cnt >= 0").writeStream.format("memory").queryName("counted").start()
+    started.processAllAvailable()
+    started.stop()
+    found = {row["tb"].replace(tzinfo=dt.UTC): row["cnt"] for row in spark.table("counted").collect()}
+    assert found
+    assert found.items() <= as_text.items()
+
+
+def test_a_checkpoint_of_counts_is_not_one_of_the_join(bench: Bench) -> None:
+    _write(bench, packets(late=0), 0, 60)
+    assert bench.run(SCRIPT, unbounded=False).code == 0
+    changed = bench.run(SCRIPT.replace("'1 minute'", "'2 minutes'"), unbounded=False)
+    assert changed.code == 1
+    assert "was made by another query" in changed.err

@@ -294,7 +294,7 @@ def test_a_query_is_as_bounded_as_the_worst_of_its_entries() -> None:
     assert (verdict.verdict, verdict.strategy) == ("unbounded", Strategy.NONE)
     assert (verdict.memory.bounded, verdict.purge.safe) == (False, False)
     assert verdict.purge.streams == (("a", True), ("b", False))
-    assert verdict.rewrite.applies is None
+    assert verdict.rewrite.applies is False
     assert verdict.witness is not None
 
 

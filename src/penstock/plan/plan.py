@@ -17,6 +17,7 @@ from penstock.model.graph import Shape
 from penstock.model.predicates import ColumnRef, Op
 from penstock.model.schemes import Policy
 from penstock.plan.bounds import TimeBound
+from penstock.plan.chains import Chain, UselessPunctuations
 from penstock.plan.codec import decode, encode
 from penstock.plan.merge import MergePlan
 from penstock.plan.monitor import MonitorPlan
@@ -264,35 +265,6 @@ class PurgeTree:
     def children(self, alias: str) -> tuple[str, ...]:
         """The streams looked at from a tuple of that stream."""
         return tuple(edge.child for edge in self.edges if edge.parent == alias)
-
-
-@dataclass(frozen=True)
-class ChainStep:
-    """One step of a chained purge: `target` is closed for rows of `sources` that stand together, and by what."""
-
-    sources: tuple[str, ...]
-    target: str
-    wait: str
-    because: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Chain:
-    """The steps by which the promises close every other stream for a row of `root`, and the streams left open."""
-
-    root: str
-    steps: tuple[ChainStep, ...]
-    open: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class UselessPunctuations:
-    """A punctuation scheme that lets no row of this query go: its rows are dropped at the source."""
-
-    alias: str
-    constraint: str
-    """Its text with ON stream."""
-    why: str
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns
 from penstock.model.schemes import Policy
 from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.bounds import TimeBound
+from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
 from penstock.plan.clusters import find_clusters
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
@@ -27,8 +28,6 @@ from penstock.plan.merging import BY_ROW, Merging, merge_plan, synopsis_of, unme
 from penstock.plan.monitor import monitor_plan
 from penstock.plan.plan import (
     FORMAT,
-    Chain,
-    ChainStep,
     Closer,
     ColumnPlan,
     JointCloser,
@@ -42,7 +41,6 @@ from penstock.plan.plan import (
     SelectedColumn,
     SourcePlan,
     StateFigure,
-    UselessPunctuations,
     WindowPlan,
 )
 from penstock.plan.punctuations import Punctuations, find_punctuation_rows, find_punctuations

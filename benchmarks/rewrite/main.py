@@ -1,0 +1,100 @@
+"""`penstock bench rewrite`: the connections without a FIN, by joins, samples and counts, in one run."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.packets.report import machine, write_docs
+from benchmarks.packets.runs import ROOT
+from benchmarks.rewrite.captures import as_captures, measured_captures
+from benchmarks.rewrite.report import as_text
+from benchmarks.rewrite.systems import CONF, Ran, by_window, penstock, spark_joins
+from benchmarks.rewrite.traffic import Traffic, original, traffic
+
+from penstock.spark.session import need_java, start_session
+
+BUILD = ROOT / "build" / "bench"
+PAGE = ROOT / "docs" / "rewrites.md"
+MINUTES = (1, 2, 5)
+ALLOWED = "/*+ ERROR(25 PERCENT) */ "
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the experiment; 0 if Spark's joins gave the truth, so that what is compared is comparable."""
+    given = _parser().parse_args(arguments)
+    seconds, connections = (900, 20) if given.quick else (given.seconds, given.connections)
+    need_java()
+    began = time.perf_counter()
+
+    def say(what: str) -> None:
+        sys.stderr.write(f"[{time.perf_counter() - began:6.0f} s] {what}\n")
+
+    BUILD.mkdir(parents=True, exist_ok=True)
+    home = Path(tempfile.mkdtemp(dir=BUILD))
+    try:
+        made = traffic(seconds, connections)
+        runs = _measured(made, home, 4 if given.quick else given.files, say)
+        say("the captures of real traffic")
+        captures = measured_captures(given.packets, home) if given.packets.is_dir() else []
+    finally:
+        shutil.rmtree(home, ignore_errors=True)
+    truth = {minutes: by_window(original(made), minutes) for minutes in MINUTES}
+    lines = [machine(), *as_text(made, connections, runs, truth), *as_captures(captures)]
+    print("\n".join(lines))
+    if given.json is not None:
+        given.json.write_text(json.dumps({"machine": machine(), "runs": [vars(run) for run in runs]}, indent=1))
+    if given.write_docs:
+        write_docs(PAGE, lines, "<!-- figures: penstock bench rewrite --write-docs -->")
+    return 0
+
+
+def _measured(made: Traffic, home: Path, files: int, say: object) -> list[Ran]:
+    assert callable(say)
+    data, tiny = home / "data", home / "tiny"
+    made.write(data, files)
+    traffic(120, 5).write(tiny, 2)
+    spark = start_session("rewrite", CONF)
+
+    def joined(percent: int, folder: Path, name: str) -> Ran:
+        return spark_joins(spark, folder, _new(home / name), percent, MINUTES)
+
+    say("warming up")
+    joined(100, tiny, "tiny-joins")
+    penstock(tiny, _new(home / "tiny-counts"), 5, ALLOWED, "warm")
+    engine = penstock(tiny, _new(home / "tiny-engine"), 5, "", "Penstock's engine")
+    runs = []
+    for percent in (100, 10, 1):
+        say(f"Spark's joins, {percent} % of connections")
+        runs.append(joined(percent, data, f"joins-{percent}"))
+    if engine.why_not is None:
+        say("Penstock's engine")
+        engine = penstock(data, _new(home / "engine"), 5, "", engine.system)
+    runs.append(engine)
+    for minutes in MINUTES:
+        say(f"counts, by {minutes} minutes")
+        runs.append(penstock(data, _new(home / f"counts-{minutes}"), minutes, ALLOWED, f"counts, {minutes} min"))
+    return runs
+
+
+def _new(folder: Path) -> Path:
+    folder.mkdir(parents=True)
+    return folder
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="penstock bench rewrite", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a quarter of an hour of 20 connections a second")
+    parser.add_argument("--seconds", type=int, default=3600, help="of event time")
+    parser.add_argument("--connections", type=int, default=200, help="a second of event time")
+    parser.add_argument("--files", type=int, default=24, help="of each stream; one a batch")
+    parser.add_argument("--packets", type=Path, default=ROOT.parent / "shared" / "data" / "packets")
+    parser.add_argument("--json", type=Path, default=None, help="write the figures here too")
+    parser.add_argument("--write-docs", action="store_true", help=f"put the figures into {PAGE.name}")
+    return parser

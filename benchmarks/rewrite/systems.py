@@ -1,0 +1,154 @@
+"""The systems side by side in one Spark session: Spark's own joins, whole or over a sample of connections, the engine,
+and the counts.
+
+Spark's joins are written as its guide says: an inner join on ip with both limits of time, then a left outer join whose
+unmatched rows are the answer; its event times but one are plain numbers after a join. It writes the time of the SYN of
+each result and is spared the aggregation. A sample takes every connection whose ip hashes to it, as the paper does.
+CPU is that of the whole process tree, the session's start and a first small run of each system left out.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+from benchmarks.rewrite.traffic import SECOND, START
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock import compile as way
+from penstock.errors import NotSupportedYet
+from penstock.spark.run import RunOptions, run_script
+
+ROOT = Path(__file__).parents[2]
+_TICKS = os.sysconf("SC_CLK_TCK")
+CONF = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"}
+
+
+@dataclass(frozen=True)
+class Ran:
+    """What a system took, and the counts it gave: by window length in minutes, by window."""
+
+    system: str
+    cpu: float
+    seconds: float
+    state_rows: int
+    state_bytes: int
+    counts: dict[int, dict[int, float]]
+    why_not: str | None = None
+
+
+def cpu_of_tree() -> float:
+    """CPU seconds of this process and all below it, those that have ended included."""
+    stats = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                text = (entry / "stat").read_text()
+            except OSError:
+                continue
+            fields = text[text.rindex(")") + 2 :].split()
+            stats[int(entry.name)] = (int(fields[1]), sum(int(f) for f in fields[11:15]))
+    total, left = 0, [os.getpid()]
+    while left:
+        pid = left.pop()
+        total += stats.get(pid, (0, 0))[1]
+        left += [child for child, (parent, _) in stats.items() if parent == pid]
+    return total / _TICKS
+
+
+def timed(run: Callable[[], Any]) -> tuple[Any, float, float]:
+    """What a call gives, its CPU and its seconds."""
+    cpu, began = cpu_of_tree(), time.perf_counter()
+    given = run()
+    return given, cpu_of_tree() - cpu, time.perf_counter() - began
+
+
+def spark_joins(spark: SparkSession, data: Path, home: Path, percent: int, minutes: tuple[int, ...]) -> Ran:
+    """The original query on Spark's own joins, over a sample of connections."""
+    (handle, cpu, seconds) = timed(lambda: _joined(spark, data, home, percent))
+    operators = [progress["stateOperators"] for progress in handle.recentProgress]
+    syns = pq.read_table(home / "out").column("s_us").to_numpy() - START
+    counts = {m: {w: n * 100 / percent for w, n in by_window(syns, m).items()} for m in minutes}
+    name = "Spark's joins" if percent == 100 else f"Spark's joins, {percent} % of connections"
+    return Ran(
+        name,
+        cpu,
+        seconds,
+        max(sum(o["numRowsTotal"] for o in batch) for batch in operators),
+        max(sum(o["memoryUsedBytes"] for o in batch) for batch in operators),
+        counts,
+    )
+
+
+def by_window(times: Any, minutes: int) -> dict[int, int]:
+    """How many times fall into each window, from the start."""
+    windows, counts = np.unique(times // (minutes * 60 * SECOND), return_counts=True)
+    return dict(zip(windows.tolist(), counts.tolist(), strict=True))
+
+
+def _joined(spark: SparkSession, data: Path, home: Path, percent: int) -> Any:
+    def read(name: str) -> DataFrame:
+        frame = spark.readStream.schema("ip STRING, ts TIMESTAMP").option("maxFilesPerTrigger", "1")
+        rows = frame.parquet(str(data / name)).withWatermark("ts", "1 second")
+        if percent < 100:
+            rows = rows.where(F.expr(f"pmod(xxhash64(ip), 100) < {percent}"))
+        return rows.alias(name)
+
+    both = read("syn").join(
+        read("synack"),
+        F.expr("syn.ip = synack.ip AND synack.ts >= syn.ts AND synack.ts <= syn.ts + INTERVAL 5 SECONDS"),
+    )
+    pairs = both.selectExpr("synack.ip AS ip", "synack.ts AS ts", "unix_micros(syn.ts) AS s_us").alias("sa")
+    within = F.expr("sa.ip = fin.ip AND fin.ts >= sa.ts AND fin.ts <= sa.ts + INTERVAL 10 SECONDS")
+    open_ends = pairs.join(read("fin"), within, "left_outer").where("fin.ip IS NULL").select("s_us")
+    writer = open_ends.writeStream.format("parquet").option("path", str(home / "out"))
+    handle = writer.option("checkpointLocation", str(home / "checkpoint")).trigger(availableNow=True).start()
+    handle.awaitTermination()
+    return handle
+
+
+def penstock(data: Path, home: Path, minutes: int, hint: str, name: str) -> Ran:
+    """Section 2's script as `penstock run` runs it, with a hint."""
+    text = script(data, home / "out", minutes, hint)
+    read = way.parse(text)
+    query = read.queries[0]
+    verdict = way.check(read)
+    try:
+        plan = way.runnable_plan(query, verdict, allow_unbounded=False)
+    except NotSupportedYet as error:
+        return Ran(name, 0, 0, 0, 0, {}, str(error).splitlines()[0].removeprefix("error: "))
+    options = RunOptions(checkpoint=home / "checkpoint", available_now=True, conf=CONF)
+    (ran,), cpu, seconds = timed(lambda: run_script(read, [(query, plan)], options))
+    files = [path for path in (home / "out").glob("*.parquet") if pq.read_metadata(path).num_rows]
+    rows = [row for path in files for row in pq.read_table(path).to_pylist()]
+    length = minutes * 60 * SECOND
+    counts = {(int(row["tb"].timestamp() * SECOND) - START) // length: float(row["cnt"]) for row in rows}
+    return Ran(
+        name,
+        cpu,
+        seconds,
+        max(sum(line["state_rows"].values()) for line in ran.batches),
+        max(line["state_bytes"] for line in ran.batches),
+        {minutes: counts},
+    )
+
+
+def script(data: Path, out: Path, minutes: int, hint: str) -> str:
+    """The script of section 2 over files."""
+    text = (ROOT / "examples" / "syn_without_fin.sql").read_text(encoding="utf-8")
+    head, *parts = text.split("CREATE STREAM ")
+    streams = []
+    for part in parts:
+        name = part.split(" ", 1)[0]
+        storage = f") USING parquet OPTIONS (path '{data / name}', maxFilesPerTrigger '1');"
+        streams.append(part.replace(");", storage, 1))
+    text = "CREATE STREAM ".join([head, *streams]).replace("out/unfinished", str(out))
+    text = text.replace("'5 minutes'", f"'{minutes} minutes'")
+    return text.replace("SELECT window", f"SELECT {hint}window")

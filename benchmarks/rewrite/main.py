@@ -14,9 +14,9 @@ from pathlib import Path
 from benchmarks.packets.report import machine, write_docs
 from benchmarks.packets.runs import ROOT
 from benchmarks.rewrite.captures import as_captures, measured_captures
-from benchmarks.rewrite.report import as_text
+from benchmarks.rewrite.report import as_text, error_text
 from benchmarks.rewrite.systems import CONF, Ran, by_window, penstock, spark_joins
-from benchmarks.rewrite.traffic import Traffic, original, traffic
+from benchmarks.rewrite.traffic import Traffic, counted, original, traffic
 
 from penstock.spark.session import need_java, start_session
 
@@ -46,7 +46,9 @@ def main(arguments: Sequence[str]) -> int:
     finally:
         shutil.rmtree(home, ignore_errors=True)
     truth = {minutes: by_window(original(made), minutes) for minutes in MINUTES}
-    lines = [machine(), *as_text(made, connections, runs, truth), *as_captures(captures)]
+    kept = traffic(seconds, connections, breaking=False)
+    alone = {m: error_text(kept, m, counted(kept, m), by_window(original(kept), m)) for m in MINUTES}
+    lines = [machine(), *as_text(made, connections, runs, truth, alone), *as_captures(captures)]
     print("\n".join(lines))
     if given.json is not None:
         given.json.write_text(json.dumps({"machine": machine(), "runs": [vars(run) for run in runs]}, indent=1))

@@ -16,10 +16,16 @@ _OPEN = 90
 """Seconds before the end whose windows are not compared: no clock has passed them."""
 
 
-def as_text(made: Traffic, connections: int, runs: Sequence[Ran], truth: Mapping[int, Mapping[int, int]]) -> list[str]:
-    """Everything, line by line."""
+def as_text(
+    made: Traffic,
+    connections: int,
+    runs: Sequence[Ran],
+    truth: Mapping[int, Mapping[int, int]],
+    alone: Mapping[int, str],
+) -> list[str]:
+    """Everything, line by line; `alone` is the error of counts where no row breaks a declaration."""
     given = [f"{made.rows:,} packets: {connections:,} connections a second for {made.seconds:,} s of event time", ""]
-    return [*given, *_costs(runs), "", *_errors(made, runs, truth)]
+    return [*given, *_costs(runs), "", *_errors(made, runs, truth, alone)]
 
 
 def _costs(runs: Sequence[Ran]) -> list[str]:
@@ -41,22 +47,26 @@ def _costs(runs: Sequence[Ran]) -> list[str]:
     return [*table(rows), *missing, f"  the paper: the original takes {PUBLISHED['cpu']['original']}"]
 
 
-def _errors(made: Traffic, runs: Sequence[Ran], truth: Mapping[int, Mapping[int, int]]) -> list[str]:
+def _errors(
+    made: Traffic, runs: Sequence[Ran], truth: Mapping[int, Mapping[int, int]], alone: Mapping[int, str]
+) -> list[str]:
     """Relative errors of the answer, median and largest over the windows that are over."""
     rows = [["relative error, median (largest)", *(f"{minutes} min" for minutes in truth)]]
     named: dict[str, dict[int, str]] = {}
     for run in runs:
         for minutes, counts in run.counts.items():
             system = "counts" if run.system.startswith("counts") else run.system
-            named.setdefault(system, {})[minutes] = _error(made, minutes, counts, truth[minutes])
+            named.setdefault(system, {})[minutes] = error_text(made, minutes, counts, truth[minutes])
     for system, cells in named.items():
         rows.append([system, *(cells.get(minutes, "-") for minutes in truth)])
+    rows.append(["counts, were all declarations kept", *(alone[minutes] for minutes in truth)])
     for label, key in (("the paper, counts", "error_percent"), ("the paper, epsilon / k", "boundary_percent")):
         rows.append([label, *(f"at most {PUBLISHED[key][str(minutes)]:g} %" for minutes in truth)])
     return table(rows)
 
 
-def _error(made: Traffic, minutes: int, counts: Mapping[int, float], truth: Mapping[int, int]) -> str:
+def error_text(made: Traffic, minutes: int, counts: Mapping[int, float], truth: Mapping[int, int]) -> str:
+    """The error of some counts: the median and the largest over the windows that are over."""
     over = [w for w in truth if (w + 1) * minutes * 60 <= made.seconds - _OPEN]
     errors = [abs(counts.get(window, 0.0) - truth[window]) / truth[window] for window in over]
     return f"{100 * median(errors):.2f} % ({100 * max(errors):.2f} %)" if errors else "-"

@@ -11,10 +11,20 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from penstock.analysis.rewriting.bound import observed, total, violated
-from penstock.analysis.rewriting.counts import SOURCE, TIME, WINDOW, CountedSource, CountOutput, Rewriting, literal
+from penstock.analysis.rewriting.counts import (
+    BOUNDS,
+    SOURCE,
+    TIME,
+    WINDOW,
+    CountedSource,
+    CountOutput,
+    Rewriting,
+    literal,
+)
 from penstock.errors import DataError
 
 __all__ = [
+    "BOUNDS",
     "SOURCE",
     "TIME",
     "WINDOW",

@@ -27,7 +27,7 @@ from penstock.errors import UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.script import Script
 from penstock.plan.codec import encode
-from penstock.plan.counting import SOURCE, TIME, WINDOW, CountedSource, Observed, Rewriting, literal
+from penstock.plan.counting import BOUNDS, SOURCE, TIME, WINDOW, CountedSource, Observed, Rewriting, literal
 from penstock.plan.plan import Plan
 from penstock.spark.cache import new_run
 from penstock.spark.checkpoint import Essence, stream_text
@@ -37,8 +37,8 @@ from penstock.spark.sources import read_stream, with_declared_columns
 SAMPLE = "penstock.sample"
 """One in so many entities is looked at, WITH BOUNDS."""
 _ONE_IN = 64
-BOUNDS = ("error_declared", "error_observed", "error_violations", "exceeded")
-"""The columns that WITH BOUNDS adds, beside the limits of each count."""
+_CLOCK = "penstock~clock"
+"""The event time beside the declared columns, none of which it may hide."""
 
 
 def counted_answer(
@@ -85,16 +85,15 @@ def _bound_inputs(plan: Plan, inputs: Mapping[str, DataFrame]) -> dict[str, Data
 def _rows(frame: DataFrame, made: Rewriting, source: CountedSource, observation: str) -> DataFrame:
     """The rows of a source that are counted."""
     # The clock is that of all rows, so it stands before the filters.
-    frame = frame.withColumn(TIME if TIME not in frame.columns else f"{TIME}_counted", F.col(quoted(source.event_time)))
-    time = frame.columns[-1]
-    frame = frame.withWatermark(time, f"{source.slack} microseconds")
+    frame = frame.withColumn(_CLOCK, F.col(quoted(source.event_time)))
+    frame = frame.withWatermark(_CLOCK, f"{source.slack} microseconds")
     frame = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
     frame = frame.alias(source.alias)
     for condition in source.conditions:
         frame = frame.where(condition)
     groups = [F.col(quoted(c)).alias(n) for c, n in zip(source.groups, made.group_names, strict=True)]
     key = [F.xxhash64(*(F.col(quoted(c)) for c in source.keys)).alias(KEY)] if made.with_bounds else []
-    return frame.select(F.lit(source.alias).alias(SOURCE), F.col(time).alias(TIME), *groups, *key)
+    return frame.select(F.lit(source.alias).alias(SOURCE), F.col(_CLOCK).alias(TIME), *groups, *key)
 
 
 def _plain(rows: DataFrame, made: Rewriting) -> DataFrame:
@@ -140,12 +139,7 @@ def _with_bounds(spark: SparkSession, rows: DataFrame, made: Rewriting) -> DataF
     kept = [name for name in shown.columns if name not in ("begin", "sample")]
     schema = ", ".join(f"{quoted(name)} {types[name]}" for name in kept) + f", {fields}"
     measured = shown.select(*kept, "begin", sampled_rows()).mapInArrow(Measurer(made, tuple(kept)), schema)
-    limits = [
-        F.col(end).alias(f"{output.name}_{end}")
-        for output in made.outputs
-        if output.kind == "count"
-        for end in ("low", "high")
-    ]
+    limits = [F.col(end).alias(name) for name, end in made.limits]
     return measured.select(*_outputs(made, F.col("counted")), *limits, *(F.col(name) for name in BOUNDS))
 
 

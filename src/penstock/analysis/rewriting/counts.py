@@ -15,6 +15,9 @@ from penstock.model.spans import span_of_ticks
 SOURCE, TIME, WINDOW = "source", "ts", "window"
 """The columns of the rows that are counted: which source, when; and Spark's own name for the window."""
 
+BOUNDS = ("error_declared", "error_observed", "error_violations", "exceeded")
+"""The columns that WITH BOUNDS adds, beside the limits of each count."""
+
 
 @dataclass(frozen=True)
 class CountedSource:
@@ -84,6 +87,12 @@ class Rewriting:
     def is_exact(self) -> bool:
         """Whether every match is in the window of its root."""
         return self.reach == 0
+
+    @property
+    def limits(self) -> tuple[tuple[str, str], ...]:
+        """The columns for the limits of each count, and which end each is."""
+        counts = [output.name for output in self.outputs if output.kind == "count"]
+        return tuple((f"{name}_{end}", end) for name in counts for end in ("low", "high"))
 
     @property
     def group_names(self) -> tuple[str, ...]:

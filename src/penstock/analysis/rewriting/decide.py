@@ -16,7 +16,7 @@ from fractions import Fraction
 from penstock.analysis.finding import RewriteFinding
 from penstock.analysis.rewriting.bound import boundary
 from penstock.analysis.rewriting.compose import Composed, compose
-from penstock.analysis.rewriting.counts import CountedSource, CountOutput, Rewriting
+from penstock.analysis.rewriting.counts import BOUNDS, CountedSource, CountOutput, Rewriting
 from penstock.analysis.rewriting.question import CountQuestion, count_question
 from penstock.analysis.rewriting.substreams import SubStreams
 from penstock.model.closure import Equalities
@@ -143,6 +143,10 @@ def _unable(question: CountQuestion, made: Rewriting) -> Iterator[str]:
     query = question.query
     if query.hints.budget is not None:
         yield "a BUDGET is given, which the query itself is to keep"
+    added = {fold(name) for name in (*BOUNDS, *(name for name, _ in made.limits))} if made.with_bounds else set()
+    for output in made.outputs:
+        if fold(output.name) in added:
+            yield f"{output.name} is the name of a column that WITH BOUNDS adds"
     for source in query.all_sources:
         stream = source.stream
         schemes = (*stream.schemes, *((stream.arrival,) if stream.arrival is not None else ()))

@@ -1,0 +1,115 @@
+"""`penstock bench rewrite`: its traffic, its truth, its counts, its script; the whole of it, small, at full size."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+from pathlib import Path
+
+import numpy as np
+import pytest
+from benchmarks.rewrite.captures import read_captures, text, without
+from benchmarks.rewrite.main import ALLOWED, MINUTES
+from benchmarks.rewrite.report import as_text, error_text
+from benchmarks.rewrite.systems import Ran, by_window, cpu_of_tree, script
+from benchmarks.rewrite.traffic import SECOND, Traffic, counted, original, traffic
+
+from penstock.analysis.finding import Strategy
+from penstock.compile import check, parse
+from tests.measure import FULL
+
+PACKETS = Path(__file__).parents[2].parent / "shared" / "data" / "packets"
+
+
+def _by_hand(made: Traffic) -> list[int]:
+    """The original query, SYN by SYN."""
+    times: dict[str, dict[int, list[int]]] = {}
+    for name, (at, ips) in made.packets.items():
+        times[name] = defaultdict(list)
+        for ip, ts in zip(ips.tolist(), at.tolist(), strict=True):
+            times[name][ip].append(ts)
+    found = []
+    for ip, syns in times["syn"].items():
+        for syn in syns:
+            for answer in times["synack"][ip]:
+                ended = any(0 <= end - answer <= 10 * SECOND for end in times["fin"][ip])
+                if 0 <= answer - syn <= 5 * SECOND and not ended:
+                    found.append(syn)
+    return sorted(found)
+
+
+def test_the_truth_is_what_a_loop_finds() -> None:
+    made = traffic(600, 10)
+    assert sorted(original(made).tolist()) == _by_hand(made)
+
+
+def test_connections_are_as_long_as_in_section_5_2() -> None:
+    made = traffic(3600, 50)
+    starts = dict(zip(made.packets["syn"][1][::-1].tolist(), made.packets["syn"][0][::-1].tolist(), strict=True))
+    ends = zip(made.packets["fin"][1].tolist(), made.packets["fin"][0].tolist(), strict=True)
+    lengths = np.array([at - starts[ip] for ip, at in ends]) / SECOND
+    shares = [float((lengths <= most).mean()) for most in (2, 5, 15)]
+    assert shares == pytest.approx([2 / 3, 0.9, 0.98], abs=0.03)
+
+
+def test_counts_are_near_the_truth_where_declarations_are_kept() -> None:
+    made = traffic(1800, 50, breaking=False)
+    truth = by_window(original(made), 5)
+    answer = counted(made, 5)
+    syns = by_window(made.packets["syn"][0], 5)
+    for window in range(5):
+        assert abs(answer[window] - truth[window]) <= 0.05 * syns[window]
+
+
+@pytest.mark.parametrize("minutes", MINUTES)
+def test_its_script_is_the_running_example(minutes: int) -> None:
+    for hint, strategy in ((ALLOWED, Strategy.REWRITE), ("", Strategy.PURGE)):
+        assert check(parse(script(Path("data"), Path("out"), minutes, hint))).strategy is strategy
+
+
+def test_the_report_puts_the_papers_figures_beside() -> None:
+    made = traffic(600, 10)
+    truth = {minutes: by_window(original(made), minutes) for minutes in MINUTES}
+    runs = [
+        Ran("Spark's joins", 50.0, 9.0, 100, 9000, {m: {w: float(n) for w, n in truth[m].items()} for m in MINUTES})
+    ]
+    runs += [Ran(f"counts, {m} min", 10.0, 3.0, 2, 500, {m: counted(made, m)}) for m in MINUTES]
+    runs.append(Ran("Penstock's engine", 0, 0, 0, 0, {}, "it cannot"))
+    lines = as_text(made, 10, runs, truth, {m: error_text(made, m, counted(made, m), truth[m]) for m in MINUTES})
+    assert any("5.0" in line and "Spark's joins" in line for line in lines)
+    assert any(line.startswith("  Spark's joins") and "0.00 % (0.00 %)" in line for line in lines)
+    assert "  Penstock's engine: not run: it cannot" in lines
+    assert any("at most 3 %" in line for line in lines)
+
+
+def test_cpu_of_the_tree_counts_children() -> None:
+    before = cpu_of_tree()
+    subprocess.run([sys.executable, "-c", "sum(i * i for i in range(3_000_000))"], check=True)
+    assert cpu_of_tree() - before > 0.05
+
+
+def test_the_queries_of_the_introduction_become_counts() -> None:
+    queries = parse(text(Path("data"), Path("out")))
+    found = {q.name: check(queries, q.name).rewrite for q in queries.queries}
+    assert all(finding.applies for finding in found.values())
+    assert [finding.error_bound for finding in found.values()] == [pytest.approx(s / 300) for s in (5, 5, 15)]
+
+
+@pytest.mark.skipif(not PACKETS.is_dir(), reason="the captures of real traffic are not on this machine")
+def test_captures_are_read_in_order_one_after_the_other() -> None:
+    rows = read_captures(PACKETS)
+    for found in rows.values():
+        times = [ts for _, ts in found]
+        assert times == sorted(times)
+    assert 0 < len(without(rows["dnsq"], rows["dnsr"], 5)) < len(rows["dnsq"])
+
+
+@pytest.mark.skipif(not FULL, reason="ten small runs on Spark; with PENSTOCK_MEASURE=full")
+def test_the_bench_runs_small() -> None:
+    done = subprocess.run(
+        [sys.executable, "-m", "penstock", "bench", "rewrite", "--quick"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    exact = next(line for line in done.stdout.splitlines() if "(" in line and line.startswith("  Spark's joins "))
+    assert exact.count("0.00 % (0.00 %)") == len(MINUTES)

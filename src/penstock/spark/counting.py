@@ -246,6 +246,8 @@ def counting_metrics(made: Rewriting, observation: str, progress: Any) -> dict[s
         "state_rows": {GROUPS: groups},
         "state_tuples": {GROUPS: groups},
         "state_bytes": sum(int(operator["memoryUsedBytes"]) for operator in operators),
+        # Counts watch nothing: no constraint is in force with a k of its own.
+        "k": {},
     }
 
 

@@ -133,7 +133,7 @@ def run_script(
 def _decodes_all(script: Script, plans: Sequence[tuple[Query, Plan]], conf: Mapping[str, str]) -> bool:
     """Whether the packer decodes every stream of every query."""
     return all(
-        reads_files(plan, stream, conf.get)
+        plan.rewriting is None and reads_files(plan, stream, conf.get)
         for _, plan in plans
         for name in plan.streams
         if (stream := script.stream(name)) is not None

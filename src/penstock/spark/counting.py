@@ -37,7 +37,7 @@ from penstock.spark.sources import read_stream, with_declared_columns
 SAMPLE = "penstock.sample"
 """One in so many entities is looked at, WITH BOUNDS."""
 _ONE_IN = 64
-_CLOCK = "penstock~clock"
+_CLOCK = "__penstock_clock"
 """The event time beside the declared columns, none of which it may hide."""
 
 

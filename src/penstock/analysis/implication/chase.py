@@ -24,7 +24,7 @@ from fractions import Fraction
 
 from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
 from penstock.analysis.implication.models import Row, keeps
-from penstock.analysis.implication.rising import outgrown
+from penstock.analysis.implication.rising import outgrown, overtaken
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape
 from penstock.analysis.implication.state import State
 from penstock.analysis.implication.times import solve
@@ -132,6 +132,12 @@ class Chase:
                         return "which their times contradict"
                 if not broken(self.goal, state):
                     return "so they do not break it"
+            if not changed and (met := next(overtaken(state, self.rules), None)) is not None:
+                step = self._conclude(state, *met)
+                assert step is not None
+                again = f"rows like one of them come again until they are in the window of {met[0].text}"
+                state.steps.append(f"{again}: {step[0]}")
+                changed = True
         if not broken(self.goal, state):
             return "so they do not break it"
         partner = self._denied(state)
@@ -281,17 +287,42 @@ class Chase:
         """Times for the rows of a case in which nothing more follows; checked, not believed."""
         unit = {i: self.shapes[fact.stream].step or Unit.SECOND.value for i, fact in enumerate(state.facts)}
         times = solve(state.times, state.alive, unit.__getitem__)
-        starts = {earlier: row for row, earlier in state.repeats.items()}
-        rows = []
-        for row in state.alive:
-            if row in state.repeats:
-                continue  # the earlier one stands for it, one period on
-            start = next((one for one in (row, *state.ancestors(row)) if one in starts), None)
-            period = Fraction(0) if start is None else times[starts[start]] - times[start]
-            rows.append(Row(state.facts[row].stream, state.terms(row), times[row], period))
-        found = tuple(rows)
-        kept = all(keeps(rule, found) for rule in self.rules) and not keeps(self.goal, found)
-        return Broken(found) if kept and self.accepts(found) else GaveUp()
+        # The earlier one stands for a row that repeats it, one period on.
+        alive = [row for row in state.alive if row not in state.repeats]
+        for periods in _readings(state, times):
+            found = tuple(Row(state.facts[r].stream, state.terms(r), times[r], periods.get(r, _ONCE)) for r in alive)
+            kept = all(keeps(rule, found) for rule in self.rules) and not keeps(self.goal, found)
+            if kept and self.accepts(found):
+                return Broken(found)
+        return GaveUp()
+
+
+_ONCE = Fraction(0)
+
+
+def _readings(state: State, times: dict[int, Fraction]) -> Iterator[dict[int, Fraction]]:
+    """Which rows come again, and after how long: where a row is an earlier one again, that leaves some choice.
+
+    With the earlier row whatever it called for comes again; or only the rows between the two; or all rows do.
+    """
+    starts = {earlier: times[row] - times[earlier] for row, earlier in state.repeats.items()}
+    called: dict[int, Fraction] = {}
+    for row in state.alive:
+        start = next((one for one in (row, *state.ancestors(row)) if one in starts), None)
+        if start is not None:
+            called[row] = starts[start]
+    yield called
+    if not starts:
+        return
+    between: dict[int, Fraction] = {}
+    for row, earlier in state.repeats.items():
+        for one in state.ancestors(row):
+            between[one] = starts[earlier]
+            if one == earlier:
+                break
+    yield between
+    for period in dict.fromkeys(starts.values()):
+        yield {row: called.get(row, period) for row in state.alive}
 
 
 def _is_known(state: State, rule: OneRow | SameValues | Apart, left: int, right: int) -> bool:

@@ -3,7 +3,8 @@
 If FOREIGN KEYs lead from a row to one that is alike but for its time, and every way between them is at least one tick
 forward, they lead on from there likewise: alike rows come at ever later times, beyond any bound. So they cannot all
 stay within a window that is closed above, of one row that they all agree with; and one that is to have no partner in
-a window that is open above has one after all. The same holds backward.
+a window that is open above has one after all. A row in whose window, open above, they must come some time agrees with
+them as a STREAM KEY says. The same holds backward.
 
 Preconditions: the rows of a state, with the FOREIGN KEY windows that made them. It refutes only; that rows can go on
 for ever is shown by a model (`models.py`).
@@ -14,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from penstock.analysis.implication.goals import LEFT
-from penstock.analysis.implication.rules import Apart, Partner, Reach, Rule
+from penstock.analysis.implication.rules import Apart, Partner, Reach, Rule, SameValues
 from penstock.analysis.implication.state import State
 
 
@@ -29,6 +30,19 @@ def outgrown(state: State, rules: Sequence[Rule], goal: Rule) -> str | None:
         if isinstance(goal, Partner) and state.agree(goal.premise, LEFT, row) and _is_open(goal.premise.when, rises):
             return f"{again}, so one is a partner of {state.name(LEFT)} after all"
     return None
+
+
+def overtaken(state: State, rules: Sequence[Rule]) -> Iterator[tuple[SameValues, int, int]]:
+    """Rows that a STREAM KEY makes agree, since one of them comes again until it is in the window of the other."""
+    for row, rises in _endless(state):
+        for rule in rules:
+            if not isinstance(rule, SameValues):
+                continue
+            for other in state.alive:
+                for left, right, above in ((other, row, rises), (row, other, not rises)):
+                    meets = state.agree(rule.premise, left, right) and _is_open(rule.premise.when, above)
+                    if meets and not state.same(left, right, rule.values):
+                        yield rule, left, right
 
 
 def _endless(state: State) -> Iterator[tuple[int, bool]]:

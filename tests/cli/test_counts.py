@@ -1,4 +1,4 @@
-"""What the commands say of counts in place of a join: the contract of `check --json`, the offer, what a run has seen."""
+"""What the commands say of counts in place of a join: `check --json`, the offer, what a run has seen."""
 
 from __future__ import annotations
 

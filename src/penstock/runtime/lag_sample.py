@@ -56,31 +56,31 @@ class Entities:
         return Entities(self.keys[chosen], self.times[chosen])
 
 
-def measure(
-    root: Entities, counted: tuple[Entities, Lags] | None, removed: tuple[Entities, Lags] | None, begin: int, end: int
-) -> Sampled:
+@dataclass(frozen=True)
+class Counted:
+    """The rows of V or A: how far they lie after the root, and after the partner that their FOREIGN KEY promises."""
+
+    rows: Entities
+    lags: Lags
+    promised: Lags
+
+
+def measure(root: Entities, counted: Counted | None, removed: Counted | None, begin: int, end: int) -> Sampled:
     """What the rows of a window show; `counted` is None where V is the root."""
     rows = len(root.within(begin, end).times)
     spread, breaking = [], 0
     if counted is not None:
-        first, last, lags = _partners(root, counted[0].within(begin, end), counted[1])
+        first, last, lags = _partners(root, counted.rows.within(begin, end), counted.promised)
         found = last - first
         breaking += int((found == 0).sum() + np.maximum(found - 1, 0).sum())
         spread.append(lags)
     if removed is not None:
-        own = removed[0].within(begin, end)
-        spread.append(_partners(root, own, removed[1])[2])
-        beside = root if counted is None else counted[0]
-        limits = removed[1] if counted is None else _between(counted[1], removed[1])
-        first, last, _ = _partners(beside, own, limits)
+        own = removed.rows.within(begin, end)
+        spread.append(_partners(root, own, removed.lags)[2])
+        first, last, _ = _partners(root if counted is None else counted.rows, own, removed.promised)
         matched = last[last > first]
         breaking += int((last == first).sum()) + len(matched) - len(np.unique(matched))
     return Sampled(rows, max((_mean(lags, rows) for lags in spread), default=0.0), breaking)
-
-
-def _between(counted: Lags, removed: Lags) -> Lags:
-    """How far A may lie behind V, where both are limited by the root."""
-    return Lags(removed.low - counted.high, removed.high - counted.low)
 
 
 def _partners(parents: Entities, children: Entities, limits: Lags) -> tuple[Array, Array, Array]:

@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.plan.counting import Rewriting, observed, total, violated
-from penstock.runtime.lag_sample import Entities, Lags, Sampled, measure
+from penstock.runtime.lag_sample import Counted, Entities, Lags, Sampled, measure
 from penstock.spark.worker import settle
 
 KEY = "entity"
@@ -67,11 +67,12 @@ class Measurer:
         rows = {s.alias: Entities(keys[sources == s.alias], times[sources == s.alias]) for s in self.made.sources}
         made = self.made
 
-        def beside_root(alias: str | None) -> tuple[Entities, Lags] | None:
+        def beside_root(alias: str | None) -> Counted | None:
             if alias is None or alias == made.root:
                 return None
             source = made.source(alias)
-            return rows[alias], Lags(source.low, source.high)
+            promised = Lags(source.partner_low, source.partner_high)
+            return Counted(rows[alias], Lags(source.low, source.high), promised)
 
         return measure(
             rows[made.root], beside_root(made.counted), beside_root(made.removed), begin, begin + made.period

@@ -33,6 +33,8 @@ class Composed:
     removed: str | None
     lags: dict[str, Reach]
     """By counted source, how far after the root's row it lies."""
+    apart: Reach
+    """How far after its partner in V a row of A lies; nothing if there is no A."""
     groups: dict[str, tuple[str, ...]]
     """By counted source, its columns for the groups."""
 
@@ -66,7 +68,7 @@ def _by(known: SubStreams, identity: Identity) -> Composed | str:
     lags: dict[str, Reach] = {}
     groups: dict[str, tuple[str, ...]] = {}
     for alias in sources:
-        lags[alias] = _lag(predicates, alias)
+        lags[alias] = _lag(predicates, question.root, alias)
         if lags[alias].low is None or lags[alias].high is None:
             return f"nothing limits how far {alias} lies from {question.root} in time"
         columns = [_group(known, identity, ref, alias) for ref in question.groups]
@@ -74,7 +76,8 @@ def _by(known: SubStreams, identity: Identity) -> Composed | str:
             ref = question.groups[columns.index(None)]
             return f"{alias} has no column that equals the group {ref} for every row of one identity, and is never NULL"
         groups[alias] = tuple(column for column in columns if column is not None)
-    return Composed(identity, counted, removed, lags, groups)
+    apart = Reach(0, 0) if removed is None else _lag(predicates, counted, removed)
+    return Composed(identity, counted, removed, lags, apart, groups)
 
 
 def _unmatched(predicates: WindowPredicates) -> Iterator[str]:
@@ -96,9 +99,9 @@ def _unmatched(predicates: WindowPredicates) -> Iterator[str]:
         yield why
 
 
-def _lag(predicates: WindowPredicates, alias: str) -> Reach:
-    """The tightest window in which a source lies after the root, of those that the query and the declarations name."""
-    known, root = predicates.known, predicates.known.question.root
+def _lag(predicates: WindowPredicates, root: str, alias: str) -> Reach:
+    """The tightest window in which a source lies after another, of those that the query and the declarations name."""
+    known = predicates.known
     if alias == root:
         return Reach(0, 0)
     given = pairs(predicates.identity, root, alias)

@@ -35,6 +35,9 @@ class CountedSource:
     low: int
     high: int
     """By how much it lies after the row of the root that it is matched with."""
+    partner_low: int
+    partner_high: int
+    """By how much it lies after the row that its FOREIGN KEY promises: V's for A, the root's for V."""
     slack: int
     """How far its event times may stray from their order: a watermark."""
 

@@ -86,6 +86,9 @@ def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource
     assert lag.low is not None
     assert lag.high is not None
     slack = _slack(stream)
+    partner = composed.apart if alias == composed.removed else lag
+    assert partner.low is not None
+    assert partner.high is not None
     return CountedSource(
         alias,
         stream.name,
@@ -95,6 +98,8 @@ def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource
         tuple(dict.fromkeys(_keys(question, composed, alias))),
         lag.low,
         lag.high,
+        partner.low,
+        partner.high,
         0 if slack is None else slack,
     )
 

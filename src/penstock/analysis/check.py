@@ -17,6 +17,7 @@ from penstock.analysis.finding import (
     Finding,
     Means,
     PurgeFinding,
+    RewriteFinding,
     StateFinding,
     Strategy,
     Verdict,
@@ -68,7 +69,7 @@ def check_query(query: Query) -> Verdict:
         _purge(graph, found),
         rewrite,
         witness,
-        notices=tuple(_notices(query, graph)),
+        notices=(*_notices(query, graph), *_counting_notice(rewrite)),
     )
 
 
@@ -111,6 +112,11 @@ def _purge(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> PurgeFin
     answers = [safe for _, safe in streams]
     because = tuple((alias, doubt) for alias, doubt in found.items() if isinstance(doubt, str))
     return PurgeFinding(False if False in answers else None if None in answers else True, streams, because)
+
+
+def _counting_notice(rewrite: RewriteFinding) -> Iterator[str]:
+    if rewrite.applies:
+        yield "counts watch no declaration: a row that breaks one is counted like any other"
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:

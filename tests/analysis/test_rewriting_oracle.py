@@ -33,9 +33,11 @@ def _script(chosen: random.Random) -> str:
     """A chain of two or three streams with random declarations, and a random count over them."""
     names = ["r", "s", "t"][: chosen.randint(2, 3)]
     text = ""
+    grouped = chosen.random() < 0.25
     reaches = []
     for place, name in enumerate(names):
         schemes = ["PRIMARY KEY (id)"] if chosen.random() < 0.97 else []
+        schemes += ["CHECK (k IS NOT NULL)"] if grouped else []
         if place:
             early, late = chosen.randint(0, 4), chosen.choice([0, 0, 0, 1])
             reaches.append((early, late))
@@ -70,7 +72,7 @@ def _script(chosen: random.Random) -> str:
     period = chosen.choice([6, 10, 20])
     return (
         f"{text}SELECT window({root}.ts, '{period} seconds').start AS tb, count(*) AS n FROM {', '.join(inside)} "
-        f"WHERE {' AND '.join(where)} GROUP BY window({root}.ts, '{period} seconds');"
+        f"WHERE {' AND '.join(where)} GROUP BY window({root}.ts, '{period} seconds'){f', {root}.k' if grouped else ''};"
     )
 
 
@@ -82,7 +84,7 @@ def _streams(chosen: random.Random, query: Query) -> Rows:
         k = chosen.randint(0, 4)
         for name in rows:
             if chosen.random() < 0.85:
-                null = chosen.random() < 0.05
+                null = not query.group_by[1:] and chosen.random() < 0.05
                 rows[name].append({"id": entity, "k": None if null else k, "v": chosen.randint(-1, 2), "ts": at})
             at += chosen.randint(-4, 16) * SECOND // 4
     while (row := _breaking(rows, query)) is not None:
@@ -140,9 +142,17 @@ def _holds(predicate: Predicate, rows: dict[str, Row]) -> bool:
             raise AssertionError(predicate)
 
 
-def _naive(query: Query, rows: Rows, made: Rewriting) -> Counter[int]:
+Group = tuple[int, int | None]
+"""A window, and the value of the further group, if there is one."""
+
+
+def _group(query: Query, row: Row, made: Rewriting) -> Group:
+    return row["ts"] // made.period, row["k"] if query.group_by[1:] else None
+
+
+def _naive(query: Query, rows: Rows, made: Rewriting) -> Counter[Group]:
     """The original query, combination by combination."""
-    found: Counter[int] = Counter()
+    found: Counter[Group] = Counter()
     names = [source.alias for source in query.sources]
     for combination in itertools.product(*(rows[name] for name in names)):
         together = dict(zip(names, combination, strict=True))
@@ -154,33 +164,33 @@ def _naive(query: Query, rows: Rows, made: Rewriting) -> Counter[int]:
             if exists is existence.negated:
                 break
         else:
-            found[together[made.root]["ts"] // made.period] += 1
+            found[_group(query, together[made.root], made)] += 1
     return found
 
 
-def _counted(query: Query, rows: Rows, made: Rewriting, alias: str) -> list[int]:
-    """The times of the rows of a source that the rewriting counts."""
+def _counted(query: Query, rows: Rows, made: Rewriting, alias: str) -> list[Row]:
+    """The rows of a source that the rewriting counts."""
     negated = {e.source.alias: e.condition for e in query.existences if e.negated}
     conditions = negated.get(alias, [p for p in query.predicates if not aliases_of(p) & set(negated)])
     own = [p for p in conditions if aliases_of(p) == {alias}]
     needed = [ref.column for p in conditions for ref in p.columns if ref.alias == alias]
     shown = [row for row in rows[alias] if all(row[c] is not None for c in needed)]
-    assert any("IS NOT NULL" in text for text in made.source(alias).conditions) is ("k" in needed)
-    return [row["ts"] for row in shown if all(_holds(p, {alias: row}) for p in own)]
+    assert any("k IS NOT NULL" in text for text in made.source(alias).conditions) is ("k" in needed)
+    return [row for row in shown if all(_holds(p, {alias: row}) for p in own)]
 
 
-def _near(times: list[int], window: int, made: Rewriting, end: int) -> int:
+def _near(rows: list[Row], group: Group, made: Rewriting, end: int) -> int:
     """The root's rows so near to an end of a window that their match may lie beyond it."""
     late = max(max(source.high, 0) for source in made.sources)
     early = max(max(-source.low, 0) for source in made.sources)
-    at = (window + end) * made.period
-    return sum(at - late <= time < at + early for time in times)
+    at = (group[0] + end) * made.period
+    return sum(at - late <= row["ts"] < at + early and group[1] in (None, row["k"]) for row in rows)
 
 
 @pytest.mark.measure
 def test_every_rewrite_is_within_its_bound() -> None:
     chosen = random.Random(11)
-    fired = inexact = windows = nonzero = 0
+    fired = inexact = windows = nonzero = grouped = 0
     for _ in range(size(250, 4000)):
         script = parse(_script(chosen))
         (query,) = script.queries
@@ -188,25 +198,27 @@ def test_every_rewrite_is_within_its_bound() -> None:
         if made is None:
             continue
         fired += 1
+        grouped += bool(made.group_names)
         for _ in range(4):
             rows = _streams(chosen, query)
             truth = _naive(query, rows, made)
-            times = {source.alias: _counted(query, rows, made, source.alias) for source in made.sources}
-            buckets = {alias: Counter(time // made.period for time in found) for alias, found in times.items()}
-            for window in set(truth) | {bucket for found in buckets.values() for bucket in found}:
-                answer = min(buckets[made.root][window], buckets[made.counted][window])
-                answer -= 0 if made.removed is None else buckets[made.removed][window]
-                error = abs(max(answer, 0) - truth[window])
-                ends = [_near(times[made.root], window, made, end) for end in (0, 1)]
+            counted = {source.alias: _counted(query, rows, made, source.alias) for source in made.sources}
+            buckets = {alias: Counter(_group(query, row, made) for row in found) for alias, found in counted.items()}
+            for group in set(truth) | {bucket for found in buckets.values() for bucket in found}:
+                answer = min(buckets[made.root][group], buckets[made.counted][group])
+                answer -= 0 if made.removed is None else buckets[made.removed][group]
+                error = abs(max(answer, 0) - truth[group])
+                ends = [_near(counted[made.root], group, made, end) for end in (0, 1)]
                 limit = sum(ends) if made.counted != made.root and made.removed is not None else max(ends)
-                case = (query, rows, window, answer, truth[window], ends)
+                case = (query, rows, group, answer, truth[group], ends)
                 assert error <= (0 if made.is_exact else sum(ends)), case
                 if all(source.low >= 0 for source in made.sources):
                     assert error <= limit, case
                 windows += 1
                 inexact += error > 0
-                nonzero += truth[window] > 0
-    print(f"{fired} rewrites, {windows} windows, {nonzero} with results, {inexact} not exact")
+                nonzero += truth[group] > 0
+    print(f"{fired} rewrites ({grouped} with groups), {windows} windows, {nonzero} with results, {inexact} not exact")
     assert fired > size(30, 500)
+    assert grouped > size(5, 80)
     assert nonzero > fired
     assert 0 < inexact < windows

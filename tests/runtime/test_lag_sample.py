@@ -33,7 +33,7 @@ def naive(
             partners = [t for k, t in root if k == key and A.low <= at - t <= A.high]
             lags[1].extend([at - max(partners)] if partners else [])
             beside = [(k, t) for k, t in counted if k == key and PROMISED.low <= at - t <= PROMISED.high]
-            breaking += not beside
+            breaking += abs(len(beside) - 1)
             if beside:
                 met.append(sorted(counted).index(max(beside, key=lambda row: row[1])))
     breaking += len(met) - len(set(met))

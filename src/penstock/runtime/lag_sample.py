@@ -78,8 +78,9 @@ def measure(root: Entities, counted: Counted | None, removed: Counted | None, be
         own = removed.rows.within(begin, end)
         spread.append(_partners(root, own, removed.lags)[2])
         first, last, _ = _partners(root if counted is None else counted.rows, own, removed.promised)
-        matched = last[last > first]
-        breaking += int((last == first).sum()) + len(matched) - len(np.unique(matched))
+        found = last - first
+        matched = last[found > 0]
+        breaking += int((found == 0).sum() + np.maximum(found - 1, 0).sum()) + len(matched) - len(np.unique(matched))
     return Sampled(rows, max((_mean(lags, rows) for lags in spread), default=0.0), breaking)
 
 

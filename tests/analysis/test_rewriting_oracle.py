@@ -4,7 +4,8 @@ The oracle: entities that leave rows on up to three streams, each at random lags
 taken out by a checker that reads the declarations one by one in plain loops. The original query is every combination of
 rows, its conditions tried one by one. The counts are those of the rewriting. For every window the answer may be off by
 no more than the rows of the root near the two ends of the window, whatever comes; for a single join or anti-join by no
-more than those at one of them, which is epsilon / k of them if they come evenly; where it is exact, not at all.
+more than those at one of them, which is epsilon / k of them if they come evenly; where it is exact, not at all. And it
+lies between the limits that WITH BOUNDS gives, however rows come.
 """
 
 from __future__ import annotations
@@ -187,10 +188,35 @@ def _near(rows: list[Row], group: Group, made: Rewriting, end: int) -> int:
     return sum(at - late <= row["ts"] < at + early and group[1] in (None, row["k"]) for row in rows)
 
 
+def _limits(counted: dict[str, list[Row]], group: Group, made: Rewriting) -> tuple[int, int]:
+    """What WITH BOUNDS gives: limits from the rows on both sides of each end, in the root and in what crossed."""
+    begin, end = group[0] * made.period, (group[0] + 1) * made.period
+
+    def between(alias: str, low: int, high: int) -> int:
+        return sum(low <= row["ts"] < high and group[1] in (None, row["k"]) for row in counted[alias])
+
+    def crossed(alias: str) -> tuple[int, int]:
+        late, early = max(made.source(alias).high, 0), max(-made.source(alias).low, 0)
+        entered = min(between(made.root, begin - late, begin), between(alias, begin, begin + late))
+        entered += min(between(made.root, end, end + early), between(alias, end - early, end))
+        left = min(between(made.root, end - late, end), between(alias, end, end + late))
+        left += min(between(made.root, begin, begin + early), between(alias, begin - early, begin))
+        return entered, left
+
+    entered, left = crossed(made.counted)
+    inside = between(made.counted, begin, end)
+    low, high = inside - entered, min(between(made.root, begin, end), inside + left)
+    if made.removed is not None:
+        entered, left = crossed(made.removed)
+        inside = between(made.removed, begin, end)
+        low, high = low - inside - left, high - max(inside - entered, 0)
+    return max(low, 0), max(high, 0)
+
+
 @pytest.mark.measure
 def test_every_rewrite_is_within_its_bound() -> None:
     chosen = random.Random(11)
-    fired = inexact = windows = nonzero = grouped = 0
+    fired = inexact = windows = nonzero = grouped = narrow = 0
     for _ in range(size(250, 4000)):
         script = parse(_script(chosen))
         (query,) = script.queries
@@ -214,7 +240,10 @@ def test_every_rewrite_is_within_its_bound() -> None:
                 assert error <= (0 if made.is_exact else sum(ends)), case
                 if all(source.low >= 0 for source in made.sources):
                     assert error <= limit, case
+                low, high = _limits(counted, group, made)
+                assert low <= truth[group] <= high, case
                 windows += 1
+                narrow += high - low < sum(ends)
                 inexact += error > 0
                 nonzero += truth[group] > 0
     print(f"{fired} rewrites ({grouped} with groups), {windows} windows, {nonzero} with results, {inexact} not exact")
@@ -222,3 +251,4 @@ def test_every_rewrite_is_within_its_bound() -> None:
     assert grouped > size(5, 80)
     assert nonzero > fired
     assert 0 < inexact < windows
+    assert narrow > 0

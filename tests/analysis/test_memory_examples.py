@@ -205,3 +205,14 @@ def test_erratum_means_and_medians_of_one_value_in_each_group_do_not_count_dupli
     select = "SELECT sum(A) AS v FROM S, T WHERE A = {} AND B < C"
     assert found("S(A, B); T(C)", select.format(0)).bounded is True
     assert found("S(A, B); T(C)", select.format(1)).bounded is False
+
+
+def test_erratum_a_mean_does_not_depend_on_rows_that_multiply_all_its_values_alike() -> None:
+    """Nothing ties T to S and U: the least C, the greatest A, and T's sum and count are enough. Not run, so a doubt."""
+    select = "SELECT {} AS v FROM S, T, U WHERE A > C AND B < 5 AND B > 0{}"
+    for aggregate in ("avg(B)", "median(B)"):
+        finding = found("S(A); T(B); U(C)", select.format(aggregate, ""))
+        assert finding.bounded is None, aggregate
+        assert "do not depend on how many rows match" in finding.because[0]
+    assert found("S(A); T(B); U(C)", select.format("sum(B)", "")).bounded is False
+    assert found("S(A); T(B, D); U(C)", select.format("avg(B)", " AND D < C")).bounded is False

@@ -73,12 +73,21 @@ def built(plain: Plain) -> Query:
 @pytest.mark.parametrize("kind", ["bag", "distinct", "grouped"])
 def test_the_check_agrees_with_the_enumeration_of_local_orders(kind: str) -> None:
     draw = random.Random(f"lto {kind}")
-    seen = {True: 0, False: 0}
+    seen, undecided = {True: 0, False: 0}, 0
     for _ in range(size(300, 5000)):
         plain = plain_query(draw, kind == "distinct", kind == "grouped")
         expected = is_bounded(plain)
+        finding = memory_finding(built(plain))
+        if finding.bounded is None:
+            # Theorem 8.6 asks for a bag, though a mean does not depend on rows that multiply all its values alike.
+            assert not expected, plain
+            assert any(function in ("avg", "median") for function, _ in plain.aggregates), plain
+            assert any("do not depend on how many rows match" in text for text in finding.because), plain
+            undecided += 1
+            continue
         seen[expected] += 1
-        assert memory_finding(built(plain)).bounded is expected, plain
+        assert finding.bounded is expected, plain
+    assert undecided <= size(300, 5000) // 50
     assert min(seen.values()) > sum(seen.values()) // 10, seen
 
 

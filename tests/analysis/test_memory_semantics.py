@@ -88,7 +88,8 @@ def _kinds(draw: random.Random, kind: str) -> Query:
 def _continuations(query: Query, copies: Copies, beside: Sequence[Row]) -> list[tuple[Row, ...]] | None:
     """Rows to come that may tell states apart: the rest of a copy, rows that come again, and both.
 
-    A mean needs the rest of two copies, a median rows that come again and again, also from beside the set. None where
+    A mean needs the rest of two copies: in one group if their own values would put them into two, and with two values to
+    take the mean of. A median needs rows that come again and again, also from beside the set. None where
     a sum cannot tell how much it adds up, since all that it adds is 0.
     """
     functions = {o.value.function: o.value for o in query.outputs if isinstance(o.value, Aggregate)}
@@ -103,8 +104,36 @@ def _continuations(query: Query, copies: Copies, beside: Sequence[Row]) -> list[
         again = range(1, 4 if "median" in functions else 2)
         later += [(*probe, *([row] * times)) for probe in copies.probes for row in beside for times in again]
     if "avg" in functions:
-        later += [(*one, *other) for one, other in combinations(copies.probes, 2)]
+        argument = functions["avg"].argument
+        assert isinstance(argument, ColumnRef)
+        pairs = [
+            (*one, *_raised(argument, other, by)) for one, other in combinations(copies.probes, 2) for by in (0, 1, -1)
+        ]
+        later += [*pairs, *(_in_the_group_of(query, of, pair) for of in copies.probes for pair in pairs)]
     return later
+
+
+def _raised(ref: ColumnRef, rows: Sequence[Row], by: int) -> tuple[Row, ...]:
+    """The same rows with other values of one column."""
+    return tuple(
+        (
+            name,
+            tuple(
+                (column, value + by if (name, column) == (ref.alias, ref.column) and isinstance(value, int) else value)
+                for column, value in row
+            ),
+        )
+        for name, row in rows
+    )
+
+
+def _in_the_group_of(query: Query, one: Sequence[Row], rows: Sequence[Row]) -> tuple[Row, ...]:
+    """Rows that take the values of the group columns from those of `one`."""
+    keys = {(ref.alias, ref.column) for ref in query.group_by if isinstance(ref, ColumnRef)}
+    values = {(name, column): value for name, row in one for column, value in row if (name, column) in keys}
+    return tuple(
+        (name, tuple((column, values.get((name, column), value)) for column, value in row)) for name, row in rows
+    )
 
 
 @pytest.mark.measure

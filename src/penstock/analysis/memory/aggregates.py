@@ -7,7 +7,10 @@ a query of several is bounded iff each alone is:
 - count, sum, avg, median need the join to be bounded as a bag; min, max, count(DISTINCT) as DISTINCT (Theorem 8.6, C1:
   the reduced characteristic query). Sums and counts of an endless column are pushed below the join. The theorem does
   not hold where nothing depends on how often a result is found though the paper says so: the mean and the median of a
-  column that has one value in each group, and the sum of zeros. These need the join as DISTINCT only.
+  column that has one value in each group, and the sum of zeros. These need the join as DISTINCT only. Nor does a mean
+  or a median depend on how many rows of sources that nothing ties to its own are found: they multiply all its values
+  alike (`AVG(t.a)` with `s.a > u.a`, and t joined with neither). Where only such a source fails as a bag, that is a
+  doubt and not a violation.
 - max(x), x an endless column of S, in an LTO: the paper asks that MaxRef(S) be empty or x's class. MinRef(S) must be
   empty too: with `s.a < t.b` every set of values of a must be told apart for max(s.a). min likewise, with the roles
   exchanged. Without enumerating: a comparison `d < b` that is active together with x is harmless to max(x) iff
@@ -27,7 +30,7 @@ from penstock.analysis.memory.conditions import Edge, Rung, Violation, active, s
 from penstock.analysis.memory.lines import Stretch
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
-from penstock.model.predicates import ColumnRef, Expression
+from penstock.model.predicates import ColumnRef, Comparison, Expression, Op
 from penstock.model.query import Aggregate
 
 
@@ -60,6 +63,36 @@ def counts_duplicates(aggregate: Aggregate, reading: Reading, order: Order) -> b
             return order.values(argument) != 1 and not any(ref in order.equal_to(argument) for ref in grouped)
         case _:
             return True
+
+
+def multiplies_alike(aggregate: Aggregate, alias: str, reading: Reading, order: Order) -> bool:
+    """Whether it cannot matter to the aggregate how many rows of a source a result is found with."""
+    argument = aggregate.argument
+    if not counts_duplicates(aggregate, reading, order):
+        return True
+    if aggregate.function not in ("avg", "median") or not isinstance(argument, ColumnRef):
+        return False
+    return alias not in _tied_to(argument.alias, reading, order)
+
+
+def _tied_to(alias: str, reading: Reading, order: Order) -> frozenset[str]:
+    """The sources that comparisons tie to one, directly or not; one that always holds ties nothing."""
+    pairs = [frozenset(ref.alias for ref in c.columns) for c, _ in reading.joins if not _is_settled(c, order)]
+    pairs += [frozenset(ref.alias for ref in difference.columns) for difference, _ in reading.bands]
+    tied = frozenset((alias,))
+    while more := [pair for pair in pairs if pair & tied and not pair <= tied]:
+        tied = tied.union(*more)
+    return tied
+
+
+def _is_settled(comparison: Comparison, order: Order) -> bool:
+    left, right = comparison.left, comparison.right
+    if order.values(left) == 1 or order.values(right) == 1:
+        return True  # a filter, not a tie; if it were one, doubting it is the safe side
+    if comparison.op is Op.EQ:
+        return False
+    low, high = (left, right) if comparison.op in (Op.LT, Op.LE) else (right, left)
+    return order.reach(low).high <= order.reach(high).low
 
 
 def aggregate_violations(aggregate: Aggregate, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation | Doubt]:

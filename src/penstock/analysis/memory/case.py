@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from penstock.analysis.memory.aggregates import Doubt, aggregate_violations, is_holistic
+from penstock.analysis.memory.aggregates import Doubt, aggregate_violations, is_holistic, multiplies_alike
 from penstock.analysis.memory.conditions import (
     Edge,
     Violation,
@@ -65,12 +65,28 @@ class Case:
         if is_join:
             yield from equal_and_endless(self.reading, self.order)
             if is_bag(self.reading, self.order):
-                yield from compared_in_one_stretch(self.edges, self.order)
+                yield from self._as_a_bag()
             else:
                 yield from extremes_in_conflict(self.reading, self.edges, self.order)
             yield from self._bands()
         for aggregate in self.reading.aggregates:
             yield from aggregate_violations(aggregate, self.edges, self.order)
+
+    def _as_a_bag(self) -> Iterator[Violation | Doubt]:
+        """C3, but where how often a result is found multiplies all values of every aggregate alike."""
+        alike = [edge for edge in self.edges if self._multiplies_alike(edge)]
+        yield from compared_in_one_stretch(tuple(edge for edge in self.edges if edge not in alike), self.order)
+        yield from extremes_in_conflict(self.reading, tuple(alike), self.order)
+        for violation in compared_in_one_stretch(tuple(alike), self.order):
+            yield Doubt(f"{violation}, but the aggregates do not depend on how many rows match by it", violation.barred)
+
+    def _multiplies_alike(self, edge: Edge) -> bool:
+        reading, order = self.reading, self.order
+        return reading.query.is_grouped and all(
+            multiplies_alike(aggregate, end.alias, reading, order)
+            for aggregate in reading.aggregates
+            for end in (edge.low, edge.high)
+        )
 
     def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[Violation | Doubt]:
         """C1, for what a result shows."""

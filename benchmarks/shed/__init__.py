@@ -1,0 +1,1 @@
+"""SHED's experiments: Figures 4 to 13, and the budget on Spark."""

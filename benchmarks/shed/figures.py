@@ -12,13 +12,15 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal
 
 import numpy as np
-
 from benchmarks.shed.streams import DOMAIN, Keys, components, weather, zipf
+
 from penstock.offline import optimal, simulate, truncate
 from penstock.offline.policies import memory_shares
 
+ONLINE: tuple[Literal["prob", "life", "rand"], ...] = ("prob", "life", "rand")
 MEMORIES = (0.1, 0.25, 0.5, 1.0, 1.5)
 
 
@@ -39,7 +41,9 @@ class Size:
     judged: bool
 
 
-FULL = Size("full", 5_600, 400, 800, 50_000, 1_000, (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0), 5, 5_000, 10**6, True)
+FULL = Size(
+    "full", 5_600, 400, 800, 50_000, 1_000, (0.0, 0.25, 0.5, 0.75, 1.0, 1.25, 1.5, 1.75, 2.0), 5, 5_000, 10**6, True
+)
 QUICK = Size("quick", 1_400, 100, 200, 5_000, 100, (0.0, 1.0, 2.0), 2, 400, 1_500, False)
 
 
@@ -146,7 +150,7 @@ def _over_memory(size: Size, number: int, window: int, skews: tuple[float, float
         "EXACT": tuple(simulate(r, s, window, m, "exact", warmup=warmup) for m in memories),
         "OPT": tuple(optimal(r, s, window, m, "fixed", warmup) for m in memories),
     }
-    for policy in ("prob", "life", "rand"):
+    for policy in ONLINE:
         series[policy.upper()] = tuple(simulate(r, s, window, m, policy, "fixed", warmup) for m in memories)
     series["OPTV"] = tuple(optimal(r, s, window, m, "variable", warmup) for m in memories)
     series["PROBV"] = tuple(simulate(r, s, window, m, "prob", "variable", warmup) for m in memories)
@@ -157,7 +161,7 @@ def _over_memory(size: Size, number: int, window: int, skews: tuple[float, float
 def figure_10(size: Size) -> Figure:
     """Uncorrelated Zipf streams: the share of the optimum depends on the permutation, so several are drawn."""
     shares = [_shares_of_optimum(size, 10 + seed, is_correlated=False) for seed in range(size.permutations)]
-    prob, rand = (np.array([one[policy] for one in shares]) for policy in ("prob", "rand"))
+    prob, rand = np.array([one["prob"] for one in shares]), np.array([one["rand"] for one in shares])
     series = {
         "PROB, best": tuple(prob.max(axis=0).tolist()),
         "PROB, mean": tuple(prob.mean(axis=0).tolist()),
@@ -180,8 +184,8 @@ def figure_11(size: Size) -> Figure:
     return Figure(11, title, "skew (z)", "share of OPT", size.skews, series, (claim,), digits=4)
 
 
-def _shares_of_optimum(size: Size, seed: int, *, is_correlated: bool) -> dict[str, list[float]]:
-    shares: dict[str, list[float]] = {"prob": [], "rand": []}
+def _shares_of_optimum(size: Size, seed: int, *, is_correlated: bool) -> dict[Literal["prob", "rand"], list[float]]:
+    shares: dict[Literal["prob", "rand"], list[float]] = {"prob": [], "rand": []}
     window, warmup = size.window, 2 * size.window
     for skew in size.skews:
         chance = np.random.default_rng(seed)
@@ -189,7 +193,7 @@ def _shares_of_optimum(size: Size, seed: int, *, is_correlated: bool) -> dict[st
         r, s = zipf(chance, skew, size.arrivals), zipf(chance, skew, size.arrivals, order)
         best = optimal(r, s, window, window, "fixed", warmup)
         for policy, found in shares.items():
-            found.append(simulate(r, s, window, window, policy, "fixed", warmup) / best)  # type: ignore[arg-type]
+            found.append(simulate(r, s, window, window, policy, "fixed", warmup) / best)
     return shares
 
 
@@ -214,11 +218,11 @@ def figure_12(size: Size, folder: Path) -> Figure | None:
     share = min(series["PROB"][half], series["PROBV"][half]) / series["EXACT"][half]
     claim = Claim("PROB at M = w, share of EXACT", f"{share:.2%}", "at least 90 %", share >= 0.9)
     later = simulate(r, s, window, window, "exact", warmup=window)
-    prob, best = (
-        f(r, s, window, window, warmup=window) / later
-        for f in (lambda *a, **k: simulate(*a, "prob", **k), lambda *a, **k: optimal(*a, **k))
+    prob = simulate(r, s, window, window, "prob", warmup=window) / later
+    best = optimal(r, s, window, window, warmup=window) / later
+    notes = (
+        f"after a warm-up of w, at M = w: PROB {prob:.1%} of EXACT, and no choice could give more than {best:.1%}",
     )
-    notes = (f"after a warm-up of w, at M = w: PROB {prob:.1%} of EXACT, and no choice could give more than {best:.1%}",)
     title = f"weather, {len(r):,} reports a stream, w = {window:,}"
     return Figure(12, title, "memory (M)", "results", memories, series, (claim,), notes=notes)
 

@@ -41,8 +41,9 @@ def weather(folder: Path) -> tuple[Keys, Keys] | None:
 
 
 def _weights(skew: float, number: int) -> npt.NDArray[np.float64]:
-    weights = 1.0 / np.arange(1, number + 1) ** skew
-    return weights / weights.sum()
+    weights = np.arange(1, number + 1, dtype=np.float64) ** -skew
+    shares: npt.NDArray[np.float64] = weights / weights.sum()
+    return shares
 
 
 def _cells(file: Path) -> list[str]:

@@ -216,3 +216,5 @@ def test_erratum_a_mean_does_not_depend_on_rows_that_multiply_all_its_values_ali
         assert "do not depend on how many rows match" in finding.because[0]
     assert found("S(A); T(B); U(C)", select.format("sum(B)", "")).bounded is False
     assert found("S(A); T(B, D); U(C)", select.format("avg(B)", " AND D < C")).bounded is False
+    grouped = found("S(A); T(B, D)", "SELECT D, avg(B) AS v FROM S, T WHERE A < D GROUP BY D")
+    assert (grouped.bounded, [text[:2] for text in grouped.violates]) == (False, ["C1"]), "in a group D has one value"

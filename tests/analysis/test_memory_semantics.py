@@ -88,9 +88,9 @@ def _kinds(draw: random.Random, kind: str) -> Query:
 def _continuations(query: Query, copies: Copies, beside: Sequence[Row]) -> list[tuple[Row, ...]] | None:
     """Rows to come that may tell states apart: the rest of a copy, rows that come again, and both.
 
-    A mean needs the rest of two copies: in one group if their own values would put them into two, and with two values to
-    take the mean of. A median needs rows that come again and again, also from beside the set. None where
-    a sum cannot tell how much it adds up, since all that it adds is 0.
+    A mean needs two values to take the mean of: the rest of two copies, in one group if their own values would put them
+    into two; or the rest of one and a row beside the set with another value. A median needs rows that come again and
+    again, also from beside the set. None where a sum cannot tell how much it adds up, since all that it adds is 0.
     """
     functions = {o.value.function: o.value for o in query.outputs if isinstance(o.value, Aggregate)}
     for function in ("sum", "avg"):
@@ -108,6 +108,9 @@ def _continuations(query: Query, copies: Copies, beside: Sequence[Row]) -> list[
         assert isinstance(argument, ColumnRef)
         pairs = [
             (*one, *_raised(argument, other, by)) for one, other in combinations(copies.probes, 2) for by in (0, 1, -1)
+        ]
+        later += [
+            (*probe, *_raised(argument, [row], by)) for probe in copies.probes for row in beside for by in (1, -1)
         ]
         later += [*pairs, *(_in_the_group_of(query, of, pair) for of in copies.probes for pair in pairs)]
     return later

@@ -1,5 +1,7 @@
 """How the rows of a source are merged (MEMORY, sections 7.1 and 7.2): inert data, obeyed by runtime/merge.py.
 
+What a CHECK leaves out has no bucket, so the conditions of a merged source's CHECKs are watched (runtime/promises).
+
 Values are texts: a string as it is, a decimal in digits, anything else as the engine's code (whole numbers, days,
 microseconds).
 """
@@ -7,6 +9,8 @@ microseconds).
 from __future__ import annotations
 
 from dataclasses import dataclass
+
+from penstock.model.predicates import Op
 
 
 @dataclass(frozen=True)
@@ -39,10 +43,21 @@ class ExtremeColumn:
 
 
 @dataclass(frozen=True)
+class CheckedColumn:
+    """A condition of a CHECK: the column compared with a value, or with several for `=`."""
+
+    constraint: str
+    column: str
+    op: Op
+    values: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class MergePlan:
     """What is kept of each bucket: one row, with a count where `counted`, and an extreme one where one is asked for."""
 
     parts: tuple[PartColumn, ...]
     counted: bool
     extremes: tuple[ExtremeColumn, ...]
+    checks: tuple[CheckedColumn, ...]
     text: str

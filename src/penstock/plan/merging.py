@@ -24,9 +24,13 @@ from decimal import Decimal
 
 from penstock.analysis.finding import Bounded, Means, Verdict
 from penstock.analysis.synopsis import BucketColumn, Extreme, Synopsis
-from penstock.model.predicates import Value
+from penstock.model.predicates import Bound, Constant, OneOf, Op, Value
+from penstock.model.query import Query
+from penstock.model.schemes import Check
+from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
-from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
+from penstock.plan.closers import promise_of
+from penstock.plan.merge import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan
 
 BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
@@ -116,14 +120,53 @@ def without_merged(
     return left, of_use
 
 
-def merge_plan(synopsis: Synopsis) -> MergePlan:
+def merge_plan(synopsis: Synopsis, stream: Stream) -> MergePlan:
     """The synopsis as the engine obeys it."""
     return MergePlan(
         tuple(_part(column) for column in synopsis.columns),
         synopsis.counted,
         tuple(_extreme(extreme) for extreme in synopsis.extremes),
+        tuple(_checked(stream)),
         synopsis.sentences[0],
     )
+
+
+def checks_of(query: Query, merged: Mapping[str, MergePlan | str]) -> Iterator[PromisePlan]:
+    """The CHECKs of merged sources, as far as the engine can compare: a row that breaks one has no bucket."""
+    for alias, plan in merged.items():
+        if not isinstance(plan, MergePlan):
+            continue
+        stream = query.by_alias[alias].stream
+        for scheme in stream.schemes:
+            bounds = [c.column for c in plan.checks if c.constraint == scheme.on(stream.name)]
+            if bounds:
+                yield promise_of(PromiseKind.CHECK, query.by_alias[alias], scheme, tuple(dict.fromkeys(bounds)))
+
+
+def _checked(stream: Stream) -> Iterator[CheckedColumn]:
+    """The conditions that codes decide exactly: no times that depend on the session's zone, no fractions."""
+    types = {column.name: column.type for column in stream.carried}
+    for scheme in stream.schemes:
+        for predicate in scheme.condition if isinstance(scheme, Check) else ():
+            constants: tuple[Constant, ...]
+            match predicate:
+                case Bound():
+                    op, constants = predicate.op, (predicate.constant,)
+                case OneOf():
+                    op, constants = Op.EQ, predicate.constants
+                case _:
+                    continue
+            kind = types.get(predicate.column.column)
+            values = tuple(text for constant in constants if (text := _exact(constant.value)) is not None)
+            if kind is not None and kind.kind in _EXACT and len(values) == len(constants):
+                yield CheckedColumn(scheme.on(stream.name), predicate.column.column, op, values)
+
+
+def _exact(value: Value) -> str | None:
+    """The text of a constant that is exactly a code, or a string."""
+    if isinstance(value, Decimal | float | dt.datetime) or (isinstance(value, int) and abs(value) >= 2**63):
+        return None
+    return _text(value)
 
 
 def _part(column: BucketColumn) -> PartColumn:
@@ -168,6 +211,8 @@ def _has_order(kind: DataType) -> bool:
         return digits is None or int(digits.group(1)) <= _CODED_DIGITS
     return kind.is_clock or kind.kind in _ORDERED
 
+
+_EXACT = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.STRING)
 
 _ORDERED = (
     Kind.BOOLEAN,

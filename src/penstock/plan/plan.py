@@ -127,6 +127,7 @@ class PromiseKind(StrEnum):
     ARRIVES = "arrives by"
     PUNCTUATED = "punctuated"
     CLUSTERED = "clustered"
+    CHECK = "check"
 
 
 ORDERS = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME, PromiseKind.ARRIVES)
@@ -162,10 +163,7 @@ class PromisePlan:
     policy: Policy
     into: str | None
     when: str | None = None
-    """For PUNCTUATED, which rows make it: WHEN, and the filters of the query that fix its other ON columns.
-
-    Columns are bare in WHEN and named with the alias in filters.
-    """
+    """For PUNCTUATED, which rows make it: WHEN, its columns bare; then the filters that fix its other ON columns."""
 
 
 class CloserKind(StrEnum):

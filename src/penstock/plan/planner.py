@@ -24,7 +24,7 @@ from penstock.plan.closers import Pairing, find_agreements, find_closers, find_p
 from penstock.plan.clusters import find_clusters
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.merge import MergePlan
-from penstock.plan.merging import BY_ROW, Merging, merge_plan, synopsis_of, unmerged, without_merged
+from penstock.plan.merging import BY_ROW, Merging, checks_of, merge_plan, synopsis_of, unmerged, without_merged
 from penstock.plan.monitor import monitor_plan
 from penstock.plan.plan import (
     FORMAT,
@@ -68,6 +68,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     facts = _Facts(query, graph, outputs, matched, {}, closers, punctuations.joint_closers, promises, verdict)
     merged = _merged(facts)
     closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises)
+    promises = (*promises, *checks_of(query, merged))
     facts = replace(facts, merged=merged, closers=closers, promises=promises)
     sources = tuple(_source_plan(facts, source) for source in query.all_sources)
     known = {source.alias for source in query.all_sources}
@@ -237,7 +238,7 @@ def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
             frozenset(shown | keys),
             (*watched, *(("ARRIVES BY",) if counts_by_arrival(query) else ())),
         )
-        found[alias] = unmerged(synopsis, merging) or merge_plan(synopsis)
+        found[alias] = unmerged(synopsis, merging) or merge_plan(synopsis, source.stream)
     return found
 
 

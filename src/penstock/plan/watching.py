@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.model.query import Query
-from penstock.model.schemes import Clustered, Cooccurs, Follows, PrimaryKey, Scheme
+from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
 
 _MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
@@ -57,5 +57,7 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         yield "a value that comes again after its cluster is not seen once no stored or future row needs its end"
     elif promise.kind is PromiseKind.PUNCTUATED:
         yield "a row that comes after its own punctuation is not seen once no stored or future row needs that one"
-    if promise.kind in (*ORDERS, PromiseKind.PRIMARY_KEY) and plan.by_alias[promise.alias].filters:
+    elif promise.kind is PromiseKind.CHECK and promise.policy not in (Policy.FAIL, Policy.QUARANTINE):
+        yield "a row that breaks it meets what is stored, and is not kept: it has no bucket"
+    if promise.kind in (*ORDERS, PromiseKind.PRIMARY_KEY, PromiseKind.CHECK) and plan.by_alias[promise.alias].filters:
         yield "rows that a filter drops are not found to break it"

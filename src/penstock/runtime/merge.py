@@ -15,7 +15,6 @@ single rows by their arrival or event time. Of a bucket without extremes the fir
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -25,6 +24,7 @@ import pyarrow.compute as pc
 from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import INT64, Bools, Hashes, Ints, codes, combine, empty_ids, flat, hashes, is_coded, mix
+from penstock.runtime.constants import compared, ordinal
 from penstock.runtime.purge import Purged
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 
@@ -142,13 +142,13 @@ def _range(part: PartColumn, values: Any) -> Ints:
     if part.points:
         passed = [np.zeros(len(values), np.int64)]
         for point in part.points:
-            passed.append(_compared(pc.greater, values, point).astype(np.int64))
-            passed.append(_compared(pc.greater_equal, values, point).astype(np.int64))
+            passed.append(compared(pc.greater, values, point).astype(np.int64))
+            passed.append(compared(pc.greater_equal, values, point).astype(np.int64))
         number: Ints = np.sum(passed, axis=0)
         return number
     if part.low is None or part.high is None:
         return np.zeros(len(values), np.int64)
-    low, high = _ordinal(part.low, kind), _ordinal(part.high, kind)
+    low, high = ordinal(part.low, kind), ordinal(part.high, kind)
     return np.clip(codes(values), max(low - 1, INT64.min), min(high + 1, INT64.max))
 
 
@@ -158,9 +158,9 @@ def _outside(merge: MergePlan, rows: Mapping[str, Any]) -> Bools:
     for part in merge.parts:
         values = rows[part.column]
         if part.least is not None:
-            found |= _compared(pc.less if part.least_is_in else pc.less_equal, values, part.least)
+            found |= compared(pc.less if part.least_is_in else pc.less_equal, values, part.least)
         if part.greatest is not None:
-            found |= _compared(pc.greater if part.greatest_is_in else pc.greater_equal, values, part.greatest)
+            found |= compared(pc.greater if part.greatest_is_in else pc.greater_equal, values, part.greatest)
     return found
 
 
@@ -193,9 +193,9 @@ def _reach(extremes: tuple[ExtremeColumn, ...], rows: Mapping[str, Any]) -> tupl
         values = rows[extreme.column]
         applies: Bools = np.ones(len(own), np.bool_)
         if extreme.above is not None:
-            applies &= _compared(pc.greater, values, extreme.above)
+            applies &= compared(pc.greater, values, extreme.above)
         if extreme.below is not None:
-            applies &= _compared(pc.less, values, extreme.below)
+            applies &= compared(pc.less, values, extreme.below)
         # All bits flipped is the order turned round, without the one value whose negative does not exist.
         advance = np.where(applies, own if extreme.greatest else ~own, INT64.max)
         reach = np.minimum(reach, advance)
@@ -210,21 +210,3 @@ def _in_order(columns: list[Any]) -> list[Ints]:
         return [codes(column) for column in columns]
     ranks = pc.rank(pa.concat_arrays(columns), sort_keys="ascending", tiebreaker="dense")
     return np.split(ranks.to_numpy(zero_copy_only=False).astype(np.int64), len(columns))
-
-
-def _ordinal(text: str, kind: Any) -> int:
-    """A text of the plan as a code; whole numbers beyond the type lie at its end."""
-    code = int(Decimal(text).scaleb(kind.scale)) if pa.types.is_decimal(kind) else int(text)
-    return max(min(code, int(INT64.max)), int(INT64.min))
-
-
-def _is_null(values: Any) -> Bools:
-    return values.is_null().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-
-
-def _compared(op: Any, values: Any, text: str) -> Bools:
-    """Each value against a text of the plan; false for NULL."""
-    if is_coded(values.type):
-        held = op(pa.array(codes(values)), _ordinal(text, values.type)).to_numpy(zero_copy_only=False)
-        return held & ~_is_null(values)  # type: ignore[no-any-return]
-    return pc.fill_null(op(values, text), False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

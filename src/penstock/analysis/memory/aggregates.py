@@ -9,8 +9,8 @@ a query of several is bounded iff each alone is:
   not hold where nothing depends on how often a result is found though the paper says so: the mean and the median of a
   column that has one value in each group, and the sum of zeros. These need the join as DISTINCT only. Nor does a mean
   or a median depend on how many rows of sources that nothing ties to its own are found: they multiply all its values
-  alike (`AVG(t.a)` with `s.a > u.a`, and t joined with neither). Where only such a source fails as a bag, that is a
-  doubt and not a violation.
+  alike (`AVG(t.a)` with `s.a > u.a`, and t joined with neither). A group column ties nothing either: it has one value
+  in the group. Where only such a source fails as a bag, that is a doubt and not a violation.
 - max(x), x an endless column of S, in an LTO: the paper asks that MaxRef(S) be empty or x's class. MinRef(S) must be
   empty too: with `s.a < t.b` every set of values of a must be told apart for max(s.a). min likewise, with the roles
   exchanged. Without enumerating: a comparison `d < b` that is active together with x is harmless to max(x) iff
@@ -59,8 +59,7 @@ def counts_duplicates(aggregate: Aggregate, reading: Reading, order: Order) -> b
         case "sum" if isinstance(argument, ColumnRef) and order.line(argument).has_steps:
             return order.reach(argument) != Stretch(0, 0)
         case "avg" | "median" if isinstance(argument, ColumnRef):
-            grouped = [value for value in reading.query.group_by if isinstance(value, ColumnRef)]
-            return order.values(argument) != 1 and not any(ref in order.equal_to(argument) for ref in grouped)
+            return order.values(argument) != 1 and not has_one_value_in_a_group(argument, reading, order)
         case _:
             return True
 
@@ -77,7 +76,7 @@ def multiplies_alike(aggregate: Aggregate, alias: str, reading: Reading, order: 
 
 def _tied_to(alias: str, reading: Reading, order: Order) -> frozenset[str]:
     """The sources that comparisons tie to one, directly or not; one that always holds ties nothing."""
-    pairs = [frozenset(ref.alias for ref in c.columns) for c, _ in reading.joins if not _is_settled(c, order)]
+    pairs = [frozenset(ref.alias for ref in c.columns) for c, _ in reading.joins if not _is_settled(c, reading, order)]
     pairs += [frozenset(ref.alias for ref in difference.columns) for difference, _ in reading.bands]
     tied = frozenset((alias,))
     while more := [pair for pair in pairs if pair & tied and not pair <= tied]:
@@ -85,9 +84,14 @@ def _tied_to(alias: str, reading: Reading, order: Order) -> frozenset[str]:
     return tied
 
 
-def _is_settled(comparison: Comparison, order: Order) -> bool:
+def has_one_value_in_a_group(ref: ColumnRef, reading: Reading, order: Order) -> bool:
+    """Whether it is a group column, or equal to one."""
+    return any(value in order.equal_to(ref) for value in reading.query.group_by if isinstance(value, ColumnRef))
+
+
+def _is_settled(comparison: Comparison, reading: Reading, order: Order) -> bool:
     left, right = comparison.left, comparison.right
-    if order.values(left) == 1 or order.values(right) == 1:
+    if any(order.values(ref) == 1 or has_one_value_in_a_group(ref, reading, order) for ref in (left, right)):
         return True  # a filter, not a tie; if it were one, doubting it is the safe side
     if comparison.op is Op.EQ:
         return False

@@ -13,7 +13,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from penstock.analysis.memory.aggregates import Doubt, aggregate_violations, is_holistic, multiplies_alike
+from penstock.analysis.memory.aggregates import (
+    Doubt,
+    aggregate_violations,
+    has_one_value_in_a_group,
+    is_holistic,
+    multiplies_alike,
+)
 from penstock.analysis.memory.conditions import (
     Edge,
     Violation,
@@ -86,6 +92,7 @@ class Case:
             multiplies_alike(aggregate, end.alias, reading, order)
             for aggregate in reading.aggregates
             for end in (edge.low, edge.high)
+            if not has_one_value_in_a_group(end, reading, order)
         )
 
     def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[Violation | Doubt]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.promises.arrives import ArrivesWatch
 from penstock.runtime.promises.bands import BandWatch
+from penstock.runtime.promises.checks import CheckWatch
 from penstock.runtime.promises.clustered import ClusteredWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.keys import KeyWatch
@@ -29,6 +30,7 @@ WATCHES: dict[PromiseKind, type[Watch]] = {
     PromiseKind.COOCCURS: BandWatch,
     PromiseKind.PUNCTUATED: PunctuatedWatch,
     PromiseKind.CLUSTERED: ClusteredWatch,
+    PromiseKind.CHECK: CheckWatch,
 }
 
 

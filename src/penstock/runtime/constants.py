@@ -1,0 +1,29 @@
+"""Columns against the constants of a plan, which are texts: a string as it is, anything else a code (plan/merge.py)."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.runtime.codes import INT64, Bools, codes, is_coded
+
+
+def ordinal(text: str, kind: Any) -> int:
+    """A text of the plan as a code; whole numbers beyond the type lie at its end."""
+    code = int(Decimal(text).scaleb(kind.scale)) if pa.types.is_decimal(kind) else int(text)
+    return max(min(code, int(INT64.max)), int(INT64.min))
+
+
+def _is_null(values: Any) -> Bools:
+    return values.is_null().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def compared(op: Any, values: Any, text: str) -> Bools:
+    """Each value against a text of the plan; false for NULL."""
+    if is_coded(values.type):
+        held = op(pa.array(codes(values)), ordinal(text, values.type)).to_numpy(zero_copy_only=False)
+        return held & ~_is_null(values)  # type: ignore[no-any-return]
+    return pc.fill_null(op(values, text), False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

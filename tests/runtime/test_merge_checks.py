@@ -1,0 +1,80 @@
+"""A row outside a CHECK on which a bucket rests is a violation, answered by its policy (DESIGN sections 3 and 7)."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.plan.plan import PromiseKind
+from penstock.runtime import PromiseBroken, StepResult
+from tests.runtime.driving import Driver, plan_of, rows_of
+
+FIELDS = "k BIGINT, ts BIGINT, n BIGINT"
+CHECK = "CHECK (k >= 1 AND k < 5)"
+
+
+def merged(policy: str = "") -> Driver:
+    """Both sources are merged, because a CHECK leaves k four values on s, and so on t."""
+    answer = policy and f" ON VIOLATION {policy}"
+    driver = Driver(
+        f"CREATE STREAM s ({FIELDS}, {CHECK}{answer}); CREATE STREAM t ({FIELDS});SELECT s.k FROM s, t WHERE s.k = t.k;"
+    )
+    assert all(source.merge is not None for source in driver.plan.sources)
+    return driver
+
+
+def broken(driver: Driver) -> StepResult:
+    driver.step(t=[(2, 0, 0), (2, 0, 1)])
+    return driver.step(s=[(2, 0, 0), (7, 0, 0), (0, 0, 0), (None, 0, 0)], t=[(7, 0, 0)])
+
+
+def test_fail_stops_and_names_the_row() -> None:
+    with pytest.raises(PromiseBroken) as caught:
+        broken(merged("FAIL"))
+    assert caught.value.constraint == f"{CHECK} ON s"
+    assert caught.value.row["k"] == 7
+
+
+def test_quarantine_keeps_the_rows_out_and_hands_them_over_whole() -> None:
+    result = broken(merged("QUARANTINE"))
+    assert rows_of(result) == [(2,), (2,)]
+    assert [row for held in result.quarantined for row in held.rows.to_pylist()] == [
+        {"k": 7, "ts": 0, "n": 0},
+        {"k": 0, "ts": 0, "n": 0},
+    ]
+    assert result.metrics.violations == {f"{CHECK} ON s": 2}
+
+
+@pytest.mark.parametrize("policy", ["", "ADAPT", "TRUST", "RECOVER"])
+def test_others_count_the_rows_and_join_them_with_what_is_there(policy: str) -> None:
+    driver = merged(policy)
+    result = broken(driver)
+    assert rows_of(result) == [(2,), (2,), (7,)]
+    assert result.metrics.violations == {f"{CHECK} ON s": 2}, "NULL makes no CHECK false"
+    driver.restart()
+    assert driver.step(s=[(4, 0, 0)]).metrics.violations == {}
+    assert driver.stored("s") == 2, "what breaks a CHECK has no bucket to stay in"
+
+
+def test_values_of_every_exact_type_are_watched() -> None:
+    def columns(condition: str, kind: str) -> list[tuple[str, ...]]:
+        plan = plan_of(
+            f"CREATE STREAM s (x {kind}, CHECK ({condition})); CREATE STREAM t (y {kind});"
+            "SELECT s.x FROM s, t WHERE s.x = t.y;"
+        )
+        return [p.columns for p in plan.promises if p.kind is PromiseKind.CHECK]
+
+    assert columns("x IN ('a', 'b')", "STRING") == [("x",)]
+    assert columns("x >= DATE '2024-01-01' AND x < DATE '2024-02-01'", "DATE") == [("x",)]
+    assert columns("x > 0 AND x <= 9", "SMALLINT") == [("x",)]
+    assert columns("x >= 0.5 AND x <= 9.5", "DECIMAL(9,2)") == [], "a constant may lie between two values of the type"
+
+
+@pytest.mark.parametrize("values", ["IN", "="])
+def test_lists_and_equalities_are_watched(values: str) -> None:
+    condition = "n IN (1, 3) AND k = 2" if values == "IN" else "n = 1 AND k = 2"
+    driver = Driver(
+        f"CREATE STREAM s ({FIELDS}, CHECK ({condition})); CREATE STREAM t ({FIELDS});"
+        "SELECT s.n FROM s, t WHERE s.k = t.k;"
+    )
+    result = driver.step(s=[(2, 0, 1), (2, 0, 3), (2, 0, 2), (3, 0, 1), (2, 0, None)])
+    assert list(result.metrics.violations.values()) == [2 if values == "IN" else 3]

@@ -16,6 +16,8 @@ WIDTH, HEIGHT = 640.0, 360.0
 LEFT, RIGHT, TOP, BOTTOM = 78.0, 130.0, 34.0, 46.0
 COLOURS = ("#2f5fd0", "#1a7f4b", "#c62f2f", "#9a6700", "#7b3fb5", "#0f7d8c", "#5b6470")
 TICKS = 5
+ROOM = 36.0
+"""Between two numbers below the axis."""
 
 STYLE = (
     "text{font:11px system-ui,sans-serif;fill:#5b6470}.title{font-size:13px;font-weight:600;fill:#1b1f24}"
@@ -38,7 +40,7 @@ def drawn(figure: Figure) -> str:
         f"<style>{STYLE}</style>",
         _text("title", LEFT, 18, label, "start"),
         *(_grid(up(height(tick)), _number(tick)) for tick in ticks),
-        *(_text("", across(x), HEIGHT - BOTTOM + 16, _number(x), "middle") for x in _marked(figure)),
+        *(_text("", across(x), HEIGHT - BOTTOM + 16, _number(x), "middle") for x in _marked(figure, across)),
         f'<path class="axis" d="M{LEFT} {TOP}V{HEIGHT - BOTTOM}H{WIDTH - RIGHT}"/>',
         _text("", (LEFT + WIDTH - RIGHT) / 2, HEIGHT - 10, figure.x_name, "middle"),
         _text("", LEFT, TOP - 6, figure.y_name, "end"),
@@ -72,8 +74,13 @@ def _decades(values: list[float]) -> list[float]:
     return [10.0**power for power in range(first, max(last, first + 1) + 1)]
 
 
-def _marked(figure: Figure) -> list[float]:
-    return list(figure.x) if len(figure.x) <= 12 else _ticks(min(figure.x), max(figure.x))[:-1]
+def _marked(figure: Figure, across: Callable[[float], float]) -> list[float]:
+    """The values that are written below the axis: those of the figure, as far as there is room between them."""
+    marks = list[float]()
+    for x in figure.x if len(figure.x) <= 12 else _ticks(min(figure.x), max(figure.x))[:-1]:
+        if not marks or across(x) - across(marks[-1]) >= ROOM:
+            marks.append(x)
+    return marks
 
 
 def _number(value: float) -> str:

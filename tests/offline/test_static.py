@@ -44,6 +44,23 @@ def test_dynamic_program_is_the_optimum_and_greed_is_within_a_factor_of_two() ->
         assert whole - truncate(pairs, of_each, "ndg") <= 2 * (whole - best), (pairs, of_each)
 
 
+def test_adg_takes_components_in_order_of_average_degree() -> None:
+    """Against a plain sort of all of them, with many ties and some giants."""
+    chance = random.Random(5)
+    for _ in range(300):
+        most = chance.choice((3, 50, 10**6))
+        pairs = [(chance.randint(0, most), chance.randint(0, most)) for _ in range(chance.randint(0, 60))]
+        keep = left = chance.randint(0, 2 * sum(m + n for m, n in pairs) // 3)
+        expected = 0
+        for m, n in sorted(pairs, key=lambda pair: -pair[0] * pair[1] / max(1, sum(pair))):
+            kept = min(left, m + n)
+            smaller = min(kept // 2, m, n)
+            expected, left = expected + smaller * (kept - smaller), left - kept
+            if kept < m + n:
+                break
+        assert truncate(pairs, keep, "adg") == expected, (pairs, keep)
+
+
 def test_more_relations_lose_at_most_m_times_the_least() -> None:
     """Section 3.4."""
     chance = random.Random(4)

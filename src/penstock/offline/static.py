@@ -25,6 +25,8 @@ from penstock.errors import UsageError
 from penstock.offline.arguments import Ints, one_of, whole_number
 
 METHODS = ("dp", "adg", "ndg")
+COARSE = 1024
+"""Steps of average degree by which ADG finds the components that it need not sort."""
 
 
 def truncate(
@@ -125,7 +127,13 @@ def _by_average_degree(sizes: Ints, keep: int) -> int:
     """ADG: whole components from the highest average degree down, and the best part of the one that does not fit."""
     m, n = sizes[:, 0], sizes[:, 1]
     nodes, edges = m + n, m * n
-    order = np.argsort(-(edges / np.maximum(nodes, 1)), kind="stable")
+    average = edges / np.maximum(nodes, 1)
+    # Only the components that may be kept are sorted: those in the highest of some coarse steps that overflow `keep`.
+    step = (average * (COARSE / max(1.0, average.max(initial=0.0)))).astype(np.int64)
+    down_to = np.cumsum(np.bincount(step, weights=nodes)[::-1])
+    least = len(down_to) - 1 - int(np.searchsorted(down_to, keep, side="right"))
+    wanted = np.flatnonzero(step >= least)
+    order = wanted[np.argsort(-average[wanted], kind="stable")]
     filled = np.cumsum(nodes[order])
     whole = int(np.searchsorted(filled, keep, side="right"))
     results = int(edges[order[:whole]].sum())

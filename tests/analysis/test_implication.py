@@ -142,3 +142,27 @@ def test_rows_that_rise_for_ever_cannot_all_stay_before_one() -> None:
     assert ask(never, f"{r}, {before}").implied is True
     assert ask(never, f"{r}, COOCCURS (a, b) AND s (a, b) WINDOW [*, 0]").implied is False
     assert ask("FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [9 HOURS, *] ON r", r).implied is True
+
+
+ENDLESS = "CREATE STREAM {} (a INT, b INT, ts BIGINT, EVENT TIME ts{});"
+AGAIN = ", FOREIGN KEY (b, a) REFERENCES r (a, b) WINDOW [1, *]"
+
+
+@pytest.mark.parametrize(
+    ("r", "s", "constraint", "implied"),
+    [
+        # All rows come again, the one that the constraint is about too.
+        (f"{AGAIN}, FOREIGN KEY (a, b) REFERENCES s (a, b) WINDOW [-1, 1]", "",
+         "COOCCURS (a, b) AND s (a, b) WINDOW [0, 1] ON r", False),
+        # Rows of r come again, and their partners, under a key, do not.
+        (", FOREIGN KEY (a, b) REFERENCES s (a, b) WINDOW [*, 0], FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [1, *]",
+         ", FOREIGN KEY (b, a) REFERENCES r (a, b) WINDOW [*, 0], PRIMARY KEY (a, b)",
+         "STREAM KEY (b) SPANS r WINDOW [0, 0] ON s", False),
+        # Rows of r come again until they are in the window of a STREAM KEY, and so they agree with s.
+        (AGAIN, ", COOCCURS (a, b) AND r (a, b) WINDOW [-1, 0], STREAM KEY (a) SPANS r WINDOW [1, *]",
+         "COOCCURS (a) AND r (a) WINDOW [-1, 0] ON s", True),
+    ],
+)  # fmt: skip
+def test_rows_that_come_again_for_ever(r: str, s: str, constraint: str, implied: bool) -> None:
+    script = parse(ENDLESS.format("r", r) + ENDLESS.format("s", s))
+    assert decide(script, *parse_constraint(constraint, script)).implied is implied

@@ -8,8 +8,9 @@ follows is a counter-model.
 
 Full FOREIGN KEYs invent no values, so what may go on for ever is only a sequence of rows alike but for their times.
 The first pass follows new rows alone, the oldest row that lacks a partner first, so that every conclusion is drawn
-some time: it finds all refutations. Where it does not end, a second pass looks for a counter-model and may also let an
-existing row be the partner, or let a row be an earlier one again one period later, and so on for ever.
+some time: it finds all refutations. Where it does not end, a second pass looks for a counter-model, of a single value
+first, and may also let an existing row be the partner, or let a row be an earlier one again one period later, and so on
+for ever.
 
 Preconditions: rules as `rules.py` makes them. Not decided: what goes beyond the limits below, which takes a FOREIGN
 KEY that is not full, an endless model of several periods, or a contradiction of an endless sequence as a whole that
@@ -74,10 +75,26 @@ class Chase:
     def run(self) -> Outcome:
         """Refute every way to break the rule, or complete one to a counter-model."""
         outcome = self.follow()
-        if isinstance(outcome, GaveUp):
-            self.cases, self.borrows = 0, True
-            return self._all(deny(self.goal, self.shapes, self.required))
+        if not isinstance(outcome, GaveUp):
+            return outcome
+        self.borrows = True
+        for states in (self._of_one_value(), deny(self.goal, self.shapes, self.required)):
+            self.cases = 0
+            outcome = self._all(states)
+            if isinstance(outcome, Broken):
+                return outcome
         return outcome
+
+    def _of_one_value(self) -> list[State]:
+        """The rows that would break the rule with one value everywhere, where that breaks it: a small place to look."""
+        found = []
+        for state in deny(self.goal, self.shapes, self.required):
+            terms = [term for row in state.alive for term in state.terms(row)]
+            for term in terms[1:]:
+                state.join(terms[0], term)
+            if broken(self.goal, state):
+                found.append(state)
+        return found
 
     def follow(self) -> Outcome:
         """The first pass alone: enough for a refutation."""

@@ -1,4 +1,4 @@
-"""Queries 1, 2 and 3 of the introduction on captures of real traffic, as counts, beside the original counted by hand.
+"""Queries 1, 2 and 3 of the introduction as counts, beside the original counted by hand: real captures, our traffic.
 
 The captures lie years apart; they are put one after the other, an hour between them, so that one run reads them in
 order. A connection is (capture, src, sport, dst, dport), reversed for the answer; of the FINs, those of the client
@@ -18,11 +18,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from benchmarks.packets.report import table
 from benchmarks.rewrite.systems import CONF
-from benchmarks.rewrite.traffic import SECOND, START
+from benchmarks.rewrite.traffic import SECOND, START, dns, traffic
 
 from penstock import compile as way
 from penstock.spark.run import RunOptions, run_script
 
+Packets = list[tuple[str, int]]
+"""Flows and times."""
 TWICE = "ppa_ftpcrack"
 WINDOW = 300 * SECOND
 
@@ -87,29 +89,41 @@ def text(data: Path, out: Path) -> str:
 
 
 def measured_captures(packets: Path, home: Path) -> list[Captured]:
+    """The queries on captures of real traffic."""
+    return measured("real", read_captures(packets), home)
+
+
+def measured_traffic(seconds: int, connections: int, home: Path) -> list[Captured]:
+    """The queries on traffic of our own."""
+    packets = {**traffic(seconds, connections).packets, **dns(seconds, connections)}
+    rows = {
+        name: [(str(flow), START + at) for at, flow in zip(times.tolist(), flows.tolist(), strict=True)]
+        for name, (times, flows) in packets.items()
+    }
+    return measured("ours", _ended(rows, START + seconds * SECOND), home)
+
+
+def measured(name: str, rows: dict[str, Packets], home: Path) -> list[Captured]:
     """Run the queries and count by hand."""
-    rows = read_captures(packets)
-    for name, found in rows.items():
-        (home / "captures" / name).mkdir(parents=True)
+    data, out = home / f"{name}-data", home / f"{name}-out"
+    for stream, found in rows.items():
+        (data / stream).mkdir(parents=True)
         stamps = pa.array([ts for _, ts in found], pa.timestamp("us", "UTC"))
         written = pa.table({"flow": [flow for flow, _ in found], "ts": stamps})
-        pq.write_table(written, home / "captures" / name / "0.parquet")
-    script = way.parse(text(home / "captures", home / "captured"))
+        pq.write_table(written, data / stream / "0.parquet")
+    script = way.parse(text(data, out))
     plans = [(q, way.runnable_plan(q, way.check(script, q.name), allow_unbounded=False)) for q in script.queries]
-    # The captures are small, so the sample is all of them.
+    # There are few packets, so the sample is all of them.
     conf = {**CONF, "penstock.sample": "1"}
-    run_script(script, plans, RunOptions(checkpoint=home / "captures-run", available_now=True, conf=conf))
+    run_script(script, plans, RunOptions(checkpoint=home / f"{name}-run", available_now=True, conf=conf))
     return [
-        _beside(query, rows[first], truth, home / "captured" / query)
+        _beside(f"{name}, {query}", rows[first], truth, out / query)
         for query, first, truth in (
             ("query_1", "dnsq", without(rows["dnsq"], rows["dnsr"], 5)),
             ("query_2", "syn", without(rows["syn"], rows["synack"], 5)),
             ("query_3", "syn", _pairs_without(rows)),
         )
     ]
-
-
-Packets = list[tuple[str, int]]
 
 
 def read_captures(packets: Path) -> dict[str, Packets]:
@@ -134,10 +148,12 @@ def read_captures(packets: Path) -> dict[str, Packets]:
             mark = row["dns_id"] if kind in ("dnsq", "dnsr") else ""
             rows[kind].append(("/".join((row["capture"], *ends, mark)), last))
         begin = (last // WINDOW + 12) * WINDOW
-    for name, after in (("dnsq", 1), ("dnsr", 1), ("syn", 1), ("synack", 1), ("fin", 1)):
-        # One row that no query counts moves every clock past the last window.
-        rows[name].append((f"end of {name}", begin + after * WINDOW * 2))
-    return rows
+    return _ended(rows, begin)
+
+
+def _ended(rows: dict[str, Packets], end: int) -> dict[str, Packets]:
+    """One more row for each stream, which moves its clock past the last window."""
+    return {name: [*found, (f"end of {name}", (end // WINDOW + 2) * WINDOW)] for name, found in rows.items()}
 
 
 def _times(rows: Packets) -> dict[str, list[int]]:
@@ -180,9 +196,7 @@ def _beside(query: str, first: Packets, truth: list[int], out: Path) -> Captured
 
 def as_captures(captures: Sequence[Captured]) -> list[str]:
     """The figures, line by line."""
-    if not captures:
-        return ["", "the captures of real traffic are not on this machine"]
-    rows = [["real captures", "rows of the first stream", "truth", "counts", "worst window off by", "exceeded"]]
+    rows = [["packets, query", "rows of the first stream", "truth", "counts", "worst window off by", "exceeded"]]
     for c in captures:
         says = f"{c.exceeded} of {c.windows}"
         rows.append([c.query, f"{c.rows:,}", f"{c.truth:,}", f"{c.answer:,}", f"{c.worst:,}", says])

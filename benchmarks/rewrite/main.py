@@ -13,7 +13,7 @@ from pathlib import Path
 
 from benchmarks.packets.report import machine, write_docs
 from benchmarks.packets.runs import ROOT
-from benchmarks.rewrite.captures import as_captures, measured_captures
+from benchmarks.rewrite.captures import as_captures, measured_captures, measured_traffic
 from benchmarks.rewrite.report import as_text, error_text
 from benchmarks.rewrite.systems import CONF, Ran, by_window, penstock, spark_joins
 from benchmarks.rewrite.traffic import Traffic, counted, original, traffic
@@ -41,14 +41,15 @@ def main(arguments: Sequence[str]) -> int:
     try:
         made = traffic(seconds, connections)
         runs = _measured(made, home, 4 if given.quick else given.files, say)
-        say("the captures of real traffic")
-        captures = measured_captures(given.packets, home) if given.packets.is_dir() else []
+        say("the queries of the introduction")
+        queries = measured_traffic(min(seconds, 1800), 20, home)
+        queries += measured_captures(given.packets, home) if given.packets.is_dir() else []
     finally:
         shutil.rmtree(home, ignore_errors=True)
     truth = {minutes: by_window(original(made), minutes) for minutes in MINUTES}
     kept = traffic(seconds, connections, breaking=False)
     alone = {m: error_text(kept, m, counted(kept, m), by_window(original(kept), m)) for m in MINUTES}
-    lines = [machine(), *as_text(made, connections, runs, truth, alone), *as_captures(captures)]
+    lines = [machine(), *as_text(made, connections, runs, truth, alone), *as_captures(queries)]
     print("\n".join(lines))
     if given.json is not None:
         given.json.write_text(json.dumps({"machine": machine(), "runs": [vars(run) for run in runs]}, indent=1))

@@ -83,6 +83,26 @@ def traffic(seconds: int, connections: int, seed: int = 5, breaking: bool = True
     return Traffic(seconds, packets)
 
 
+def dns(seconds: int, requests: int, seed: int = 6) -> dict[str, tuple[Any, Any]]:
+    """DNS requests and responses: one in 20 is not answered, one in 200 too late, one in 100 sent again."""
+    random = np.random.default_rng(seed)
+    count = seconds * requests
+    asked = random.uniform(0, seconds, count)
+    answered = random.random(count) < 0.95
+    lag = np.where(random.random(count) < 0.005, random.uniform(5, 20, count), random.exponential(0.05, count) % 5)
+    again = random.random(count) < 0.01
+    number = np.arange(count)
+    found = {
+        "dnsq": (np.concatenate([asked, asked[again] + 2]), np.concatenate([number, number[again]])),
+        "dnsr": ((asked + lag)[answered], number[answered]),
+    }
+    ordered = {}
+    for name, (times, ids) in found.items():
+        order = np.argsort(times, kind="stable")
+        ordered[name] = ((times[order] * SECOND).astype(np.int64), ids[order])
+    return ordered
+
+
 def original(made: Traffic) -> Any:
     """The times of the SYNs that the original query counts, one for each result."""
     syn, synack, fin = (made.packets[name] for name in STREAMS)

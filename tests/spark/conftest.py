@@ -19,10 +19,16 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from penstock.cli import app
-from penstock.spark.session import start_session
+from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
 from tests.spark.oracle import Bag, written
 
-MASTER = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "1g"}
+MASTER = {
+    "spark.master": "local[2]",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.memory": "1g",
+    # The JVM's second compiler would take more time than the few rows of a test.
+    **FEW_ROWS_IN_JVM,
+}
 _FIRST_FILE = 1_700_000_000
 
 

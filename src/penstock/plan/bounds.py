@@ -50,16 +50,24 @@ class Reach:
         )
 
 
-def close(
-    bounds: Iterable[TimeBound], widened: Mapping[str, int] | None = None
-) -> dict[tuple[ColumnRef, ColumnRef], Reach]:
-    """The tightest bound for each (earlier, later) that has one; `widened` adds ticks to a declaration's bounds."""
+Reaches = dict[tuple[ColumnRef, ColumnRef], Reach]
+"""The tightest bound for each (earlier, later) that has one."""
+
+
+def tabled(bounds: Iterable[TimeBound], widened: Mapping[str, int] | None = None) -> Reaches:
+    """The bounds as they are, none chained; `widened` adds ticks to a declaration's bounds."""
     extra = widened or {}
     best: dict[tuple[ColumnRef, ColumnRef], Reach] = {}
     for bound in bounds:
         constraint = () if bound.constraint is None else (bound.constraint,)
         ticks = bound.ticks + (extra.get(bound.constraint, 0) if bound.constraint is not None else 0)
         _keep(best, (bound.earlier, bound.later), Reach(ticks, bound.strict, (bound.text,), constraint))
+    return best
+
+
+def close(bounds: Iterable[TimeBound], widened: Mapping[str, int] | None = None) -> Reaches:
+    """The bounds chained in every way; `widened` as before."""
+    best = tabled(bounds, widened)
     nodes = sorted({node for pair in best for node in pair})
     for via in nodes:
         for start in nodes:
@@ -69,6 +77,6 @@ def close(
     return best
 
 
-def _keep(best: dict[tuple[ColumnRef, ColumnRef], Reach], pair: tuple[ColumnRef, ColumnRef], reach: Reach) -> None:
+def _keep(best: Reaches, pair: tuple[ColumnRef, ColumnRef], reach: Reach) -> None:
     if pair not in best or reach.rank < best[pair].rank:
         best[pair] = reach

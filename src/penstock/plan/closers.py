@@ -19,14 +19,15 @@ from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import guarantee, order_text
 from penstock.analysis.limits import never_passes
 from penstock.model.closure import Equalities
-from penstock.model.predicates import ColumnRef, Comparison, Difference, Op
+from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Predicate
 from penstock.model.query import Query, RangeWindow, Source
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Ordered, Policy, PrimaryKey, Scheme, reference_of
 from penstock.model.script import policy_of
 from penstock.model.spans import Auto, Rows, Span, Window, span_of_ticks
 from penstock.model.stream import Arrival
 from penstock.plan.arrival import by_arrival
-from penstock.plan.bounds import Reach, TimeBound, close
+from penstock.plan.bounds import Reach, Reaches, TimeBound, close, tabled
+from penstock.plan.pair_bounds import pair_bounds
 from penstock.plan.plan import Agreement, Between, Closer, CloserKind, PromiseKind, PromisePlan
 
 Kept = dict[str, tuple[str, ...]]
@@ -45,6 +46,17 @@ class Pairing:
     def node(self, ref: ColumnRef) -> ColumnRef:
         """The one of its equals by which the bounds know a column."""
         return self._all.class_of(ref)[0]
+
+    def between(self, earlier: ColumnRef, later: ColumnRef) -> Between:
+        """Two columns by the names of the bounds; under an outer join one only where the pair makes them so."""
+        if self.query.is_inner:
+            return Between(self.node(earlier), self.node(later))
+        is_one = self.equalities(earlier.alias, later.alias).equal(earlier, later)
+        return Between(later if is_one else earlier, later)
+
+    def reaches(self, bounds: tuple[TimeBound, ...]) -> Reaches:
+        """The bounds between any two columns."""
+        return close(bounds) if self.query.is_inner else tabled(bounds)
 
     def equalities(self, i: str, j: str) -> Equalities:
         """The classes of equal columns where the two stand together."""
@@ -83,41 +95,48 @@ class Pairing:
 
 def find_time_bounds(pairing: Pairing) -> tuple[TimeBound, ...]:
     """Every bound on a difference of columns: from predicates, RANGE windows and declarations."""
-    found = [*_written_bounds(pairing)]
+    declared = tuple(_declared_bounds(pairing))
+    if not pairing.query.is_inner:
+        written = {p: tuple(_written_bounds(p)) for p in pairing.query.predicates}
+        return pair_bounds(pairing.query, written, declared)
+    found = [bound for predicate in pairing.query.predicates for bound in _written_bounds(predicate)]
     for i, j in pairing.pairs():
         if isinstance(i.window, RangeWindow) and i.event_time is not None and j.event_time is not None:
             text = f"{i.alias} has {i.window}"
             found.append(TimeBound(i.event_time, j.event_time, i.window.span.ticks, True, text))
+    found += declared
+    named = [replace(b, earlier=pairing.node(b.earlier), later=pairing.node(b.later)) for b in found]
+    return tuple(dict.fromkeys(b for b in named if b.earlier != b.later))
+
+
+def _declared_bounds(pairing: Pairing) -> Iterator[TimeBound]:
     for i, j, scheme, _, _ in pairing.references():
         window = _time_window(j, scheme)
         if window is not None and i.event_time is not None and j.event_time is not None:
             constraint = scheme.on(i.stream.name)
             if window.high is not None:
                 high = window.high.ticks
-                found.append(TimeBound(i.event_time, j.event_time, high, False, constraint, constraint))
+                yield TimeBound(i.event_time, j.event_time, high, False, constraint, constraint)
             if window.low is not None:
                 low = -window.low.ticks
-                found.append(TimeBound(j.event_time, i.event_time, low, False, constraint, constraint))
-    named = [replace(b, earlier=pairing.node(b.earlier), later=pairing.node(b.later)) for b in found]
-    return tuple(dict.fromkeys(b for b in named if b.earlier != b.later))
+                yield TimeBound(j.event_time, i.event_time, low, False, constraint, constraint)
 
 
-def _written_bounds(pairing: Pairing) -> Iterator[TimeBound]:
-    for predicate in pairing.query.predicates:
-        match predicate:
-            case Comparison(left=left, right=right, op=op) if op is not Op.EQ:
-                ticks = 0
-            case Difference(minuend=left, subtrahend=right, op=op):
-                ticks = predicate.span.ticks
-            case _:
-                continue
-        if left.alias == right.alias:
-            continue
-        text = predicate.text or str(predicate)
-        if op in (Op.LT, Op.LE, Op.EQ):
-            yield TimeBound(right, left, ticks, op is Op.LT, text)
-        if op in (Op.GT, Op.GE, Op.EQ):
-            yield TimeBound(left, right, -ticks, op is Op.GT, text)
+def _written_bounds(predicate: Predicate) -> Iterator[TimeBound]:
+    match predicate:
+        case Comparison(left=left, right=right, op=op) if op is not Op.EQ:
+            ticks = 0
+        case Difference(minuend=left, subtrahend=right, op=op):
+            ticks = predicate.span.ticks
+        case _:
+            return
+    if left.alias == right.alias:
+        return
+    text = predicate.text or str(predicate)
+    if op in (Op.LT, Op.LE, Op.EQ):
+        yield TimeBound(right, left, ticks, op is Op.LT, text)
+    if op in (Op.GT, Op.GE, Op.EQ):
+        yield TimeBound(left, right, -ticks, op is Op.GT, text)
 
 
 def _time_window(parent: Source, scheme: Scheme) -> Window | None:
@@ -142,7 +161,7 @@ def orders(source: Source) -> tuple[Ordered, ...]:
 def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) -> tuple[Closer, ...]:
     """Every way to close one source for the tuples of another; `kept` are the columns that can be looked at."""
     found: list[Closer] = []
-    reaches = close(bounds)
+    reaches = pairing.reaches(bounds)
     for i, j in pairing.pairs():
         for order in orders(j):
             found += _order_closers(pairing, i, j, order, _Reaches(reaches, kept[i.alias]))
@@ -167,7 +186,7 @@ def find_closers(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) ->
 class _Reaches:
     """The closed bounds, and the columns of one source that they may start from."""
 
-    closed: dict[tuple[ColumnRef, ColumnRef], Reach]
+    closed: Reaches
     kept: tuple[str, ...]
 
     def upto(self, between: Between) -> Reach | None:
@@ -182,7 +201,7 @@ def _order_closers(pairing: Pairing, i: Source, j: Source, scheme: Ordered, reac
     kind = j.stream.type_of(scheme.column)
     for column in reaches.kept:
         start = ColumnRef(i.alias, column)
-        between = Between(pairing.node(start), pairing.node(ordered))
+        between = pairing.between(start, ordered)
         reach = reaches.upto(between)
         if reach is None or kind is None:
             continue
@@ -210,12 +229,12 @@ def _order_closers(pairing: Pairing, i: Source, j: Source, scheme: Ordered, reac
 def find_agreements(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept) -> tuple[Agreement, ...]:
     """The bounds that rows of two sources keep wherever they stand in one result, whether written or implied."""
     found = []
-    closed = close(bounds)
+    closed = pairing.reaches(bounds)
     for i, j in pairing.pairs():
         for left in (ColumnRef(i.alias, c) for c in kept[i.alias]):
             for right in (ColumnRef(j.alias, c) for c in kept[j.alias]):
                 kind = pairing.query.type_of(left)
-                between = Between(pairing.node(left), pairing.node(right))
+                between = pairing.between(left, right)
                 if (between.earlier, between.later) in closed and kind is not None and kind.is_clock:
                     found.append(Agreement(left, right, between))
     return tuple(found)

@@ -14,13 +14,15 @@ from typing import Any
 
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.graph import Shape
-from penstock.model.predicates import ColumnRef, Op
+from penstock.model.predicates import ColumnRef
 from penstock.model.schemes import Policy
 from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, UselessPunctuations
 from penstock.plan.codec import decode, encode
 from penstock.plan.merge import MergePlan
 from penstock.plan.monitor import MonitorPlan
+from penstock.plan.outer import OuterPlan
+from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
 FORMAT = 4
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
@@ -88,31 +90,6 @@ class SourcePlan:
     unmerged: str | None
     """What stands against it, where the bound needs it all the same."""
     state: StateFigure
-
-
-@dataclass(frozen=True)
-class KeyAxis:
-    """Columns that are equal in every result: one axis of the cells."""
-
-    columns: tuple[ColumnRef, ...]
-
-    def __str__(self) -> str:
-        return " = ".join(str(ref) for ref in self.columns)
-
-    def column(self, alias: str) -> str | None:
-        """The column of that alias, if it has the axis; where it has several, the first."""
-        return next((ref.column for ref in self.columns if ref.alias == alias), None)
-
-
-@dataclass(frozen=True)
-class PairPredicate:
-    """A condition between two streams that is no equality: `left op right`, or `left - right op ticks`."""
-
-    left: ColumnRef
-    op: Op
-    right: ColumnRef
-    ticks: int | None
-    text: str
 
 
 class PromiseKind(StrEnum):
@@ -244,28 +221,6 @@ class Agreement:
 
 
 @dataclass(frozen=True)
-class PurgeEdge:
-    """From a tuple to the stream looked at next."""
-
-    parent: str
-    child: str
-
-
-@dataclass(frozen=True)
-class PurgeTree:
-    """The order in which the purge rule asks whether a tuple of `root` is useless: every other stream once."""
-
-    root: str
-    edges: tuple[PurgeEdge, ...]
-    certain: bool
-    """Whether every edge has a certain closer, so that every tuple of the root leaves in the end."""
-
-    def children(self, alias: str) -> tuple[str, ...]:
-        """The streams looked at from a tuple of that stream."""
-        return tuple(edge.child for edge in self.edges if edge.parent == alias)
-
-
-@dataclass(frozen=True)
 class OutputColumn:
     """A column of a stored row that the core must hand out; `name` is what it is called in the result."""
 
@@ -306,8 +261,8 @@ class Plan:
     in_arrival_order: bool
     """Whether rows are counted across streams, and in the order of ARRIVES BY, which all of them declare."""
     distinct: bool
-    inner: bool
-    """Whether the core can run it: only inner joins, no outer join, no EXISTS."""
+    outer: OuterPlan | None
+    """How outer joins and EXISTS are run; None where every stream stands in every result."""
     grouped: bool
     monitor: MonitorPlan
     verdict: str
@@ -323,6 +278,11 @@ class Plan:
     """Which trees of binary and multi-way joins would be safe, in words; the engine runs one multi-way join."""
     rewriting: Rewriting | None
     """The counts that are run in place of the joins, where they are."""
+
+    @property
+    def inner(self) -> bool:
+        """Whether every stream stands in every result."""
+        return self.outer is None
 
     @cached_property
     def by_alias(self) -> dict[str, SourcePlan]:

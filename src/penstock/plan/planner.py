@@ -1,8 +1,8 @@
 """From a query and its verdict to its plan. Decides nothing that the verdict decides; every choice is deterministic.
 
 Columns are kept only where an output, a predicate with another stream, a condition on the joined row or a promise
-needs them; conditions on one stream are left to Spark as text. Queries that the core cannot run yet (outer joins,
-EXISTS, aggregates) get a plan all the same, for `explain` to show.
+needs them; conditions on one stream are left to Spark as text. Outer joins that are inner ones in truth are planned as
+such. Queries that the core cannot run yet (aggregates) get a plan all the same, for `explain` to show.
 """
 
 from __future__ import annotations
@@ -26,46 +26,49 @@ from penstock.plan.conditions import Moment, conditions_at, equal_values, needed
 from penstock.plan.merge import MergePlan
 from penstock.plan.merging import BY_ROW, Merging, checks_of, merge_plan, synopsis_of, unmerged, without_merged
 from penstock.plan.monitor import monitor_plan
+from penstock.plan.outer import OuterPlan
+from penstock.plan.outer_tree import outer_axes, outer_plan
 from penstock.plan.plan import (
     FORMAT,
     Closer,
     ColumnPlan,
     JointCloser,
-    KeyAxis,
     OutputColumn,
-    PairPredicate,
     Plan,
     PromiseKind,
     PromisePlan,
-    PurgeEdge,
     SelectedColumn,
     SourcePlan,
     StateFigure,
     WindowPlan,
 )
-from penstock.plan.punctuations import Punctuations, find_punctuation_rows, find_punctuations
+from penstock.plan.punctuations import find_punctuation_rows, find_punctuations
 from penstock.plan.purge_trees import find_purge_trees
+from penstock.plan.simplify import simplified
+from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
 
 
 def make_plan(query: Query, verdict: Verdict) -> Plan:
     """The plan of a checked query."""
+    query = simplified(query)
     graph = JoinGraph.of(query)
     pairing = Pairing(query)
     closing = ClosingGraph(pairing.combinations)
     outputs = _outputs(query)
     predicates = _pair_predicates(query)
-    # What closes what is about inner joins: an outer join or EXISTS decides its part otherwise, in a later version.
-    bounds = find_time_bounds(pairing) if query.is_inner else ()
+    bounds = find_time_bounds(pairing)
     matched = {source.alias: _matched(query, graph, source, predicates, bounds) for source in query.all_sources}
     uses = punctuation_uses(closing)
     idle = {
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
     }
-    punctuations = find_punctuations(pairing, frozenset(idle)) if query.is_inner else Punctuations((), (), ())
-    clusters, clustered = find_clusters(pairing) if query.is_inner else ((), ())
-    closers = (*find_closers(pairing, bounds, matched), *punctuations.closers, *clusters) if query.is_inner else ()
-    promises = (*find_promises(pairing, closers), *punctuations.promises, *clustered) if query.is_inner else ()
-    facts = _Facts(query, graph, outputs, matched, {}, closers, punctuations.joint_closers, promises, verdict)
+    punctuations = find_punctuations(pairing, frozenset(idle))
+    clusters, clustered = find_clusters(pairing)
+    closers = (*find_closers(pairing, bounds, matched), *punctuations.closers, *clusters)
+    promises = (*find_promises(pairing, closers), *punctuations.promises, *clustered)
+    axes = tuple(KeyAxis(k.columns) for k in graph.key_classes) if query.is_inner else outer_axes(query, graph)
+    outer = None if query.is_inner else outer_plan(query, axes, closers, bounds)
+    facts = _Facts(query, graph, outputs, matched, {}, closers, punctuations.joint_closers, promises, verdict, outer)
     merged = _merged(facts)
     closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises)
     promises = (*promises, *checks_of(query, merged))
@@ -77,12 +80,12 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         query.name,
         sources,
         graph.shape,
-        tuple(KeyAxis(k.columns) for k in graph.key_classes),
+        axes,
         graph.components,
         None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
         predicates,
         bounds,
-        find_agreements(pairing, bounds, matched) if query.is_inner else (),
+        find_agreements(pairing, bounds, matched),
         find_punctuation_rows(query),
         promises,
         closers,
@@ -92,7 +95,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         _selected(query, outputs),
         counts_by_arrival(query),
         query.distinct,
-        query.is_inner,
+        outer,
         query.is_grouped,
         monitor_plan(query.hints),
         verdict.verdict,
@@ -177,6 +180,7 @@ class _Facts:
     joint_closers: tuple[JointCloser, ...]
     promises: tuple[PromisePlan, ...]
     verdict: Verdict
+    outer: OuterPlan | None
 
 
 def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
@@ -194,18 +198,21 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         kept | watched | timed | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
     )
     needed = needed_values(query, alias)
+    if facts.outer is not None and facts.outer.in_block(alias) and _has_range(query):
+        needed |= {source.stream.event_time}
+    tests = () if facts.outer is None else tuple(test.column for test in facts.outer.tests_of(alias))
     return SourcePlan(
         alias,
         source.stream.name,
         source.stream.event_time,
         None if source.stream.arrival is None else source.stream.arrival.column,
         tuple(ColumnPlan(c.name, str(c.type)) for c in source.stream.carried if c.name in read),
-        tuple(c.name for c in source.stream.carried if c.name in kept),
-        tuple(c.name for c in source.stream.carried if c.name in kept | watched),
+        (*(c.name for c in source.stream.carried if c.name in kept), *tests),
+        (*(c.name for c in source.stream.carried if c.name in kept | watched), *tests),
         tuple(str(p) for p in conditions_at(query, Moment.ARRIVAL, alias)),
         _window(source),
         # Bands and windows make an event time needed too; under an outer join they decide no more than a match.
-        tuple(column for column in matched if query.is_inner or column in needed),
+        tuple(column for column in matched if facts.outer is None or column in needed),
         equal_values(query, alias),
         tuple(_rules(source, facts.closers, facts.joint_closers)),
         merged if isinstance(merged, MergePlan) else None,
@@ -216,7 +223,6 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
 
 def _kept(query: Query, alias: str, outputs: tuple[OutputColumn, ...], matched: tuple[str, ...]) -> set[str]:
     kept = {o.column for o in outputs if o.alias == alias} | set(matched)
-    kept |= {ref.column for p in conditions_at(query, Moment.RESULT, alias) for ref in p.columns}
     if query.hints.value is not None:
         kept |= {ref.column for ref in query.hints.value.columns if ref.alias == alias}
     return kept
@@ -250,11 +256,16 @@ def _matched(
     own |= {r.column for p in predicates for r in (p.left, p.right) if r.alias == source.alias}
     time = source.event_time
     if time is not None:
-        node = query.equalities(frozenset(s.alias for s in query.all_sources)).class_of(time)[0]
-        windowed = any(isinstance(s.window, RangeWindow) for s in query.all_sources)
-        if windowed or any(node in (b.earlier, b.later) for b in bounds):
+        # Under an outer join the bounds know every column by its own name.
+        all_of_them = query.equalities(frozenset(s.alias for s in query.all_sources))
+        node = all_of_them.class_of(time)[0] if query.is_inner else time
+        if _has_range(query) or any(node in (b.earlier, b.later) for b in bounds):
             own.add(time.column)
     return tuple(c.name for c in source.stream.carried if c.name in own)
+
+
+def _has_range(query: Query) -> bool:
+    return any(isinstance(source.window, RangeWindow) for source in query.all_sources)
 
 
 def _window(source: Source) -> WindowPlan | None:

@@ -7,7 +7,8 @@ for all choices of partners. A scheme with a column that nothing fixes closes no
 paper's Definition 7 read literally is unsound there); it is **useless** to the query, and its punctuations are dropped
 at the source. They are no data all the same.
 
-Preconditions: inner joins, where every equality holds in every result. Not decided: whether the closers suffice. Not
+Under outer joins and EXISTS only equalities count that hold wherever the two streams stand together, and filters that
+hold wherever the stream does. Not decided: whether the closers suffice. Not
 used: a punctuation all of whose columns filters fix, which would end the stream for the query; and punctuations of
 every value of a column of few values, which together would close what their other columns name.
 """
@@ -100,22 +101,28 @@ def find_punctuations(pairing: Pairing, useless: frozenset[tuple[str, str]] = fr
 
 def _uses(query: Query) -> Iterator[_Use]:
     equalities = query.equalities(frozenset(source.alias for source in query.all_sources))
-    bounds = [p for p in query.predicates if isinstance(p, Bound) and p.op is Op.EQ]
     for source in query.all_sources:
         for scheme in source.stream.schemes:
             if isinstance(scheme, Punctuated):
-                use = _use(source, scheme, equalities, bounds)
+                held = query.holding(frozenset({source.alias})).predicates
+                bounds = [p for p in held if isinstance(p, Bound) and p.op is Op.EQ]
+                use = _use(query, source, scheme, equalities, bounds)
                 if use is not None:
                     yield use
 
 
-def _use(source: Source, scheme: Punctuated, equalities: Equalities, bounds: list[Bound]) -> _Use | None:
+def _is_tied(query: Query, ref: ColumnRef, own: ColumnRef) -> bool:
+    """Whether a column of another stream equals this one wherever the two streams stand together."""
+    return ref.alias != own.alias and query.equalities(frozenset({ref.alias, own.alias})).equal(ref, own)
+
+
+def _use(query: Query, source: Source, scheme: Punctuated, equalities: Equalities, bounds: list[Bound]) -> _Use | None:
     columns: list[str] = []
     partners: list[tuple[ColumnRef, ...]] = []
     fixed: list[Bound] = []
     for column in dict.fromkeys(scheme.columns):
         own = ColumnRef(source.alias, column)
-        equals = tuple(ref for ref in equalities.class_of(own) if ref.alias != source.alias)
+        equals = tuple(ref for ref in equalities.class_of(own) if _is_tied(query, ref, own))
         constant = next((bound for bound in bounds if bound.column == own), None)
         if equals:
             columns.append(column)

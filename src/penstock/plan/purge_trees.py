@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from penstock.model.graph import JoinGraph
 from penstock.plan.bounds import TimeBound
-from penstock.plan.plan import Between, Closer, CloserKind, PurgeEdge, PurgeTree
+from penstock.plan.plan import Between, Closer, CloserKind
+from penstock.plan.ties import PurgeEdge, PurgeTree
 
 
 def find_purge_trees(

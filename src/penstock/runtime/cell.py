@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.errors import NotSupportedYet
 from penstock.plan.plan import Plan
 from penstock.runtime.arrival_order import EVERYTHING, ArrivalOrder
 from penstock.runtime.batch import Batch, Metrics, StepResult
@@ -24,6 +23,9 @@ from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import BUCKET, Merge
 from penstock.runtime.needs import ORDER, order_column
+from penstock.runtime.outer.node_matching import NO_TESTS, Truth
+from penstock.runtime.outer.outer_join import OuterJoin
+from penstock.runtime.outer.rows import values
 from penstock.runtime.patience import Patience, Patient
 from penstock.runtime.promises import remembered, watches_of
 from penstock.runtime.promises.watch import Step
@@ -38,11 +40,7 @@ _COUNTERS = "counters"
 class Cell:
     """The state of one cell, and the step that moves it on."""
 
-    def __init__(self, plan: Plan, patience: Patience = Patience.EAGER) -> None:
-        if not plan.inner:
-            raise NotSupportedYet(
-                "outer joins and EXISTS cannot be run yet", hint="check and explain can be asked about this query"
-            )
+    def __init__(self, plan: Plan, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS) -> None:
         self.plan = plan
         self.synopses = {
             s.alias: Synopsis((*s.kept, *order_column(plan), *((BUCKET,) if s.merge is not None else ())))
@@ -56,6 +54,7 @@ class Cell:
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
         self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
+        self.outer = OuterJoin(plan, self.synopses, self.closing, self.clock, absent) if plan.outer else None
         self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
@@ -76,7 +75,7 @@ class Cell:
         self.intake.drop_unmatchable(self.synopses)
         self._answer_breaches(step, answers, of_all_rows=False)
         merged = self.merge.gather()
-        rows = self._rows(delta_join(self.plan, self.matcher, self.clock, self.order))
+        found = self._joined()
         marked: dict[str, list[Ints]] = {}
         for watch in self.watches:
             watch.make(step)
@@ -85,7 +84,13 @@ class Cell:
             for alias, ids in watch.learn(step).items():
                 marked.setdefault(alias, []).append(ids)
         asking = self.patient.asking(self._stored)
-        purged = self.purge.run({alias: np.concatenate(ids) for alias, ids in marked.items()}, asking)
+        touched = {alias: np.concatenate(ids) for alias, ids in marked.items()}
+        if self.outer is None:
+            purged = self.purge.run(touched, asking)
+        else:
+            certain, purged = self.outer.settle(touched)
+            found.append(certain)
+        rows = self._rows(found)
         for alias, ids in merged.items():
             purged.add(alias, "merged", ids)
         self.merge.fold(purged)
@@ -96,6 +101,12 @@ class Cell:
         self._finish()
         metrics = self._metrics(batch, rows, purged.counts, answers)
         return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier())
+
+    def _joined(self) -> list[Partial]:
+        """What the batch adds to the answer by its matches."""
+        if self.outer is not None:
+            return [self.outer.join()]
+        return delta_join(self.plan, self.matcher, self.clock, self.order)
 
     @property
     def _stored(self) -> int:
@@ -113,7 +124,7 @@ class Cell:
         for partial in partials:
             if (copies := self.merge.copies(partial)) is not None:
                 partial = {alias: np.repeat(ids, copies) for alias, ids in partial.items()}  # noqa: PLW2901
-            columns = {o.name: self.synopses[o.alias].arrow(o.column, partial[o.alias]) for o in self.plan.outputs}
+            columns = {o.name: values(self.synopses[o.alias], o.column, partial[o.alias]) for o in self.plan.outputs}
             pieces.append(pa.table(columns))
         if pieces:
             return pa.concat_tables(pieces)
@@ -125,6 +136,8 @@ class Cell:
             self._dropped += synopsis.finish()
         for watch in self.watches:
             self._dropped += watch.finish()
+        if self.outer is not None:
+            self._dropped += self.outer.finish()
         widest: dict[str, int] = {}
         for follows in self.closing.follows:
             widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.reach)
@@ -143,6 +156,7 @@ class Cell:
         ahead = {alias: self._ahead(alias) for alias in self.plan.aliases}
         stored = sum(s.nbytes() for synopsis in self.synopses.values() for s in synopsis.segments)
         waiting = 0 if self.gate is None or self.order is None else self.gate.nbytes + self.order.nbytes
+        waiting += 0 if self.outer is None else self.outer.nbytes
         return Metrics(
             {s.alias: read[s.stream] for s in self.plan.sources},
             rows.num_rows,
@@ -190,6 +204,8 @@ class Cell:
         for watch in self.watches:
             for owner, synopsis in watch.segments().items():
                 self._serial = save_synopsis(owner, synopsis, self._serial, put)
+        for owner, synopsis in self.outer.segments().items() if self.outer is not None else ():
+            self._serial = save_synopsis(owner, synopsis, self._serial, put)
         gate, passed = (None, []) if self.gate is None else self.gate.save(put)
         put[_COUNTERS] = to_json(
             {
@@ -204,9 +220,11 @@ class Cell:
         return Changes(put, (*deletions(gone), *passed))
 
     @classmethod
-    def restore(cls, plan: Plan, entries: Entries, patience: Patience = Patience.EAGER) -> Cell:
+    def restore(
+        cls, plan: Plan, entries: Entries, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS
+    ) -> Cell:
         """The cell whose state a store holds; a new one if the store is empty."""
-        cell = cls(plan, patience)
+        cell = cls(plan, patience, absent)
         if _COUNTERS not in entries:
             return cell
         counters = from_json(entries[_COUNTERS])
@@ -220,5 +238,7 @@ class Cell:
             watch.restore(entries)
         for alias, synopsis in cell.synopses.items():
             load_synopsis(alias, synopsis, entries)
+        if cell.outer is not None:
+            cell.outer.restore(entries)
         cell.closing.advance()
         return cell

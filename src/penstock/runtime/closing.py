@@ -16,11 +16,13 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.bounds import Reach, close
-from penstock.plan.plan import Closer, CloserKind, PairPredicate, Plan
+from penstock.plan.bounds import Reach, Reaches, close, tabled
+from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.ties import PairPredicate
 from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
+from penstock.runtime.key_matching import nulls
 from penstock.runtime.marks import ABOUT_VALUES, mark_name
 from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.bands import BandWatch
@@ -47,7 +49,7 @@ class Closing:
         self.orders = [w for w in watches if isinstance(w, OrderedWatch)]
         self.limits: dict[Closer, Limit] = dict.fromkeys(plan.closers)
         self.before = dict(self.limits)
-        self.reaches = close(plan.time_bounds)
+        self.reaches = self._reached({})
         self._between: dict[tuple[str, str], list[Closer]] = {}
         punctuations = {(w.alias, w.promise.constraint): w for w in watches if isinstance(w, PunctuatedWatch)}
         self._joint = [(closer, punctuations[closer.target, closer.constraint]) for closer in plan.joint_closers]
@@ -57,8 +59,7 @@ class Closing:
     def advance(self) -> None:
         """Move the limits to what the headers and the widened constraints say now."""
         self.before = self.limits
-        widened = {w.promise.constraint: w.widened for w in self.bands}
-        self.reaches = close(self.plan.time_bounds, widened)
+        self.reaches = self._reached({w.promise.constraint: w.widened for w in self.bands})
         self.limits = {}
         for closer in self.plan.closers:
             match closer.kind:
@@ -73,6 +74,10 @@ class Closing:
                 case CloserKind.KEY | CloserKind.PUNCTUATION | CloserKind.CLUSTER:
                     limit = None
             self.limits[closer] = limit
+
+    def _reached(self, widened: Mapping[str, int]) -> Reaches:
+        bounds = self.plan.time_bounds
+        return close(bounds, widened) if self.plan.inner else tabled(bounds, widened)
 
     def reach(self, closer: Closer) -> Reach:
         """The bound that a band or an order rests on, as widened."""
@@ -143,6 +148,12 @@ class Closing:
 
     def closed_by(self, closer: Closer, synopsis: Synopsis, ids: Ints) -> Bools:
         """Which of the rows one closer has closed; none where the synopsis lacks what it looks at."""
+        closed = self._closed_by(closer, synopsis, ids)
+        missing = None if self.plan.inner else nulls(synopsis, closer.columns, ids)
+        # Outer joins keep rows that have a NULL there: such a row meets nothing.
+        return closed if missing is None else closed | missing
+
+    def _closed_by(self, closer: Closer, synopsis: Synopsis, ids: Ints) -> Bools:
         nothing: Bools = np.zeros(len(ids), np.bool_)
         if closer.kind in ABOUT_VALUES:
             name = mark_name(closer)

@@ -153,8 +153,11 @@ def _binary_hashes(array: Any) -> Hashes:
 
 
 def same(left: Any, right: Any) -> Bools:
-    """Whether values at the same place are equal; for types that are not coded, and without NULLs."""
-    return pc.equal(left, right).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    """Whether values at the same place are equal; for types that are not coded. NULL equals nothing."""
+    equal = pc.equal(left, right)
+    if equal.null_count:
+        equal = pc.fill_null(equal, False)
+    return equal.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
 def empty_ids() -> Ints:

@@ -36,7 +36,8 @@ def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder 
             partial = {alias: ids[left] for alias, ids in partial.items()}
             partial[target] = right
         if len(partial) == len(plan.aliases) and len(partial[start]):
-            found.append(_in_rows_windows(plan, matcher, clock, partial, across))
+            keep = in_rows_windows(plan, matcher, clock, partial, across)
+            found.append(partial if keep is None else {alias: ids[keep] for alias, ids in partial.items()})
     return found
 
 
@@ -49,13 +50,20 @@ def _next(matcher: Matcher, bound: frozenset[str], parts: dict[str, str]) -> str
     return min(parts, key=cost)
 
 
-def _in_rows_windows(
+def in_rows_windows(
     plan: Plan, matcher: Matcher, clock: Clock, partial: Partial, across: ArrivalOrder | None
-) -> Partial:
-    """Keep the combinations in which, when the last row arrived, each was among the last n of its stream."""
-    windows = {s.alias: s.window.rows for s in plan.sources if s.window is not None and s.window.rows is not None}
+) -> Bools | None:
+    """The new combinations in which, when the last row arrived, each was among the last n of its stream; None if all.
+
+    They may leave out sources of the plan.
+    """
+    windows = {
+        s.alias: s.window.rows
+        for s in plan.sources
+        if s.alias in partial and s.window is not None and s.window.rows is not None
+    }
     if not windows:
-        return partial
+        return None
     arrival: dict[str, Ints] = {a: matcher.synopses[a].gather(ids, lambda s: s.arrival) for a, ids in partial.items()}
     if across is None:
         keep = _in_windows_by_batch(plan, clock, arrival, windows)
@@ -64,7 +72,7 @@ def _in_rows_windows(
         keep = np.ones(len(last[0]), np.bool_)
         for alias, rows in windows.items():
             keep &= across.in_window(plan.by_alias[alias].stream, rows, arrival[alias], last)
-    return {alias: ids[keep] for alias, ids in partial.items()}
+    return keep
 
 
 def _last(
@@ -73,7 +81,7 @@ def _last(
     """The last row of each combination in the order across streams: its code, its stream's rank, its arrival number."""
     size = len(next(iter(partial.values())))
     code, rank, number = np.full(size, INT64.min), np.full(size, -1), np.full(size, -1)
-    for source in plan.sources:
+    for source in (s for s in plan.sources if s.alias in partial):
         own = matcher.synopses[source.alias].codes(ORDER, partial[source.alias])
         here = across.rank[source.stream]
         mine = arrival[source.alias]
@@ -92,7 +100,7 @@ def _in_windows_by_batch(plan: Plan, clock: Clock, arrival: dict[str, Ints], win
     size = len(next(iter(arrival.values())))
     last_rank = np.full(size, -1)
     last_arrival = np.full(size, -1)
-    for source in sorted(plan.sources, key=lambda s: rank[s.stream]):
+    for source in sorted((s for s in plan.sources if s.alias in arrival), key=lambda s: rank[s.stream]):
         fresh = arrival[source.alias] >= clock.before[source.stream]
         here = rank[source.stream]
         last_arrival = np.where(

@@ -14,10 +14,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.plan.plan import Plan
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints
-from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.matching import Matcher, Partial, Ties
 from penstock.runtime.synopsis import ALL
 
 LARGEST_EXPANSION = 4_000_000
@@ -30,16 +29,21 @@ Grown = tuple[Partial, Ints]
 class Expansion:
     """Follows the rule over the stored rows of one cell."""
 
-    def __init__(self, plan: Plan, matcher: Matcher, closing: Closing) -> None:
+    def __init__(self, plan: Ties, matcher: Matcher, closing: Closing) -> None:
         self.plan = plan
         self.matcher = matcher
         self.closing = closing
 
     def useless(self, root: str, ids: Ints) -> Bools:
         """Which rows of root are useless."""
-        useless: Bools = np.ones(len(ids), np.bool_)
+        return self.useless_together({root: ids})
+
+    def useless_together(self, start: Partial) -> Bools:
+        """Which of some partial results are useless."""
+        size = len(next(iter(start.values())))
+        useless: Bools = np.ones(size, np.bool_)
         # Fewest streams first: all that grow into a set of streams have done so before it is asked.
-        waiting: dict[frozenset[str], list[Grown]] = {frozenset({root}): [({root: ids}, np.arange(len(ids)))]}
+        waiting: dict[frozenset[str], list[Grown]] = {frozenset(start): [(start, np.arange(size))]}
         while waiting:
             streams = min(waiting, key=lambda s: (len(s), sorted(s)))
             for target, grown in self._grow(_together(waiting.pop(streams)), useless):

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from penstock.runtime.codes import Bools, Hashes, Ints, combine, empty_ids, is_coded, same
+from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
 
@@ -61,6 +63,10 @@ def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, 
     if not target.exact:
         keep = agree(source, ids[left], target, right)
         left, right = left[keep], right[keep]
+    for keyed, rows in ((source, ids), (target, None)):
+        missing = nulls(keyed.synopsis, keyed.columns, right if rows is None else rows[left])
+        if missing is not None:
+            left, right = left[~missing], right[~missing]
     return left, right
 
 
@@ -104,6 +110,20 @@ def agree(source: Keyed, ids: Ints, target: Keyed, other_ids: Ints) -> Bools:
         else:
             equal &= same(source.synopsis.arrow(column, ids), target.synopsis.arrow(target_column, other_ids))
     return equal
+
+
+def nulls(synopsis: Synopsis, columns: tuple[str, ...], ids: Ints) -> Bools | None:
+    """Which rows have a NULL in one of the columns; None where there is none to be seen. NULL agrees with nothing."""
+    found: Bools | None = None
+    for name in columns:
+        if name in synopsis.columns and any(s.column(name).null_count for s in synopsis.segments):
+            missing: Bools = synopsis.gather(ids, _null_reader(name)).astype(np.bool_)
+            found = missing if found is None else found | missing
+    return found
+
+
+def _null_reader(name: str) -> Callable[[Segment], Bools]:
+    return lambda segment: segment.column(name).is_null().to_numpy(zero_copy_only=False)
 
 
 def repeated(keys: Hashes) -> tuple[Ints, Ints]:

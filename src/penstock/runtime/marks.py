@@ -16,6 +16,10 @@ ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
 
 _SIGNS = {CloserKind.KEY: "", CloserKind.PUNCTUATION: "!", CloserKind.CLUSTER: "~"}
 
+MATCHED, LEFT = "#matched", "#left"
+"""Under outer joins: the row has matched, so it is given with no NULLs; it is done where it first meets others, and
+stored only because rows that it is part of wait."""
+
 
 def mark_name(closer: Closer) -> str:
     """The name of the mask that holds, for rows of the source, whether a promise of the target closed them."""
@@ -40,7 +44,7 @@ def key_closers(plan: Plan) -> tuple[Closer, ...]:
         c
         for c in plan.closers
         if c.kind is CloserKind.KEY
-        and ((c.source, c.target) in asked or is_expanded(plan))
+        and ((c.source, c.target) in asked or is_expanded(plan) or not plan.inner)
         and (c.source, c.target) not in at_once
     )
 
@@ -53,4 +57,5 @@ def held_closers(plan: Plan) -> tuple[Closer, ...]:
 def mark_names(plan: Plan, alias: str) -> tuple[str, ...]:
     """The masks that rows of an alias carry."""
     closers = (*key_closers(plan), *held_closers(plan))
-    return tuple(dict.fromkeys(mark_name(c) for c in closers if c.source == alias))
+    own = () if plan.outer is None else (MATCHED, LEFT)
+    return (*dict.fromkeys(mark_name(c) for c in closers if c.source == alias), *own)

@@ -9,13 +9,13 @@ the pairs found.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.plan import PairPredicate, Plan
+from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.codes import INT64, Bools, Ints, combine, is_coded
 from penstock.runtime.key_matching import Keyed, agree, match_keys
 from penstock.runtime.synopsis import Synopsis
@@ -24,13 +24,29 @@ Partial = dict[str, Ints]
 """Combinations of rows: for each alias the ids, all of one length."""
 
 _COMPARE = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
-_ARROW_COMPARE = {Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}
+_ARROW_COMPARE = {Op.EQ: pc.equal, Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}
+
+
+class Ties(Protocol):
+    """What ties streams together: a plan, or the part of one."""
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The streams, in the order of FROM."""
+
+    @property
+    def axes(self) -> tuple[KeyAxis, ...]:
+        """The classes of equal columns."""
+
+    @property
+    def predicates(self) -> tuple[PairPredicate, ...]:
+        """The other conditions between two streams."""
 
 
 class Matcher:
     """Finds agreeing rows among the synopses of one cell."""
 
-    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
+    def __init__(self, plan: Ties, synopses: Mapping[str, Synopsis]) -> None:
         self.plan = plan
         self.synopses = synopses
 
@@ -106,9 +122,13 @@ class Matcher:
         return synopsis.codes(column, ids) if is_coded(synopsis.kind(column)) else synopsis.arrow(column, ids)
 
     def _holds(self, p: PairPredicate, partial: Partial, target: str, left: Ints, right: Ints) -> Bools:
+        return self.holds(p, {target: right, p.right.alias: partial[p.right.alias][left]})
+
+    def holds(self, p: PairPredicate, rows: Partial) -> Bools:
+        """Of which combinations a condition holds; its columns must not be NULL there."""
         in_ticks = p.ticks is not None
-        own = self._values(target, p.left.column, right, in_ticks)
-        other = self._values(p.right.alias, p.right.column, partial[p.right.alias][left], in_ticks)
+        own = self._values(p.left.alias, p.left.column, rows[p.left.alias], in_ticks)
+        other = self._values(p.right.alias, p.right.column, rows[p.right.alias], in_ticks)
         if isinstance(own, np.ndarray):
             if p.ticks is not None:
                 return _difference_holds(own, other, p.op, p.ticks)

@@ -19,7 +19,8 @@ from enum import Enum
 
 import numpy as np
 
-from penstock.plan.plan import CloserKind, Plan, PurgeTree
+from penstock.plan.plan import CloserKind, Plan
+from penstock.plan.ties import PurgeTree
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing

@@ -19,7 +19,7 @@ import pyarrow as pa
 from penstock.plan.bounds import close
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
+from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, nulls, repeated
 from penstock.runtime.marks import ABOUT_VALUES, held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.watch import Step, Watch
@@ -63,6 +63,8 @@ class KeyWatch(Watch):
         fresh = synopsis.ids(FRESH)
         if not len(fresh):
             return []
+        missing = nulls(synopsis, self.columns, fresh)
+        fresh = fresh if missing is None else fresh[~missing]
         own = Keyed(synopsis, self.columns)
         first, again = repeated(own.keys(fresh))
         found = [fresh[again][agree(own, fresh[first], own, fresh[again])]]

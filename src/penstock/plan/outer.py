@@ -1,0 +1,111 @@
+"""A query with outer joins or EXISTS as a tree of nodes: inert data, obeyed by `runtime/outer`.
+
+The leaves are **blocks**: streams that meet by inner joins alone, a single stream among them. Every other node joins
+the rows of two nodes. RIGHT is LEFT with its sides exchanged; SEMI and ANTI are EXISTS and NOT EXISTS, and stand above
+all joins. Nodes are numbered from below, the last one gives the answer.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
+
+
+class NodeKind(StrEnum):
+    """How the rows of a node come about."""
+
+    BLOCK = "block"
+    INNER = "inner join"
+    LEFT = "left outer join"
+    FULL = "full outer join"
+    SEMI = "exists"
+    ANTI = "not exists"
+
+
+@dataclass(frozen=True)
+class BlockPlan:
+    """How the streams of a block meet, and in which order the purge rule looks at them."""
+
+    axes: tuple[KeyAxis, ...]
+    components: tuple[tuple[str, ...], ...]
+    join_tree: tuple[PurgeEdge, ...] | None
+    predicates: tuple[PairPredicate, ...]
+    purge_trees: tuple[PurgeTree, ...]
+
+
+@dataclass(frozen=True)
+class TestPlan:
+    """A condition on one stream that decides matches or results: Spark evaluates it as a row arrives."""
+
+    alias: str
+    column: str
+    """The boolean column that carries it."""
+    text: str
+    rejects_absent: bool
+    """Whether it fails where the stream is absent; else Spark says what it is worth of NULLs."""
+
+
+@dataclass(frozen=True)
+class NodePlan:
+    """One node; a block has no sides."""
+
+    kind: NodeKind
+    aliases: tuple[str, ...]
+    """The streams of its rows; some may be absent from a row."""
+    certain: tuple[str, ...]
+    """Those that are in each of its rows."""
+    left: int | None
+    right: int | None
+    required: tuple[str, ...]
+    """The streams without which a row of either side matches nothing here."""
+    equalities: tuple[KeyAxis, ...]
+    """Pairs of columns that must be equal, one of each side."""
+    predicates: tuple[PairPredicate, ...]
+    """Other conditions between two streams, on one side or on both."""
+    windows: tuple[PairPredicate, ...]
+    """What [RANGE] windows say of two streams of different sides, where both are there."""
+    tests: tuple[str, ...]
+    """The tests that must hold for a match, by column."""
+    block: BlockPlan | None
+
+    @property
+    def preserves(self) -> tuple[bool, bool]:
+        """Of which sides rows that match nothing are given."""
+        return self.kind in (NodeKind.LEFT, NodeKind.FULL, NodeKind.ANTI), self.kind is NodeKind.FULL
+
+
+@dataclass(frozen=True)
+class OuterPlan:
+    """The nodes, the tests, and what of the answer is decided on joined rows."""
+
+    nodes: tuple[NodePlan, ...]
+    tests: tuple[TestPlan, ...]
+    results: tuple[str, ...]
+    """The tests of WHERE on streams that may be absent, by column."""
+    whole_axes: tuple[int, ...]
+    """The axes that cannot be cut: rows that may be given unmatched do not carry them, and must not be copied."""
+
+    def tests_of(self, alias: str) -> tuple[TestPlan, ...]:
+        """The tests of one stream."""
+        return tuple(test for test in self.tests if test.alias == alias)
+
+    def in_block(self, alias: str) -> bool:
+        """Whether a stream meets others by inner joins before anything else."""
+        return any(node.block is not None and len(node.aliases) > 1 and alias in node.aliases for node in self.nodes)
+
+    @property
+    def root(self) -> NodePlan:
+        """The node that gives the answer."""
+        return self.nodes[-1]
+
+    def parent(self, number: int) -> int | None:
+        """The node that a node's rows go to."""
+        return next((n for n, node in enumerate(self.nodes) if number in (node.left, node.right)), None)
+
+    def is_late(self, number: int) -> bool:
+        """Whether a node may give a row later than the last of its tuples came."""
+        node = self.nodes[number]
+        below = [side for side in (node.left, node.right) if side is not None]
+        return any(node.preserves) or any(self.is_late(side) for side in below)

@@ -1,0 +1,66 @@
+"""Outer joins that are none: a WHERE, an ON or an EXISTS that rejects NULL may undo the NULLs that a join makes.
+
+Say that a row of a part of FROM **matters** only if certain streams are there: those of conditions of WHERE and of
+EXISTS that reject NULL at the top; going down, those of the ON of an inner join, and of the ON of a LEFT JOIN for its
+optional side. Where a stream of an optional side must be there, the rows that lack it matter to nobody, and the join
+is an inner one on that side. Then both streams of a condition of WHERE on two streams meet in an inner join, and the
+condition joins its ON: nothing is left in WHERE but conditions on one stream.
+
+Not decided: what opaque conditions reject, and what only the data rule out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.model.predicates import Predicate, aliases_of, rejects_null
+from penstock.model.query import FromTree, Join, JoinKind, Leaf, Query, leaves
+
+
+def simplified(query: Query) -> Query:
+    """The same query with as few outer joins as these rules show; an inner query as it is."""
+    if query.is_inner:
+        return query
+    needed = _rejecting(query.where)
+    for existence in query.existences:
+        if not existence.negated:
+            needed |= _rejecting(existence.condition) - {existence.source.alias}
+    tree = _simplified(query.tree, needed)
+    joined = tuple(p for p in query.where if len(aliases_of(p)) > 1)
+    for predicate in joined:
+        tree = _lowered(tree, predicate)
+    return replace(query, tree=tree, where=tuple(p for p in query.where if p not in joined))
+
+
+def _rejecting(predicates: tuple[Predicate, ...]) -> set[str]:
+    return {alias for p in predicates if rejects_null(p) for alias in aliases_of(p)}
+
+
+def _simplified(tree: FromTree, needed: set[str]) -> FromTree:
+    if isinstance(tree, Leaf):
+        return tree
+    left, right = set(leaves(tree.left)), set(leaves(tree.right))
+    kind = _kind(tree.kind, bool(needed & left), bool(needed & right))
+    rejected = _rejecting(tree.on)
+    matters_left = needed | rejected if kind in (JoinKind.INNER, JoinKind.RIGHT) else needed
+    matters_right = needed | rejected if kind in (JoinKind.INNER, JoinKind.LEFT) else needed
+    sides = _simplified(tree.left, matters_left & left), _simplified(tree.right, matters_right & right)
+    return Join(kind, *sides, tree.on)
+
+
+def _kind(kind: JoinKind, left_is_there: bool, right_is_there: bool) -> JoinKind:
+    keeps_left = kind in (JoinKind.LEFT, JoinKind.FULL) and not right_is_there
+    keeps_right = kind in (JoinKind.RIGHT, JoinKind.FULL) and not left_is_there
+    if keeps_left and keeps_right:
+        return JoinKind.FULL
+    return JoinKind.LEFT if keeps_left else JoinKind.RIGHT if keeps_right else JoinKind.INNER
+
+
+def _lowered(tree: FromTree, predicate: Predicate) -> FromTree:
+    """The tree with a condition in the ON where its streams meet."""
+    assert isinstance(tree, Join)
+    if aliases_of(predicate) <= set(leaves(tree.left)):
+        return replace(tree, left=_lowered(tree.left, predicate))
+    if aliases_of(predicate) <= set(leaves(tree.right)):
+        return replace(tree, right=_lowered(tree.right, predicate))
+    return replace(tree, on=(*tree.on, predicate))

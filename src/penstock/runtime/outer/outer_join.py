@@ -1,0 +1,219 @@
+"""Outer joins and EXISTS in one cell: drives the nodes of the plan, from below, twice a step.
+
+Tuples are stored once, in the synopsis of their stream, whichever rows of whichever nodes they are part of. A tuple
+leaves when it is done in the node that it feeds and no waiting row names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from penstock.plan.outer import NodeKind, NodePlan
+from penstock.plan.plan import Plan
+from penstock.runtime.clock import Clock
+from penstock.runtime.closing import Closing
+from penstock.runtime.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.delta_join import delta_join
+from penstock.runtime.marks import LEFT
+from penstock.runtime.matching import Matcher
+from penstock.runtime.outer.node import Left, Node, is_empty
+from penstock.runtime.outer.node_matching import NodeMatcher, Truth, truth
+from penstock.runtime.outer.rows import Rows, nothing, take, together
+from penstock.runtime.outer.settling import Settling
+from penstock.runtime.outer.sides import Side, StreamSide, WaitingSide
+from penstock.runtime.purge import Purge, Purged
+from penstock.runtime.store import Entries, load_synopsis
+from penstock.runtime.synopsis import ALL, FRESH, Synopsis
+
+
+class BlockPurge(Purge):
+    """The purge rule within a block: a tuple that is done there is marked, since rows that wait may name it."""
+
+    def _leave(self, purged: Purged, alias: str, rule: str, ids: Ints) -> None:
+        purged.add(alias, rule, self.synopses[alias].mark(LEFT, ids))
+
+    def _ask(self, purged: Purged, root: str, ids: Ints) -> None:
+        done: Bools = self.synopses[root].gather(ids, lambda s: s.marks[LEFT]).astype(np.bool_)
+        super()._ask(purged, root, ids[~done])
+
+
+class OuterJoin:
+    """The nodes of one cell."""
+
+    def __init__(
+        self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, clock: Clock, absent: Truth
+    ) -> None:
+        assert plan.outer is not None
+        self.plan = plan
+        self.outer = plan.outer
+        self.synopses = synopses
+        self.closing = closing
+        self.clock = clock
+        self.absent = absent
+        self.settling = Settling(plan, synopses, closing, clock)
+        self.nodes: dict[int, Node] = {}
+        self.blocks: dict[int, tuple[Plan, BlockPurge]] = {}
+        self.waiting: list[WaitingSide] = []
+        self.streams: list[StreamSide] = []
+        for number, node in enumerate(self.outer.nodes):
+            if node.kind is not NodeKind.BLOCK:
+                self._add_node(number, node)
+            elif len(node.aliases) > 1:
+                part = _part(plan, node)
+                matcher = Matcher(part, synopses)
+                self.blocks[number] = part, BlockPurge(part, matcher, closing, clock)
+
+    def _add_node(self, number: int, node: NodePlan) -> None:
+        assert node.left is not None
+        assert node.right is not None
+        sides = self._side(number, node.left), self._side(number, node.right)
+        below = [frozenset(self.outer.nodes[side].aliases) for side in (node.left, node.right)]
+        matcher = NodeMatcher(
+            self.plan, node, (below[0], below[1]), synopses=self.synopses, clock=self.clock, absent=self.absent
+        )
+        self.nodes[number] = Node(node, sides, matcher)
+        self.settling.sides[number] = sides
+
+    def _side(self, above: int, number: int) -> Side:
+        node = self.outer.nodes[number]
+        if node.kind is NodeKind.BLOCK and len(node.aliases) == 1:
+            (alias,) = node.aliases
+            is_waited_for = self.outer.parent(above) is not None and alias in self.outer.nodes[above].aliases
+            side = StreamSide(alias, self.synopses[alias], is_waited_for)
+            self.streams.append(side)
+            return side
+        waiting = WaitingSide(f"waiting/{number}", node.aliases, self.synopses)
+        self.waiting.append(waiting)
+        return waiting
+
+    def join(self) -> Rows:
+        """The results that follow from matches of the batch, and what is certain of them."""
+        return self._pass(late=False)
+
+    def _pass(self, *, late: bool) -> Rows:
+        given: dict[int, Rows] = {}
+        for side in self.streams:
+            side.late = late
+        for number, node in enumerate(self.outer.nodes):
+            if node.kind is NodeKind.BLOCK:
+                given[number] = nothing(node.aliases) if late else self._fresh(number, node)
+            elif not late:
+                given[number] = self.nodes[number].meet(self._below(node, given), self.clock.batch)
+            else:
+                given[number] = self._settled(number, self._below(node, given))
+        return self._results(given[len(self.outer.nodes) - 1])
+
+    def _below(self, node: NodePlan, given: Mapping[int, Rows]) -> tuple[Rows, Rows]:
+        assert node.left is not None
+        assert node.right is not None
+        return given[node.left], given[node.right]
+
+    def _fresh(self, number: int, node: NodePlan) -> Rows:
+        if number not in self.blocks:
+            (alias,) = node.aliases
+            return {alias: self.synopses[alias].ids(FRESH)}
+        part, purge = self.blocks[number]
+        return together(delta_join(part, purge.matcher, self.clock), node.aliases)
+
+    def settle(self, marked: Mapping[str, Ints]) -> tuple[Rows, Purged]:
+        """With the promises of the batch made: the results that are certain now, and the tuples that left."""
+        self._purged = Purged()
+        self._marked = marked
+        for _, purge in self.blocks.values():
+            for rule, gone in purge.run(marked).counts.items():
+                self._purged.counts[rule] = self._purged.counts.get(rule, 0) + gone
+        for number, node in self.nodes.items():
+            self._note(number, node.let_go())
+        rows = self._pass(late=True)
+        self._leave()
+        return rows, self._purged
+
+    def _settled(self, number: int, late: tuple[Rows, Rows]) -> Rows:
+        node = self.nodes[number]
+        given = [] if is_empty(late) else [node.meet(late, self.clock.batch)]
+        self._note(number, node.let_go())
+        certain, gone = node.settle(self.settling, (self._asked(number, 0), self._asked(number, 1)))
+        self._note(number, gone)
+        return together([*given, certain], node.plan.aliases)
+
+    def _asked(self, number: int, side: int) -> Ints | None:
+        """The tuples whose answer may have changed, where it depends on the promises of one stream alone."""
+        node = self.nodes[number]
+        own, others = node.sides[side], (node.plan.right, node.plan.left)[side]
+        assert others is not None
+        if not isinstance(own, StreamSide) or len(self.outer.nodes[others].aliases) > 1:
+            return None
+        found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis)]
+        found.append(self._marked.get(own.alias, empty_ids()))
+        source = self.plan.by_alias[own.alias]
+        if source.window is not None and source.window.rows is not None:
+            last = self.clock.count[source.stream] - source.window.rows - 1
+            found.append(own.synopsis.arrived(lambda s: s.arrival, -1, last, ALL))
+        return union(found)
+
+    def _note(self, number: int, gone: list[Left]) -> None:
+        for left in gone:
+            side = self.nodes[number].sides[left.side]
+            if isinstance(side, StreamSide) and not side.retained:
+                self._purged.add(side.alias, left.rule, left.keys)
+            elif len(left.keys):
+                self._purged.counts[left.rule] = self._purged.counts.get(left.rule, 0) + len(left.keys)
+
+    def _leave(self) -> None:
+        """Let the tuples go that are done and that no waiting row names."""
+        of_blocks = [alias for part, _ in self.blocks.values() for alias in part.aliases]
+        for alias in dict.fromkeys([*of_blocks, *(s.alias for s in self.streams if s.retained)]):
+            synopsis = self.synopses[alias]
+            ids = synopsis.ids(ALL)
+            ids = ids[synopsis.gather(ids, lambda s: s.marks[LEFT]).astype(np.bool_)]
+            if not len(ids):
+                continue
+            named = union([side.named(alias) for side in self.waiting if alias in side.aliases])
+            free = ids[~np.isin(synopsis.gather(ids, lambda s: s.arrival), named)]
+            if len(free):
+                synopsis.kill(free)
+                self._purged.rows.setdefault(alias, []).append(free)
+
+    def _results(self, rows: Rows) -> Rows:
+        """The rows that pass the conditions of WHERE on streams that may be absent."""
+        for test in self.outer.tests:
+            if test.column in self.outer.results:
+                rows = take(rows, truth(self.synopses[test.alias], test.column, rows[test.alias], self.absent))
+        return rows
+
+    def segments(self) -> dict[str, Synopsis]:
+        """The tables that are kept in the store, by name."""
+        return {side.name: side.waiting for side in self.waiting}
+
+    def restore(self, entries: Entries) -> None:
+        """Take back the rows that waited."""
+        for side in self.waiting:
+            load_synopsis(side.name, side.waiting, entries)
+            side.resume()
+
+    def finish(self) -> list[str]:
+        """End the step; gives the names that left the store."""
+        return [name for side in self.waiting for name in side.waiting.finish()]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the rows that wait."""
+        return sum(segment.nbytes() for side in self.waiting for segment in side.waiting.segments)
+
+
+def _part(plan: Plan, node: NodePlan) -> Plan:
+    """The plan of a block by itself."""
+    assert node.block is not None
+    return replace(
+        plan,
+        sources=tuple(plan.by_alias[alias] for alias in node.aliases),
+        axes=node.block.axes,
+        components=node.block.components,
+        join_tree=node.block.join_tree,
+        predicates=node.block.predicates,
+        purge_trees=node.block.purge_trees,
+        joint_closers=tuple(c for c in plan.joint_closers if c.target in node.aliases),
+    )

@@ -1,0 +1,107 @@
+"""When can a row match no more? The purge rule for outer joins and EXISTS (DESIGN section 1).
+
+A row l on one side of a node is **settled** iff no row that the other side will still give can match it. Rows that the
+other side gives later are made of tuples still to come, of stored ones, or of both. So, for a row able to match:
+
+- a single stream: the promises rule out every future tuple of it that would agree with l;
+- a block: by expansion, as among inner joins (`runtime/expansion.py`), starting from l;
+- a node with sides of its own: each row that it gives holds a row of one of its sides. **By a side** l is settled if
+  that side gives nothing more that agrees with l, and none of the rows that wait there agrees with it. An inner join
+  needs that of either side, a LEFT JOIN of the side it keeps, a FULL JOIN of both; a side that the conditions demand
+  suffices alone, since what lacks it does not match.
+
+A row with a tuple out of its [ROWS n] is settled too. Not decided: that l + u is settled for each u that waits in a
+deeper node, so l may stay until u leaves. That delays a purge, and no answer: while u waits, its own rows may come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from penstock.plan.outer import NodeKind, NodePlan
+from penstock.plan.plan import Plan
+from penstock.runtime.clock import Clock
+from penstock.runtime.closing import Closing
+from penstock.runtime.codes import Bools
+from penstock.runtime.expansion import Expansion
+from penstock.runtime.matching import Matcher
+from penstock.runtime.outer.node_matching import NodeMatcher, NodeTies
+from penstock.runtime.outer.rows import ABSENT, Rows, by_presence, count, take
+from penstock.runtime.outer.sides import Side
+from penstock.runtime.synopsis import ALL, Synopsis
+
+
+class Settling:
+    """Asks the promises about rows of the nodes of one cell."""
+
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, clock: Clock) -> None:
+        assert plan.outer is not None
+        self.plan = plan
+        self.nodes = plan.outer.nodes
+        self.synopses = synopses
+        self.closing = closing
+        self.clock = clock
+        self.sides: dict[int, tuple[Side, Side]] = {}
+        """Of each node that is no block."""
+
+    def settled(self, rows: Rows, matcher: NodeMatcher, other: int) -> Bools:
+        """Which rows of one side of a node can match nothing that its other side, a node, will still give."""
+        found = ~matcher.able(rows) | self._out_of_reach(rows)
+        open_ = np.flatnonzero(~found)
+        for partial, places in by_presence(take(rows, open_)):
+            found[open_[places]] = self._nothing_comes(partial, matcher, other)
+        return found
+
+    def _out_of_reach(self, rows: Rows) -> Bools:
+        found: Bools = np.zeros(count(rows), np.bool_)
+        for alias, ids in rows.items():
+            source = self.plan.by_alias[alias]
+            if source.window is not None and source.window.rows is not None:
+                there = np.flatnonzero(ids != ABSENT)
+                arrival = self.synopses[alias].gather(ids[there], lambda s: s.arrival)
+                found[there] |= arrival < self.clock.count[source.stream] - source.window.rows
+        return found
+
+    def _nothing_comes(self, partial: Rows, matcher: NodeMatcher, number: int) -> Bools:
+        node = self.nodes[number]
+        if node.kind is not NodeKind.BLOCK:
+            return self._by_sides(partial, matcher, node, number)
+        if len(node.aliases) == 1:
+            return self.closing.closed_together(self.synopses, partial, node.aliases[0])
+        assert node.block is not None
+        aliases = (*partial, *node.aliases)
+        ties = NodeTies(
+            tuple(a for a in self.plan.aliases if a in aliases),
+            (*matcher.ties.axes, *node.block.axes),
+            (*matcher.ties.predicates, *node.block.predicates),
+        )
+        return Expansion(ties, Matcher(ties, self.synopses), self.closing).useless_together(partial)
+
+    def _by_sides(self, partial: Rows, matcher: NodeMatcher, node: NodePlan, number: int) -> Bools:
+        assert node.left is not None
+        assert node.right is not None
+        demanded = [
+            not set(matcher.node.required).isdisjoint(self.nodes[side].aliases) for side in (node.left, node.right)
+        ]
+        left = self._by_side(partial, matcher, node.left, self.sides[number][0])
+        right = self._by_side(partial, matcher, node.right, self.sides[number][1])
+        match node.kind:
+            case NodeKind.INNER:
+                return left | right
+            case NodeKind.LEFT:
+                return left | right if demanded[1] else left
+            case _ if all(demanded):
+                return left | right
+            case _ if any(demanded):
+                return left if demanded[0] else right
+            case _:
+                return left & right
+
+    def _by_side(self, partial: Rows, matcher: NodeMatcher, number: int, side: Side) -> Bools:
+        found = self._nothing_comes(partial, matcher, number)
+        places = np.flatnonzero(found)
+        if len(places):
+            found[places] = ~matcher.agreeing(take(partial, places), side.rows(ALL)[0])
+        return found

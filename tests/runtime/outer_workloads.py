@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Constant, Difference, Expression, Op, Opaque, Predicate
+from penstock.model.predicates import (
+    Bound,
+    ColumnRef,
+    Comparison,
+    Constant,
+    Difference,
+    Expression,
+    Op,
+    Opaque,
+    Predicate,
+)
 from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Output, Query, Source
 from penstock.model.schemes import Punctuated
 from penstock.model.spans import Span
@@ -64,7 +72,6 @@ class OuterWorkload(Workload):
             found[test.column] = holds(predicate, {test.alias: None})
             assert not (test.rejects_absent and found[test.column])
         return found
-
 
     def drained(self) -> OuterWorkload:
         """The workload, and then batches in which every stream moves on: new keys, later times, no old key again.
@@ -156,9 +163,7 @@ class Wanted:
 
 
 @st.composite
-def outer_workloads(
-    draw: st.DrawFn, wanted: Wanted, most_rows: int = 7, fits: Callable[[Query], bool] = lambda _: True
-) -> OuterWorkload:
+def outer_workloads(draw: st.DrawFn, wanted: Wanted, most_rows: int = 7) -> OuterWorkload:
     held = len(wanted.existences)
     least = 1 if held else 2
     size = draw(st.integers(least, max(least, wanted.most_sources - held)))
@@ -186,9 +191,7 @@ def outer_workloads(
     }
     some = st.none() | st.none() | st.none() | windows() if wanted.with_windows else st.none()
     sources = [Source(streams[name], alias, draw(some)) for name, alias in zip(names, aliases, strict=True)]
-    existences = tuple(
-        Existence(source, n, on) for source, n, on in zip(sources[size:], negated, inner, strict=True)
-    )
+    existences = tuple(Existence(source, n, on) for source, n, on in zip(sources[size:], negated, inner, strict=True))
     outputs = tuple(Output(f"{s.alias}_n", ColumnRef(s.alias, "n")) for s in sources[:size])
     query = Query("q", None, tuple(sources[:size]), tree, outputs, tuple(dict.fromkeys(where)), existences)
     batches = draw(st.integers(1, 5))

@@ -2,7 +2,7 @@
 
 They are if the query reads several streams, all of them declare ARRIVES BY, and something counts across them: `[ROWS
 n]`, or FOLLOWS within rows. Places on different streams are compared as numbers, so the arrival columns must all be
-integers, or all of one type that the engine has numbers for. Outer joins and EXISTS are not run, so they do not count.
+integers, or all of one type that the engine has numbers for. Under outer joins and EXISTS they are not counted so yet.
 """
 
 from __future__ import annotations
@@ -27,8 +27,11 @@ def by_arrival(query: Query) -> bool:
 
 def counts_by_arrival(query: Query) -> bool:
     """Whether the engine counts rows across streams in that order."""
-    if not query.is_inner or not by_arrival(query):
-        return False
+    return query.is_inner and by_arrival(query) and counts_rows(query)
+
+
+def counts_rows(query: Query) -> bool:
+    """Whether something counts rows across streams."""
     names = {source.stream.name for source in query.all_sources}
     follows = any(
         isinstance(scheme, Follows) and isinstance(scheme.slack, Rows | Auto) and scheme.parent in names

@@ -24,6 +24,10 @@ class NodeKind(StrEnum):
     ANTI = "not exists"
 
 
+TEST = "__test_"
+"""How the columns of tests begin."""
+
+
 @dataclass(frozen=True)
 class BlockPlan:
     """How the streams of a block meet, and in which order the purge rule looks at them."""

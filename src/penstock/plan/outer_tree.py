@@ -22,7 +22,7 @@ from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Pre
 from penstock.model.query import FromTree, Join, JoinKind, Leaf, Output, Query, RangeWindow, RowsWindow
 from penstock.plan.bounds import TimeBound
 from penstock.plan.conditions import Moment, conditions_at
-from penstock.plan.outer import BlockPlan, NodeKind, NodePlan, OuterPlan, TestPlan
+from penstock.plan.outer import TEST, BlockPlan, NodeKind, NodePlan, OuterPlan, TestPlan
 from penstock.plan.plan import Closer
 from penstock.plan.purge_trees import find_purge_trees
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
@@ -161,7 +161,7 @@ class _Maker:
         for test in self.tests:
             if (test.alias, test.text) == (alias, str(predicate)):
                 return test.column
-        column = f"__test_{len(self.tests)}"
+        column = f"{TEST}{len(self.tests)}"
         self.tests.append(TestPlan(alias, column, str(predicate), rejects_null(predicate)))
         return column
 

@@ -12,16 +12,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
-from penstock.model.query import Query
-from penstock.plan.arrival import counts_by_arrival, uncomparable_arrivals
+from penstock.model.query import JoinKind, Query, RowsWindow, joins
+from penstock.plan.arrival import by_arrival, counts_by_arrival, counts_rows, uncomparable_arrivals
+from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
+from penstock.plan.simplify import simplified
 
 
 def obstacles(query: Query) -> tuple[str, ...]:
     """Why the engine cannot run the query at all."""
-    found = []
-    if not query.is_inner:
-        found.append("outer joins and EXISTS cannot be run yet")
+    query = simplified(query)
+    found = [*_outer_obstacles(query)]
     if query.is_grouped:
         found.append("GROUP BY and aggregates cannot be run yet")
     if query.hints.budget is not None:
@@ -29,6 +30,23 @@ def obstacles(query: Query) -> tuple[str, ...]:
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
         found.append(f"rows cannot be counted across streams that arrive by {types}")
     return tuple(found)
+
+
+def _outer_obstacles(query: Query) -> Iterator[str]:
+    if query.is_inner:
+        return
+    windowed = any(isinstance(source.window, RowsWindow) for source in query.all_sources)
+    if windowed and _joins_late_rows(query):
+        yield "[ROWS n] cannot be run yet where an outer join or EXISTS stands above another: rows come late from below"
+    if by_arrival(query) and counts_rows(query):
+        yield "under outer joins and EXISTS rows cannot be counted in the order of ARRIVES BY yet"
+
+
+def _joins_late_rows(query: Query) -> bool:
+    """Whether rows that are only certain some time after their tuples came are joined with others."""
+    outer = [join for join in joins(query.tree) if join.kind is not JoinKind.INNER]
+    negated = [existence for existence in query.existences[:-1] if existence.negated]
+    return bool(negated or (outer and (query.existences or len(outer) > 1 or outer[0] != query.tree)))
 
 
 def unkept_bounds(plan: Plan) -> tuple[str, ...]:
@@ -51,7 +69,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case Means.BUDGET:
             missing = "evicting rows"
         case _ if not plan.inner:
-            missing = "outer joins and EXISTS"
+            missing = "a chain of closes over streams that an outer join or EXISTS decides apart"
         case _:
             missing = "punctuations of each of a few values"
     return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
@@ -59,6 +77,8 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
 
 def _leaves(plan: Plan, source: SourcePlan) -> bool:
     """Whether the engine lets every row of a stream go in the end."""
+    if plan.outer is not None:
+        return every_row_leaves(plan)
     if len(plan.sources) == 1 or (source.window is not None and source.window.rows is not None):
         return True
     reached = {source.alias}

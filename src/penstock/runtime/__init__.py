@@ -58,7 +58,10 @@ bag, or the extreme one where only an end matters. A result that stands for n is
 `save` and `restore` of the same form. It takes the `frontier` of all cells of the first stage (their least), which
 says from which event time on results may still come.
 
-Queries with outer joins or EXISTS raise NotSupportedYet; aggregates are Spark's business or a later stage's.
+**Outer joins and EXISTS** (`plan.outer`): a row with NULLs, or of NOT EXISTS, is given in the step in which it becomes
+certain. The tests of `plan.outer.tests` come with the rows of their stream, as boolean columns of their names, which
+are among `source.shipped`; `Cell(plan, absent=…)` says what each is worth where its stream is absent, unless it
+`rejects_absent`. A stream that lacks one of `plan.outer.whole_axes` must not be cut along it.
 """
 
 from penstock.runtime.batch import (
@@ -86,6 +89,7 @@ from penstock.runtime.needs import (
     punctuation_columns,
     punctuation_promises,
 )
+from penstock.runtime.outer.node_matching import Truth
 from penstock.runtime.patience import Patience
 from penstock.runtime.row_values import row_hashes
 from penstock.runtime.store import Changes
@@ -107,6 +111,7 @@ __all__ = [
     "Punctuating",
     "Quarantined",
     "StepResult",
+    "Truth",
     "apart",
     "hash_rows",
     "header_of",

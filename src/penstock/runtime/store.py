@@ -63,10 +63,11 @@ def save_synopsis(owner: str, synopsis: Synopsis, serial: int, put: dict[str, by
         if segment.name is None:
             segment.name = f"{owner}/{serial:012d}"
             serial += 1
-            table = segment.table
+            # Made anew, not appended to: a table that keeps no column has lost its number of rows.
+            columns = {name: segment.table.column(name) for name in segment.table.column_names}
             for name, values in ((_ARRIVAL, segment.arrival), (_BATCH, segment.batch), (_HOME, segment.home)):
-                table = table.append_column(name, pa.array(values))
-            put[f"segment/{segment.name}"] = to_ipc(table)
+                columns[name] = pa.array(values)
+            put[f"segment/{segment.name}"] = to_ipc(pa.table(columns))
             segment.touched = True
         if segment.touched:
             masks: dict[str, Any] = {_ALIVE: segment.alive, **segment.marks}

@@ -10,6 +10,7 @@ import numpy as np
 
 from penstock.errors import PenstockError
 from penstock.model.schemes import Policy
+from penstock.plan.outer import TEST
 from penstock.plan.plan import PromisePlan
 from penstock.runtime.batch import Quarantined
 from penstock.runtime.codes import Ints
@@ -85,4 +86,5 @@ class Answers:
 
 def _declared(rows: Any) -> Any:
     """The columns of the stream alone."""
-    return rows.drop_columns([ORDER]) if ORDER in rows.column_names else rows
+    hidden = [name for name in rows.column_names if name == ORDER or name.startswith(TEST)]
+    return rows.drop_columns(hidden) if hidden else rows

@@ -17,7 +17,7 @@ from penstock.runtime import Distinct, Metrics
 _TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 _MICROSECONDS = 1_000_000
 
-RULES = ("stateless", "in no result", "out of [ROWS]", "dead", "complete", "expanded", "merged")
+RULES = ("stateless", "in no result", "out of [ROWS]", "dead", "complete", "expanded", "merged", "matched", "settled")
 """The rules by which the core lets rows go."""
 
 

@@ -3,7 +3,7 @@
 With one key class a cell is a hash bucket. With several, the cells form a hypercube with one axis for each class: a
 stream that has the class of an axis goes to one coordinate of it, one that lacks it to all, so every result is found
 in exactly one cell. The shares of the axes are chosen so that the fewest copies are made. A query without any key has
-one cell.
+one cell. Rows that may be given unmatched are not copied: an axis that they lack has share 1.
 """
 
 from __future__ import annotations
@@ -66,7 +66,10 @@ class Grid:
 def best_shares(plan: Plan, cells: int, rates: Mapping[str, float]) -> tuple[int, ...]:
     """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""
     best: tuple[tuple[float, ...], tuple[int, ...]] | None = None
+    whole = () if plan.outer is None else plan.outer.whole_axes
     for shares in _factorings(cells, len(plan.axes)):
+        if any(shares[axis] > 1 for axis in whole):
+            continue
         copies = 0.0
         for source in plan.sources:
             lacking = [s for axis, s in zip(plan.axes, shares, strict=True) if axis.column(source.alias) is None]

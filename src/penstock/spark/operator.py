@@ -19,7 +19,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from penstock.errors import DataError
 from penstock.plan.plan import Plan
-from penstock.runtime import Batch, Cell, Changes, Distinct, Patience, StepResult
+from penstock.runtime import Batch, Cell, Changes, Distinct, Patience, StepResult, Truth
 from penstock.runtime.store import Entries, from_ipc, to_ipc
 from penstock.spark.cache import WarmCache
 from penstock.spark.counts import counts_of, distinct_counts_of
@@ -118,14 +118,17 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
 class CellProcessor(StoredProcessor[Cell]):
     """The first stage: the join."""
 
-    def __init__(self, plan: str, identity: str, run: str, quarantine: str | None, patience: Patience) -> None:
+    def __init__(
+        self, plan: str, identity: str, run: str, *, quarantine: str | None, patience: Patience, absent: Truth
+    ) -> None:
         super().__init__(plan, identity, run, "cell")
         self.quarantine = quarantine
         self.patience = patience
+        self.absent = absent
 
     def restore(self, plan: Plan, entries: Entries) -> Cell:
         """See StoredProcessor."""
-        return Cell.restore(plan, entries, self.patience)
+        return Cell.restore(plan, entries, self.patience, self.absent)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one cell; called by Spark."""

@@ -16,6 +16,7 @@ from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
+from penstock.spark.absence import worth_of_absence
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
 from penstock.spark.counting import counted_answer
@@ -87,7 +88,10 @@ def assemble(
     essence = essence_of(script, query, plan, grid)
     told = (plan.to_json(), digest(essence), run)
     given = packed.groupBy("cell").transformWithState(
-        CellProcessor(*told, quarantine, patience), RESULT, "append", "None"
+        CellProcessor(*told, quarantine=quarantine, patience=patience, absent=worth_of_absence(spark, plan)),
+        RESULT,
+        "append",
+        "None",
     )
     observation = f"penstock_{run}"
     given = _observed(given, observation, vocabulary(plan))
@@ -98,7 +102,7 @@ def assemble(
             evaluated = _evaluated(told_all, query, plan)
             dealt = _carried(evaluated).mapInArrow(EvaluatedRedealer(grid.keys), DEALT)
         else:
-            dealt = told_all.mapInArrow(Redealer(grid.keys), DEALT)
+            dealt = told_all.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
         given = dealt.groupBy("target").transformWithState(
             DistinctProcessor(*told, grid.cells), RESULT, "append", "None"
         )

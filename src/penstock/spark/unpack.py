@@ -61,6 +61,8 @@ class Redealer:
     """Deals result rows out by their own hash, so that equal rows meet in one bucket; all else goes to every bucket."""
 
     keys: tuple[int, ...]
+    schema: Any
+    """The columns that the core hands out: a cell that has seen no row of a stream does not know their types."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: (kind, payload) in, DEALT out."""
@@ -69,10 +71,16 @@ class Redealer:
             dealt: list[tuple[int, str, bytes]] = []
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 if kind == ANSWER:
-                    dealt += _answers_dealt(self.keys, from_ipc(payload.as_buffer()))
+                    dealt += _answers_dealt(self.keys, self._typed(from_ipc(payload.as_buffer())))
                 else:
                     dealt += ((key, kind, payload.as_py()) for key in self.keys)
             yield _as_dealt(dealt)
+
+    def _typed(self, table: Any) -> Any:
+        for place, field in enumerate(self.schema):
+            if pa.types.is_null(table.column(field.name).type):
+                table = table.set_column(place, field.name, table.column(field.name).cast(field.type))
+        return table
 
 
 def _answers_dealt(keys: tuple[int, ...], table: Any) -> Iterator[tuple[int, str, bytes]]:

@@ -1,0 +1,115 @@
+"""Outer joins and EXISTS in the core against SQL over the full history, on random queries, streams and batchings.
+
+At no time may a row have been given that is not in the answer over the whole history, which the promises leave open
+until the end: so a row that comes too early, twice, or that should be taken back shows, as in some history its partner
+does come. Results from which nothing is absent come in the batch that completes them. Where `check` calls the query
+bounded, every row is out once the streams have moved on, and nothing of what they are made of is stored. A cell that is
+saved and restored between any two steps goes on as if it had not been; many cells give what one gives.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from itertools import product
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+
+from penstock.analysis.check import check_query
+from penstock.model.query import JoinKind
+from penstock.plan.plan import Plan
+from penstock.plan.planner import make_plan
+from penstock.plan.runnable import obstacles, unkept_bounds
+from penstock.runtime import Batch, Cell
+from penstock.runtime.synopsis import ALL
+from tests.measure import size
+from tests.runtime.outer_reference import Evaluator
+from tests.runtime.outer_workloads import OuterWorkload, Wanted, outer_workloads
+from tests.runtime.test_cells import share
+from tests.runtime.test_core_against_reference import bag
+
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(25, 2000)))
+
+KINDS = {
+    "left": Wanted((JoinKind.LEFT,), 2),
+    "right": Wanted((JoinKind.RIGHT,), 2),
+    "full": Wanted((JoinKind.FULL,), 2),
+    "exists": Wanted((JoinKind.INNER,), 2, (False,)),
+    "not exists": Wanted((JoinKind.INNER,), 2, (True,)),
+    "not exists over joins": Wanted((JoinKind.INNER,), 4, (True,)),
+    "mixed": Wanted(),
+    "mixed, then not exists": Wanted(existences=(True,)),
+    "exists and not exists": Wanted(existences=(False, True)),
+}
+
+
+def run(workload: OuterWorkload, *, restart: bool = False) -> None:
+    verdict = check_query(workload.query)
+    plan = make_plan(workload.query, verdict)
+    absent = workload.absent(plan)
+    cell = Cell(plan, absent=absent)
+    store: dict[str, bytes] = {}
+    evaluator = Evaluator(workload.query, workload.history)
+    whole, prompt = evaluator.answer(), evaluator.prompt()
+    given_so_far: Counter[tuple[Any, ...]] = Counter()
+    for number in range(workload.batches):
+        result = cell.step(workload.batch(plan, number))
+        rows = bag(result.rows)
+        given_so_far += rows
+        assert not given_so_far - whole, f"early, twice or wrong in batch {number}"
+        assert not prompt.get(number, Counter()) - rows, f"late in batch {number}"
+        assert result.metrics.violations == {}
+        for source in plan.sources:
+            if source.state.rows is not None:
+                assert result.metrics.state_rows[source.alias] <= source.state.rows
+        if restart:
+            changes = cell.save()
+            for key in changes.delete:
+                store.pop(key, None)
+            store.update(changes.put)
+            cell = Cell.restore(plan, store, absent=absent)
+    if verdict.verdict == "bounded" and not unkept_bounds(plan):
+        missing = whole - given_so_far
+        assert [row for row in missing if all(n is None or n > 0 for n in row)] == []
+        kept = [s for s in cell.synopses.values() if "n" in s.columns]
+        stored = [n for s in kept for n in s.arrow("n", s.ids(ALL)).to_pylist()]
+        assert [n for n in stored if n > 0] == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("restart", [False, True], ids=["in one go", "restarted"])
+def test_rows_come_once_and_when_they_are_certain(kind: str, restart: bool) -> None:
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(outer_workloads(KINDS[kind]))
+    def look(workload: OuterWorkload) -> None:
+        assume(not obstacles(workload.query))
+        run(workload.drained(), restart=restart)
+
+    look()
+
+
+@pytest.mark.parametrize("kind", ["left", "full", "not exists over joins", "mixed"])
+def test_many_cells_give_what_one_gives(kind: str) -> None:
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(outer_workloads(KINDS[kind]))
+    def look(workload: OuterWorkload) -> None:
+        assume(not obstacles(workload.query))
+        plan = make_plan(workload.query, check_query(workload.query))
+        one = Cell(plan, absent=workload.absent(plan))
+        cells = {place: Cell(plan, absent=workload.absent(plan)) for place in product(*_shares(plan))}
+        for number in range(workload.batches):
+            batch = workload.batch(plan, number)
+            found: Counter[tuple[Any, ...]] = Counter()
+            for place, cell in cells.items():
+                part = tuple(share(plan, chunk, place) for chunk in batch.chunks)
+                found += bag(cell.step(Batch(number, part)).rows)
+            assert found == bag(one.step(batch).rows)
+
+    look()
+
+
+def _shares(plan: Plan) -> list[range]:
+    whole = plan.outer.whole_axes if plan.outer is not None else ()
+    return [range(1 if axis in whole else 2) for axis in range(len(plan.axes))]

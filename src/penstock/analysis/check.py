@@ -12,6 +12,7 @@ from dataclasses import replace
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
+from penstock.analysis.finality import finality
 from penstock.analysis.finding import (
     Bounded,
     Finding,
@@ -70,6 +71,7 @@ def check_query(query: Query) -> Verdict:
         rewrite,
         witness,
         notices=(*_notices(query, graph), *_counting_notice(rewrite)),
+        finality=finality(query, graph),
     )
 
 

@@ -164,3 +164,5 @@ class Verdict:
     witness: Witness | None = None
     notices: tuple[str, ...] = ()
     """What the user should know though it changes no verdict."""
+    finality: tuple[str, ...] = ()
+    """When rows that may have no match are given: one sentence for each outer join and EXISTS."""

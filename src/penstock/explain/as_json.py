@@ -38,7 +38,7 @@ def printed(value: Json) -> str:
 
 
 def query_object(verdict: Verdict, witness_rows: int | None = None) -> dict[str, object]:
-    """One query; `notices` is ours, the rest is the contract."""
+    """One query; `notices` is ours, with when rows become final first; the rest is the contract."""
     return {
         "query": verdict.query,
         "verdict": verdict.verdict,
@@ -55,7 +55,7 @@ def query_object(verdict: Verdict, witness_rows: int | None = None) -> dict[str,
             },
         },
         "witness": None if verdict.witness is None else _witness(verdict.witness, witness_rows),
-        "notices": list(verdict.notices),
+        "notices": [*verdict.finality, *verdict.notices],
     }
 
 

@@ -20,6 +20,7 @@ from penstock.explain.plan_text import (
     cell_lines,
     chain_lines,
     filter_lines,
+    kept_text,
     promise_lines,
     purge_lines,
     run_lines,
@@ -107,6 +108,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
         for source in plan.sources:
             yield from _source(source, query, plan)
     yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
+    yield from (f'<p class="soft">Final: {escape(sentence)}.</p>' for sentence in verdict.finality)
     yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in verdict.notices)
     yield "</section>"
 
@@ -164,7 +166,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
     items: list[tuple[str, Sequence[str], bool]] = [
         ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
         ("filters", filter_lines(source, query), True),
-        ("keeps", [", ".join(source.kept) or "no column: only that a row came"], True),
+        ("keeps", [kept_text(source)], True),
         ("purge", purge_lines(source, plan), False),
         ("merges", [source.merge.text] if source.merge is not None else [], False),
         ("chain", chain_lines(plan, source), False),

@@ -17,6 +17,7 @@ from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.counting import Observed
+from penstock.plan.outer import TEST
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
 from penstock.plan.watching import unseen
@@ -38,6 +39,7 @@ def explain_report(
     lines: list[str] = []
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
         lines += [*headline(verdict, ink), *(("", *_join(query, plan, ink)) if plan.rewriting is None else ())]
+        lines += _item("final", verdict.finality, ink) if plan.rewriting is None else ()
         for source in plan.sources if plan.rewriting is None else ():
             lines += ["", *_source(source, query, plan, ink), *_item("merges", merge_lines(verdict, source), ink)]
         for state in verdict.streams[len(plan.sources) :]:
@@ -103,7 +105,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[
     yield from _item("bound", [bound_text(source)], ink)
     yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
     yield from _item("filters", filter_lines(source, query), ink)
-    yield from _item("keeps", [", ".join(source.kept) or "no column: only that a row came"], ink)
+    yield from _item("keeps", [kept_text(source)], ink)
     yield from _item("purge", purge_lines(source, plan), ink)
     yield from _item("chain", chain_lines(plan, source), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
@@ -144,6 +146,11 @@ def bound_text(source: SourcePlan) -> str:
     rows = source.state.rows
     is_said = rows is None or str(rows) in source.state.bound
     return source.state.bound if is_said else f"{source.state.bound} (at most {rows:,} rows)"
+
+
+def kept_text(source: SourcePlan) -> str:
+    """The columns that the state holds, what conditions say of a row left out."""
+    return ", ".join(c for c in source.kept if not c.startswith(TEST)) or "no column: only that a row came"
 
 
 def filter_lines(source: SourcePlan, query: Query) -> list[str]:

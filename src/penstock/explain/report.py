@@ -43,6 +43,7 @@ def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None) ->
         _memory(verdict, ink),
         _witness(verdict.witness, ink, witness_rows),
         _fixes(verdict, ink),
+        _finality(verdict, ink),
         _notices(verdict, ink),
     ):
         if part:
@@ -185,6 +186,10 @@ def _witness(witness: Witness | None, ink: Ink, rows: int | None) -> list[str]:
 
 def _shown(value: object) -> object:
     return "NULL" if value is None else plain_value(value)
+
+
+def _finality(verdict: Verdict, ink: Ink) -> list[str]:
+    return [line for sentence in verdict.finality for line in ink.wrapped(sentence, "  final ")]
 
 
 def _notices(verdict: Verdict, ink: Ink) -> list[str]:

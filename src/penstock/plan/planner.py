@@ -199,7 +199,7 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     )
     needed = needed_values(query, alias)
     if facts.outer is not None and facts.outer.in_block(alias) and _has_range(query):
-        needed |= {source.stream.event_time}
+        needed |= {c for c in (source.stream.event_time,) if c is not None}
     tests = () if facts.outer is None else tuple(test.column for test in facts.outer.tests_of(alias))
     return SourcePlan(
         alias,

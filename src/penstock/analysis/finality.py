@@ -1,0 +1,50 @@
+"""When does a row that may have no match become final? One sentence for each outer join and EXISTS.
+
+A row of a side whose rows are kept is given with NULLs once the promises close the other side for it: that is the edge
+of the closing graph from a stream that is sure to be in the row to one that is sure to be on the other side. The same
+edge tells when NOT EXISTS is certain. EXISTS needs none: a row is given at its first match. Preconditions: none. What
+has no edge is never certain: the verdict on that stream says so too, and names what to declare.
+
+Not decided: rows that are final earlier, because a NULL or a condition on their own stream lets them match nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.analysis.closing import ClosingGraph
+from penstock.model.query import JoinKind, Query, certain, joins, leaves
+
+
+def finality(query: Query, graph: ClosingGraph) -> tuple[str, ...]:
+    """The sentences, outer joins first, in the order in which they are joined."""
+    return tuple(_sentences(query, graph))
+
+
+def _sentences(query: Query, graph: ClosingGraph) -> Iterator[str]:
+    for join in joins(query.tree):
+        for kept, other, kinds in (
+            (join.left, join.right, (JoinKind.LEFT, JoinKind.FULL)),
+            (join.right, join.left, (JoinKind.RIGHT, JoinKind.FULL)),
+        ):
+            # What must be there for other reasons makes it an inner join.
+            if join.kind in kinds and query.core.isdisjoint(leaves(other)):
+                rows = f"a row of {', '.join(leaves(kept))} without a match in {', '.join(leaves(other))}"
+                once = _once(graph, frozenset(certain(kept)), frozenset(certain(other) or leaves(other)))
+                yield f"{rows} is given with NULLs {once}"
+    for existence in query.existences:
+        alias = existence.source.alias
+        rows = f"a row of {', '.join(source.alias for source in query.sources)}"
+        if existence.negated:
+            once = _once(graph, query.core - {alias}, frozenset({alias}))
+            yield f"{rows} without a match in {alias} is given {once}"
+        else:
+            yield f"{rows} is given at its first match in {alias}"
+
+
+def _once(graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) -> str:
+    ways: dict[str, None] = {}
+    for alias in (a for a in graph.aliases if a in there):
+        found = (e for e in graph.reach(alias).edges if e.target in others and there.issuperset(e.sources))
+        ways.update((edge.wait, None) for edge in list(found)[:1])
+    return f"once {', or '.join(ways)}" if ways else "never: nothing makes it certain"

@@ -6,14 +6,17 @@ CREATE STREAM impressions (
   EVENT TIME ts,
   PRIMARY KEY (impression),
   ORDERED BY ts WITHIN 10 SECONDS
-);
+) USING parquet OPTIONS (path 'data/impressions');
 
 CREATE STREAM clicks (
   impression STRING, ts TIMESTAMP,
   EVENT TIME ts,
   ORDERED BY ts WITHIN 10 SECONDS
-);
+) USING parquet OPTIONS (path 'data/clicks');
 
+CREATE SINK unclicked USING parquet OPTIONS (path 'out/unclicked');
+
+INSERT INTO unclicked
 SELECT i.impression, i.campaign
 FROM impressions AS i
 WHERE NOT EXISTS (

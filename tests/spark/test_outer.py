@@ -81,7 +81,7 @@ def test_rows_are_those_of_sparks_own_sql_over_all_the_data(bench: Bench, spark:
                 for last in range(2):
                     row = {"n": LAST, "k": LAST, "m": name, "ts": START + timedelta(days=1 + last)}
                     bench.write(name, [row], SCHEMA)
-        ran = bench.run(script, conf={"penstock.cells": cells}, unbounded=False)
+        ran = bench.run(script, conf={"penstock.cells": cells})
         assert ran.code == 0, ran.err
     for name in "abc":
         spark.read.parquet(str(bench.folder / "data" / name)).createOrReplaceTempView(name)

@@ -1,0 +1,1 @@
+"""Left-outer and anti-joins beside the inner join of the same streams."""

@@ -1,0 +1,117 @@
+"""When each kind of promise makes a missing partner certain, and what becomes of a row that comes after that.
+
+By hand: the batch in which a row with NULLs comes, for every kind of promise that closes; and, for every answer to a
+violation, a partner that comes too late. What was given stays; nothing is taken back.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from penstock.runtime import PromiseBroken
+from tests.runtime.driving import Driver
+
+A = "CREATE STREAM a (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts{a});"
+B = "CREATE STREAM b (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts{b});"
+LEFT = "SELECT a.n AS an, b.n AS bn FROM a LEFT JOIN b ON a.k = b.k{on}"
+FULL = "SELECT a.n AS an, b.n AS bn FROM a FULL JOIN b ON a.k = b.k{on}"
+ANTI = "SELECT a.n AS an FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE a.k = b.k{on})"
+SEMI = "SELECT a.n AS an FROM a WHERE EXISTS (SELECT 1 FROM b WHERE a.k = b.k{on})"
+BAND = " AND b.ts BETWEEN a.ts AND a.ts + 5"
+
+
+def driver(query: str, *, a: str = "", b: str = "", on: str = "") -> Driver:
+    streams = A.format(a=f", {a}" if a else "") + B.format(b=f", {b}" if b else "")
+    return Driver(streams + query.format(on=on) + ";")
+
+
+def given(result: Any) -> list[tuple[Any, ...]]:
+    return sorted(zip(*(c.to_pylist() for c in result.rows.columns), strict=True), key=str)
+
+
+def test_a_clock_makes_it_certain_when_it_has_passed_the_band_and_not_before() -> None:
+    run = driver(LEFT, b="ORDERED BY ts WITHIN 2", on=BAND)
+    assert given(run.step(a=[(1, 10, 100), (2, 10, 101)], b=[(1, 12, 200)])) == [(100, 200)]
+    assert given(run.step(b=[(9, 17, 201)])) == []
+    assert given(run.step(b=[(9, 18, 202)])) == [(101, None)]
+    assert run.stored("a") == 0
+
+
+def test_a_tuple_that_lost_its_partner_to_a_purge_is_not_unmatched() -> None:
+    run = driver(LEFT, a="ORDERED BY ts WITHIN 0", b="ORDERED BY ts WITHIN 0", on=BAND)
+    assert given(run.step(a=[(1, 10, 100)], b=[(1, 10, 200)])) == [(100, 200)]
+    run.step(a=[(3, 30, 101)])
+    assert (run.stored("a"), run.stored("b")) == (2, 0)
+    assert given(run.step(b=[(9, 20, 201)])) == []
+    assert run.stored("a") == 1
+
+
+def test_a_punctuation_makes_it_certain() -> None:
+    run = driver(LEFT, b="PUNCTUATED ON (k) WHEN n = -1")
+    assert given(run.step(a=[(1, 0, 100), (2, 0, 101)], b=[(1, 0, 200)])) == [(100, 200)]
+    assert given(run.step(b=[(1, 0, -1)])) == []
+    assert given(run.step(b=[(2, 0, -1)])) == [(101, None)]
+
+
+def test_a_key_whose_row_a_filter_dropped_makes_it_certain() -> None:
+    run = driver(LEFT, b="PRIMARY KEY (k)", on=" AND b.n = 7")
+    run.passes = {"b": ("n", 7)}
+    assert given(run.step(a=[(1, 0, 100), (2, 0, 101)], b=[(1, 0, 7)])) == [(100, 7)]
+    assert given(run.step(b=[(2, 0, 8)])) == [(101, None)]
+
+
+def test_follows_makes_it_certain_after_k_rows() -> None:
+    run = driver(ANTI, a="FOLLOWS b (k) ON (k) WITHIN 2 ROWS")
+    assert given(run.step(a=[(1, 0, 100), (2, 0, 101)])) == []
+    assert given(run.step(b=[(1, 0, 200)])) == []
+    assert given(run.step(b=[(9, 0, 201)])) == [(101,)]
+
+
+def test_the_end_of_a_cluster_makes_it_certain_for_what_came() -> None:
+    run = driver(LEFT, b="CLUSTERED BY k WITHIN 0 ROWS", on=" AND b.n > a.n")
+    assert given(run.step(a=[(1, 0, 100)], b=[(1, 0, 5)])) == []
+    assert given(run.step(b=[(2, 0, 500)])) == [(100, None)]
+
+
+def test_rows_windows_make_it_certain_when_the_row_is_out_of_reach() -> None:
+    run = Driver(
+        A.format(a="") + B.format(b="") + "SELECT a.n AS an, b.n AS bn FROM a [ROWS 2] LEFT JOIN b ON a.k = b.k;"
+    )
+    assert given(run.step(a=[(1, 0, 100), (2, 0, 101)])) == []
+    assert given(run.step(a=[(3, 0, 102)], b=[(2, 0, 200)])) == [(100, None), (101, 200)]
+    assert run.stored("a") == 2
+
+
+def test_a_null_key_is_final_at_once_and_a_semi_join_gives_a_row_once() -> None:
+    run = driver(FULL, b="ORDERED BY ts WITHIN 0")
+    assert given(run.step(a=[(None, 0, 100)], b=[(None, 0, 200)])) == [(100, None), (None, 200)]
+    semi = driver(SEMI)
+    assert given(semi.step(a=[(1, 0, 100), (2, 0, 101)], b=[(1, 0, 200), (1, 0, 201)])) == [(100,)]
+    assert given(semi.step(b=[(1, 0, 202), (2, 0, 203)])) == [(101,)]
+    assert semi.stored("a") == 0
+
+
+def test_a_condition_on_the_preserved_side_makes_a_row_unmatched_and_drops_nothing() -> None:
+    run = driver(LEFT, b="ORDERED BY ts WITHIN 0", on=f"{BAND} AND a.n > 100")
+    (test,) = run.plan.outer.tests if run.plan.outer is not None else ()
+    assert (test.alias, test.text, test.rejects_absent) == ("a", "a.n > 100", True)
+
+
+@pytest.mark.parametrize("policy", ["ADAPT", "TRUST", "RECOVER", "QUARANTINE", "FAIL"])
+@pytest.mark.parametrize(("query", "row"), [(LEFT, (100, None)), (FULL, (100, None)), (ANTI, (100,))])
+def test_a_partner_that_comes_after_the_row_was_given(policy: str, query: str, row: tuple[Any, ...]) -> None:
+    run = driver(query, b=f"ORDERED BY ts WITHIN 0 ON VIOLATION {policy}", a="ORDERED BY ts WITHIN 0", on=BAND)
+    assert row in given(run.step(a=[(1, 10, 100)], b=[(9, 20, 200)]))
+    if policy == "FAIL":
+        with pytest.raises(PromiseBroken, match="ORDERED BY ts"):
+            run.step(b=[(1, 12, 201)])
+        return
+    late = run.step(b=[(1, 12, 201)], a=[(8, 40, 101)])
+    assert late.metrics.violations == {"ORDERED BY ts WITHIN 0 ON b": 1}
+    # The row that was given stays, and its late partner finds nothing: in a FULL JOIN it is a row without a match.
+    is_kept = policy != "QUARANTINE" and query == FULL
+    assert [r for r in given(late) if 201 in r] == ([(None, 201)] if is_kept else [])
+    assert [len(q.rows) for q in late.quarantined] == ([1] if policy == "QUARANTINE" else [])
+    assert late.metrics.k["ORDERED BY ts WITHIN 0 ON b"] == (8 if policy in ("ADAPT", "RECOVER") else 0)

@@ -1,0 +1,41 @@
+"""The examples about what is missing, run on the data that `examples/missing_rows.py` makes."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from tests.spark.conftest import Bench
+from tests.spark.oracle import Bag, canonical
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+SINKS = {
+    "unanswered_dns": "unanswered",
+    "auctions_without_bids": "sold_or_not",
+    "impressions_without_clicks": "unclicked",
+    "answered_but_not_closed": "half_open",
+}
+
+
+def _maker() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("missing_rows", EXAMPLES / "missing_rows.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_examples_find_what_is_missing(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = _maker().write(bench.folder)
+    assert set(expected) == set(SINKS)
+    monkeypatch.chdir(bench.folder)
+    for example, sink in SINKS.items():
+        script = (EXAMPLES / f"{example}.sql").read_text(encoding="utf-8")
+        ran = bench.run(script, unbounded=False, checkpoint=f"checkpoint_{example}")
+        assert ran.code == 0, ran.err
+        assert bench.sink(sink) == Bag(canonical(row) for row in expected[example]), example
+        assert len(expected[example]) > 20

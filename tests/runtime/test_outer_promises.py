@@ -76,9 +76,7 @@ def test_the_end_of_a_cluster_makes_it_certain_for_what_came() -> None:
 
 
 def test_rows_windows_make_it_certain_when_the_row_is_out_of_reach() -> None:
-    run = Driver(
-        A.format(a="") + B.format(b="") + "SELECT a.n AS an, b.n AS bn FROM a [ROWS 2] LEFT JOIN b ON a.k = b.k;"
-    )
+    run = driver("SELECT a.n AS an, b.n AS bn FROM a [ROWS 2] LEFT JOIN b ON a.k = b.k{on}")
     assert given(run.step(a=[(1, 0, 100), (2, 0, 101)])) == []
     assert given(run.step(a=[(3, 0, 102)], b=[(2, 0, 200)])) == [(100, None), (101, 200)]
     assert run.stored("a") == 2

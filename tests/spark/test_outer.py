@@ -74,7 +74,7 @@ IN_FULL = (["lefts", "anti_idiom", "rights", "inner_above"],)
 
 
 @pytest.mark.parametrize("names", [*GROUPS, *(IN_FULL if FULL else ())], ids=lambda names: names[0])
-def test_rows_are_those_of_sparks_own_sql_over_all_the_data(bench: Bench, spark: SparkSession, names: list[str]) -> None:
+def test_rows_are_those_of_sparks_own_sql_over_the_data(bench: Bench, spark: SparkSession, names: list[str]) -> None:
     draw = random.Random(5)
     script = script_of(names)
     for part in range(2):

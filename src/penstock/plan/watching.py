@@ -19,8 +19,6 @@ _MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOC
 
 def unseen(query: Query, plan: Plan, alias: str) -> tuple[str, ...]:
     """What may break on a stream without being seen, a phrase for each."""
-    if not plan.inner:
-        return ()
     stream = query.by_alias[alias].stream
     promises = [p for p in plan.promises if p.alias == alias]
     watched = {p.constraint for p in promises}

@@ -81,9 +81,13 @@ def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
     return (
         not derived & read.keys()
         and all(kind.upper() in _PLAIN for kind in read.values())
-        and not any(s.filters for s in plan.sources if s.stream == stream.name)
+        and not any(s.filters or _has_tests(plan, s.alias) for s in plan.sources if s.stream == stream.name)
         and not any(rows.stream == stream.name for rows in plan.punctuations)
     )
+
+
+def _has_tests(plan: Plan, alias: str) -> bool:
+    return plan.outer is not None and bool(plan.outer.tests_of(alias))
 
 
 def schema_read(plan: Plan, stream: str) -> Any:

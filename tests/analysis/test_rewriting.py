@@ -247,3 +247,12 @@ def test_4_4_streams_that_do_not_include_each_other_are_left(includes: bool) -> 
     for part in (joined, without_both):
         query = f"SELECT /*+ ERROR(50 PERCENT) */ count(*) AS n {part} GROUP BY window(a.ts, '1 minute');"
         assert found(SIBLINGS.format(more=more) + query).applies is includes
+
+
+def test_an_error_that_is_allowed_for_nothing_is_said() -> None:
+    verdict = checked(PAIR.format(req="", res="", where="") + counts("sum(q.size) AS n") + ";")
+    assert "ERROR removes no join here: sum(q.size) does not follow from counts" in verdict.notices
+    assert (
+        "counts watch no declaration: a row that breaks one is counted like any other"
+        in checked(allowed(SECTION_2)).notices
+    )

@@ -166,6 +166,7 @@ def bench(tmp_path: Path, spark: SparkSession) -> Iterator[Bench]:
     yield Bench(tmp_path)
     spark.conf.unset("penstock.cells")
     spark.conf.unset("penstock.purge")
+    spark.conf.unset("penstock.sample")
     spark.conf.unset("penstock.parquet")
     spark.conf.set("spark.sql.shuffle.partitions", "2")
 

@@ -70,7 +70,7 @@ def check_query(query: Query) -> Verdict:
         _purge(graph, found),
         rewrite,
         witness,
-        notices=(*_notices(query, graph), *_counting_notice(rewrite)),
+        notices=(*_notices(query, graph), *_counting_notice(query, rewrite)),
         finality=finality(query, graph),
     )
 
@@ -116,9 +116,11 @@ def _purge(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> PurgeFin
     return PurgeFinding(False if False in answers else None if None in answers else True, streams, because)
 
 
-def _counting_notice(rewrite: RewriteFinding) -> Iterator[str]:
+def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[str]:
     if rewrite.applies:
         yield "counts watch no declaration: a row that breaks one is counted like any other"
+    elif query.hints.error is not None and rewrite.rewriting is None:
+        yield f"ERROR removes no join here: {rewrite.because[0]}"
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:

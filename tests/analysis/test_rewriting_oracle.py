@@ -50,23 +50,22 @@ def _script(chosen: random.Random) -> str:
             schemes.append(f"STREAM KEY (k) SPANS {other} WINDOW [-{chosen.randint(0, 3)} SECONDS, {wide} SECONDS]")
         parts = ", ".join(["k BIGINT", "v INT", "id VIRTUAL", "ts TIMESTAMP", "EVENT TIME ts", *schemes])
         text += f"CREATE STREAM {name} ({parts});\n"
-    ties = []
-    for place, (early, late) in enumerate(reaches, start=1):
-        before, name = names[place - 1], names[place]
-        most, least = early + chosen.choice([0, 0, 1, -1]), late + chosen.choice([0, 0, 1])
-        ties.append(
-            f"{before}.k = {name}.k AND {name}.ts - {before}.ts <= INTERVAL '{most}' SECOND "
-            f"AND {name}.ts - {before}.ts >= INTERVAL '-{least}' SECOND"
-        )
-    last = chosen.choice(["join", "exists", "not exists"])
-    where = list(ties)
-    inside = names
-    if last != "join":
-        inside = names[:-1]
-        tie = where.pop()
-        if chosen.random() < 0.3:
-            tie += f" AND {names[-1]}.v > 0"
-        where.append(f"{'NOT ' if last == 'not exists' else ''}EXISTS (SELECT 1 FROM {names[-1]} WHERE {tie})")
+    inside, where = [names[0]], []
+    since = (0, 0)
+    for name, (early, late) in zip(names[1:], reaches, strict=True):
+        # A row is tied to the last source of FROM, over the windows of all streams between the two.
+        since = since[0] + early, since[1] + late
+        most, least = since[0] + chosen.choice([0, 0, 0, 1, -1]), since[1] + chosen.choice([0, 0, 1])
+        lag = f"{name}.ts - {inside[-1]}.ts"
+        tie = f"{inside[-1]}.k = {name}.k AND {lag} <= INTERVAL '{most}' SECOND AND {lag} >= INTERVAL '-{least}' SECOND"
+        kind = chosen.choice(["", "", "EXISTS", "NOT EXISTS"])
+        if kind:
+            tie += f" AND {name}.v > 0" if chosen.random() < 0.2 else ""
+            where.append(f"{kind} (SELECT 1 FROM {name} WHERE {tie})")
+        else:
+            where.append(tie)
+            inside.append(name)
+            since = (0, 0)
     if chosen.random() < 0.2:
         where.append(f"{chosen.choice(inside)}.v > 0")
     root = chosen.choice(inside)

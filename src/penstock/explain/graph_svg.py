@@ -26,7 +26,7 @@ _LONGEST = 22
 
 def join_graph(query: Query, plan: Plan, marker: str) -> tuple[str, str]:
     """The drawing and its caption; `marker` keeps the ids of several drawings on one page apart."""
-    others = pair_predicates(query)
+    others = [predicate for predicate in pair_predicates(query) if aliases_of(predicate) <= set(plan.aliases)]
     places, width, height = _layout(plan, len(plan.axes) + len(others))
     meeting = _meeting(plan, others)
     arrows = _arrows(plan)

@@ -42,7 +42,8 @@ def explain_report(
         lines += _item("final", verdict.finality, ink) if plan.rewriting is None else ()
         for source in plan.sources if plan.rewriting is None else ():
             lines += ["", *_source(source, query, plan, ink), *_item("merges", merge_lines(verdict, source), ink)]
-        for state in verdict.streams[len(plan.sources) :]:
+        # The second stage, and a source that another one covers: nothing is read or kept of it.
+        for state in (entry for entry in verdict.streams if entry.alias not in plan.by_alias):
             lines += ["", *_second_stage(state, ink)]
         if items := counts_items(query, verdict.rewrite, (seen or {}).get(query.name)):
             lines += ["", f"  {ink.strong('counts in place of the join')}"]

@@ -71,8 +71,6 @@ def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
     """Why the rows of a source cannot be merged, though its finding rests on it; None if they can."""
     if merging.watched:
         return f"merging rows that {merging.watched[0]} watches one by one"
-    if synopsis.covered_by is not None:
-        return f"leaving {synopsis.alias} out of the join"
     known = {part.column: part for part in synopsis.columns}
     of_kept = {}
     for column in merging.kept:

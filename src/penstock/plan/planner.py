@@ -23,6 +23,7 @@ from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
 from penstock.plan.clusters import find_clusters
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
+from penstock.plan.folding import without_covered
 from penstock.plan.merge import MergePlan
 from penstock.plan.merging import BY_ROW, Merging, checks_of, merge_plan, synopsis_of, unmerged, without_merged
 from penstock.plan.monitor import monitor_plan
@@ -50,7 +51,8 @@ from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
 
 def make_plan(query: Query, verdict: Verdict) -> Plan:
     """The plan of a checked query."""
-    query = simplified(query)
+    known = {source.alias for source in query.all_sources}
+    query = without_covered(simplified(query), verdict)
     graph = JoinGraph.of(query)
     pairing = Pairing(query)
     closing = ClosingGraph(pairing.combinations)
@@ -74,7 +76,6 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     promises = (*promises, *checks_of(query, merged))
     facts = replace(facts, merged=merged, closers=closers, promises=promises)
     sources = tuple(_source_plan(facts, source) for source in query.all_sources)
-    known = {source.alias for source in query.all_sources}
     return Plan(
         FORMAT,
         query.name,

@@ -202,7 +202,7 @@ def _answer(rows: DataFrame, query: Query, plan: Plan, beside: tuple[str, ...] =
 
     With TOLD `beside` them, rows that are no answer are not evaluated.
     """
-    names = {(o.alias, o.column): o.name for o in plan.outputs}
+    names = {c.name: c.output for c in plan.selected if c.output is not None}
     aliases = dict.fromkeys(o.alias for o in plan.outputs)
     structs = [
         F.struct(*(F.col(quoted(o.name)).alias(o.column) for o in plan.outputs if o.alias == alias)).alias(alias)
@@ -217,10 +217,10 @@ def _answer(rows: DataFrame, query: Query, plan: Plan, beside: tuple[str, ...] =
     return shown.select(*found, *beside)
 
 
-def _column(output: Output, names: Mapping[tuple[str, str], str]) -> Column:
+def _column(output: Output, names: Mapping[str, str]) -> Column:
     match output.value:
-        case ColumnRef() as ref:
-            return F.col(quoted(names[ref.alias, ref.column])).alias(output.name)
+        case ColumnRef():
+            return F.col(quoted(names[output.name])).alias(output.name)
         case TimeWindow() | Aggregate():
             raise NotSupportedYet("windows of time are for GROUP BY, which cannot be run yet")
         case expression:

@@ -15,7 +15,7 @@ from benchmarks.packets.report import machine, write_docs
 from benchmarks.packets.runs import ROOT
 from benchmarks.rewrite.captures import as_captures, measured_captures, measured_traffic
 from benchmarks.rewrite.report import as_text, error_text
-from benchmarks.rewrite.systems import CONF, Ran, by_window, penstock, spark_joins
+from benchmarks.rewrite.systems import CONF, Ran, by_window, counts, engine, spark_joins
 from benchmarks.rewrite.traffic import Traffic, counted, original, traffic
 
 from penstock.spark.session import need_java, start_session
@@ -70,19 +70,19 @@ def _measured(made: Traffic, home: Path, files: int, say: object) -> list[Ran]:
 
     say("warming up")
     joined(100, tiny, "tiny-joins")
-    penstock(tiny, _new(home / "tiny-counts"), 5, ALLOWED, "warm")
-    engine = penstock(tiny, _new(home / "tiny-engine"), 5, "", "Penstock's engine")
+    counts(tiny, _new(home / "tiny-counts"), 5, ALLOWED)
+    joining = engine(tiny, _new(home / "tiny-engine"), MINUTES)
     runs = []
     for percent in (100, 10, 1):
         say(f"Spark's joins, {percent} % of connections")
         runs.append(joined(percent, data, f"joins-{percent}"))
-    if engine.why_not is None:
+    if joining.why_not is None:
         say("Penstock's engine")
-        engine = penstock(data, _new(home / "engine"), 5, "", engine.system)
-    runs.append(engine)
+        joining = engine(data, _new(home / "engine"), MINUTES)
+    runs.append(joining)
     for minutes in MINUTES:
         say(f"counts, by {minutes} minutes")
-        runs.append(penstock(data, _new(home / f"counts-{minutes}"), minutes, ALLOWED, f"counts, {minutes} min"))
+        runs.append(counts(data, _new(home / f"counts-{minutes}"), minutes, ALLOWED))
     return runs
 
 

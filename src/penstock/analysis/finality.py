@@ -31,20 +31,25 @@ def _sentences(query: Query, graph: ClosingGraph) -> Iterator[str]:
             if join.kind in kinds and query.core.isdisjoint(leaves(other)):
                 rows = f"a row of {', '.join(leaves(kept))} without a match in {', '.join(leaves(other))}"
                 once = _once(graph, frozenset(certain(kept)), frozenset(certain(other) or leaves(other)))
-                yield f"{rows} is given with NULLs {once}"
+                yield f"{rows} is given with NULLs {once}" if once else _never(rows)
     for existence in query.existences:
         alias = existence.source.alias
         rows = f"a row of {', '.join(source.alias for source in query.sources)}"
         if existence.negated:
             once = _once(graph, query.core - {alias}, frozenset({alias}))
-            yield f"{rows} without a match in {alias} is given {once}"
+            rows = f"{rows} without a match in {alias}"
+            yield f"{rows} is given {once}" if once else _never(rows)
         else:
             yield f"{rows} is given at its first match in {alias}"
 
 
-def _once(graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) -> str:
+def _once(graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) -> str | None:
     ways: dict[str, None] = {}
     for alias in (a for a in graph.aliases if a in there):
         found = (e for e in graph.reach(alias).edges if e.target in others and there.issuperset(e.sources))
         ways.update((edge.wait, None) for edge in list(found)[:1])
-    return f"once {', or '.join(ways)}" if ways else "never: nothing makes it certain"
+    return f"once {', or '.join(ways)}" if ways else None
+
+
+def _never(rows: str) -> str:
+    return f"{rows} is never certain to have none, so it could never be given"

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
 from penstock.model.query import JoinKind, Query, RowsWindow, joins
-from penstock.plan.arrival import by_arrival, counts_by_arrival, counts_rows, uncomparable_arrivals
+from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_arrivals
 from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.simplify import simplified
@@ -38,8 +38,8 @@ def _outer_obstacles(query: Query) -> Iterator[str]:
     windowed = any(isinstance(source.window, RowsWindow) for source in query.all_sources)
     if windowed and _joins_late_rows(query):
         yield "[ROWS n] cannot be run yet where an outer join or EXISTS stands above another: rows come late from below"
-    if by_arrival(query) and counts_rows(query):
-        yield "under outer joins and EXISTS rows cannot be counted in the order of ARRIVES BY yet"
+    if by_arrival(query) and windowed:
+        yield "under outer joins and EXISTS [ROWS n] cannot be counted in the order of ARRIVES BY yet"
 
 
 def _joins_late_rows(query: Query) -> bool:

@@ -113,3 +113,13 @@ def test_a_partner_that_comes_after_the_row_was_given(policy: str, query: str, r
     assert [r for r in given(late) if 201 in r] == ([(None, 201)] if is_kept else [])
     assert [len(q.rows) for q in late.quarantined] == ([1] if policy == "QUARANTINE" else [])
     assert late.metrics.k["ORDERED BY ts WITHIN 0 ON b"] == (8 if policy in ("ADAPT", "RECOVER") else 0)
+
+
+@pytest.mark.parametrize("policy", ["ADAPT", "TRUST", "QUARANTINE"])
+def test_a_late_row_whose_partner_has_left_is_counted_and_has_no_match(policy: str) -> None:
+    run = driver(LEFT, a=f"ORDERED BY ts WITHIN 0 ON VIOLATION {policy}", b="ORDERED BY ts WITHIN 0", on=BAND)
+    run.step(a=[(7, 30, 100)], b=[(1, 10, 200)])
+    assert run.stored("b") == 0
+    late = run.step(a=[(1, 9, 101)], b=[(9, 20, 201)])
+    assert late.metrics.violations == {"ORDERED BY ts WITHIN 0 ON a": 1}
+    assert given(late) == ([] if policy == "QUARANTINE" else [(101, None)])

@@ -54,7 +54,8 @@ def main(arguments: Sequence[str]) -> int:
     if given.json is not None:
         given.json.write_text(json.dumps({"machine": machine(), "runs": [vars(run) for run in runs]}, indent=1))
     if given.write_docs:
-        write_docs(PAGE, lines, "<!-- figures: penstock bench rewrite --write-docs -->")
+        how = "--quick " if given.quick else ""
+        write_docs(PAGE, lines, f"<!-- figures: penstock bench rewrite {how}--write-docs -->")
     return 0
 
 

@@ -24,8 +24,9 @@ MAY_IMPORT: dict[str, set[str]] = {
     "spark": {"errors", "model", "plan", "runtime", ""},
     "offline": {"errors"},
     "explain": {"", "errors", "model", "analysis", "plan", "sql"},
+    "profile": {"errors", "model", "sql", "analysis", "plan", "runtime", "spark", "explain"},
     "compile": {"errors", "model", "sql", "analysis", "plan", "spark"},
-    "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile"},
+    "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile", "profile"},
     "__main__": {"cli"},
 }
 HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "ortools", "z3", "rich")

@@ -25,7 +25,6 @@ from penstock.errors import (
     InternalError,
     MachineError,
     Mistake,
-    NotSupportedYet,
     PenstockError,
     ScriptErrors,
     UsageError,
@@ -256,13 +255,28 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
 
 @app.command()
 @guarded
-def profile(
-    file: ScriptFile,
-    as_json: AsJson = False,  # noqa: ARG001 - part of the contract, for when the answer exists
-) -> int:
+def profile(file: ScriptFile, as_json: AsJson = False) -> int:
     """Which promises does the data keep? What would they save?"""
-    _load(file)
-    raise NotSupportedYet("this version does not profile data yet")
+    script = _load(file)
+    from penstock.profile.run import profile_script  # noqa: PLC0415
+    from penstock.spark.profiling.progress import Progress  # noqa: PLC0415
+
+    progress = Progress(sys.stderr)
+    try:
+        found = profile_script(script, progress)
+    finally:
+        progress.close()
+    if as_json:
+        from penstock.explain.as_json import printed  # noqa: PLC0415
+        from penstock.profile.as_json import profile_object  # noqa: PLC0415
+
+        _say([printed(profile_object(found))])
+    else:
+        from penstock.explain.ink import Ink  # noqa: PLC0415
+        from penstock.profile.text import profile_report  # noqa: PLC0415
+
+        _say(profile_report(found, Ink.of(sys.stdout)))
+    return DONE
 
 
 # What stands after NAME belongs to the experiment, `--help` included.

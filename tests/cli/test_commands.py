@@ -116,21 +116,6 @@ def test_json_and_html_exclude_each_other(penstock: Run, script: Write) -> None:
     assert penstock("explain", script(scripts.BOUNDED), "--json", "--html", "x.html").returncode == 2
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [("profile", "script.sql")],
-    ids=lambda a: a[0],
-)
-def test_what_is_not_there_yet_is_said_in_one_sentence(
-    penstock: Run, script: Write, arguments: tuple[str, ...]
-) -> None:
-    script(scripts.BOUNDED)
-    done = penstock(*arguments)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith("error: this version ")
-    assert len(done.stderr.splitlines()) == 1
-
-
 def test_implies_reads_its_constraint_first(penstock: Run, script: Write) -> None:
     assert penstock("implies", script(scripts.BOUNDED), "ORDERED BY nothing ON bids").returncode == 2
 

@@ -7,9 +7,13 @@ costs room in the exchange, so it is added only where an answer depends on it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import TypeVar
+
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
@@ -22,6 +26,8 @@ from penstock.spark.punctuations import conditions
 from penstock.spark.sinks import FILES
 from penstock.spark.types import carried, spark_type
 
+Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
+
 
 def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
     """The stream as its storage gives it."""
@@ -30,25 +36,35 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
             f"stream {stream.name} has no USING, so there is nothing to read",
             hint="add USING format OPTIONS (…), or bind a DataFrame: penstock.stream(spark, script, inputs={…})",
         )
-    reader = spark.readStream.format(stream.storage.format).options(**dict(stream.storage.options))
+    try:
+        return reader_of(spark.readStream, stream).load()
+    except SPARK_ERRORS as error:
+        raise read_error(stream, error) from error
+
+
+def reader_of(reader: Reader, stream: Stream) -> Reader:
+    """A reader of streams or of batches, told what the stream's storage says."""
+    assert stream.storage is not None
+    reader = reader.format(stream.storage.format).options(**dict(stream.storage.options))
     if stream.storage.format.lower() in FILES:
         reader = reader.schema(
             ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)
         )
-    try:
-        return reader.load()
-    except SPARK_ERRORS as error:
-        raise DataError(
-            f"cannot read stream {stream.name}", detail=what_it_says(error), hint="see its USING and OPTIONS"
-        ) from error
+    return reader
+
+
+def read_error(stream: Stream, error: Exception) -> DataError:
+    """What to say where Spark cannot read a stream."""
+    return DataError(f"cannot read stream {stream.name}", detail=what_it_says(error), hint="see its USING and OPTIONS")
 
 
 def with_declared_columns(
-    frame: DataFrame, stream: Stream, ordered: bool, straight: bool = True
+    frame: DataFrame, stream: Stream, ordered: bool, straight: bool = True, beside: Sequence[Column] = ()
 ) -> tuple[DataFrame, bool]:
     """The declared columns, derived ones computed, rows outside the stream's WHERE gone; is the order known?
 
     `straight` says that the rows come straight from the files, and not out of a DataFrame that may have moved them.
+    What is `beside` is kept beside the declared columns.
     """
     named = {name.casefold(): name for name in frame.columns}
     plain = [c for c in stream.carried if c.derived is None]
@@ -59,11 +75,11 @@ def with_declared_columns(
             detail=f"there are: {', '.join(frame.columns)}",
         )
     columns = [F.col(f"`{named[c.name.casefold()]}`").cast(spark_type(str(c.type))).alias(c.name) for c in plain]
-    ordered = ordered and _has(frame, "_metadata.file_path")
+    ordered = ordered and has_column(frame, "_metadata.file_path")
     if ordered:
         columns.append(_place(frame, once_a_file=straight and not stream.where))
     try:
-        frame = frame.select(*columns)
+        frame = frame.select(*columns, *beside)
     except AnalysisException as error:
         raise DataError(
             f"the data of stream {stream.name} is not of the declared types", detail=what_it_says(error)
@@ -85,12 +101,13 @@ def _place(frame: DataFrame, once_a_file: bool) -> Column:
     block = F.col("_metadata.file_block_start")
     time = F.unix_micros("_metadata.file_modification_time")
     place = F.concat_ws("/", time.cast("string"), block.cast("string"), F.col("_metadata.file_path"))
-    if once_a_file and _has(frame, "_metadata.row_index"):
+    if once_a_file and has_column(frame, "_metadata.row_index"):
         place = F.when((F.col("_metadata.row_index") == 0) | (block > 0), place)
     return place.alias(PLACE)
 
 
-def _has(frame: DataFrame, column: str) -> bool:
+def has_column(frame: DataFrame, column: str) -> bool:
+    """Whether a column, hidden ones too, can be read of a frame."""
     try:
         frame.select(column)
     except AnalysisException:

@@ -1,0 +1,77 @@
+"""A script with other declarations: what `replay` runs, nothing of the text touched."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from penstock.model.names import fold
+from penstock.model.query import Query
+from penstock.model.schemes import Clustered, Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Scheme
+from penstock.model.script import Script
+from penstock.model.spans import Span
+from penstock.model.stream import Stream
+
+Declaration = tuple[str, Scheme]
+"""The stream's name, and the scheme."""
+
+
+def text_of(declaration: Declaration) -> str:
+    """As `penstock implies` reads it; without ` ON stream` it is what CREATE STREAM takes."""
+    return declaration[1].on(declaration[0])
+
+
+def subject_of(scheme: Scheme) -> tuple[object, ...]:
+    """What a scheme is about, whatever its k: a declaration replaces one with the same subject."""
+    match scheme:
+        case Ordered() | Clustered():
+            return (type(scheme), fold(scheme.column), isinstance(scheme.slack, Span))
+        case Follows():
+            return (
+                Follows,
+                fold(scheme.parent),
+                _pairs(scheme.columns, scheme.parent_columns),
+                isinstance(scheme.slack, Span),
+            )
+        case ForeignKey():
+            return (ForeignKey, fold(scheme.parent), _pairs(scheme.columns, scheme.parent_columns))
+        case Cooccurs():
+            return (Cooccurs, fold(scheme.other), _pairs(scheme.columns, scheme.other_columns))
+        case PrimaryKey():
+            return (PrimaryKey, frozenset(map(fold, scheme.columns)))
+        case _:
+            return (type(scheme), scheme.text)
+
+
+def _pairs(own: tuple[str, ...], other: tuple[str, ...]) -> frozenset[tuple[str, str]]:
+    return frozenset((fold(a), fold(b)) for a, b in zip(own, other, strict=True))
+
+
+def declares(stream: Stream, scheme: Scheme) -> bool:
+    """Whether a stream declares exactly that already; a policy plays no part."""
+    return any(subject_of(s) == subject_of(scheme) and s.text == scheme.text for s in stream.schemes)
+
+
+def declaring(script: Script, declarations: Iterable[Declaration]) -> Script:
+    """The script with these declared, each in place of what it says more of."""
+    new: dict[str, list[Scheme]] = {}
+    for name, scheme in declarations:
+        new.setdefault(name, []).append(scheme)
+    streams = {s.name: _with(s, new.get(s.name, [])) for s in script.streams}
+    queries = tuple(over_streams(query, streams) for query in script.queries)
+    return Script(tuple(streams.values()), script.sinks, queries)
+
+
+def _with(stream: Stream, new: list[Scheme]) -> Stream:
+    subjects = {subject_of(scheme) for scheme in new}
+    kept = [scheme for scheme in stream.schemes if subject_of(scheme) not in subjects]
+    return replace(stream, schemes=(*kept, *new))
+
+
+def over_streams(query: Query, streams: Mapping[str, Stream]) -> Query:
+    """The query over other declarations of its streams."""
+    sources = tuple(replace(s, stream=streams[s.stream.name]) for s in query.sources)
+    existences = tuple(
+        replace(e, source=replace(e.source, stream=streams[e.source.stream.name])) for e in query.existences
+    )
+    return replace(query, sources=sources, existences=existences)

@@ -1,0 +1,178 @@
+"""`penstock profile`, from a script to what was found: read, measure, replay, rank."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.errors import UsageError
+from penstock.model.names import quoted
+from penstock.model.script import Script
+from penstock.plan.arrival import by_arrival
+from penstock.plan.plan import Plan
+from penstock.plan.runnable import obstacles
+from penstock.profile.asking import Asking, asking_of, columns_asked, declared_questions, streams_of
+from penstock.profile.declaring import Declaration
+from penstock.profile.facts import Fact
+from penstock.profile.findings import Domain, Profile, Verified
+from penstock.profile.proposals import Ranking, candidates_of
+from penstock.profile.replay import NOTHING, Replay, conditions_of, plans_of, reads, shared_clock
+from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.profiling.distributions import answers, domains
+from penstock.spark.profiling.progress import Progress
+from penstock.spark.profiling.questions import Answer, Need, Question
+from penstock.spark.profiling.reading import Arrived, arrived, require_readable
+from penstock.spark.profiling.sampling import first_rows
+from penstock.spark.session import spark_log, start_session
+from penstock.sql import parse_constraint
+
+if TYPE_CHECKING:
+    from penstock.spark.stream import SparkSession
+
+REPLAYED_ROWS = 100_000
+"""Rows, of all streams together, that the core is run over."""
+_FEW_VALUES = 1_000
+_INTERPRETED_ROWS = 5_000_000
+"""Up to so many rows Spark compiles no code of its own: dozens of small stages cost more to compile than to run."""
+
+
+def profile_script(script: Script, progress: Progress) -> Profile:
+    """Profile the data that a script names."""
+    streams = streams_of(script)
+    if not streams:
+        raise UsageError(
+            "the script has no query, so no promise would help one", hint="add the SELECT that the streams are for"
+        )
+    for stream in streams:
+        require_readable(stream)
+    quiet_errors()
+    progress.say("starting Spark")
+    spark = start_session("penstock profile", {})
+    spark.conf.set("spark.sql.shuffle.partitions", str(max(2, spark.sparkContext.defaultParallelism)))
+    try:
+        found = _profiled(spark, script, progress)
+    except SPARK_ERRORS as error:
+        raise failure_of("of profile", error) from error
+    spark_log().unlink(missing_ok=True)
+    return found
+
+
+def _profiled(spark: SparkSession, script: Script, progress: Progress) -> Profile:
+    asking = asking_of(script)
+    declared = list(declared_questions(script))
+    asked = [
+        *(q for fact in asking.facts for q in fact),
+        *(question for _, question in declared if question is not None),
+    ]
+    asked = list(dict.fromkeys(asked))
+    read: dict[str, Arrived] = {}
+    try:
+        for stream in streams_of(script):
+            with progress.following(spark, f"reading {stream.name}"):
+                read[stream.name] = arrived(spark, stream, columns_asked(asked, asking.domains, stream))
+        rows = sum(stream.rows for stream in read.values())
+        spark.conf.set("spark.sql.codegen.wholeStage", str(rows > _INTERPRETED_ROWS).lower())
+        with progress.following(spark, f"measuring {len(asked)} questions over {rows:,} rows"):
+            told = dict(zip(asked, answers(asked, read), strict=True))
+        return _judged(spark, script, read, _Told(asking, declared, told), progress)
+    finally:
+        spark.conf.unset("spark.sql.codegen.wholeStage")
+        for one in read.values():
+            one.forget()
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What was asked, and what the data said."""
+
+    asking: Asking
+    declared: Sequence[tuple[str, Question | None]]
+    answers: Mapping[Question, Answer]
+
+
+def _judged(
+    spark: SparkSession, script: Script, read: Mapping[str, Arrived], said: _Told, progress: Progress
+) -> Profile:
+    asking, declared, told = said.asking, said.declared, said.answers
+    columns: dict[str, list[str]] = {}
+    for name, column in asking.domains:
+        columns.setdefault(name, []).append(column)
+    with progress.following(spark, "counting the values of joined columns"):
+        values = [d for name, listed in columns.items() for d in _domains(script, read[name], listed)]
+    facts = {fact: Fact(fact, tuple(told[question] for question in fact)) for fact in asking.facts}
+    ideas = [[facts[part] for part in idea] for idea in asking.ideas]
+    checks = [d.declaration for d in values if d.declaration is not None]
+    candidates = candidates_of(script, ideas, checks)
+    base = plans_of(script)
+    clock = shared_clock(script)
+    plans = [base, *(plans for c in candidates for plans in c.plans.values())]
+    with progress.following(spark, "fetching the first rows"):
+        replay = _replay(read, plans, None if clock is None else clock[1])
+    proposals = Ranking(script, replay, base, progress.say).proposals(candidates)
+    how = "in proportion, for they share no clock" if clock is None else f"by {clock[0]}"
+    return Profile(
+        tuple((name, stream.rows) for name, stream in read.items()),
+        (f"in the replay, rows of different streams are cut into batches {how}", *_notes(script)),
+        replay.rows,
+        replay.batches,
+        replay.kept(base) if base else NOTHING,
+        tuple(proposals),
+        tuple(facts.values()),
+        tuple(_verified(text, question, told[question]) for text, question in declared if question is not None),
+        tuple(text for text, question in declared if question is None),
+        tuple(values),
+    )
+
+
+def _replay(
+    read: Mapping[str, Arrived], plans: Sequence[Mapping[str, Plan]], clock: Mapping[str, str] | None
+) -> Replay:
+    """The first rows of each stream, with all that any plan wants to know of them."""
+    total = sum(stream.rows for stream in read.values())
+    share = min(1.0, REPLAYED_ROWS / total) if total else 1.0
+    tables, names = {}, dict[tuple[str | None, str], str]()
+    for name, stream in read.items():
+        flags = {c for some in plans for plan in some.values() for c in conditions_of(plan, name)}
+        own = {flag: names.setdefault(flag, f"__flag_{len(names)}") for flag in sorted(flags, key=str)}
+        wanted: dict[str, str] = {}
+        for some in plans:
+            wanted |= reads(some, name)
+        if wanted:
+            column = None if clock is None else clock[name]
+            tables[name] = first_rows(stream, wanted, own, column, round(stream.rows * share))
+    return Replay.of(tables, names, clock is not None)
+
+
+def _domains(script: Script, stream: Arrived, columns: Sequence[str]) -> list[Domain]:
+    found = []
+    for column, (values, nulls, least, greatest) in domains(stream, columns).items():
+        kind = stream.stream.type_of(column)
+        check: Declaration | None = None
+        whole = kind is not None and kind.is_integer
+        ends = (least, greatest) if isinstance(least, int) and isinstance(greatest, int) and whole else None
+        if ends is not None and ends[1] - ends[0] < _FEW_VALUES and values <= stream.rows // 2:
+            text = f"CHECK ({quoted(column)} BETWEEN {ends[0]} AND {ends[1]}) ON {quoted(stream.stream.name)}"
+            check = (stream.stream.name, parse_constraint(text, script)[1])
+        found.append(Domain(stream.stream.name, column, values, nulls, least, greatest, check))
+    return found
+
+
+def _verified(text: str, question: Question, answer: Answer) -> Verified:
+    has_k = question.need is not Need.BROKEN
+    unit = "ticks" if question.need is Need.TICKS else "rows"
+    instants = question.stream.clock is not None and question.stream.clock.is_instant
+    return Verified(text, answer.rows, answer.beyond, answer.needs[0] if has_k else None, unit, instants)
+
+
+def _notes(script: Script) -> list[str]:
+    notes = []
+    for query in script.queries:
+        if found := obstacles(query):
+            notes.append(f"{query.name} is not replayed, so nothing is said of its savings: {'; '.join(found)}")
+        elif len(query.all_sources) > 1 and not by_arrival(query):
+            notes.append(
+                f"{query.name}: not all streams declare ARRIVES BY, so FOLLOWS in rows is about the order of reading, "
+                "a micro-batch being one instant; without maxFilesPerTrigger there is none, and it is not measured"
+            )
+    return notes

@@ -90,3 +90,13 @@ def test_the_experiments_give_right_answers_and_at_full_size_meet_their_targets(
     assert found["wrong"] == []
     assert {p.name for p in (tmp_path / "plots").glob("*.svg")} >= {"figure_5.svg", "figure_10.svg", "figure_11.svg"}
     assert code == 0, [t for t in found["targets"] if not t["met"]]
+
+
+def test_a_learned_k_of_references_stays_near_the_one_in_the_data() -> None:
+    """A k that was exceeded is learned anew from distances as they are, though places are forgotten meanwhile."""
+    experiment = graph_a(6_000, 400, 2_000)
+    course = drive(experiment, "RIDS, learned", 700, "MONITOR(1.0, 0.01, 50)")
+    learned = [k for ks in course.k[10:] for k in ks.values() if k is not None]
+    assert course.violations > 0
+    assert len(learned) > 20
+    assert max(learned) <= 400

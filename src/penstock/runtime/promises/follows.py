@@ -44,7 +44,8 @@ class FollowsWatch(Watch):
     @property
     def reach(self) -> int:
         """The rows of the parent whose places must be known; where k is measured, of distances that are usual too."""
-        usual = 2 * max(self.monitor.window, self.monitor.largest) if self.monitor.is_active else 0
+        monitor = self.monitor
+        usual = 2 * max(monitor.window, monitor.largest, monitor.missed) if monitor.is_active else 0
         return max(self.k or 0, usual)
 
     def closed_batch(self, step_clock: Clock) -> int:

@@ -25,6 +25,8 @@ class Monitor:
         self.is_learned = declared is None
         self.is_active = self.is_learned or plan.monitor.declared
         self.window = plan.monitor.window
+        self.missed = 0
+        """The distance that put a learned k out of use: while it is, distances that far must still be measured."""
         self._blocks: list[tuple[int, int]] = []
         """Of the last batches: the rows that arrived, and the largest distance among them; W rows or a little more."""
 
@@ -43,6 +45,7 @@ class Monitor:
             return
         if self.k is None or self.largest < self.k:
             self.k = max(self.largest, self.declared or 0)
+            self.missed = 0
 
     def stretch(self, needed: int) -> None:
         """Rows of one batch needed more of each other, which broke nothing: a learned k covers it from now on."""
@@ -53,6 +56,7 @@ class Monitor:
         """A row needed more: widen a declared k, stop using a learned one."""
         if self.is_learned:
             self.k = None
+            self.missed = max(self.missed, needed)
             self._blocks = []
         elif self.k is not None:
             self.k = max(self.k, needed)
@@ -64,9 +68,9 @@ class Monitor:
 
     def save(self) -> dict[str, Any]:
         """What it must remember, as JSON holds it."""
-        return {"k": self.k, "blocks": self._blocks}
+        return {"k": self.k, "missed": self.missed, "blocks": self._blocks}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on where a saved one stood."""
-        self.k = saved["k"]
+        self.k, self.missed = saved["k"], saved["missed"]
         self._blocks = [(count, largest) for count, largest in saved["blocks"]]

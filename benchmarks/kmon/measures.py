@@ -187,13 +187,14 @@ def tracked(size: Size, found: Findings, say: Say) -> None:
         if (lost < 0).any():
             found.wrong.append(f"Figure {figure}: results that the plain join has not")
         calm = float(share[~rising].mean())
+        worst = int(share.argmax())
         rows.append(
             [
                 figure,
                 kind,
                 f"{sum(swj.results):,}",
                 f"{int(lost.sum()):,}",
-                f"{100 * share.max():.2f} %",
+                f"{100 * share[worst]:.2f} %: {lost[worst]:,} of {swj.results[worst]:,}, rows to {swj.seen[worst]:,}",
                 f"{100 * calm:.3f} %",
                 f"{next((k for k in learned if k), 0):,} … {learned[-1]:,}",
             ]

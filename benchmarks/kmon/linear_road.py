@@ -40,8 +40,8 @@ def read(file: Path) -> Reports:
     return {"t": t, "cid": cid, "seg": seg, "pos": pos, "exits": (lane == _EXIT_LANE).astype(np.int64)}
 
 
-def generated(minutes: int, cars_a_minute: int, seed: int = 9) -> Reports:
-    """A longer run: cars come evenly, drive 3 to 20 minutes at 40 to 70 mph; one in 500 stands still for a while."""
+def generated(minutes: int, cars_a_minute: int, seed: int = 9, standing: float = 0.002) -> Reports:
+    """A longer run: cars come evenly, drive 3 to 20 minutes at 40 to 70 mph; some of them stand still for a while."""
     chance = np.random.default_rng(seed)
     cars = minutes * cars_a_minute
     begins = np.sort(chance.integers(0, 60 * minutes, cars))
@@ -49,7 +49,7 @@ def generated(minutes: int, cars_a_minute: int, seed: int = 9) -> Reports:
     feet = chance.uniform(40, 70, cars) * SEGMENT / 3600 * REPORT_EVERY
     cid = np.repeat(np.arange(cars), count)
     nth = np.arange(len(cid)) - np.repeat(np.cumsum(count) - count, count)
-    stands_from = np.where(chance.random(cars) < 0.002, 3, 1_000)[cid]
+    stands_from = np.where(chance.random(cars) < standing, 3, 1_000)[cid]
     moved = np.where(nth > stands_from, np.maximum(stands_from, nth - 5), nth)
     pos = (chance.integers(0, 50 * SEGMENT, cars)[cid] + moved * feet[cid]).astype(np.int64)
     t = begins[cid] + nth * REPORT_EVERY

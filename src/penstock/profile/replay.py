@@ -4,7 +4,7 @@ The rows of all streams are cut into batches at common instants: of ARRIVES BY w
 time, else in proportion. After each batch the stored rows and the promises are counted; what counts is their mean. So a
 saving is what this engine would save on these rows, filters, windows and the combination of promises included; it
 grows with the data where state does. Policies play no part: broken promises are trusted, so that k stays as declared.
-A query that the engine cannot run is not replayed, and the report says so.
+Outer joins, EXISTS, and what the engine cannot run are not replayed, and the report says so.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ NOTHING = Kept(0.0, 0)
 def plans_of(script: Script) -> dict[str, Plan]:
     """The plans of the queries that can be replayed, every promise trusted."""
     trusted = {s.name: _trusting(s) for s in script.streams}
-    queries = [over_streams(query, trusted) for query in script.queries if not obstacles(query)]
+    queries = [over_streams(query, trusted) for query in script.queries if query.is_inner and not obstacles(query)]
     return {query.name: make_plan(query, check_query(query)) for query in queries}
 
 

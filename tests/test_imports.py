@@ -23,10 +23,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"errors", "model", "plan"},
     "spark": {"errors", "model", "plan", "runtime", ""},
     "offline": {"errors"},
+    "curve": {"errors", "model", "plan", "runtime", "offline", "spark"},
     "explain": {"", "errors", "model", "analysis", "plan", "sql"},
     "profile": {"errors", "model", "sql", "analysis", "plan", "runtime", "spark", "explain"},
     "compile": {"errors", "model", "sql", "analysis", "plan", "spark"},
-    "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile", "profile"},
+    "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile", "profile", "curve"},
     "__main__": {"cli"},
 }
 HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "ortools", "z3", "rich")

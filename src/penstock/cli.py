@@ -14,6 +14,7 @@ import os
 import sys
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
@@ -38,6 +39,9 @@ if TYPE_CHECKING:
 DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 130, 141
 NOT_IMPLIED = UNBOUNDED
 """`implies` answers no as `check` does."""
+
+ARCHIVE = "penstock.archive"
+"""A setting of `run`: `join` joins what budgets have archived, instead of the streams."""
 
 _PASSING_SINKS = ("console", "memory", "noop")
 """Formats that keep nothing once the query stops; any other sink lasts, and needs a checkpoint to be exactly once."""
@@ -153,19 +157,29 @@ def explain(
     checkpoint: Annotated[
         Path | None, typer.Option(metavar="DIR", help="Show what the run with this checkpoint has measured.")
     ] = None,
+    curve: Annotated[
+        int | None,
+        typer.Option("--curve", metavar="N", min=1, help="Recall against budget, from N rows of each stream."),
+    ] = None,
 ) -> int:
     """The plan: what is kept, what purges it, what bounds it."""
-    if as_json and html is not None:
-        raise UsageError("--json and --html exclude each other")
+    if html is not None and (as_json or curve is not None):
+        raise UsageError("--html excludes --json and --curve")
     from penstock.compile import plan_of  # noqa: PLC0415
 
     script = _load(file)
     verdicts = _verdicts(script)
     plans = [plan_of(query, verdict) for query, verdict in zip(script.queries, verdicts, strict=True)]
+    curves = None
+    if curve is not None:
+        from penstock.curve import curves_of  # noqa: PLC0415
+
+        curves = curves_of(script, plans, curve, _complain)
     if as_json:
         from penstock.explain.as_json import explain_object, printed  # noqa: PLC0415
 
-        _say([printed(explain_object([(v, p.to_dict()) for v, p in zip(verdicts, plans, strict=True)]))])
+        shown = explain_object([(v, p.to_dict()) for v, p in zip(verdicts, plans, strict=True)])
+        _say([printed(shown if curves is None else {**shown, "curves": [asdict(c) for c in curves]})])
     elif html is not None:
         from penstock.explain.page import page  # noqa: PLC0415
 
@@ -174,7 +188,8 @@ def explain(
         from penstock.explain.ink import Ink  # noqa: PLC0415
         from penstock.explain.plan_text import explain_report  # noqa: PLC0415
 
-        _say(explain_report(script, verdicts, plans, Ink.of(sys.stdout), _observed(script, checkpoint)))
+        drawn = [line for one in curves or () for line in one.lines()]
+        _say([*explain_report(script, verdicts, plans, Ink.of(sys.stdout), _observed(script, checkpoint)), *drawn])
     return DONE
 
 
@@ -237,6 +252,11 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         (query, runnable_plan(query, verdict, allow_unbounded=allow_unbounded))
         for query, verdict in zip(script.queries, verdicts, strict=True)
     ]
+    if (wanted := settings.pop(ARCHIVE, None)) is not None:
+        from penstock.spark.quiet_hour import run_quiet_hour  # noqa: PLC0415
+
+        _say(run_quiet_hour(plans, settings, wanted, _complain))
+        return DONE
     from penstock.spark.run import RunOptions, run_script, show_progress, waiting_lines  # noqa: PLC0415
 
     for verdict in verdicts:

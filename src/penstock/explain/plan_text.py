@@ -63,7 +63,23 @@ def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
     yield from _item("also", [str(p) for p in pair_predicates(query)], ink)
     yield from _item("result", after_lines(query), ink)
     yield from _item("trees", plan.join_trees, ink)
+    yield from _item("budget", budget_lines(plan), ink)
     yield from _item("runs", run_lines(query, plan), ink)
+
+
+def budget_lines(plan: Plan) -> list[str]:
+    """How a budget is kept."""
+    evict = plan.evict
+    if evict is None:
+        return []
+    found = [evict.text]
+    if evict.value is not None:
+        found.append(f"a result is worth {evict.value.text}")
+    if evict.archive is not None:
+        found.append(f"what was evicted, and what it would have met, is archived in {evict.archive}")
+    if evict.shed_input:
+        found.append("when a cell takes longer than penstock.trigger, rows are shed before they are joined")
+    return found
 
 
 def after_lines(query: Query) -> list[str]:

@@ -19,6 +19,7 @@ from penstock.model.schemes import Policy
 from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, UselessPunctuations
 from penstock.plan.codec import decode, encode
+from penstock.plan.evict import EvictPlan
 from penstock.plan.merge import MergePlan
 from penstock.plan.monitor import MonitorPlan
 from penstock.plan.outer import OuterPlan
@@ -278,6 +279,8 @@ class Plan:
     """Which trees of binary and multi-way joins would be safe, in words; the engine runs one multi-way join."""
     rewriting: Rewriting | None
     """The counts that are run in place of the joins, where they are."""
+    evict: EvictPlan | None
+    """The BUDGET, if there is one."""
 
     @property
     def inner(self) -> bool:

@@ -23,6 +23,7 @@ from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
 from penstock.plan.clusters import find_clusters
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
+from penstock.plan.evict import evict_plan
 from penstock.plan.folding import without_covered
 from penstock.plan.merge import MergePlan
 from penstock.plan.merging import BY_ROW, Merging, checks_of, merge_plan, synopsis_of, unmerged, without_merged
@@ -111,6 +112,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         tuple(_chain(closing, alias) for alias in closing.aliases),
         plans_in_words(closing),
         verdict.rewrite.rewriting if verdict.strategy is Strategy.REWRITE else None,
+        evict_plan(query),
     )
 
 
@@ -233,8 +235,8 @@ def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
     query, found = facts.query, dict[str, MergePlan | str]()
     for alias, source in query.by_alias.items():
         synopsis = synopsis_of(facts.verdict, alias)
-        if synopsis is None or not query.is_inner:
-            continue
+        if synopsis is None or not query.is_inner or query.hints.archive is not None:
+            continue  # An archive is about single rows.
         shown = {o.column for o in facts.outputs if o.alias == alias}
         keys = {ref.column for k in facts.graph.key_classes for ref in k.columns if ref.alias == alias}
         watched = [p.constraint for p in facts.promises if p.kind in BY_ROW and alias in (p.alias, p.partner)]

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from penstock.analysis.finding import Means
 from penstock.model.query import JoinKind, Query, RowsWindow, joins
 from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_arrivals
+from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.simplify import simplified
@@ -26,7 +27,9 @@ def obstacles(query: Query) -> tuple[str, ...]:
     if query.is_grouped:
         found.append("GROUP BY and aggregates cannot be run yet")
     if query.hints.budget is not None:
-        found.append("a BUDGET cannot be held yet")
+        found += budget_obstacles(query)
+    elif query.hints.shed_input:
+        found.append("SHED(INPUT) is done by what a BUDGET knows of the rows: give one too")
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
         found.append(f"rows cannot be counted across streams that arrive by {types}")
     return tuple(found)
@@ -59,15 +62,13 @@ def unkept_bounds(plan: Plan) -> tuple[str, ...]:
 
 def unkept(plan: Plan, source: SourcePlan) -> str | None:
     """What the engine lacks to keep the bound of a stream; None if it keeps it, or there is none."""
-    if source.state.verdict != "bounded" or source.merge is not None or _leaves(plan, source):
+    if source.state.verdict != "bounded" or plan.evict is not None or source.merge is not None or _leaves(plan, source):
         return None
     match source.state.means:
         case Means.STATELESS if source.state.rows == 0:
             return None  # No row of it is ever in a result, so each leaves with its batch.
         case Means.SYNOPSIS:
             missing = source.unmerged or "merging rows"
-        case Means.BUDGET:
-            missing = "evicting rows"
         case _ if not plan.inner:
             missing = "a chain of closes over streams that an outer join or EXISTS decides apart"
         case _:

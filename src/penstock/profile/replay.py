@@ -48,7 +48,8 @@ def plans_of(script: Script) -> dict[str, Plan]:
     """The plans of the queries that can be replayed, every promise trusted."""
     trusted = {s.name: _trusting(s) for s in script.streams}
     queries = [over_streams(query, trusted) for query in script.queries if query.is_inner and not obstacles(query)]
-    return {query.name: make_plan(query, check_query(query)) for query in queries}
+    # Without a budget: what is asked is how much would be kept.
+    return {query.name: replace(make_plan(query, check_query(query)), evict=None) for query in queries}
 
 
 def _trusting(stream: Stream) -> Stream:

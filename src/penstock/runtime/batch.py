@@ -13,11 +13,13 @@ import pyarrow.compute as pc
 from penstock.plan.plan import Plan
 from penstock.runtime.arrival_order import order_codes
 from penstock.runtime.codes import Ints, flat
+from penstock.runtime.evict.archive import Archived
+from penstock.runtime.evict.loss import Loss
 from penstock.runtime.headers import Header, header_of
 from penstock.runtime.needs import (
     ORDER,
     counted_streams,
-    order_column,
+    hidden_columns,
     promise_columns,
     punctuation_columns,
     punctuation_promises,
@@ -78,7 +80,7 @@ class Chunk:
                 continue
             chosen = (passes or {}).get(source.alias)
             mask = None if chosen is None else pc.fill_null(chosen, False)
-            shipped = indexed.select([*source.shipped, *order_column(plan), INDEX])
+            shipped = indexed.select([*source.shipped, *hidden_columns(plan, source.alias), INDEX])
             rows[source.alias] = shipped if mask is None else shipped.filter(mask)
             wanted = promise_columns(plan, source.alias)
             if wanted and mask is not None:
@@ -123,6 +125,8 @@ class Batch:
 
     number: int
     chunks: tuple[Chunk, ...]
+    keep: float = 1.0
+    """Under SHED(INPUT), the share of its rows that there is time to join."""
 
 
 @dataclass(frozen=True)
@@ -155,6 +159,8 @@ class Metrics:
     """By constraint; only violating rows that are at home here are counted."""
     k: Mapping[str, int]
     """By constraint with a k: rows, or ticks of event time, as in force after the batch."""
+    loss: Loss | None = None
+    """Under a budget, what was evicted and what is lost by it."""
 
 
 @dataclass(frozen=True)
@@ -166,3 +172,5 @@ class StepResult:
     quarantined: tuple[Quarantined, ...]
     frontier: Mapping[str, int]
     """For a DISTINCT query, by alias with a known low: no future result has an event time of that alias below it."""
+    archived: Archived | None = None
+    """Under a budget with an ARCHIVE, what goes there."""

@@ -1,7 +1,8 @@
 """A cell: the whole query over a share of the rows. The driver; the work is done by the modules it calls.
 
 A step: store the batch as fresh segments, answer broken promises, join, make promises, purge, forget promises, tidy up.
-Where rows are merged, those of the batch are before the join, and with the stored ones after the purge.
+Where rows are merged, those of the batch are before the join, and with the stored ones after the purge. Under a budget,
+what the cell's share of it cannot hold is evicted at the end.
 """
 
 from __future__ import annotations
@@ -18,11 +19,12 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints
 from penstock.runtime.delta_join import delta_join
+from penstock.runtime.evict.eviction import Eviction, Held
 from penstock.runtime.gate import Gate
 from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import BUCKET, Merge
-from penstock.runtime.needs import ORDER, order_column
+from penstock.runtime.needs import ORDER, hidden_columns
 from penstock.runtime.outer.node_matching import NO_TESTS, Truth
 from penstock.runtime.outer.outer_join import OuterJoin
 from penstock.runtime.outer.rows import values
@@ -40,10 +42,12 @@ _COUNTERS = "counters"
 class Cell:
     """The state of one cell, and the step that moves it on."""
 
-    def __init__(self, plan: Plan, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS) -> None:
+    def __init__(
+        self, plan: Plan, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS, number: int = 0
+    ) -> None:
         self.plan = plan
         self.synopses = {
-            s.alias: Synopsis((*s.kept, *order_column(plan), *((BUCKET,) if s.merge is not None else ())))
+            s.alias: Synopsis((*s.kept, *hidden_columns(plan, s.alias), *((BUCKET,) if s.merge is not None else ())))
             for s in plan.sources
         }
         self.order = ArrivalOrder(plan) if plan.in_arrival_order else None
@@ -58,6 +62,8 @@ class Cell:
         self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
+        held = Held(self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order)
+        self.eviction = None if plan.evict is None or not plan.inner else Eviction(plan, plan.evict, number, held)
         self._serial = 0
         self._dropped: list[str] = []
 
@@ -75,7 +81,7 @@ class Cell:
         self.intake.drop_unmatchable(self.synopses)
         self._answer_breaches(step, answers, of_all_rows=False)
         merged = self.merge.gather()
-        found = self._joined()
+        found = self._joined(batch)
         marked: dict[str, list[Ints]] = {}
         for watch in self.watches:
             watch.make(step)
@@ -98,12 +104,18 @@ class Cell:
         removed = {alias: purged.of(alias) for alias in self.plan.aliases}
         for watch in self.watches:
             watch.settle(step, removed, self.closing)
+        if self.eviction is not None:
+            self.eviction.make_room(step)
+            self.patient.owed |= self.eviction.needs_full_purge()
         self._finish()
         metrics = self._metrics(batch, rows, purged.counts, answers)
-        return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier())
+        archived = None if self.eviction is None else self.eviction.archived
+        return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier(), archived)
 
-    def _joined(self) -> list[Partial]:
+    def _joined(self, batch: Batch) -> list[Partial]:
         """What the batch adds to the answer by its matches."""
+        if self.eviction is not None:
+            return self.eviction.join(batch)
         if self.outer is not None:
             return [self.outer.join()]
         return delta_join(self.plan, self.matcher, self.clock, self.order)
@@ -138,6 +150,8 @@ class Cell:
             self._dropped += watch.finish()
         if self.outer is not None:
             self._dropped += self.outer.finish()
+        if self.eviction is not None:
+            self._dropped += self.eviction.finish()
         widest: dict[str, int] = {}
         for follows in self.closing.follows:
             widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.reach)
@@ -167,11 +181,16 @@ class Cell:
             },
             0 if self.gate is None else self.gate.rows + sum(home for _, home in ahead.values()),
             sum(w.promise_rows for w in self.watches),
-            stored + waiting + sum(w.promise_bytes for w in self.watches),
+            stored + waiting + sum(w.promise_bytes for w in self.watches) + self._statistics,
             purged,
             answers.violations,
             {w.promise.constraint: w.k for w in self.watches if w.k is not None},
+            None if self.eviction is None else self.eviction.loss,
         )
+
+    @property
+    def _statistics(self) -> int:
+        return 0 if self.eviction is None else self.eviction.nbytes
 
     def _ahead(self, alias: str) -> tuple[int, int]:
         """The stored rows that were read ahead of the slowest stream: copies, and those that are at home here.
@@ -207,9 +226,12 @@ class Cell:
         for owner, synopsis in self.outer.segments().items() if self.outer is not None else ():
             self._serial = save_synopsis(owner, synopsis, self._serial, put)
         gate, passed = (None, []) if self.gate is None else self.gate.save(put)
+        unsampled: list[str] = []
+        evicting = None if self.eviction is None else self.eviction.save(put, unsampled)
         put[_COUNTERS] = to_json(
             {
                 "clock": self.clock.save(),
+                "evicting": evicting,
                 "gate": gate,
                 "patience": self.patient.save(),
                 "watches": [watch.save() for watch in self.watches],
@@ -217,14 +239,19 @@ class Cell:
             }
         )
         gone, self._dropped = self._dropped, []
-        return Changes(put, (*deletions(gone), *passed))
+        return Changes(put, (*deletions(gone), *passed, *unsampled))
 
     @classmethod
     def restore(
-        cls, plan: Plan, entries: Entries, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS
+        cls,
+        plan: Plan,
+        entries: Entries,
+        patience: Patience = Patience.EAGER,
+        absent: Truth = NO_TESTS,
+        number: int = 0,
     ) -> Cell:
         """The cell whose state a store holds; a new one if the store is empty."""
-        cell = cls(plan, patience, absent)
+        cell = cls(plan, patience, absent, number)
         if _COUNTERS not in entries:
             return cell
         counters = from_json(entries[_COUNTERS])
@@ -240,5 +267,7 @@ class Cell:
             load_synopsis(alias, synopsis, entries)
         if cell.outer is not None:
             cell.outer.restore(entries)
+        if cell.eviction is not None:
+            cell.eviction.load(counters["evicting"], entries)
         cell.closing.advance()
         return cell

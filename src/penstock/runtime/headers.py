@@ -62,6 +62,8 @@ class Header:
     """By constraint whose k or d is monitored: what the rows of the chunk need among themselves."""
     start: int | None = None
     """The arrival number of its first row, where it is not the number of rows before it in the running batch."""
+    by_cell: tuple[int, ...] = ()
+    """Under a budget, how many copies of its rows go to each cell; left out where there is but one."""
 
 
 def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
@@ -192,6 +194,8 @@ def spell(header: Header) -> str:
     told: dict[str, Any] = {"rows": header.rows, "maxima": {c: plain(v) for c, v in header.maxima.items()}}
     if header.climbs:
         told["climbs"] = {c: [[plain(v), n] for v, n in found] for c, found in header.climbs.items()}
+    if header.by_cell:
+        told["by_cell"] = header.by_cell
     if header.late:
         told["late"] = {c: [found.index, found.needed] for c, found in header.late.items()}
     if header.stairs:
@@ -213,6 +217,7 @@ def read_header(stream: str, place: int, text: str) -> Header:
         {c: Late(tuple(index), tuple(needed)) for c, (index, needed) in told.get("late", {}).items()},
         {c: tuple((unplain(v), n, since) for v, n, since in found) for c, found in told.get("stairs", {}).items()},
         told.get("swings", {}),
+        by_cell=tuple(told.get("by_cell", ())),
     )
 
 

@@ -19,7 +19,7 @@ from penstock.runtime.batch import HOME, INDEX, Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints, codes, flat
 from penstock.runtime.marks import mark_names
-from penstock.runtime.needs import order_column, promise_columns
+from penstock.runtime.needs import hidden_columns, promise_columns
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH, Synopsis
@@ -83,7 +83,7 @@ class Intake:
             if HOME in table.column_names
             else np.ones(count, np.bool_)
         )
-        carried = (*self.plan.by_alias[alias].shipped, *order_column(self.plan))
+        carried = (*self.plan.by_alias[alias].shipped, *hidden_columns(self.plan, alias))
         wanted = [c for c in carried if c in table.column_names]
         marks: dict[str, Bools] = {name: np.zeros(count, np.bool_) for name in self._marks[alias]}
         segment = Segment(table.select(wanted), arrival, np.full(count, batch, np.int64), home, marks)

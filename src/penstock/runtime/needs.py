@@ -15,6 +15,17 @@ def order_column(plan: Plan) -> tuple[str, ...]:
     return (ORDER,) if plan.in_arrival_order else ()
 
 
+def value_columns(plan: Plan, alias: str) -> tuple[str, ...]:
+    """What VALUE gives for the rows of an alias, where it is about them."""
+    value = plan.evict.value if plan.evict is not None else None
+    return (f"__value_{alias}",) if value is not None and value.alias == alias else ()
+
+
+def hidden_columns(plan: Plan, alias: str) -> tuple[str, ...]:
+    """What a stored row of an alias carries beside the columns of its stream."""
+    return (*order_column(plan), *value_columns(plan, alias))
+
+
 def counted_streams(plan: Plan) -> frozenset[str]:
     """The streams whose rows are counted in the order of ARRIVES BY, so that every cell must know the place of each."""
     if not plan.in_arrival_order:

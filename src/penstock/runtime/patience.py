@@ -3,7 +3,8 @@
 Eager asks only of rows whose answer may have changed, so its cost follows the batch. Lazy asks of all rows at once, and
 only when the rows stored have grown by half since it last asked: its cost follows the state, but is paid seldom. Either
 is right; lazy holds up to half as much again, and so keeps no bound that is a number of rows: where the plan states
-one for some stream, the rule is asked eagerly. Promises are made, watched and forgotten in every batch alike.
+one for some stream, or has a budget, the rule is asked eagerly. Promises are made, watched and forgotten in every batch
+alike.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ class Patient:
     """Says of each batch whether the rule is asked, and of which rows."""
 
     def __init__(self, plan: Plan, patience: Patience) -> None:
-        self.eager = patience is Patience.EAGER or any(s.state.rows is not None for s in plan.sources)
+        bounded = plan.evict is not None or any(s.state.rows is not None for s in plan.sources)
+        self.eager = patience is Patience.EAGER or bounded
         self.kept = 0
         """The rows stored when the rule was last asked of all."""
         self.owed = False

@@ -114,6 +114,13 @@ class Purge:
             if sum(purged.counts.values()) == before:
                 return purged
 
+    def useless(self, root: str, ids: Ints) -> Bools:
+        """Which rows of a stream are useless by themselves, by its purge trees; they are left where they are."""
+        found: Bools = np.zeros(len(ids), np.bool_)
+        for tree in self.trees[root]:
+            found |= self._status(tree, root, ids)[1]
+        return found
+
     def _goes_by_time(self, tree: PurgeTree) -> bool:
         """Whether time alone closes every other stream for the root itself, so that its rows leave by their own age.
 

@@ -245,6 +245,13 @@ class Synopsis:
         self.rebase()
         return dropped
 
+    def compact(self) -> list[str]:
+        """Rewrite every segment that holds a dead row; gives the names that left the store. Only between steps."""
+        dropped = [s.name for s in self.segments if s.name is not None and s.live < len(s)]
+        self.segments = [s if s.live == len(s) else Segment.merged([s]) for s in self.segments if s.live]
+        self.rebase()
+        return dropped
+
     def _merge_tail(self) -> list[str]:
         dropped: list[str] = []
         while len(self.segments) > 1:

@@ -20,6 +20,9 @@ _MICROSECONDS = 1_000_000
 RULES = ("stateless", "in no result", "out of [ROWS]", "dead", "complete", "expanded", "merged", "matched", "settled")
 """The rules by which the core lets rows go."""
 
+LOSS = ("evicted", "lost", "emitted", "due", "variance")
+"""What a budget cost, as the core counts it."""
+
 
 @dataclass(frozen=True)
 class Count:
@@ -48,6 +51,8 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
     found += [Count("purged", rule, False) for rule in RULES]
     for constraint in dict.fromkeys(p.constraint for p in plan.promises):
         found += [Count("violations", constraint, False), Count("k", constraint, True)]
+    if plan.evict is not None:
+        found += [Count(name, None, False) for name in LOSS]
     return tuple(found)
 
 
@@ -55,7 +60,7 @@ def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
     """The array of a cell's batch; -1 for a k that is not in force."""
     counts = []
     for count in vocabulary(plan):
-        value = getattr(metrics, count.field)
+        value = getattr(metrics.loss if count.field in LOSS else metrics, count.field)
         if count.key is not None:
             value = value.get(count.key, -1 if count.field == "k" else 0)
         counts.append(int(value))

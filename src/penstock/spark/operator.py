@@ -9,6 +9,7 @@ new in every task.
 from __future__ import annotations
 
 import json
+import time
 import uuid
 from collections.abc import Iterator
 from typing import Any, Generic, Protocol, TypeVar
@@ -21,6 +22,7 @@ from penstock.errors import DataError
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Changes, Distinct, Patience, StepResult, Truth
 from penstock.runtime.store import Entries, from_ipc, to_ipc
+from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
 from penstock.spark.counts import counts_of, distinct_counts_of
 from penstock.spark.pack import unpack_chunks
@@ -62,8 +64,10 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         self.identity = identity
         self.run = run
         self.stage = stage
+        self.seconds = 0.0
+        """What the last batch took, or would have taken if no row of it had been shed."""
 
-    def restore(self, plan: Plan, entries: Entries) -> S:
+    def restore(self, key: int, plan: Plan, entries: Entries) -> S:
         """The cell that the entries hold."""
         raise NotImplementedError
 
@@ -79,9 +83,11 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
     def load(self, key: int) -> tuple[S, int, str | None]:
         """The cell as the store has it, the number of this batch, and the tag under which it was committed."""
         committed = self.entries.getValue((_COMMIT,))
+        self.seconds = 0.0
         if committed is None:
-            return self.restore(self.plan, {}), 0, None
-        number, tag, identity = json.loads(committed[0])
+            return self.restore(key, self.plan, {}), 0, None
+        number, tag, identity, *seconds = json.loads(committed[0])
+        self.seconds = seconds[0] if seconds else 0.0
         if identity != self.identity:
             raise DataError(
                 "the checkpoint was made by another query, or with other cells",
@@ -95,7 +101,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         if entries is None:
             entries = {name[0]: value[0] for name, value in self.entries.iterator() if name[0] != _COMMIT}
             cache.refill(tag, entries)
-        return self.restore(self.plan, entries), number + 1, tag
+        return self.restore(key, self.plan, entries), number + 1, tag
 
     def store(self, key: int, cell: S, number: int, base: str | None) -> None:
         """Write what the step changed."""
@@ -105,7 +111,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         for name, value in changes.put.items():
             self.entries.updateValue((name,), (value,))
         tag = uuid.uuid4().hex
-        self.entries.updateValue((_COMMIT,), (json.dumps([number, tag, self.identity]).encode(),))
+        self.entries.updateValue((_COMMIT,), (json.dumps([number, tag, self.identity, self.seconds]).encode(),))
         WarmCache(self.run, self._owner(key)).store(base, tag, changes)
         _LIVE[self._owner(key)] = (tag, cell)
         if len(_LIVE) > _MOST_LIVE:
@@ -119,24 +125,44 @@ class CellProcessor(StoredProcessor[Cell]):
     """The first stage: the join."""
 
     def __init__(
-        self, plan: str, identity: str, run: str, *, quarantine: str | None, patience: Patience, absent: Truth
+        self,
+        plan: str,
+        identity: str,
+        run: str,
+        *,
+        quarantine: str | None,
+        patience: Patience,
+        absent: Truth,
+        keys: tuple[int, ...],
+        archive: str | None,
+        turn: float | None,
     ) -> None:
         super().__init__(plan, identity, run, "cell")
         self.quarantine = quarantine
         self.patience = patience
         self.absent = absent
+        self.keys = keys
+        self.archive = archive
+        self.turn = turn
+        """Under SHED(INPUT), the seconds that a batch of one cell may take."""
 
-    def restore(self, plan: Plan, entries: Entries) -> Cell:
+    def restore(self, key: int, plan: Plan, entries: Entries) -> Cell:
         """See StoredProcessor."""
-        return Cell.restore(plan, entries, self.patience, self.absent)
+        return Cell.restore(plan, entries, self.patience, self.absent, self.keys.index(key))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one cell; called by Spark."""
+        began = time.monotonic()
         chunks = unpack_chunks(rows)
         cell, number, base = self.load(key[0])
-        result = cell.step(Batch(number, tuple(chunks)))
+        # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
+        keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
+        result = cell.step(Batch(number, tuple(chunks), keep))
+        self.seconds = (time.monotonic() - began) / keep
         if result.quarantined:
             write_quarantined(self.quarantine, result.quarantined, f"{number:09d}-{key[0]}")
+        if result.archived is not None and self.archive is not None:
+            write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
         self.store(key[0], cell, number, base)
         yield from self._given(result)
 
@@ -154,7 +180,7 @@ class DistinctProcessor(StoredProcessor[Distinct]):
         super().__init__(plan, identity, run, "distinct")
         self.cells = cells
 
-    def restore(self, plan: Plan, entries: Entries) -> Distinct:
+    def restore(self, key: int, plan: Plan, entries: Entries) -> Distinct:  # noqa: ARG002 - each bucket is alike
         """See StoredProcessor."""
         return Distinct.restore(plan, entries)
 

@@ -8,7 +8,7 @@ filter only here, after they were counted and their keys and clocks were taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
 
@@ -32,6 +32,7 @@ from penstock.runtime import (
     spell,
 )
 from penstock.runtime.codes import codes, flat
+from penstock.runtime.needs import hidden_columns
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.grid import Grid
 from penstock.spark.punctuations import routes, take_out
@@ -102,21 +103,27 @@ class Packer:
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
         data, punctuations = take_out(self.plan, self.stream, piece)
-        header = spell(header_of(self.plan, self.stream, 0, data))
         indexed, order = numbered(self.plan, self.stream, data)
+        parts = [
+            (source.alias, part, shares)
+            for source in self.plan.sources
+            if source.stream == self.stream
+            for part, shares in self._parts(source, indexed)
+        ]
+        told_to_all = header_of(self.plan, self.stream, 0, data)
+        if self.plan.evict is not None:
+            told_to_all = replace(told_to_all, by_cell=self._by_cell([s for _, part, s in parts if part == ROWS]))
+        header = spell(told_to_all)
         told: set[int] = set()
         for number, made in punctuations.items():
             for table, cells in routes(self.plan, self.grid, number, made):
                 for cell, rows in split_by_cell(table, cells):
                     told.add(cell)
                     self._add(packed, cell, (*place, header, str(number), PUNCTUATIONS, to_ipc(rows)))
-        for source in self.plan.sources:
-            if source.stream != self.stream:
-                continue
-            for part, shares in self._parts(source, indexed):
-                for cell, rows in shares:
-                    told.add(cell)
-                    self._add(packed, cell, (*place, header, source.alias, part, to_ipc(rows)))
+        for alias, part, shares in parts:
+            for cell, rows in shares:
+                told.add(cell)
+                self._add(packed, cell, (*place, header, alias, part, to_ipc(rows)))
         if order is not None:
             places = to_ipc(pa.table({ORDER: order}))
             for cell in range(self.grid.cells):
@@ -125,6 +132,14 @@ class Packer:
         for cell in range(self.grid.cells):
             if cell not in told:
                 self._add(packed, cell, (*place, header, "", NOTHING, None))
+
+    def _by_cell(self, routed: list[list[tuple[int, Any]]]) -> tuple[int, ...]:
+        """How many rows each cell is given: what it needs room for."""
+        counts = [0] * self.grid.cells
+        for shares in routed:
+            for cell, rows in shares:
+                counts[cell] += rows.num_rows
+        return tuple(counts)
 
     def _add(self, packed: dict[str, list[Any]], cell: int, rest: tuple[Any, ...]) -> None:
         row = (self.grid.keys[cell], self.stream, *rest)
@@ -145,7 +160,7 @@ class Packer:
 
     def _route_rows(self, source: SourcePlan, rows: Any) -> list[tuple[int, Any]]:
         base, offsets = self.grid.base(self.plan, source.alias, None, rows)
-        shipped = rows.select([*source.shipped, *order_column(self.plan), INDEX])
+        shipped = rows.select([*source.shipped, *hidden_columns(self.plan, source.alias), INDEX])
         if len(offsets) == 1:
             return list(split_by_cell(shipped, base))
         home = np.ones(rows.num_rows, np.bool_)

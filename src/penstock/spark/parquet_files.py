@@ -5,8 +5,8 @@ a batch. Here its file source (listing, triggers, log of what was read: exactly 
 and the task that packs a file reads the needed columns of it with Arrow.
 
 It is done only where the answer cannot differ: files of a local disk, options that are about listing alone, plain
-types, and no expression (derived column, WHERE, filter, WHEN) that Spark must evaluate on a row. Types are read as
-Spark's reader has them: a column that is not there is NULL, integers widen, times are UTC. What it would refuse is
+types, and no expression (derived column, WHERE, filter, WHEN, VALUE) that Spark must evaluate on a row. Types are read
+as Spark's reader has them: a column that is not there is NULL, integers widen, times are UTC. What it would refuse is
 refused, with the file, the column and both types; what it alone converts (a number to a date, binary to text) is
 refused too, and `penstock.parquet = spark` has Spark read everything.
 """
@@ -29,6 +29,7 @@ from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
+from penstock.runtime.needs import value_columns
 from penstock.spark.pack import PACKED, Packer, Place
 from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle
@@ -83,6 +84,7 @@ def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
         and all(kind.upper() in _PLAIN for kind in read.values())
         and not any(s.filters or _has_tests(plan, s.alias) for s in plan.sources if s.stream == stream.name)
         and not any(rows.stream == stream.name for rows in plan.punctuations)
+        and not any(value_columns(plan, s.alias) for s in plan.sources if s.stream == stream.name)
     )
 
 

@@ -22,6 +22,7 @@ from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
+from penstock.runtime.evict.loss import recall_of
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counting import counting_metrics, seen_in
@@ -34,10 +35,12 @@ from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
     CELLS,
     PURGE,
+    TRIGGER,
     Assembled,
     assemble,
     purge_strategy,
     second_observation,
+    trigger_seconds,
     whole_cells,
 )
 
@@ -89,6 +92,7 @@ def run_script(
     if cells is not None:
         whole_cells(cells)
     purge_strategy(conf.get(PURGE))
+    trigger_seconds(conf.get(TRIGGER))
     sinks = {query.name: sink for query, _ in plans if (sink := script.sink(query.sink or "")) is not None}
     kept_out = {query.name: into_of(script, plan) for query, plan in plans}
     quarantines = [(f"{name}, quarantine", sink) for name, into in kept_out.items() for sink in into]
@@ -179,8 +183,11 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
     if one.checkpoint is not None:
         one.checkpoint.adopt(one.assembled.essence)
         writer = writer.option("checkpointLocation", one.checkpoint.spark)
+    seconds = trigger_seconds(options.conf.get(TRIGGER))
     if options.available_now:
         writer = writer.trigger(availableNow=True)
+    elif seconds is not None:
+        writer = writer.trigger(processingTime=f"{round(seconds * 1000)} milliseconds")
     one.starts += 1
     try:
         one.handle = writer.start()
@@ -271,10 +278,12 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         known |= counting_metrics(one.plan.rewriting, one.assembled.observation, progress)
     if one.plan.distinct:
         known = with_distinct(known, _counted(progress, second_observation(one.assembled.observation)))
+    recall, error = recall_of(known.get("emitted", 0), known.get("due", 0), known.get("variance", 0))
     if all(value is None for value in observed.values()):
         # No row came, so no cell was asked: all stands as it stood.
         if one.batches:
             known |= {field: one.batches[-1][field] for field in _STANDS}
+            recall, error = one.batches[-1]["recall"], one.batches[-1]["recall_error"]
         elif progress["batchId"] > 0:
             return None
     return {
@@ -288,11 +297,11 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         "promise_rows": known["promise_rows"],
         "state_bytes": known["state_bytes"],
         "purged": known.get("purged", {}),
-        "evicted": 0,
-        "recall": None,
-        "recall_error": None,
+        "evicted": known.get("evicted", 0),
+        "recall": recall,
+        "recall_error": error,
         "violations": known.get("violations", {}),
-        "lost": 0,
+        "lost": known.get("lost", 0),
         "k": known.get("k", {}),
         "seconds": progress["durationMs"].get("triggerExecution", 0) / 1000,
     }
@@ -319,6 +328,7 @@ class ProgressLine:
     def __init__(self, out: TextIO) -> None:
         self.out = out
         self.live = out.isatty()
+        self._noted: set[str] = set()
 
     def begin(self) -> None:
         """Say what the first seconds go into; only to somebody who watches."""
@@ -337,7 +347,12 @@ class ProgressLine:
             f"{line['query']} batch {line['batch']}: {rows:,} rows in, {line['rows_out']:,} out, {rate:,.0f} rows/s, "
             f"{line['seconds']:.2f} s; state {state}; promises {line['promise_rows']:,}"
         )
+        if line["recall"] is not None:
+            text += f"; recall {line['recall']:.1%} ± {line['recall_error']:.1%}"
         self.out.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
+        if (note := too_small(one.plan, rows)) is not None and line["query"] not in self._noted:
+            self._noted.add(line["query"])
+            self.out.write(f"\nnote: {line['query']}: {note}\n" if self.live else f"note: {line['query']}: {note}\n")
         self.out.flush()
 
     def close(self) -> None:
@@ -345,6 +360,17 @@ class ProgressLine:
         if self.live:
             self.out.write("\n")
             self.out.flush()
+
+
+def too_small(plan: Plan, rows: int) -> str | None:
+    """What to say of a budget that is smaller than a batch of so many rows; None where it is not."""
+    limit = plan.evict.rows if plan.evict is not None else None
+    if limit is None or rows <= limit:
+        return None
+    return (
+        f"a batch of {rows:,} rows is more than the budget of {limit:,} rows: the batch is joined whole, but most of "
+        "it is evicted before the next; read less in a batch (maxFilesPerTrigger), or give more room"
+    )
 
 
 def _bound(plan: Plan, alias: str) -> str:

@@ -20,6 +20,7 @@ from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
+from penstock.runtime.needs import value_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
@@ -130,6 +131,13 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
         if plan.by_alias[test.alias].stream == stream:
             frame = frame.alias(test.alias).selectExpr("*", f"({test.text}) AS {quoted(test.column)}")
             shown.append(quoted(test.column))
+    for source in plan.sources:
+        for name in value_columns(plan, source.alias) if source.stream == stream else ():
+            assert plan.evict is not None
+            assert plan.evict.value is not None
+            value = f"CAST({plan.evict.value.text} AS DOUBLE) AS {quoted(name)}"
+            frame = frame.alias(source.alias).selectExpr("*", value)
+            shown.append(quoted(name))
     for alias, name, condition in conditions(plan, stream):
         frame = (frame if alias is None else frame.alias(alias)).selectExpr("*", f"({condition}) AS {quoted(name)}")
         shown.append(quoted(name))
@@ -139,7 +147,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
 def depends_on_order(plan: Plan, stream: str) -> bool:
     """Whether an answer, a purge or a violation depends on the order of that stream's rows within a batch."""
     aliases = {s.alias for s in plan.sources if s.stream == stream}
-    if plan.rows_windowed or plan.in_arrival_order:
+    if plan.rows_windowed or plan.in_arrival_order or plan.evict is not None:
         return True
     for promise in plan.promises:
         if promise.alias in aliases and promise.kind in (*ORDERS, PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED):

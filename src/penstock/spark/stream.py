@@ -17,6 +17,7 @@ from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.spark.absence import worth_of_absence
+from penstock.spark.archive_files import archive_of
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
 from penstock.spark.counting import counted_answer
@@ -42,6 +43,8 @@ __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 CELLS = "penstock.cells"
 PURGE = "penstock.purge"
 """When stored rows are asked whether they can go: `eager`, after every batch, or `lazy`."""
+TRIGGER = "penstock.trigger"
+"""The seconds between two batches."""
 QUARANTINE = "penstock.quarantine"
 """Where quarantined rows go if no checkpoint says so."""
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -87,8 +90,17 @@ def assemble(
     run = new_run()
     essence = essence_of(script, query, plan, grid)
     told = (plan.to_json(), digest(essence), run)
+    turn = turn_of(plan, trigger_seconds(spark.conf.get(TRIGGER, None)), grid, spark.sparkContext.defaultParallelism)
     given = packed.groupBy("cell").transformWithState(
-        CellProcessor(*told, quarantine=quarantine, patience=patience, absent=worth_of_absence(spark, plan)),
+        CellProcessor(
+            *told,
+            quarantine=quarantine,
+            patience=patience,
+            absent=worth_of_absence(spark, plan),
+            keys=grid.keys,
+            archive=archive_of(plan),
+            turn=turn,
+        ),
         RESULT,
         "append",
         "None",
@@ -147,6 +159,31 @@ def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame
     return given.observe(name, *measures)
 
 
+def trigger_seconds(setting: str | None) -> float | None:
+    """The setting of the trigger, which must be a number of seconds; None if there is none."""
+    if setting is None:
+        return None
+    try:
+        seconds = float(setting)
+    except ValueError:
+        seconds = 0.0
+    if not 0 < seconds < float("inf"):
+        raise UsageError(f"{TRIGGER} is a number of seconds above 0, not {setting}")
+    return seconds
+
+
+def turn_of(plan: Plan, trigger: float | None, grid: Grid, slots: int) -> float | None:
+    """The seconds that a batch of one cell may take, if rows are shed where it takes longer."""
+    if plan.evict is None or not plan.evict.shed_input:
+        return None
+    if trigger is None:
+        raise UsageError(
+            f"SHED(INPUT) sheds rows when batches fall behind, and {TRIGGER} does not say behind what",
+            hint=f"run with --conf {TRIGGER}=5, for a batch every five seconds",
+        )
+    return trigger * min(1.0, slots / grid.cells)
+
+
 def _require_runnable(plan: Plan, quarantine: str | None, has_sinks: bool) -> None:
     """Raise, before anything starts, on what would only fail when some row comes."""
     for promise in plan.promises:
@@ -195,6 +232,11 @@ def _require_store(spark: SparkSession) -> None:
             "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
             hint=f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}")',
         )
+
+
+def answered(rows: DataFrame, query: Query, plan: Plan) -> DataFrame:
+    """The columns of SELECT, from result rows of the core."""
+    return _answer(rows, query, plan)
 
 
 def _answer(rows: DataFrame, query: Query, plan: Plan, beside: tuple[str, ...] = ()) -> DataFrame:

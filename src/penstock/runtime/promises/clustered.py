@@ -152,6 +152,13 @@ class ClusteredWatch(PunctuatedWatch):
         """See Watch."""
         return self.monitor.k
 
+    def forget(self, count: int) -> int:
+        """See Watch; a value that comes again after it was forgotten counts as one that comes first."""
+        forgotten = super().forget(count)
+        opened = self.open.ids(ALL)[: count - forgotten]
+        self.open.kill(opened)
+        return forgotten + len(opened)
+
     def finish(self) -> list[str]:
         """See Watch."""
         return super().finish() + self.open.finish()

@@ -11,7 +11,7 @@ watched. Under ADAPT a key that came twice is excepted: it closes nothing from t
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -56,12 +56,14 @@ class KeyWatch(Watch):
         self._owner = f"{self.alias}({','.join(self.columns)})"
         self._newly_marked: Ints = empty_ids()
         self._enders = {user: tuple(_enders(plan, user)) for user in self.needed_by}
+        self._given_up = False
+        """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
 
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
         synopsis = step.synopses[self.alias]
         fresh = synopsis.ids(FRESH)
-        if not len(fresh):
+        if not len(fresh) or self._given_up:
             return []
         missing = nulls(synopsis, self.columns, fresh)
         fresh = fresh if missing is None else fresh[~missing]
@@ -179,6 +181,30 @@ class KeyWatch(Watch):
         home: Bools = synopsis.gather(ids, lambda s: s.home)
         # The batch in which it became a promise row: later than the tuple's own, so FOLLOWS closes it no earlier.
         return Segment(table, synopsis.gather(ids, lambda s: s.arrival), np.full(len(ids), batch), home, marks)
+
+    def forget(self, count: int) -> int:
+        """See Watch."""
+        gone = self.ghosts.ids(ALL)[:count]
+        self.ghosts.kill(gone)
+        if len(gone) == count or not self.excepted.live:
+            return len(gone)
+        excepted = self.excepted.ids(ALL)
+        self.excepted.kill(excepted)
+        self._give_up()
+        return len(gone) + len(excepted)
+
+    def _give_up(self) -> None:
+        self._given_up = True
+        self.users, self.needed_by = [], []
+
+    def save(self) -> dict[str, Any]:
+        """See Watch."""
+        return {"given_up": self._given_up}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """See Watch."""
+        if saved["given_up"]:
+            self._give_up()
 
     def finish(self) -> list[str]:
         """See Watch."""

@@ -56,6 +56,8 @@ class PunctuatedWatch(Watch):
         self.excepted = Synopsis(self.columns)
         self._arrived: list[tuple[Any, int]] = []
         self._noted: Ints = empty_ids()
+        self._given_up = False
+        """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
 
     @property
     def own(self) -> Keyed:
@@ -85,7 +87,7 @@ class PunctuatedWatch(Watch):
     def _take(self, batch: int) -> None:
         """Hold the punctuations of the batch, each value once; they are the fresh part."""
         arrived, self._arrived = self._arrived, []
-        if not arrived:
+        if not arrived or self._given_up:
             return
         table = pa.concat_tables([table for table, _ in arrived])
         place = np.concatenate([start + codes(piece.column(INDEX)) for piece, start in arrived])
@@ -201,6 +203,25 @@ class PunctuatedWatch(Watch):
         asked.append(closing.newly_closed(self.alias, self.held))
         ids = self.held.alive(union(asked))
         self.held.kill(ids[~self.need.of(step, self.held, ids)])
+
+    def forget(self, count: int) -> int:
+        """See Watch."""
+        gone = self.held.ids(ALL)[:count]
+        self.held.kill(gone)
+        if len(gone) == count or not self.excepted.live:
+            return len(gone)
+        excepted = self.excepted.ids(ALL)
+        self.excepted.kill(excepted)
+        self._given_up = True
+        return len(gone) + len(excepted)
+
+    def save(self) -> dict[str, Any]:
+        """See Watch."""
+        return {"given_up": self._given_up}
+
+    def load(self, saved: dict[str, Any]) -> None:
+        """See Watch."""
+        self._given_up = saved["given_up"]
 
     def finish(self) -> list[str]:
         """See Watch."""

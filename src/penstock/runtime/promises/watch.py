@@ -73,6 +73,10 @@ class Watch:
     def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
         """After the purge: keep the promises that are still needed; `removed` is what was purged, by alias."""
 
+    def forget(self, count: int) -> int:  # noqa: ARG002 - a hook
+        """Forget so many promise rows to keep a budget, the eldest first; gives how many. Purges wait the longer."""
+        return 0
+
     def finish(self) -> list[str]:
         """End the step; gives the names that left the store."""
         return []

@@ -1,0 +1,266 @@
+"""The account of what eviction loses: a live estimate of recall, results emitted over results due, and its error.
+
+A bounded sample of the evicted rows of each source is kept (`sample.py`) and joined along with what is stored: a
+combination of rows that has a sampled one in it is a result that is due and lost. It counts as many times as its rows
+stand for (Horvitz and Thompson), so the sum is right on average for any join, however many streams, bands and windows
+it has; and it is exact while the sample holds all that was evicted. The error is had from what each sampled row was
+found to miss over its life: 1.96 standard deviations, so that the truth lies within in 19 of 20 cases.
+
+Sampled rows are no state that answers: they are statistics, which count in bytes only. One leaves when promises say
+that it can miss nothing more, by the rule by which stored rows are purged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from penstock.plan.plan import Closer, Plan
+from penstock.runtime.arrival_order import ArrivalOrder
+from penstock.runtime.clock import Clock
+from penstock.runtime.closing import Closing
+from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.delta_join import delta_join
+from penstock.runtime.evict.loss import Loss
+from penstock.runtime.evict.sample import Sample
+from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.key_matching import Keyed, match_keys
+from penstock.runtime.marks import held_closers, key_closers, mark_name
+from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.merge import Merge
+from penstock.runtime.promises.watch import Step
+from penstock.runtime.purge import Purge
+from penstock.runtime.segment import Segment
+from penstock.runtime.store import Entries
+from penstock.runtime.synopsis import ALL, FRESH, Synopsis
+
+_MOST_VARIANCE = 1 << 50
+SAMPLED = 2_000
+"""The most evicted rows of a source that are sampled in a cell."""
+
+
+@dataclass(frozen=True)
+class _Shed:
+    """Fresh rows that were shed and are sampled: their ids, what each stands for, what each has missed."""
+
+    ids: Ints
+    weight: int
+    tally: Floats
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """One column of combinations of stored and sampled rows: which are stored, which sampled, which shed."""
+
+    own: Ints
+    """Ids among the stored ones; for a sampled row without meaning."""
+    place: Ints
+    """Places in the sample; for others without meaning."""
+    sampled: Bools
+    weight: Floats
+    """What a sampled or shed row stands for; 0 for a stored one."""
+
+
+class Account:
+    """The sampled rows of one cell, and what they were found to miss."""
+
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], merge: Merge) -> None:
+        self.plan = plan
+        self.synopses = synopses
+        self.merge = merge
+        self.samples = {alias: Sample(SAMPLED) for alias in plan.aliases}
+        self.emitted = 0
+        self.lost = 0.0
+        self._variance = 0.0
+        self.lost_now = 0
+        self._shed: dict[str, _Shed] = {}
+
+    def shed(self, alias: str, ids: Ints) -> None:
+        """Let fresh rows go before they are joined, but for those that are sampled: these go after it."""
+        synopsis = self.synopses[alias]
+        ids = np.sort(ids)
+        picked, weight, variance = self.samples[alias].picks(synopsis.segments[-1], ids - synopsis.first_fresh)
+        self._variance += variance
+        synopsis.kill(ids[~picked])
+        self._shed[alias] = _Shed(ids[picked], weight, np.zeros(int(picked.sum())))
+
+    def _leave(self, alias: str) -> None:
+        """The sampled ones of the rows that were shed go too."""
+        shed = self._shed[alias]
+        if len(shed.ids):
+            arrival: Ints = self.synopses[alias].gather(shed.ids, lambda s: s.arrival)
+            self.note(alias, shed.ids)
+            self.synopses[alias].kill(shed.ids)
+            self.samples[alias].missed(arrival, shed.tally)
+
+    def join(self, matcher: Matcher, clock: Clock, across: ArrivalOrder | None) -> list[Partial]:
+        """The results of a batch; those that eviction has lost are counted on the way."""
+        self.lost_now = 0
+        if not self._shed and not any(len(sample) for sample in self.samples.values()):
+            found = delta_join(self.plan, matcher, clock, across)
+        else:
+            both = Matcher(self.plan, {alias: self._with_sample(alias) for alias in self.plan.aliases})
+            found = [self._kept(partial) for partial in delta_join(self.plan, both, clock, across)]
+        for partial in found:
+            copies = self.merge.copies(partial)
+            self.emitted += len(next(iter(partial.values()))) if copies is None else int(copies.sum())
+        for alias in self._shed:
+            self._leave(alias)
+        self._shed = {}
+        return found
+
+    def _with_sample(self, alias: str) -> Synopsis:
+        """Stored and sampled rows together: old ones, sampled ones, those of the batch."""
+        synopsis, sample = self.synopses[alias], self.samples[alias]
+        both = Synopsis(synopsis.columns)
+        old = synopsis.segments[:-1] if synopsis.has_fresh else synopsis.segments
+        both.segments = [*old, *(() if sample.segment is None else (sample.segment,)), *synopsis.segments[len(old) :]]
+        both.has_fresh = synopsis.has_fresh
+        both.rebase()
+        return both
+
+    def _first(self, alias: str) -> int:
+        """The id of the first sampled row where stored and sampled ones stand together."""
+        synopsis = self.synopses[alias]
+        return sum(len(s) for s in (synopsis.segments[:-1] if synopsis.has_fresh else synopsis.segments))
+
+    def _kept(self, partial: Partial) -> Partial:
+        """The combinations of stored rows alone, by their own ids; the others are noted as lost."""
+        rows = {alias: self._told_apart(alias, ids) for alias, ids in partial.items()}
+        lost = np.logical_or.reduce([row.weight > 0 for row in rows.values()])
+        if lost.any():
+            self._note(rows, np.flatnonzero(lost))
+        return {alias: row.own[~lost] for alias, row in rows.items()}
+
+    def _told_apart(self, alias: str, ids: Ints) -> _Rows:
+        sample, shed = self.samples[alias], self._shed.get(alias)
+        place = ids - self._first(alias)
+        sampled: Bools = (place >= 0) & (place < len(sample))
+        own = np.where(place >= len(sample), ids - len(sample), ids)
+        weight = np.zeros(len(ids))
+        weight[sampled] = sample.weight[place[sampled]]
+        if shed is not None:
+            weight[~sampled & np.isin(own, shed.ids)] = shed.weight
+        return _Rows(own, place, sampled, weight)
+
+    def _note(self, rows: Mapping[str, _Rows], which: Ints) -> None:
+        """Count lost combinations by what their rows stand for, and what each sampled row has missed."""
+        copies = np.ones(len(which))
+        weights = {alias: np.maximum(row.weight[which], 1.0) for alias, row in rows.items()}
+        for alias, row in rows.items():
+            here, place = row.sampled[which], row.place[which]
+            copies[here] *= self.samples[alias].stands[place[here]]
+            if alias in self.merge.counted and not here.all():
+                copies[~here] *= self.synopses[alias].counts(row.own[which[~here]])
+        counted = copies * np.prod(list(weights.values()), axis=0)
+        self.lost += float(counted.sum())
+        self.lost_now += int(copies.sum())
+        for alias, row in rows.items():
+            here, missed = row.sampled[which], counted / weights[alias]
+            sample = self.samples[alias]
+            sample.tally += np.bincount(row.place[which][here], missed[here], len(sample))
+            if (shed := self._shed.get(alias)) is not None and len(shed.ids):
+                fresh = ~here & (row.weight[which] > 0)
+                places = np.searchsorted(shed.ids, row.own[which][fresh])
+                np.add(shed.tally, np.bincount(places, missed[fresh], len(shed.ids)), out=shed.tally)
+
+    def mark(self, step: Step) -> None:
+        """Let sampled rows learn of the keys and punctuations of this batch, as stored ones do."""
+        for closer in key_closers(self.plan):
+            self._mark(closer, (step.synopses[closer.target], step.dropped[closer.target]))
+        for closer in held_closers(self.plan):
+            self._mark(closer, step.promised[closer.target, closer.target_columns])
+
+    def _mark(self, closer: Closer, named: tuple[Synopsis, ...]) -> None:
+        segment = self.samples[closer.source].segment
+        if segment is None:
+            return
+        rows = Synopsis(self.synopses[closer.source].columns)
+        rows.segments = [segment]
+        rows.rebase()
+        for keys in named:
+            own = Keyed(keys, closer.target_columns)
+            _, met = match_keys(own, keys.ids(FRESH), Keyed(rows, closer.columns), ALL)
+            rows.mark(mark_name(closer), met)
+
+    def expire(self, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> None:
+        """Let sampled rows go that can miss nothing more."""
+        if not self.plan.purge_trees and not any(s.window is not None for s in self.plan.sources):
+            return
+        both = {alias: self._with_sample(alias) for alias in self.plan.aliases}
+        purge = Purge(self.plan, Matcher(self.plan, both), closing, clock, across)
+        for alias, sample in self.samples.items():
+            if sample.segment is None:
+                continue
+            ids = self._first(alias) + np.arange(len(sample))
+            gone = purge.useless(alias, ids)
+            window = self.plan.by_alias[alias].window
+            if window is not None and window.rows is not None and across is None:
+                count = clock.count[self.plan.by_alias[alias].stream]
+                gone |= sample.segment.arrival < count - window.rows
+            if gone.any():
+                self._variance += sample.drop(gone)
+
+    def note(self, alias: str, ids: Ints) -> None:
+        """Sample rows that are about to be evicted."""
+        synopsis = self.synopses[alias]
+        if not len(ids):
+            return
+        ids = np.sort(ids)
+        pieces = [(_part(segment, rows, synopsis.columns)) for segment, _, rows in synopsis.split(ids)]
+        stands = synopsis.counts(ids) if alias in self.merge.counted else np.ones(len(ids), np.int64)
+        rows = pieces[0] if len(pieces) == 1 else Segment.merged(pieces)
+        self._variance += self.samples[alias].add(rows, stands)
+
+    @property
+    def nbytes(self) -> int:
+        """The room that the samples take."""
+        return sum(sample.nbytes for sample in self.samples.values())
+
+    def shrink(self, room: int) -> None:
+        """Make the samples fit into so many bytes from now on."""
+        for sample in self.samples.values():
+            while sample.nbytes > room // len(self.samples) and len(sample):
+                sample.most = max(1, len(sample) // 2)
+                self._variance += sample.add(_nothing(sample), np.zeros(0, np.int64))
+                if len(sample) <= 1:
+                    self._variance += sample.drop(np.ones(len(sample), np.bool_))
+
+    def loss(self, evicted: int) -> Loss:
+        """What was lost, after a batch in which so many rows were evicted."""
+        variance = self._variance + sum(sample.variance for sample in self.samples.values())
+        return Loss(
+            evicted, self.lost_now, self.emitted, self.emitted + round(self.lost), min(round(variance), _MOST_VARIANCE)
+        )
+
+    def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
+        """Write the samples; gives the numbers, as JSON holds them."""
+        for alias, sample in self.samples.items():
+            saved = sample.save()
+            if saved is None:
+                delete.append(f"sample/{alias}")
+            else:
+                put[f"sample/{alias}"] = saved
+        levels = {alias: [sample.level, sample.most] for alias, sample in self.samples.items()}
+        return {"emitted": self.emitted, "lost": self.lost, "variance": self._variance, "levels": levels}
+
+    def load(self, saved: Any, entries: Entries) -> None:
+        """Go on where a saved one stood."""
+        self.emitted, self.lost, self._variance = saved["emitted"], saved["lost"], saved["variance"]
+        for alias, sample in self.samples.items():
+            level, sample.most = saved["levels"][alias]
+            sample.load(entries.get(f"sample/{alias}"), level)
+
+
+def _part(segment: Segment, rows: Ints, columns: tuple[str, ...]) -> Segment:
+    marks = {name: mask[rows] for name, mask in segment.marks.items()}
+    table = segment.table.select(list(columns)).take(rows)
+    return Segment(table, segment.arrival[rows], segment.batch[rows], np.ones(len(rows), np.bool_), marks)
+
+
+def _nothing(sample: Sample) -> Segment:
+    assert sample.segment is not None
+    return _part(sample.segment, np.zeros(0, np.int64), tuple(sample.segment.table.column_names))

@@ -1,0 +1,32 @@
+"""What a budget cost: the counts of a cell, and the recall that follows from them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a cell lost: in this batch, and since it began."""
+
+    evicted: int
+    """Rows evicted in this batch."""
+    lost: int
+    """Results of this batch that are known to be lost; a lower bound once the sample is not all that was evicted."""
+    emitted: int
+    """Results emitted since the beginning."""
+    due: int
+    """Results emitted or lost since the beginning, as estimated."""
+    variance: int
+    """Of that estimate; held below what the sum over all cells could not bear."""
+
+    def recall(self) -> tuple[float | None, float | None]:
+        """Recall and its error, if anything was due."""
+        return recall_of(self.emitted, self.due, self.variance)
+
+
+def recall_of(emitted: int, due: int, variance: int) -> tuple[float | None, float | None]:
+    """Results emitted over results due, and 1.96 standard deviations of it; None where nothing was due."""
+    if due <= 0:
+        return None, None
+    return emitted / due, 1.96 * variance**0.5 * emitted / due**2

@@ -1,0 +1,209 @@
+"""Which rows are worth their room: PROB, LIFE and RAND of SHED 4.2, and GAIN, which is ours.
+
+PROB ranks a row by how often its key arrives on the streams that it meets, LIFE by that times its remaining life, RAND
+by chance that is the same on every run. SHED 4.2.2 says what is missing: the *expected* life of a row, which may be
+evicted before it expires; and PROB knows neither a distribution that changes nor a stream two joins away.
+
+GAIN ranks a row by the results that it may still give, less what its room would earn otherwise:
+
+    expected new results of the row while it lives  -  price * its remaining life
+
+New results are those with at least one row to come: the product over the streams that it joins of (what is stored +
+what is expected to come), less the product of what is stored, each along the whole tree of joins (`paths.py`). What
+is expected to come is had from faded sketches of what came, each row counted by what it would have met in turn. The
+price is the rate of results at which rows were last evicted: the dual price of a slot in the offline optimum. A row
+that earns more than the price is worth the more the longer it lives, one that earns less is a burden as long as it
+lives. Where no row expires, GAIN is PROB with statistics that fade, over the whole join.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from penstock.plan.plan import Plan
+from penstock.runtime.codes import Hashes, Ints, mix
+from penstock.runtime.evict.lifetimes import Lifetimes
+from penstock.runtime.evict.paths import Node, neighbours_of, paths_from
+from penstock.runtime.evict.rates import Rates
+from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.needs import value_columns
+from penstock.runtime.synopsis import ALL, Synopsis
+
+GAIN, PROB, LIFE, RAND = "gain", "prob", "life", "rand"
+
+_MOST_WIDTH, _LEAST_WIDTH = 1 << 14, 1 << 6
+_PRICE_KEPT = 0.9
+_LEAST_HALF_LIFE = 400.0
+"""Of the statistics that follow a change, in steps; four times the budget where that is more."""
+_SLOWER = 20.0
+"""How much longer the steady ones remember."""
+
+
+@dataclass(frozen=True)
+class Message:
+    """What the stored rows of a node tell its parent, by key: results with rows to come, and without."""
+
+    expected: Floats
+    stored: Floats
+
+    def of(self, keys: Hashes) -> tuple[Floats, Floats]:
+        """The two sums for each key."""
+        places = mix(keys) & np.uint64(len(self.stored) - 1)
+        return self.expected[places], self.stored[places]
+
+
+class Ranking:
+    """Statistics of what arrives, and the worth of stored rows by them."""
+
+    def __init__(
+        self, plan: Plan, policy: str, synopses: Mapping[str, Synopsis], lifetimes: Lifetimes, rows: int
+    ) -> None:
+        self.plan = plan
+        self.policy = policy
+        self.synopses = synopses
+        self.lifetimes = lifetimes
+        find = {GAIN: paths_from, PROB: neighbours_of, LIFE: neighbours_of}.get(policy)
+        self.under: dict[str, tuple[Node, ...]] = {a: find(plan, a) if find else () for a in plan.aliases}
+        every = [node for nodes in self.under.values() for child in nodes for node in child.below()]
+        width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (2 * rows).bit_length()))
+        fast = max(_LEAST_HALF_LIFE, 4.0 * rows)
+        half_lives = (_SLOWER * fast, fast) if policy == GAIN else (None,)
+        self.rates = {node: Rates(width, half_lives) for node in dict.fromkeys(every)}
+        self.price = 0.0
+        self._messages: dict[Node, Message] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """The room that the statistics take."""
+        return sum(rates.nbytes for rates in self.rates.values())
+
+    def shrink(self, room: int) -> None:
+        """Make the statistics fit into so many bytes; the least that they can be is none."""
+        while self.nbytes > room and self.rates:
+            if next(iter(self.rates.values())).sketches[0].width <= _LEAST_WIDTH:
+                self.rates, self.under = {}, dict.fromkeys(self.plan.aliases, ())
+            for rates in self.rates.values():
+                rates.fold()
+
+    def observe(self, fresh: Mapping[str, Ints]) -> None:
+        """Count what arrived in a batch: fresh rows by alias, purged since or not."""
+        steps = sum(len(ids) for ids in fresh.values())
+        self.lifetimes.advance(steps)
+        self._messages = {}
+        # Worth is by what was known before the batch: first all that is to be added, then the adding.
+        added = []
+        for node, rates in self.rates.items():
+            ids = fresh[node.alias]
+            weights = self._expected(node.alias, ids, node.children)[0]
+            added.append((rates, self._keys(node.alias, node.columns, ids), weights))
+        for rates, keys, weights in added:
+            rates.add(keys, weights, steps)
+        self._messages = {}
+
+    def worth(self, batch: int, evicting: int) -> dict[str, Floats]:
+        """For every stored row, by alias in the order of its ids, what it is worth to keep it; so many will leave."""
+        return self.worth_of({a: self.synopses[a].ids(ALL) for a in self.plan.aliases}, batch, evicting)
+
+    def worth_of(
+        self, ids: Mapping[str, Ints], batch: int, evicting: int = 0, *, unjoined: bool = False
+    ) -> dict[str, Floats]:
+        """The same for some rows of each alias; `unjoined` ones have results with what is stored to come as well."""
+        if self.policy == RAND or not self.rates:
+            return {alias: self._by_chance(alias, rows, batch) for alias, rows in ids.items()}
+        self._messages = {}
+        if self.policy != GAIN:
+            return {alias: self._frequency(alias, rows, self.under[alias]) for alias, rows in ids.items()}
+        gains: dict[str, Floats] = {}
+        lives: dict[str, Floats] = {}
+        for alias, rows in ids.items():
+            expected, stored, life = self._expected(alias, rows, self.under[alias])
+            gains[alias], lives[alias] = expected if unjoined else expected - stored, np.maximum(life, 1.0)
+        self._learn_price(np.concatenate([gains[alias] / lives[alias] for alias in ids]), evicting)
+        return {alias: gains[alias] - self.price * lives[alias] for alias in ids}
+
+    def _learn_price(self, rates: Floats, evicting: int) -> None:
+        """The price is the rate of the last row that would leave if rows left by their rate."""
+        if 0 < evicting <= len(rates):
+            found = float(np.partition(rates, evicting - 1)[evicting - 1])
+            self.price = found if self.price == 0 else self.price * _PRICE_KEPT + found * (1 - _PRICE_KEPT)
+
+    def _frequency(self, alias: str, ids: Ints, nodes: tuple[Node, ...]) -> Floats:
+        """PROB's and LIFE's priority; over several streams, the product."""
+        found = self._value(alias, ids)
+        lives: list[Floats] = []
+        for node in nodes:
+            rates = self.rates[node]
+            found = found * rates.of(self._keys(alias, node.parent_columns, ids))
+            lives.append(self.lifetimes.left(alias, node.alias, ids, rates.horizon))
+        return found * np.minimum.reduce(lives) if self.policy == LIFE and lives else found
+
+    def _expected(self, alias: str, ids: Ints, nodes: tuple[Node, ...]) -> tuple[Floats, Floats, Floats]:
+        """What rows give with all that is stored or to come below the nodes, with what is stored alone; their life."""
+        expected = stored = self._value(alias, ids)
+        life: Floats = np.zeros(len(ids))
+        for node in nodes:
+            keys = self._keys(alias, node.parent_columns, ids)
+            with_more, alone = self._message(node).of(keys)
+            left = self.lifetimes.left(alias, node.alias, ids, self.rates[node].horizon)
+            expected = expected * (with_more + left * self.rates[node].of(keys))
+            stored = stored * alone
+            life = np.maximum(life, left)
+        return expected, stored, life
+
+    def _message(self, node: Node) -> Message:
+        if node not in self._messages:
+            ids = self.synopses[node.alias].ids(ALL)
+            expected, stored, _ = self._expected(node.alias, ids, node.children)
+            size = 1 << max(4, (4 * len(ids)).bit_length())
+            places = (mix(self._keys(node.alias, node.columns, ids)) & np.uint64(size - 1)).view(np.int64)
+            sums = [np.bincount(places, weights, size).astype(np.float64) for weights in (expected, stored)]
+            self._messages[node] = Message(*sums)
+        return self._messages[node]
+
+    def _keys(self, alias: str, columns: tuple[str, ...], ids: Ints) -> Hashes:
+        if not columns or not len(ids):
+            return np.zeros(len(ids), np.uint64)
+        found: Hashes = self.synopses[alias].gather(ids, lambda s: s.key(columns))
+        return found
+
+    def _value(self, alias: str, ids: Ints) -> Floats:
+        """What a row brings into the worth of its results; a value that is NULL, NaN or negative is worth nothing."""
+        synopsis = self.synopses[alias]
+        found: Floats = np.ones(len(ids))
+        for column in value_columns(self.plan, alias) if len(ids) else ():
+            given = synopsis.arrow(column, ids).to_numpy(zero_copy_only=False).astype(np.float64)
+            found = np.where(np.isfinite(given) & (given > 0), given, 0.0)
+        if len(ids) and synopsis.segments[0].counts is not None:
+            found = found * synopsis.counts(ids)
+        return found
+
+    def _by_chance(self, alias: str, ids: Ints, batch: int) -> Floats:
+        synopsis = self.synopses[alias]
+        if not len(ids):
+            return np.zeros(0)
+        arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
+        salt = mix(np.array([batch * 64 + self.plan.aliases.index(alias)], np.uint64))
+        return (mix(mix(arrival.view(np.uint64)) + salt) >> np.uint64(11)).astype(np.float64)
+
+    def save(self) -> tuple[dict[str, Any], bytes]:
+        """The numbers, as JSON holds them, and the sketches."""
+        saved = [rates.save() for rates in self.rates.values()]
+        parts = [part for _, found in saved for part in found]
+        numbers = {"rates": [told for told, _ in saved], "price": self.price, "sizes": [len(part) for part in parts]}
+        return numbers, b"".join(parts)
+
+    def load(self, numbers: dict[str, Any], saved: Any) -> None:
+        """Go on where a saved one stood."""
+        self.price = numbers["price"]
+        if not numbers["sizes"]:
+            self.shrink(-1)
+        ends = np.cumsum([0, *numbers["sizes"]]).tolist()
+        parts = [bytes(saved[start:end]) for start, end in pairwise(ends)]
+        for rates, told in zip(self.rates.values(), numbers["rates"], strict=True):
+            rates.load(told, parts[: len(rates.sketches)])
+            del parts[: len(rates.sketches)]

@@ -1,0 +1,267 @@
+"""Budgets in the core, on random queries, declarations, streams and batchings, against the full-history join.
+
+After every step the state is within the budget; what is emitted is a part of what the reference files under that batch;
+and with the whole of what was evicted in the sample, results due are what the reference has, to the last one.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+
+from penstock.analysis.check import check_query
+from penstock.model.hints import EVICTION_POLICIES, Budget, Hints
+from penstock.model.query import RowsWindow
+from penstock.plan.planner import make_plan
+from penstock.runtime import Batch, Cell, Chunk
+from penstock.runtime.evict.archive import missing_results
+from tests.measure import size
+from tests.runtime.driving import plan_of
+from tests.runtime.reference import answer
+from tests.runtime.test_cells import share
+from tests.runtime.test_core_against_reference import bag
+from tests.runtime.workloads import Workload, workloads
+
+EXAMPLES = size(60, 1500)
+
+budgets = st.tuples(st.sampled_from([1, 2, 3, 5, 8, 13, 1_000_000]), st.sampled_from(EVICTION_POLICIES), st.booleans())
+
+
+def run(workload: Workload, budget: Budget, policy: str, *, restart: bool) -> tuple[int, int]:
+    """The results emitted and due; every step is held to the budget and to the reference."""
+    query = replace(workload.query, hints=Hints(budget=budget, evict=policy))
+    plan = make_plan(query, check_query(query))
+    cell = Cell(plan)
+    store: dict[str, bytes] = {}
+    expected = answer(query, workload.history)
+    emitted = due = 0
+    for number in range(workload.batches):
+        result = cell.step(workload.batch(plan, number))
+        metrics = result.metrics
+        if budget.rows is not None:
+            assert sum(metrics.state_rows.values()) + metrics.promise_rows <= budget.rows, f"batch {number}"
+            assert sum(s.live for s in cell.synopses.values()) + metrics.promise_rows <= budget.rows
+        else:
+            assert metrics.state_bytes <= budget.amount * 1024, f"batch {number}"
+        exact: Counter[tuple[Any, ...]] = expected.get(number, Counter())
+        assert bag(result.rows) <= exact, f"batch {number}"
+        emitted += result.rows.num_rows
+        due += exact.total()
+        assert metrics.loss is not None
+        assert metrics.loss.emitted == emitted
+        if budget.rows is not None:
+            assert metrics.loss.due == due, f"batch {number}"
+            assert metrics.loss.lost == exact.total() - result.rows.num_rows
+        if restart:
+            changes = cell.save()
+            store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
+            cell = Cell.restore(plan, store)
+    return emitted, due
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=4), budgets)
+def test_a_budget_in_rows_holds_after_every_step_and_the_account_is_exact(
+    workload: Workload, asked: tuple[int, str, bool]
+) -> None:
+    rows, policy, restart = asked
+    emitted, due = run(workload, Budget(rows, "ROWS"), policy, restart=restart)
+    if rows == 1_000_000:
+        assert emitted == due
+
+
+@settings(max_examples=EXAMPLES // 3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=3), st.sampled_from([1, 2, 4]), st.sampled_from(EVICTION_POLICIES), st.booleans())
+def test_a_budget_in_bytes_holds_after_every_step(workload: Workload, kb: int, policy: str, restart: bool) -> None:
+    run(workload, Budget(kb, "KB"), policy, restart=restart)
+
+
+@settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=3), st.sampled_from([1, 2, 3, 5]), st.sampled_from(EVICTION_POLICIES))
+def test_what_was_emitted_and_what_the_archive_gives_is_the_exact_answer(
+    workload: Workload, rows: int, policy: str
+) -> None:
+    assume(not any(isinstance(s.window, RowsWindow) for s in workload.query.sources))
+    query = replace(workload.query, hints=Hints(budget=Budget(rows, "ROWS"), evict=policy, archive="archive"))
+    plan = make_plan(query, check_query(query))
+    cell = Cell(plan)
+    store: dict[str, bytes] = {}
+    archived, emitted, missing = [], Counter[tuple[Any, ...]](), Counter[tuple[Any, ...]]()
+    joined = -1
+    for number in range(workload.batches):
+        result = cell.step(workload.batch(plan, number))
+        assert result.archived is not None
+        archived.append(result.archived)
+        emitted += bag(result.rows)
+        if number == workload.batches // 2:
+            # A quiet hour in the middle; the second one goes on from there.
+            for _, found in missing_results(plan, archived, -1):
+                missing += bag(found) if found is not None else Counter()
+            joined = number
+        changes = cell.save()
+        store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
+        cell = Cell.restore(plan, store)
+    for _, found in missing_results(plan, archived, joined):
+        missing += bag(found) if found is not None else Counter()
+    exact = sum(answer(query, workload.history).values(), Counter[tuple[Any, ...]]())
+    assert emitted + missing == exact
+
+
+@settings(max_examples=EXAMPLES // 3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(
+    workloads(most_sources=3),
+    st.sampled_from([2, 1_000]),
+    st.sampled_from([0.0, 0.3, 0.7]),
+    st.sampled_from(["gain", "rand"]),
+)
+def test_rows_shed_before_the_join_are_in_the_account_and_in_the_archive(
+    workload: Workload, rows: int, keep: float, policy: str
+) -> None:
+    assume(not any(isinstance(s.window, RowsWindow) for s in workload.query.sources))
+    hints = Hints(budget=Budget(rows, "ROWS"), evict=policy, archive="archive", shed_input=True)
+    query = replace(workload.query, hints=hints)
+    plan = make_plan(query, check_query(query))
+    cell = Cell(plan)
+    expected = answer(query, workload.history)
+    archived, emitted, due = [], Counter[tuple[Any, ...]](), 0
+    for number in range(workload.batches):
+        result = cell.step(replace(workload.batch(plan, number), keep=keep))
+        assert bag(result.rows) <= expected.get(number, Counter())
+        emitted += bag(result.rows)
+        due += expected.get(number, Counter()).total()
+        assert result.metrics.loss is not None
+        assert result.metrics.loss.due == due
+        assert result.archived is not None
+        archived.append(result.archived)
+    found = [bag(rows) for _, rows in missing_results(plan, archived, -1) if rows is not None]
+    assert sum(found, emitted) == sum(expected.values(), Counter[tuple[Any, ...]]())
+
+
+@settings(max_examples=EXAMPLES // 3, deadline=None, suppress_health_check=list(HealthCheck))
+@given(workloads(most_sources=3), st.sampled_from([1, 3, 6, 12]), st.sampled_from(EVICTION_POLICIES))
+def test_many_cells_together_hold_the_budget(workload: Workload, rows: int, policy: str) -> None:
+    query = replace(workload.query, hints=Hints(budget=Budget(rows, "ROWS"), evict=policy))
+    plan = make_plan(query, check_query(query))
+    places = list(product(range(2), repeat=len(plan.axes)))
+    cells = [Cell(plan, number=number) for number in range(len(places))]
+    expected = answer(query, workload.history)
+    due = 0
+    for number in range(workload.batches):
+        dealt: list[list[Chunk]] = [[] for _ in places]
+        for chunk in workload.batch(plan, number).chunks:
+            shares = [share(plan, chunk, place) for place in places]
+            counts = tuple(sum(table.num_rows for table in part.rows.values()) for part in shares)
+            for chunks, part in zip(dealt, shares, strict=True):
+                chunks.append(replace(part, header=replace(part.header, by_cell=counts)))
+        results = [cell.step(Batch(number, tuple(chunks))) for cell, chunks in zip(cells, dealt, strict=True)]
+        held = [sum(r.metrics.state_rows.values()) + r.metrics.promise_rows for r in results]
+        assert sum(held) <= rows
+        found = sum((bag(r.rows) for r in results), Counter[tuple[Any, ...]]())
+        assert found <= expected.get(number, Counter())
+        due += expected.get(number, Counter()).total()
+        assert sum(r.metrics.loss.due for r in results if r.metrics.loss is not None) == due
+
+
+STREAM = "CREATE STREAM {name} (k BIGINT, j BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);"
+CHAIN = "".join(STREAM.format(name=name) for name in "rst") + (
+    "SELECT /*+ BUDGET({rows} ROWS), EVICT({policy}) */ r.ts AS x, s.ts AS y, t.ts AS z "
+    "FROM r [RANGE 400] AS r, s [RANGE 400] AS s, t [RANGE 400] AS t WHERE r.k = s.k AND s.j = t.j"
+)
+PAIR = "".join(STREAM.format(name=name) for name in "rs") + (
+    "SELECT /*+ BUDGET({rows} ROWS), EVICT({policy}) */ r.ts AS x, s.ts AS y "
+    "FROM r [RANGE 400] AS r, s [RANGE 400] AS s WHERE r.k = s.k"
+)
+
+
+def zipf(random: np.random.Generator, count: int, keys: int) -> Any:
+    weights = 1 / np.arange(1, keys + 1)
+    return random.choice(keys, count, p=weights / weights.sum())
+
+
+def fed(script: str, streams: dict[str, dict[str, Any]], batch: int = 40) -> tuple[int, Any]:
+    """The results of a script over columns of numbers, read so many rows of each stream at a time; the loss."""
+    plan = plan_of(script)
+    cell = Cell(plan)
+    rows = len(next(iter(streams.values()))["k"])
+    emitted, loss = 0, None
+    for number, start in enumerate(range(0, rows, batch)):
+        chunks = [
+            Chunk.of(plan, name, 0, pa.table({c: v[start : start + batch] for c, v in streams[name].items()}))
+            for name in plan.streams
+        ]
+        result = cell.step(Batch(number, tuple(chunks)))
+        emitted, loss = emitted + result.rows.num_rows, result.metrics.loss
+    return emitted, loss
+
+
+def drifting(rows: int) -> dict[str, dict[str, Any]]:
+    """Which keys are frequent changes four times."""
+    random = np.random.default_rng(5)
+    shift = np.arange(rows) // (rows // 4) * 13
+    return {
+        name: {"k": (zipf(random, rows, 50) + shift) % 50, "j": np.zeros(rows, np.int64), "ts": np.arange(rows)}
+        for name in "rs"
+    }
+
+
+def chained(rows: int) -> dict[str, dict[str, Any]]:
+    """What is frequent on r and s says nothing of t: the rows of s that count are those whose j is frequent on t."""
+    random = np.random.default_rng(6)
+    return {name: {"k": zipf(random, rows, 40), "j": zipf(random, rows, 40), "ts": np.arange(rows)} for name in "rst"}
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize(
+    ("script", "streams", "rows", "better"),
+    [(PAIR, drifting, 100, 1.05), (CHAIN, chained, 150, 1.3)],
+    ids=["changing distributions", "two joins away"],
+)
+def test_gain_beats_prob_where_shed_says_that_prob_is_weak(script: str, streams: Any, rows: int, better: float) -> None:
+    given_streams = streams(size(2_000, 8_000))
+    gain, loss = fed(script.format(rows=rows, policy="gain"), given_streams)
+    prob, _ = fed(script.format(rows=rows, policy="prob"), given_streams)
+    assert gain >= better * prob
+    assert loss.recall()[0] < 1
+
+
+@pytest.mark.measure
+def test_recall_is_within_five_points_where_the_sample_is_not_all_that_was_evicted(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("penstock.runtime.evict.account.SAMPLED", 200)
+    streams = chained(size(2_000, 8_000))
+    for policy in EVICTION_POLICIES:
+        emitted, loss = fed(CHAIN.format(rows=150, policy=policy), streams)
+        exact, _ = fed(CHAIN.format(rows=1_000_000, policy=policy), streams)
+        recall, error = loss.recall()
+        assert recall == pytest.approx(emitted / exact, abs=0.05), policy
+        assert error > 0
+
+
+def test_value_keeps_the_results_that_are_worth_most() -> None:
+    random = np.random.default_rng(7)
+    rows = 1_000
+    streams = {
+        name: {"k": random.integers(0, 100, rows), "j": random.integers(0, 2, rows) * 100, "ts": np.arange(rows)}
+        for name in "rs"
+    }
+    streams["s"]["__value_s"] = streams["s"]["j"].astype(np.float64)
+    script = PAIR.replace("s.ts AS y", "s.j AS y")
+    worth = {}
+    for hints in ("", ", VALUE(s.j)"):
+        plan = plan_of(script.replace("EVICT({policy})", "EVICT(gain)" + hints).format(rows=60))
+        cell = Cell(plan)
+        worth[hints] = 0
+        for number, start in enumerate(range(0, rows, 40)):
+            pieces = {n: pa.table({c: v[start : start + 40] for c, v in streams[n].items()}) for n in plan.streams}
+            result = cell.step(Batch(number, tuple(Chunk.of(plan, n, 0, piece) for n, piece in pieces.items())))
+            worth[hints] += int(result.rows.column("s_j").to_numpy().sum())
+    assert worth[", VALUE(s.j)"] > 1.3 * worth[""]

@@ -1,0 +1,48 @@
+"""Recall against budget, and the offline optimum beside it, over rows of our own."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.curve import Rehearsal, draw
+from penstock.plan.plan import Plan
+from penstock.runtime import Chunk
+from tests.runtime.driving import plan_of
+
+SCRIPT = """
+CREATE STREAM r (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);
+CREATE STREAM s (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);
+SELECT /*+ BUDGET(60 ROWS) */ r.ts AS x, s.ts AS y FROM r [RANGE 200] AS r, s [RANGE 200] AS s WHERE r.k = s.k
+"""
+
+
+def whole(plan: Plan, stream: str, piece: Any) -> Chunk:
+    return Chunk.of(plan, stream, 0, piece)
+
+
+def test_the_curve_rises_and_no_policy_is_above_the_optimum() -> None:
+    random = np.random.default_rng(3)
+    weights = 1 / np.arange(1, 31)
+    tables = {
+        name: pa.table({"k": random.choice(30, 700, p=weights / weights.sum()), "ts": np.arange(700)}) for name in "rs"
+    }
+    plan = plan_of(SCRIPT)
+    rehearsal = Rehearsal(plan, tables, whole)
+    times = tables["r"].column("ts").to_numpy()
+    apart = np.abs(times[:, None] - times[None, :])
+    equal = tables["r"].column("k").to_numpy()[:, None] == tables["s"].column("k").to_numpy()[None, :]
+    assert rehearsal.due == int((equal & (apart < 200)).sum())
+    said: list[str] = []
+    curve = draw(rehearsal, said.append)
+    assert said
+    recalls = [point.recall for point in curve.points]
+    assert recalls == sorted(recalls)
+    for point in curve.points:
+        assert point.best is not None
+        assert point.recall <= point.best <= 1
+    assert curve.own.recall >= 0.85 * (curve.own.best or 0)
+    assert rehearsal.recall(curve.enough) >= 0.95
+    assert "you keep" in curve.lines()[2]

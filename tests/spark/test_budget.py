@@ -1,0 +1,138 @@
+"""Budgets on Spark: kept to the row after every batch, on many cells, through a restart; and what is lost is told."""
+
+from __future__ import annotations
+
+import heapq
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from penstock.errors import DataError
+from penstock.runtime.evict.archive import Archived
+from penstock.spark.archive_files import read_archived, write_archived
+from tests.runtime.driving import plan_of
+from tests.spark.conftest import Bench
+
+KN = pa.schema([("k", pa.int64()), ("n", pa.int64())])
+STREAMS = "".join(
+    f"CREATE STREAM {name} (k BIGINT, n BIGINT) "
+    f"USING parquet OPTIONS (path '{{data}}/{name}', maxFilesPerTrigger '1');\n"
+    for name in "rst"
+)
+SINK = "CREATE SINK out USING parquet OPTIONS (path '{out}');\n"
+THREE = (
+    STREAMS + SINK + "INSERT INTO out SELECT /*+ BUDGET(600 ROWS) */ r.n AS rn, s.n AS sn, t.n AS tn "
+    "FROM r, s, t WHERE r.k = s.k AND s.k = t.k;"
+)
+FILES, ROWS, KEYS = 10, 200, 400
+
+
+def skewed(seed: int) -> Any:
+    """Keys of a stream: some of them frequent, the same ones on every stream."""
+    weights = 1 / np.arange(1, KEYS + 1) ** 0.6
+    return np.random.default_rng(seed).choice(KEYS, FILES * ROWS, p=weights / weights.sum())
+
+
+def exact(keys: dict[str, Any]) -> int:
+    counts = [Counter(keys[name].tolist()) for name in "rst"]
+    return sum(counts[0][k] * counts[1][k] * counts[2][k] for k in counts[0])
+
+
+def offline_prob(keys: dict[str, Any], memory: int) -> int:
+    """PROB of SHED for three streams, one row at a time, with the frequencies of the whole streams known beforehand."""
+    counts = {name: Counter(keys[name].tolist()) for name in "rst"}
+    stored = {name: Counter[int]() for name in "rst"}
+    heap: list[tuple[int, int, str, int]] = []
+    found = 0
+    for step in range(FILES * ROWS):
+        for name in "rst":
+            key = int(keys[name][step])
+            others = [other for other in "rst" if other != name]
+            found += stored[others[0]][key] * stored[others[1]][key]
+            stored[name][key] += 1
+            heapq.heappush(heap, (counts[others[0]][key] * counts[others[1]][key], step, name, key))
+            if len(heap) > memory:
+                _, _, gone, lost = heapq.heappop(heap)
+                stored[gone][lost] -= 1
+    return found
+
+
+@pytest.fixture
+def streams(bench: Bench) -> dict[str, Any]:
+    keys = {name: skewed(number) for number, name in enumerate("rst")}
+    for name, values in keys.items():
+        for file in range(FILES):
+            first = file * ROWS
+            part = [{"k": int(values[n]), "n": n} for n in range(first, first + ROWS)]
+            bench.write(name, part, KN)
+    return keys
+
+
+def test_a_three_way_join_over_ten_times_its_budget_keeps_it_to_the_row_and_beats_offline_prob(
+    bench: Bench, streams: dict[str, Any]
+) -> None:
+    ran = bench.run(THREE)
+    assert ran.code == 0, ran.err
+    assert len(ran.batches) == FILES
+    for line in ran.batches:
+        assert sum(line["state_rows"].values()) + line["promise_rows"] <= 600
+    # The budget is in use, not merely kept: two cells round down by less than a row each.
+    assert sum(ran.batches[-1]["state_rows"].values()) >= 598
+    assert sum(line["evicted"] for line in ran.batches) == 3 * FILES * ROWS - sum(
+        ran.batches[-1]["state_rows"].values()
+    )
+    rows = list(bench.sink())
+    assert max(bench.sink().values()) == 1
+    assert all(streams["r"][r] == streams["s"][s] == streams["t"][t] for r, s, t in rows)
+    due = exact(streams)
+    truth = len(rows) / due
+    assert ran.batches[-1]["recall"] == pytest.approx(truth, abs=0.05)
+    assert abs(ran.batches[-1]["recall"] - truth) <= 2 * ran.batches[-1]["recall_error"] + 1e-9
+    assert len(rows) >= offline_prob(streams, 600)
+
+
+def test_what_the_archive_gives_later_completes_the_answer_and_a_restart_changes_nothing(
+    bench: Bench, streams: dict[str, Any]
+) -> None:
+    archive = bench.folder / "archive"
+    script = THREE.replace("BUDGET(600 ROWS)", f"BUDGET(600 ROWS), ARCHIVE('{archive}')")
+    kept_back = sorted((bench.folder / "data" / "t").iterdir())[6:]
+    aside = bench.folder / "aside"
+    aside.mkdir()
+    for path in kept_back:
+        path.rename(aside / path.name)
+    first = bench.run(script)
+    assert first.code == 0, first.err
+    for path in kept_back:
+        (aside / path.name).rename(path)
+    second = bench.run(script)
+    assert second.code == 0, second.err
+    for line in second.batches:
+        assert sum(line["state_rows"].values()) + line["promise_rows"] <= 600
+    quiet = bench.run(script, conf={"penstock.archive": "join"})
+    assert quiet.code == 0, quiet.err
+    tables = [pq.read_table(file) for file in (archive / "answers").rglob("*.parquet")]
+    late = Counter(tuple(row.values()) for table in tables for row in table.to_pylist())
+    assert late
+    together = bench.sink() + late
+    assert max(together.values()) == 1
+    assert together.total() == exact(streams)
+    again = bench.run(script, conf={"penstock.archive": "join"})
+    assert "nothing was archived" in again.out
+
+
+def test_an_archive_is_of_one_run_and_a_replayed_batch_changes_nothing(tmp_path: Path) -> None:
+    plan = plan_of(STREAMS + "SELECT /*+ BUDGET(1 ROWS), ARCHIVE('a') */ r.n FROM r, s WHERE r.k = s.k;")
+    rows = pa.table({"k": [1], "n": [2], "__arrival": [0], "__batch": [3]})
+    write_archived(str(tmp_path), plan, 0, 3, Archived({"r": rows}))
+    write_archived(str(tmp_path), plan, 0, 3, Archived({"r": rows.slice(0, 0)}))
+    (read,) = read_archived(plan, tmp_path / "cell-00000", 3)
+    assert read.rows["r"].to_pylist() == rows.to_pylist()
+    assert read_archived(plan, tmp_path / "cell-00000", 2) == []
+    with pytest.raises(DataError, match="holds rows of another run"):
+        write_archived(str(tmp_path), plan, 0, 0, Archived({"r": rows}))

@@ -33,7 +33,7 @@ def drawn(figure: Figure) -> str:
     ticks = _decades(values) if figure.logarithmic else _ticks(_floor(values), max(values))
     height = math.log10 if figure.logarithmic else float
     up = _scale(height(ticks[0]), height(ticks[-1]), HEIGHT - BOTTOM, TOP)
-    label = f"Figure {figure.number}: {figure.title}"
+    label = f"{figure.name}: {figure.title}"
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH:.0f} {HEIGHT:.0f}" role="img"'
         f' aria-label="{escape(label, quote=True)}">',

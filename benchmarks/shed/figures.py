@@ -61,7 +61,8 @@ class Claim:
 class Figure:
     """Series over one x-axis."""
 
-    number: int
+    number: int | None
+    """Of the paper; None for what the paper has not."""
     title: str
     x_name: str
     y_name: str
@@ -71,6 +72,11 @@ class Figure:
     logarithmic: bool = False
     digits: int = 0
     notes: tuple[str, ...] = field(default=())
+
+    @property
+    def name(self) -> str:
+        """What it is called."""
+        return "On Spark" if self.number is None else f"Figure {self.number}"
 
 
 def figure_4(size: Size) -> Figure:

@@ -18,9 +18,10 @@ def as_text(size: Size, figures: Sequence[Figure], missing: Sequence[str]) -> li
     said = _published()["figures"]
     lines = [f"shed, {size.name} size; {machine()}", f"the paper: {_published()['source']}", ""]
     for figure in figures:
-        lines += [f"Figure {figure.number}: {figure.title}", f"  the paper: {said[str(figure.number)]}"]
+        lines.append(f"{figure.name}: {figure.title}")
+        lines += [f"  the paper: {said[str(figure.number)]}"] if figure.number is not None else []
         lines += [*table(_rows(figure)), *(f"  {note}" for note in figure.notes), ""]
-    claims = [(f"Figure {figure.number}: ", claim) for figure in figures for claim in figure.claims]
+    claims = [(f"{figure.name}: ", claim) for figure in figures for claim in figure.claims]
     if claims:
         lines += ["measures", *table([["measure", "found", "target", ""], *(_judged(size, *one) for one in claims)])]
     return [*lines, *(f"not run: {what}" for what in missing)]

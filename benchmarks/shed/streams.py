@@ -19,14 +19,14 @@ WEATHER = ("metar_2019070112.csv.gz", "metar_2020010600.csv.gz")
 
 def zipf(chance: np.random.Generator, skew: float, length: int, order: Keys | None = None) -> Keys:
     """Independent keys, key i with a frequency of 1 / (i + 1) ** skew; `order` says which key has which rank."""
-    drawn = chance.choice(DOMAIN, length, p=_weights(skew, DOMAIN)).astype(np.int64)
+    drawn = chance.choice(DOMAIN, length, p=weights(skew, DOMAIN)).astype(np.int64)
     return drawn if order is None else order[drawn]
 
 
 def components(chance: np.random.Generator, skew: float, tuples: int, number: int) -> Keys:
     """The (m, n) of each component: both relations Zipf, independent of each other, as in section 5.1."""
-    weights = _weights(skew, number)
-    sides = [chance.multinomial(tuples, chance.permutation(weights)) for _ in "ab"]
+    shares = weights(skew, number)
+    sides = [chance.multinomial(tuples, chance.permutation(shares)) for _ in "ab"]
     return np.stack(sides, axis=1)
 
 
@@ -40,9 +40,10 @@ def weather(folder: Path) -> tuple[Keys, Keys] | None:
     return codes[:steps].astype(np.int64), codes[steps:].astype(np.int64)
 
 
-def _weights(skew: float, number: int) -> npt.NDArray[np.float64]:
-    weights = np.arange(1, number + 1, dtype=np.float64) ** -skew
-    shares: npt.NDArray[np.float64] = weights / weights.sum()
+def weights(skew: float, number: int) -> npt.NDArray[np.float64]:
+    """The shares of so many keys, the i-th in proportion to 1 / i ** skew."""
+    heights = np.arange(1, number + 1, dtype=np.float64) ** -skew
+    shares: npt.NDArray[np.float64] = heights / heights.sum()
     return shares
 
 

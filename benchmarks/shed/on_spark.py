@@ -59,7 +59,7 @@ def figure_on_spark(size: SparkSize, home: Path) -> Figure:
     lines = _run(size, keys, home)
     found = [*accumulate(line["rows_out"] for line in lines)]
     stored = [sum(line["state_rows"].values()) + line["promise_rows"] for line in lines]
-    prob, exact = _offline_prob(size, keys), _exact(size, keys)
+    prob, exact = offline_prob(size, keys, size.budget), exact_results(size, keys)
     series = {"EXACT": exact, "ours": tuple(found), "PROB": prob, "rows stored": tuple(stored)}
     claims = (
         Claim("rows stored after any batch, the most", f"{max(stored):,}", f"at most {size.budget:,}",
@@ -100,7 +100,7 @@ def _run(size: SparkSize, keys: list[Keys], home: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in metrics.read_text(encoding="utf-8").splitlines()]
 
 
-def _exact(size: SparkSize, keys: list[Keys]) -> tuple[int, ...]:
+def exact_results(size: SparkSize, keys: list[Keys]) -> tuple[int, ...]:
     """The results of all rows up to each batch."""
     counts = [np.zeros(size.keys, np.int64) for _ in NAMES]
     found = []
@@ -111,8 +111,8 @@ def _exact(size: SparkSize, keys: list[Keys]) -> tuple[int, ...]:
     return tuple(found)
 
 
-def _offline_prob(size: SparkSize, keys: list[Keys]) -> tuple[int, ...]:
-    """The results up to each batch of PROB, stepwise."""
+def offline_prob(size: SparkSize, keys: list[Keys], memory: int) -> tuple[int, ...]:
+    """The results of PROB up to each batch, with room for so many rows of all streams together."""
     counts = [np.bincount(column, minlength=size.keys).tolist() for column in keys]
     stored = [Counter[int]() for _ in NAMES]
     heap: list[tuple[int, int, int, int]] = []
@@ -123,7 +123,7 @@ def _offline_prob(size: SparkSize, keys: list[Keys]) -> tuple[int, ...]:
             found += stored[one][key] * stored[other][key]
             stored[number][key] += 1
             heapq.heappush(heap, (counts[one][key] * counts[other][key], step, number, key))
-            if len(heap) > size.budget:
+            if len(heap) > memory:
                 _, _, gone, lost = heapq.heappop(heap)
                 stored[gone][lost] -= 1
         if (step + 1) % size.rows == 0:

@@ -8,10 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from benchmarks.shed.chart import drawn
 from benchmarks.shed.figures import FULL, QUICK, Claim, Figure
 from benchmarks.shed.main import DATA, main
+from benchmarks.shed.on_spark import SparkSize, exact_results, offline_prob
 from benchmarks.shed.report import as_text
 from benchmarks.shed.streams import WEATHER, weather
 
@@ -102,3 +104,18 @@ def test_points_lie_where_their_values_are(is_logarithmic: bool) -> None:
     assert (steps[0] > steps[1]) == is_logarithmic, "20 is nearer to 1 than to 300, but not in orders of magnitude"
     assert len({y for _, y in level}) == 1
     assert "a &lt;title&gt;" in drawn(_figure())
+
+
+def test_prob_for_three_streams_gives_all_with_plenty_and_less_with_little() -> None:
+    """With room for all rows it is the exact join at every batch; with less, never more than that."""
+    keys = [np.random.default_rng(seed).integers(0, 6, 40) for seed in range(3)]
+    size = SparkSize(4, 10, 6)
+    exact = exact_results(size, keys)
+    counted = [
+        sum(a == b == c for a in keys[0][:n] for b in keys[1][:n] for c in keys[2][:n]) for n in (10, 20, 30, 40)
+    ]
+    assert list(exact) == counted
+    assert offline_prob(size, keys, 120) == exact
+    found = offline_prob(size, keys, size.budget)
+    assert all(0 < some <= every for some, every in zip(found, exact, strict=True))
+    assert found[-1] < exact[-1]

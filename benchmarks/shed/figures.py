@@ -62,7 +62,7 @@ class Figure:
     """Series over one x-axis."""
 
     number: int | None
-    """Of the paper; None for what the paper has not."""
+    """Of the paper; None for what the paper has not, which has a name of its own."""
     title: str
     x_name: str
     y_name: str
@@ -72,11 +72,12 @@ class Figure:
     logarithmic: bool = False
     digits: int = 0
     notes: tuple[str, ...] = field(default=())
+    own_name: str = ""
 
     @property
     def name(self) -> str:
         """What it is called."""
-        return "On Spark" if self.number is None else f"Figure {self.number}"
+        return self.own_name or f"Figure {self.number}"
 
 
 def figure_4(size: Size) -> Figure:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 import tempfile
 import time
@@ -32,7 +33,7 @@ def main(arguments: Sequence[str]) -> int:
     given = _parser().parse_args(arguments)
     size = QUICK if given.quick else FULL
     if given.spark:
-        found, missing = [_on_spark(given.quick)], list[str]()
+        found, missing = _on_spark(on_spark.QUICK if given.quick else on_spark.FULL), list[str]()
     else:
         found, missing = _measured(size, given.only or NUMBERS, given.weather)
     lines = as_text(size, found, missing)
@@ -62,18 +63,21 @@ def _measured(size: Size, chosen: Sequence[int], weather: Path) -> tuple[list[Fi
     return found, missing
 
 
-def _on_spark(is_quick: bool) -> Figure:
-    """Run by itself, since it needs a JDK and says nothing about the paper's own figures."""
+def _on_spark(sizes: Sequence[on_spark.SparkSize]) -> list[Figure]:
+    """Run by themselves, since they need a JDK and say nothing about the paper's own figures."""
     BUILD.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=BUILD) as home:
-        sys.stderr.write("[     0 s] a three-way join on Spark\n")
-        return on_spark.figure_on_spark(on_spark.QUICK if is_quick else on_spark.FULL, Path(home))
+    found = []
+    for size in sizes:
+        sys.stderr.write(f"a three-way join on Spark, skew {size.skew:g}\n")
+        with tempfile.TemporaryDirectory(dir=BUILD) as home:
+            found.append(on_spark.figure_on_spark(size, Path(home)))
+    return found
 
 
 def _draw(found: Sequence[Figure], folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for figure in found:
-        name = figure.name.lower().replace(" ", "-")
+        name = re.sub(r"[^a-z0-9]+", "-", figure.name.lower())
         (folder / f"{name}.svg").write_text(drawn(figure), encoding="utf-8")
 
 

@@ -28,7 +28,6 @@ from penstock.errors import MachineError
 from penstock.spark.session import need_java
 
 NAMES = "rst"
-SKEW = 0.6
 FIRST = 1_700_000_000
 """When the first file was written, a second before the next: Spark reads files in the order of their times."""
 
@@ -40,6 +39,7 @@ class SparkSize:
     files: int
     rows: int
     keys: int
+    skew: float
 
     @property
     def budget(self) -> int:
@@ -47,14 +47,14 @@ class SparkSize:
         return len(NAMES) * self.files * self.rows // 10
 
 
-FULL = SparkSize(20, 2_000, 8_000)
-QUICK = SparkSize(5, 200, 400)
+FULL = (SparkSize(10, 200, 400, 0.6), SparkSize(20, 500, 2_000, 0.4))
+QUICK = (SparkSize(5, 200, 400, 0.6),)
 
 
 def figure_on_spark(size: SparkSize, home: Path) -> Figure:
     """Results up to each batch, and what is stored after it."""
     need_java()
-    keys = [np.random.default_rng(number).choice(size.keys, size.files * size.rows, p=weights(SKEW, size.keys))
+    keys = [np.random.default_rng(number).choice(size.keys, size.files * size.rows, p=weights(size.skew, size.keys))
             for number in range(len(NAMES))]  # fmt: skip
     lines = _run(size, keys, home)
     found = [*accumulate(line["rows_out"] for line in lines)]
@@ -70,9 +70,10 @@ def figure_on_spark(size: SparkSize, home: Path) -> Figure:
     told = lines[-1]["recall"]
     notes = (f"the engine's own estimate of its recall after the last batch: {told:.2%}",) if told is not None else ()
     rows = len(NAMES) * size.files * size.rows
-    title = f"three streams, {rows:,} rows, BUDGET({size.budget} ROWS)"
+    title = f"three streams, {rows:,} rows of {size.keys:,} keys, BUDGET({size.budget} ROWS)"
     batches = tuple(range(1, len(lines) + 1))
-    return Figure(None, title, "batch", "results", batches, series, claims, notes=notes)
+    name = f"On Spark, skew {size.skew:g}"
+    return Figure(None, title, "batch", "results", batches, series, claims, notes=notes, own_name=name)
 
 
 def _run(size: SparkSize, keys: list[Keys], home: Path) -> list[dict[str, Any]]:

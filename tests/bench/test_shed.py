@@ -109,7 +109,7 @@ def test_points_lie_where_their_values_are(is_logarithmic: bool) -> None:
 def test_prob_for_three_streams_gives_all_with_plenty_and_less_with_little() -> None:
     """With room for all rows it is the exact join at every batch; with less, never more than that."""
     keys = [np.random.default_rng(seed).integers(0, 6, 40) for seed in range(3)]
-    size = SparkSize(4, 10, 6)
+    size = SparkSize(4, 10, 6, 0.0)
     exact = exact_results(size, keys)
     counted = [
         sum(a == b == c for a in keys[0][:n] for b in keys[1][:n] for c in keys[2][:n]) for n in (10, 20, 30, 40)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import json
 from collections import Counter
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from penstock.cli import app
 from penstock.errors import DataError
 from penstock.runtime.evict.archive import Archived
 from penstock.spark.archive_files import read_archived, write_archived
@@ -136,3 +139,34 @@ def test_an_archive_is_of_one_run_and_a_replayed_batch_changes_nothing(tmp_path:
     assert read_archived(plan, tmp_path / "cell-00000", 2) == []
     with pytest.raises(DataError, match="holds rows of another run"):
         write_archived(str(tmp_path), plan, 0, 0, Archived({"r": rows}))
+
+
+TWO = "INSERT INTO out SELECT /*+ {hints} */ r.n AS rn, s.n AS sn FROM r, s WHERE r.k = s.k;"
+
+
+def test_explain_draws_the_curve_from_the_scripts_own_files(bench: Bench, streams: dict[str, Any]) -> None:
+    script = bench.script(STREAMS + SINK + TWO.replace("{hints}", "BUDGET(60 ROWS)"))
+    shown = CliRunner().invoke(app, ["explain", str(script), "--curve", "300", "--json"])
+    assert shown.exit_code == 0, shown.stderr
+    (curve,) = json.loads(shown.stdout)["curves"]
+    assert curve["rows"] == 600
+    own = next(point for point in curve["points"] if point["budget"] == 60)
+    assert 0 < own["recall"] <= own["best"] <= 1
+    first = {name: Counter(streams[name][:300].tolist()) for name in "rs"}
+    assert sum(first["r"][k] * first["s"][k] for k in first["r"]) > 0
+
+
+def test_a_cell_that_takes_longer_than_its_turn_sheds_rows_and_accounts_for_them(
+    bench: Bench, streams: dict[str, Any]
+) -> None:
+    script = STREAMS + SINK + TWO.replace("{hints}", "BUDGET(100000 ROWS), SHED(INPUT)")
+    without = bench.run(script)
+    assert without.code == 2
+    assert "penstock.trigger" in without.err
+    ran = bench.run(script, conf={"penstock.trigger": "0.004"})
+    assert ran.code == 0, ran.err
+    counts = [Counter(streams[name].tolist()) for name in "rs"]
+    due = sum(counts[0][k] * counts[1][k] for k in counts[0])
+    assert sum(line["evicted"] for line in ran.batches) > 0
+    assert ran.batches[-1]["recall"] == pytest.approx(bench.sink().total() / due, abs=0.05)
+    assert max(bench.sink().values()) == 1

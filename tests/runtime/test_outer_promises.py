@@ -10,6 +10,8 @@ from typing import Any
 
 import pytest
 
+import penstock
+from penstock.plan.runnable import obstacles
 from penstock.runtime import PromiseBroken
 from tests.runtime.driving import Driver
 
@@ -123,3 +125,18 @@ def test_a_late_row_whose_partner_has_left_is_counted_and_has_no_match(policy: s
     late = run.step(a=[(1, 9, 101)], b=[(9, 20, 201)])
     assert late.metrics.violations == {"ORDERED BY ts WITHIN 0 ON a": 1}
     assert given(late) == ([] if policy == "QUARANTINE" else [(101, None)])
+
+
+@pytest.mark.parametrize(
+    ("select", "why"),
+    [
+        ("SELECT /*+ BUDGET(10 ROWS) */ a.n FROM a LEFT JOIN b ON a.k = b.k", "BUDGET"),
+        ("SELECT a.n FROM a [ROWS 3] LEFT JOIN b ON a.k = b.k FULL JOIN a AS c ON c.k = b.k", r"rows come late"),
+        ("SELECT /*+ BUDGET(10 ROWS) */ a.n FROM a LEFT JOIN b ON a.k = b.k WHERE b.n > 3", None),
+    ],
+)
+def test_what_cannot_be_run_is_said_before_it_starts(select: str, why: str | None) -> None:
+    (query,) = penstock.parse(A.format(a="") + B.format(b="") + select + ";").queries
+    found = [o for o in obstacles(query) if "outer join" in o]
+    assert len(found) == (why is not None)
+    assert why is None or why in found[0]

@@ -18,7 +18,7 @@ from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.marks import LEFT
-from penstock.runtime.matching import Matcher
+from penstock.runtime.outer.block_matching import BlockMatcher
 from penstock.runtime.outer.node import Left, Node, is_empty
 from penstock.runtime.outer.node_matching import NodeMatcher, Truth, truth
 from penstock.runtime.outer.rows import Rows, nothing, take, together
@@ -63,8 +63,7 @@ class OuterJoin:
                 self._add_node(number, node)
             elif len(node.aliases) > 1:
                 part = _part(plan, node)
-                matcher = Matcher(part, synopses)
-                self.blocks[number] = part, BlockPurge(part, matcher, closing, clock)
+                self.blocks[number] = part, BlockPurge(part, BlockMatcher(part, synopses), closing, clock)
 
     def _add_node(self, number: int, node: NodePlan) -> None:
         assert node.left is not None

@@ -26,7 +26,7 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools
 from penstock.runtime.expansion import Expansion
-from penstock.runtime.matching import Matcher
+from penstock.runtime.outer.block_matching import BlockMatcher
 from penstock.runtime.outer.node_matching import NodeMatcher, NodeTies
 from penstock.runtime.outer.rows import ABSENT, Rows, by_presence, count, take
 from penstock.runtime.outer.sides import Side
@@ -74,10 +74,11 @@ class Settling:
         aliases = (*partial, *node.aliases)
         ties = NodeTies(
             tuple(a for a in self.plan.aliases if a in aliases),
-            (*matcher.ties.axes, *node.block.axes),
+            # The axes of the plan hold wherever two of their streams stand together, so they tie what no ON does.
+            (*matcher.ties.axes, *node.block.axes, *self.plan.axes),
             (*matcher.ties.predicates, *node.block.predicates),
         )
-        return Expansion(ties, Matcher(ties, self.synopses), self.closing).useless_together(partial)
+        return Expansion(ties, BlockMatcher(ties, self.synopses), self.closing).useless_together(partial)
 
     def _by_sides(self, partial: Rows, matcher: NodeMatcher, node: NodePlan, number: int) -> Bools:
         assert node.left is not None

@@ -175,7 +175,8 @@ class Closing:
             values = synopsis.ticks(column, ids) if closer.kind is CloserKind.BAND else synopsis.codes(column, ids)
             return values <= limit
         compare = pc.less_equal if self.reach(closer).strict else pc.less
-        return compare(synopsis.arrow(column, ids), limit).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+        passed = pc.fill_null(compare(synopsis.arrow(column, ids), limit), False)
+        return passed.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
     def newly_closed(self, source: str, synopsis: Synopsis) -> Ints:
         """The old rows of source that some limit has passed since the last batch; marks tell of themselves."""

@@ -26,6 +26,9 @@ from penstock.runtime.outer.sides import StreamSide
 from penstock.runtime.segment import Segment, spread
 from penstock.runtime.synopsis import Synopsis
 
+LARGEST_CROSSING = 4_000_000
+"""Pairs of rows that no key ties beyond which they are taken to agree."""
+
 Truth = Mapping[str, bool]
 """By test, what it is worth where its stream is absent."""
 
@@ -118,29 +121,25 @@ class NodeMatcher:
             first, second = first[keep], second[keep]
         return self._in_windows(left, first, right, second, second)
 
-    def agreeing(self, partial: Rows, rows: Rows) -> Bools:
-        """Which of the partial results, whose streams are all there, agree with some row that may lack streams.
+    def agreeing(self, partial: Rows, rows: Rows, implied: tuple[PairPredicate, ...]) -> Bools:
+        """Which partial results agree with some of the rows; all streams of either are there.
 
-        Only conditions whose streams are on both sides are asked, so it says yes too often, never too seldom.
+        Only what ties these streams is asked, so it says yes too often, never too seldom. The axes of the plan, and
+        what is `implied`, hold wherever two streams stand together.
         """
-        here = [axis for axis in self.ties.axes if _side_of(axis, partial) and _side_of(axis, rows)]
+        axes = tuple(a for a in (*self.ties.axes, *self.plan.axes) if _side_of(a, partial) and _side_of(a, rows))
         found: Bools = np.zeros(count(partial), np.bool_)
         if not count(rows):
             return found
-        if not here:
+        if not axes and count(partial) * count(rows) > LARGEST_CROSSING:
             return ~found
-        places = np.flatnonzero(self._has(rows, here))
-        return self._marked(found, self._equal(partial, take(rows, places), tuple(here))[0])
-
-    def _has(self, rows: Rows, axes: list[KeyAxis]) -> Bools:
-        found: Bools = np.ones(count(rows), np.bool_)
-        for axis in axes:
-            found &= rows[_side_of(axis, rows)] != ABSENT
-        return found
-
-    @staticmethod
-    def _marked(found: Bools, places: Ints) -> Bools:
-        found[places] = True
+        first, second = self._equal(partial, rows, axes)
+        for predicate in (*self.ties.predicates, *implied):
+            both = {**take(partial, first), **take(rows, second)}
+            if predicate.left.alias in both and predicate.right.alias in both:
+                keep = self.matcher.holds(predicate, both)
+                first, second = first[keep], second[keep]
+        found[first] = True
         return found
 
     def _equal(self, left: Rows, right: Rows, axes: tuple[KeyAxis, ...] | None = None) -> tuple[Ints, Ints]:

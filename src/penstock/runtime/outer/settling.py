@@ -104,5 +104,10 @@ class Settling:
         found = self._nothing_comes(partial, matcher, number)
         places = np.flatnonzero(found)
         if len(places):
-            found[places] = ~matcher.agreeing(take(partial, places), side.rows(ALL)[0])
+            asked = take(partial, places)
+            agrees: Bools = np.zeros(len(places), np.bool_)
+            for rows, _ in by_presence(side.rows(ALL)[0]):
+                implied = tuple(p for alias in rows for p in self.closing.implied(frozenset(partial), alias))
+                agrees |= matcher.agreeing(asked, rows, implied)
+            found[places] = ~agrees
         return found

@@ -99,13 +99,18 @@ def test_many_cells_give_what_one_gives(kind: str) -> None:
         plan = make_plan(workload.query, check_query(workload.query))
         one = Cell(plan, absent=workload.absent(plan))
         cells = {place: Cell(plan, absent=workload.absent(plan)) for place in product(*_shares(plan))}
+        whole = Evaluator(workload.query, workload.history).answer()
+        alone: Counter[tuple[Any, ...]] = Counter()
+        found: Counter[tuple[Any, ...]] = Counter()
         for number in range(workload.batches):
             batch = workload.batch(plan, number)
-            found: Counter[tuple[Any, ...]] = Counter()
             for place, cell in cells.items():
                 part = tuple(share(plan, chunk, place) for chunk in batch.chunks)
                 found += bag(cell.step(Batch(number, part)).rows)
-            assert found == bag(one.step(batch).rows)
+            alone += bag(one.step(batch).rows)
+            # A cell that stores fewer rows may know earlier that a row is final, never later.
+            assert not found - whole
+            assert not alone - found
 
     look()
 

@@ -125,7 +125,7 @@ class Matcher:
         return self.holds(p, {target: right, p.right.alias: partial[p.right.alias][left]})
 
     def holds(self, p: PairPredicate, rows: Partial) -> Bools:
-        """Of which combinations a condition holds; its columns must not be NULL there."""
+        """Of which combinations a condition holds; a NULL in a column that has numbers counts as 0."""
         in_ticks = p.ticks is not None
         own = self._values(p.left.alias, p.left.column, rows[p.left.alias], in_ticks)
         other = self._values(p.right.alias, p.right.column, rows[p.right.alias], in_ticks)
@@ -134,8 +134,9 @@ class Matcher:
                 return _difference_holds(own, other, p.op, p.ticks)
             held: Bools = _COMPARE[p.op](own, other)
             return held
-        compared: Bools = _ARROW_COMPARE[p.op](own, other).to_numpy(zero_copy_only=False)
-        return compared
+        compared = _ARROW_COMPARE[p.op](own, other)
+        known = pc.fill_null(compared, False) if compared.null_count else compared
+        return known.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
     def _ranged(
         self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...], size: int

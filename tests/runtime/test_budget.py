@@ -237,7 +237,7 @@ def test_recall_is_within_five_points_where_the_sample_is_not_all_that_was_evict
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("penstock.runtime.evict.account.SAMPLED", 200)
-    streams = chained(size(2_000, 8_000))
+    streams = chained(size(1_000, 8_000))
     for policy in EVICTION_POLICIES:
         emitted, loss = fed(CHAIN.format(rows=150, policy=policy), streams)
         exact, _ = fed(CHAIN.format(rows=1_000_000, policy=policy), streams)

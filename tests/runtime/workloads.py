@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 from typing import Any
 
@@ -23,7 +23,17 @@ from penstock.model.query import (
     RowsWindow,
     Source,
 )
-from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
+from penstock.model.schemes import (
+    Clustered,
+    Cooccurs,
+    Follows,
+    OnViolation,
+    Ordered,
+    Policy,
+    PrimaryKey,
+    Punctuated,
+    Scheme,
+)
 from penstock.model.spans import Rows, Span, Window
 from penstock.model.stream import Column, Stream
 from penstock.model.types import DataType, Kind
@@ -126,7 +136,10 @@ def table_of(stream: Stream, rows: list[dict[str, Any]]) -> Any:
 
 
 @st.composite
-def workloads(draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9) -> Workload:
+def workloads(
+    draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9, *, broken: Policy | None = None, batches: int = 5
+) -> Workload:
+    """With `broken`, rows come as they like, and every declaration has that policy."""
     count = draw(st.integers(2, most_sources))
     key_type = draw(st.sampled_from([BIGINT, BIGINT, STRING]))
     names = [f"s{n}" for n in range(count)]
@@ -135,7 +148,7 @@ def workloads(draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9) -> Wor
     columns = (Column("n", BIGINT), Column("a", key_type), Column("b", key_type), Column("ts", BIGINT))
     where = draw(predicates(count))
     streams = {
-        name: Stream(name, columns, "ts", schemes=draw(declarations(name, names, where)))
+        name: Stream(name, columns, "ts", schemes=_answered(draw(declarations(name, names, where)), broken))
         for name in dict.fromkeys(names)
     }
     sources = [Source(streams[name], f"x{n}", draw(st.none() | st.none() | windows())) for n, name in enumerate(names)]
@@ -144,9 +157,14 @@ def workloads(draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9) -> Wor
             limit = Constant("3", "3" if key_type is STRING else 3)
             where.append(Bound(ColumnRef(source.alias, "b"), draw(st.sampled_from([Op.LT, Op.LT, Op.EQ])), limit))
     query = query_over(sources, where)
-    batches = draw(st.integers(1, 5))
-    history, punctuations = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
-    return Workload(query, history, batches, draw(st.integers(1, 2)), punctuations)
+    count = draw(st.integers(1, batches))
+    kept = broken is None
+    history, punctuations = draw(histories(tuple(streams.values()), key_type, count, most_rows, kept=kept))
+    return Workload(query, history, count, draw(st.integers(1, 2)), punctuations)
+
+
+def _answered(schemes: tuple[Scheme, ...], policy: Policy | None) -> tuple[Scheme, ...]:
+    return schemes if policy is None else tuple(replace(s, on_violation=OnViolation(policy)) for s in schemes)
 
 
 def windows() -> st.SearchStrategy[Any]:
@@ -236,15 +254,16 @@ def histories(
     most_rows: int,
     *,
     punctuating: float = 0.3,
+    kept: bool = True,
 ) -> tuple[History, Punctuations]:
-    """Rows and punctuations that keep the declarations: what would break one is not added."""
+    """Rows and punctuations that keep the declarations: what would break one is not added, unless it may be."""
     # Seeded, not drawn: hypothesis would draw mostly small numbers, and streams with few rows show little.
     random = Random(draw(st.integers(0, 2**32)))
     keeper = Keeper(streams)
     history: History = {s.name: [] for s in streams}
     clock = 0
     number = 0
-    nulls = draw(st.integers(0, 3)) == 0
+    nulls = kept and draw(st.integers(0, 3)) == 0
     keys = [str(v) for v in range(4)] if key_type is STRING else list(range(4))
     for batch in range(batches):
         order = list(streams)
@@ -260,7 +279,7 @@ def histories(
                 if nulls and random.random() < 0.1:
                     values[random.choice(["a", "b", "ts"])] = None
                 row = Arrived(batch, len(history[stream.name]), values)
-                if keeper.allows(history, stream.name, row):
+                if not kept or keeper.allows(history, stream.name, row):
                     history[stream.name].append(row)
                 schemes = tuple(
                     s for s in stream.schemes if isinstance(s, Punctuated) and random.random() < punctuating

@@ -33,7 +33,7 @@ from penstock.analysis.unbounded import settled
 from penstock.analysis.unsafe import Scenario, scenarios
 from penstock.model.hints import Budget
 from penstock.model.query import Query, RowsWindow
-from penstock.model.schemes import Follows, Policy
+from penstock.model.schemes import Follows
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
 
@@ -124,11 +124,6 @@ def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[str]:
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
-    for source in query.all_sources:
-        for scheme in source.stream.schemes:
-            if scheme.on_violation is not None and scheme.on_violation.policy is Policy.RECOVER:
-                text = scheme.on(source.stream.name)
-                yield f"{text} has ON VIOLATION RECOVER, which acts as ADAPT yet: what was let go is not brought back"
     if all(source.stream.arrival is not None for source in query.all_sources):
         return
     counted: dict[str, None] = {}

@@ -17,6 +17,7 @@ from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.counting import Observed
+from penstock.plan.key_memory import key_memories
 from penstock.plan.outer import TEST
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
@@ -126,6 +127,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[
     yield from _item("purge", purge_lines(source, plan), ink)
     yield from _item("chain", chain_lines(plan, source), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
+    yield from _item("memory", memory_lines(plan, source.alias), ink)
     yield from _item("unseen", unseen(query, plan, source.alias), ink)
     if source.state.verdict != "bounded":
         yield from _item("fix", fix_lines(source.state.fixes), ink)
@@ -216,6 +218,16 @@ def promise_lines(plan: Plan, alias: str) -> list[str]:
             lines.append(f"{promise.constraint}{partner}{policy}")
     lines += [f"{u.constraint}: dropped at the source, for {u.why}" for u in plan.useless if u.alias == alias]
     return list(dict.fromkeys(lines))
+
+
+def memory_lines(plan: Plan, alias: str) -> list[str]:
+    """Whether keys that have left are remembered, where another constraint could do without them; and why."""
+    return [
+        f"keys that have left are {'kept' if memory.kept else 'not kept'} for rows of {memory.closer.source} to come: "
+        f"{memory.because}"
+        for memory in key_memories(plan)
+        if memory.closer.target == alias and memory.waits
+    ]
 
 
 def _item(label: str, texts: Sequence[str], ink: Ink) -> Iterator[str]:

@@ -7,6 +7,7 @@ what the cell's share of it cannot hold is evicted at the end.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints
 from penstock.runtime.delta_join import delta_join
+from penstock.runtime.discarded.aside import Aside
 from penstock.runtime.evict.eviction import Eviction, Held
 from penstock.runtime.gate import Gate
 from penstock.runtime.intake import Intake
@@ -59,6 +61,7 @@ class Cell:
         self.merge = Merge(plan, self.synopses)
         self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
         self.outer = OuterJoin(plan, self.synopses, self.closing, self.clock, absent) if plan.outer else None
+        self.aside = Aside(plan, self.synopses, self.closing, self.watches)
         self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
@@ -72,8 +75,10 @@ class Cell:
         self.clock.begin(batch.number)
         chunks = batch.chunks if self.gate is None else self.gate.admit(batch.chunks)
         dropped, chunk_of = self.intake.take(chunks, self.clock, self.watches, self.synopses)
+        self.aside.bring_back()
         remembered_rows = (self.closing, self._promised, self._key_ghosts)
-        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of, *remembered_rows, self.order)
+        k = {w.promise.constraint: w.k for w in self.watches}
+        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of, *remembered_rows, k, self.order)
         answers = Answers({source.alias: source.stream for source in self.plan.sources})
         for breach in self.intake.null_keys(self.synopses):
             answers.answer(breach, self.synopses[breach.alias])
@@ -81,7 +86,10 @@ class Cell:
         self.intake.drop_unmatchable(self.synopses)
         self._answer_breaches(step, answers, of_all_rows=False)
         merged = self.merge.gather()
-        found = self._joined(batch)
+        found, missed = self.aside.without_lost(self._joined(batch))
+        lost = sum(self._copies(partial) for partial in missed)
+        rows = self._rows(found)
+        self.aside.send_away()
         marked: dict[str, list[Ints]] = {}
         for watch in self.watches:
             watch.make(step)
@@ -93,10 +101,10 @@ class Cell:
         touched = {alias: np.concatenate(ids) for alias, ids in marked.items()}
         if self.outer is None:
             purged = self.purge.run(touched, asking)
+            self.aside.keep(purged)
         else:
             certain, purged = self.outer.settle(touched)
-            found.append(certain)
-        rows = self._rows(found)
+            rows = self._rows([*found, certain])
         for alias, ids in merged.items():
             purged.add(alias, "merged", ids)
         self.merge.fold(purged)
@@ -108,7 +116,7 @@ class Cell:
             self.eviction.make_room(step)
             self.patient.owed |= self.eviction.needs_full_purge()
         self._finish()
-        metrics = self._metrics(batch, rows, purged.counts, answers)
+        metrics = replace(self._metrics(batch, rows, purged.counts, answers), lost=lost)
         archived = None if self.eviction is None else self.eviction.archived
         return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier(), archived)
 
@@ -142,6 +150,11 @@ class Cell:
             return pa.concat_tables(pieces)
         kinds = [(o.name, self.synopses[o.alias].kind(o.column) or pa.null()) for o in self.plan.outputs]
         return pa.schema(kinds).empty_table()
+
+    def _copies(self, partial: Partial) -> int:
+        """How many results the combinations stand for."""
+        copies = self.merge.copies(partial)
+        return len(next(iter(partial.values()))) if copies is None else int(copies.sum())
 
     def _finish(self) -> None:
         for synopsis in self.synopses.values():
@@ -180,8 +193,8 @@ class Cell:
                 for alias, synopsis in self.synopses.items()
             },
             0 if self.gate is None else self.gate.rows + sum(home for _, home in ahead.values()),
-            sum(w.promise_rows for w in self.watches),
-            stored + waiting + sum(w.promise_bytes for w in self.watches) + self._statistics,
+            sum(w.promise_rows for w in self.watches) + self.aside.shadows,
+            stored + waiting + sum(w.promise_bytes for w in self.watches) + self.aside.nbytes + self._statistics,
             purged,
             answers.violations,
             {w.promise.constraint: w.k for w in self.watches if w.k is not None},
@@ -206,7 +219,7 @@ class Cell:
 
     def _frontier(self) -> dict[str, int]:
         found: dict[str, int] = {}
-        for source in self.plan.sources if self.plan.distinct else ():
+        for source in self.plan.sources if self.plan.distinct and not self.aside.recovers else ():
             low = self.closing.low(source.alias, source.event_time)
             if low is not None and source.event_time in source.kept and source.event_time is not None:
                 for _, segment in self.synopses[source.alias].part("all"):
@@ -225,6 +238,7 @@ class Cell:
                 self._serial = save_synopsis(owner, synopsis, self._serial, put)
         for owner, synopsis in self.outer.segments().items() if self.outer is not None else ():
             self._serial = save_synopsis(owner, synopsis, self._serial, put)
+        aside, let_go, self._serial = self.aside.save(self._serial, put)
         gate, passed = (None, []) if self.gate is None else self.gate.save(put)
         unsampled: list[str] = []
         evicting = None if self.eviction is None else self.eviction.save(put, unsampled)
@@ -233,13 +247,14 @@ class Cell:
                 "clock": self.clock.save(),
                 "evicting": evicting,
                 "gate": gate,
+                "aside": aside,
                 "patience": self.patient.save(),
                 "watches": [watch.save() for watch in self.watches],
                 "serial": self._serial,
             }
         )
         gone, self._dropped = self._dropped, []
-        return Changes(put, (*deletions(gone), *passed, *unsampled))
+        return Changes(put, (*deletions(gone), *passed, *unsampled, *let_go))
 
     @classmethod
     def restore(
@@ -260,6 +275,7 @@ class Cell:
         if cell.gate is not None:
             cell.gate.load(counters["gate"], entries)
         cell.patient.load(counters["patience"])
+        cell.aside.load(counters["aside"], entries)
         for watch, saved in zip(cell.watches, counters["watches"], strict=True):
             watch.load(saved)
             watch.restore(entries)

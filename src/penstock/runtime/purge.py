@@ -34,18 +34,30 @@ LARGEST_CROSSING = 4_000_000
 """Pairs of rows that no predicate ties beyond which the rule is not asked: it stays undecided, and the rows stay."""
 
 
+BY_PROMISES = ("dead", "complete", "expanded", "in no result")
+"""The rules that rest on promises: were these broken, a row that left might have been needed."""
+
+
 @dataclass
 class Purged:
     """What left, by alias and by rule."""
 
     rows: dict[str, list[Ints]] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    promised: dict[str, list[Ints]] = field(default_factory=dict)
+    """Those that promises let go, by alias."""
 
     def add(self, alias: str, rule: str, ids: Ints) -> None:
         """Note rows that left."""
         if len(ids):
             self.rows.setdefault(alias, []).append(ids)
             self.counts[rule] = self.counts.get(rule, 0) + len(ids)
+            if rule in BY_PROMISES:
+                self.promised.setdefault(alias, []).append(ids)
+
+    def by_promises(self, alias: str) -> Ints:
+        """The rows of an alias that promises let go."""
+        return _all(self.promised.get(alias, []))
 
     def of(self, alias: str, since: int = 0) -> Ints:
         """The rows of an alias that left, from the given note on."""

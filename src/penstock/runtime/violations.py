@@ -26,7 +26,7 @@ class PromiseBroken(PenstockError):
         super().__init__(
             f"a row of {alias} breaks {constraint}",
             detail=f"the row is: {shown}",
-            hint="ON VIOLATION ADAPT, QUARANTINE or TRUST would go on",
+            hint="ON VIOLATION ADAPT, RECOVER, QUARANTINE or TRUST would go on",
         )
         self.constraint = constraint
         self.alias = alias
@@ -78,7 +78,6 @@ class Answers:
                 synopsis.kill(breach.ids)
                 return False
             case Policy.ADAPT | Policy.RECOVER:
-                # RECOVER will also bring back what was lost, in a later version; until then it adapts.
                 return True
             case Policy.TRUST:
                 return False

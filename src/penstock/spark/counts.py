@@ -53,6 +53,8 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
         found += [Count("violations", constraint, False), Count("k", constraint, True)]
     if plan.evict is not None:
         found += [Count(name, None, False) for name in LOSS]
+    else:
+        found.append(Count("lost", None, False))
     return tuple(found)
 
 
@@ -60,7 +62,8 @@ def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
     """The array of a cell's batch; -1 for a k that is not in force."""
     counts = []
     for count in vocabulary(plan):
-        value = getattr(metrics.loss if count.field in LOSS else metrics, count.field)
+        of_budget = metrics.loss is not None and count.field in LOSS
+        value = getattr(metrics.loss if of_budget else metrics, count.field)
         if count.key is not None:
             value = value.get(count.key, -1 if count.field == "k" else 0)
         counts.append(int(value))

@@ -12,15 +12,17 @@ import json
 import time
 import uuid
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from penstock.errors import DataError
+from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Changes, Distinct, Patience, StepResult, Truth
+from penstock.runtime.discarded.piles import COLD
 from penstock.runtime.store import Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
@@ -99,7 +101,11 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         cache = WarmCache(self.run, self._owner(key))
         entries: Entries | None = cache.load(tag)
         if entries is None:
-            entries = {name[0]: value[0] for name, value in self.entries.iterator() if name[0] != _COMMIT}
+            entries = {
+                name[0]: value[0]
+                for name, value in self.entries.iterator()
+                if name[0] != _COMMIT and not name[0].startswith(COLD)
+            }
             cache.refill(tag, entries)
         return self.restore(key, self.plan, entries), number + 1, tag
 
@@ -112,10 +118,18 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
             self.entries.updateValue((name,), (value,))
         tag = uuid.uuid4().hex
         self.entries.updateValue((_COMMIT,), (json.dumps([number, tag, self.identity, self.seconds]).encode(),))
-        WarmCache(self.run, self._owner(key)).store(base, tag, changes)
+        warm = {name: value for name, value in changes.put.items() if not name.startswith(COLD)}
+        WarmCache(self.run, self._owner(key)).store(base, tag, replace(changes, put=warm))
         _LIVE[self._owner(key)] = (tag, cell)
         if len(_LIVE) > _MOST_LIVE:
             del _LIVE[next(iter(_LIVE))]
+
+    def _entry(self, name: str) -> Any:
+        """One entry, read from the store when it is asked for."""
+        found = self.entries.getValue((name,))
+        if found is None:
+            raise InternalError(f"the store has no entry {name}")
+        return found[0]
 
     def _owner(self, key: int) -> str:
         return f"{self.run}-{self.stage}-{key}"
@@ -155,6 +169,7 @@ class CellProcessor(StoredProcessor[Cell]):
         began = time.monotonic()
         chunks = unpack_chunks(rows)
         cell, number, base = self.load(key[0])
+        cell.aside.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
         result = cell.step(Batch(number, tuple(chunks), keep))

@@ -41,11 +41,13 @@ class ClusteredWatch(PunctuatedWatch):
         self.open = Synopsis(self.columns)
         """Values that may still come, and in `counts` the number that the count of the stream is compared with."""
         self._read: list[tuple[Any, Ints]] = []
+        self._rows_read = 0
 
     def read(self, chunk: Chunk, count: int) -> None:
         """See Watch."""
         if chunk.header.stream != self.stream:
             return
+        self._rows_read = count
         start = count - chunk.header.rows if chunk.header.start is None else chunk.header.start
         for table in (chunk.rows.get(self.alias), chunk.keys.get(self.alias)):
             if table is not None and table.num_rows:
@@ -148,6 +150,16 @@ class ClusteredWatch(PunctuatedWatch):
         self.open.kill(ids)
 
     @property
+    def is_monitored(self) -> bool:
+        """See Watch."""
+        return self.monitor.is_active
+
+    @property
+    def position(self) -> int:
+        """See Watch."""
+        return self._rows_read
+
+    @property
     def k(self) -> int | None:
         """See Watch."""
         return self.monitor.k
@@ -179,11 +191,12 @@ class ClusteredWatch(PunctuatedWatch):
 
     def save(self) -> dict[str, Any]:
         """See Watch."""
-        return {"monitor": self.monitor.save()}
+        return {"monitor": self.monitor.save(), "read": self._rows_read}
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
         self.monitor.load(saved["monitor"])
+        self._rows_read = saved["read"]
 
 
 def _told_apart(values: Any) -> tuple[Any, Ints]:

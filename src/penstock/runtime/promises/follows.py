@@ -16,6 +16,7 @@ import numpy as np
 
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
+from penstock.runtime.batch import Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.key_matching import Keyed, match_keys, new_pairs
@@ -38,8 +39,14 @@ class FollowsWatch(Watch):
         self.monitor = Monitor(plan, promise.rows)
         self._closed_before = -1
         """The last batch whose rows were closed when the running one began."""
+        self._rows_read = 0
         self._arrived, self._largest = 0, 0
         """Of the running batch, the rows of the parent and the largest distance among their matches."""
+
+    def read(self, chunk: Chunk, count: int) -> None:
+        """See Watch."""
+        if chunk.header.stream == self.parent_stream:
+            self._rows_read = count
 
     @property
     def reach(self) -> int:
@@ -129,15 +136,26 @@ class FollowsWatch(Watch):
         return {}
 
     @property
+    def is_monitored(self) -> bool:
+        """See Watch."""
+        return self.monitor.is_active
+
+    @property
+    def position(self) -> int:
+        """See Watch."""
+        return self._rows_read
+
+    @property
     def k(self) -> int | None:
         """See Watch."""
         return self.monitor.k
 
     def save(self) -> dict[str, Any]:
         """See Watch."""
-        return {"monitor": self.monitor.save(), "closed": self._closed_before}
+        return {"monitor": self.monitor.save(), "closed": self._closed_before, "read": self._rows_read}
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
         self.monitor.load(saved["monitor"])
         self._closed_before = saved["closed"]
+        self._rows_read = saved["read"]

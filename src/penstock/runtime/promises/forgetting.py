@@ -18,7 +18,7 @@ from functools import partial
 
 import numpy as np
 
-from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromisePlan
+from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, match_keys, new_pairs
 from penstock.runtime.marks import ABOUT_VALUES, mark_name
@@ -98,7 +98,12 @@ def _carrier(
 ) -> Carrier:
     others = [c for c in plan.closers_between(alias, promise.alias) if c.kind not in ABOUT_VALUES]
     otherwise_closed = not bounded and any(c.certain for c in others)
-    return Carrier(alias, columns, named, tuple(ending(plan, promise.alias, alias, named)), otherwise_closed)
+    ended = [*ending(plan, promise.alias, alias, named)]
+    if promise.kind is PromiseKind.CLUSTERED:
+        # A cluster stands for rows that came: what follows them within so many rows can come no more after these.
+        followed = [c for c in plan.closers_between(promise.alias, alias) if c.kind is CloserKind.FOLLOWS]
+        ended += [c for c in followed if set(c.columns) <= set(named)]
+    return Carrier(alias, columns, named, tuple(ended), otherwise_closed)
 
 
 def ending(plan: Plan, source: str, target: str, columns: tuple[str, ...]) -> Iterator[Closer]:

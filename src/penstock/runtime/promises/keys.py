@@ -3,9 +3,9 @@
 A key promise closes j for the tuples of i that name v: they are **marked** when it is made, or when they arrive after
 it. A stored tuple stands for its own promise; for tuples that left, and rows that a filter dropped, the key itself is
 remembered here as a promise row, while a tuple of i that names v may still come. It is forgotten once promises rule
-out that v comes on i, and not kept where another scheme closes i -> j anyway, unless punctuations of i are forgotten
-by it. What is forgotten is no longer
-watched. Under ADAPT a key that came twice is excepted: it closes nothing from then on.
+out that v comes on i, and not kept where another scheme closes i -> j anyway and it would not pay (`choosing.py`),
+unless punctuations of i are forgotten by it. What is forgotten is no longer watched. Under ADAPT a key that came twice
+is excepted: it closes nothing from then on.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.bounds import close
+from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, nulls, repeated
 from penstock.runtime.marks import ABOUT_VALUES, held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.choosing import Choice
+from penstock.runtime.promises.watch import Promised, Step, Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries, load_synopsis
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
@@ -41,12 +43,14 @@ class KeyWatch(Watch):
         self.columns = promise.columns
         closers = key_closers(plan)
         self.users = [c for c in closers if c.target == self.alias and c.target_columns == self.columns]
-        self.needed_by = [
-            c
-            for c in plan.closers
-            if c.kind is CloserKind.KEY
-            and (c.target, c.target_columns) == (self.alias, self.columns)
-            and ((c in self.users and _only_keys_close(plan, c)) or _ends_punctuations(plan, c))
+        memories = [m for m in key_memories(plan) if (m.closer.target, m.closer.target_columns) == self.place]
+        self._always = [
+            m.closer
+            for m in memories
+            if (m.closer in self.users and m.kept and not m.waits) or _ends_punctuations(plan, m.closer)
+        ]
+        self.choices = [
+            Choice(plan, m) for m in memories if m.closer in self.users and m.ends and m.closer not in self._always
         ]
         source = plan.by_alias[self.alias]
         timed = source.event_time in source.kept and source.event_time not in self.columns
@@ -55,9 +59,22 @@ class KeyWatch(Watch):
         self.excepted = Synopsis(self.columns)
         self._owner = f"{self.alias}({','.join(self.columns)})"
         self._newly_marked: Ints = empty_ids()
-        self._enders = {user: tuple(_enders(plan, user)) for user in self.needed_by}
         self._given_up = False
         """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
+        self._came = 0
+        self._naming: dict[Closer, tuple[int, int]] = {}
+        """By closer, the fresh rows of its source, and those that name a key remembered here."""
+        self._enders = {m.closer: tuple(_enders(plan, m.closer)) for m in memories}
+
+    @property
+    def place(self) -> Promised:
+        """The stream, by alias, and its key."""
+        return self.alias, self.columns
+
+    @property
+    def needed_by(self) -> list[Closer]:
+        """The closers that keys are remembered for."""
+        return [*self._always, *(choice.memory.closer for choice in self.choices if choice.kept)]
 
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
@@ -101,6 +118,7 @@ class KeyWatch(Watch):
         """See Watch."""
         touched: dict[str, Ints] = {}
         own = step.synopses[self.alias]
+        self._came = own.size(FRESH)
         for closer in self.users:
             target = step.synopses[closer.source]
             wanted = Keyed(target, closer.columns)
@@ -109,6 +127,7 @@ class KeyWatch(Watch):
             found.append(match_keys(Keyed(dropped, self.columns), dropped.ids(FRESH), wanted, ALL)[1])
             fresh = target.ids(FRESH)
             places, _ = match_keys(wanted, fresh, Keyed(self.ghosts, self.columns), OLD)
+            self._naming[closer] = (len(fresh), len(places))
             found.append(fresh[places])
             ids = self._unexcepted(target, union(found), closer.columns)
             if len(ids):
@@ -124,6 +143,7 @@ class KeyWatch(Watch):
     def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
         """See Watch."""
         self._mark_ghosts(step)
+        self._choose(step, removed, closing)
         old = union([closing.newly_closed(self.alias, self.ghosts), self._newly_marked])
         old = self.ghosts.alive(old)
         forgotten = old[~self._needed(closing, self.ghosts, old)]
@@ -140,6 +160,19 @@ class KeyWatch(Watch):
             if piece is not None:
                 self.ghosts.segments.append(piece)
         self.ghosts.rebase()
+
+    def _choose(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+        """Choose anew whether keys are remembered, where that depends on what is seen."""
+        left, dropped = len(removed.get(self.alias, ())), step.dropped[self.alias].size(FRESH)
+        came = self._came + dropped
+        for choice in self.choices:
+            closer = choice.memory.closer
+            choice.see(came, dropped + left, *self._naming.get(closer, (0, 0)))
+            count = step.clock.count
+            source, target = (self.plan.by_alias[alias].stream for alias in (closer.source, closer.target))
+            if choice.choose(count[source], count[target], step.k) and not choice.kept:
+                ids = self.ghosts.ids(ALL)
+                self.ghosts.kill(ids[~self._needed(closing, self.ghosts, ids)])
 
     def _mark_ghosts(self, step: Step) -> None:
         """Promise rows learn of keys and punctuations of the other side that arrived in this batch."""
@@ -195,16 +228,18 @@ class KeyWatch(Watch):
 
     def _give_up(self) -> None:
         self._given_up = True
-        self.users, self.needed_by = [], []
+        self.users, self._always, self.choices = [], [], []
 
     def save(self) -> dict[str, Any]:
         """See Watch."""
-        return {"given_up": self._given_up}
+        return {"given_up": self._given_up, "choices": [choice.save() for choice in self.choices]}
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
         if saved["given_up"]:
             self._give_up()
+        for choice, one in zip(self.choices, saved["choices"], strict=True):
+            choice.load(one)
 
     def finish(self) -> list[str]:
         """See Watch."""
@@ -234,19 +269,16 @@ def _mark_reader(name: str) -> Callable[[Segment], Bools]:
     return lambda segment: segment.marks.get(name, np.zeros(len(segment), np.bool_))
 
 
-def _only_keys_close(plan: Plan, user: Closer) -> bool:
-    """Whether no other scheme closes the whole edge; promises about values do so only while they are remembered."""
-    others = plan.closers_between(user.source, user.target)
-    return not any(other.certain and other.kind not in ABOUT_VALUES for other in others)
-
-
 def _ends_punctuations(plan: Plan, user: Closer) -> bool:
-    """Whether punctuations or clusters of the user's stream are forgotten by the key: what they close has come."""
+    """Whether punctuations or clusters of the user's stream are forgotten by the key: what they close has come.
+
+    Clusters are not where FOLLOWS says so.
+    """
+    others = plan.closers_between(user.source, user.target)
+    follows = not plan.in_arrival_order and any(c.kind is CloserKind.FOLLOWS for c in others)
+    kinds = (PromiseKind.PUNCTUATED,) if follows else (PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED)
     return any(
-        p.kind in (PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED)
-        and p.alias == user.source
-        and set(user.columns) <= set(p.columns)
-        for p in plan.promises
+        p.kind in kinds and p.alias == user.source and set(user.columns) <= set(p.columns) for p in plan.promises
     )
 
 

@@ -189,6 +189,22 @@ class OrderedWatch(Watch):
         self.monitor.settle()
 
     @property
+    def _top(self) -> int:
+        """The highest event time read, in ticks."""
+        highest = self._climbs[-1][0] if self._climbs else 0
+        return highest * self._per_day if isinstance(highest, int) else 0
+
+    @property
+    def is_monitored(self) -> bool:
+        """See Watch."""
+        return self.monitor.is_active
+
+    @property
+    def position(self) -> int:
+        """See Watch."""
+        return self._top if self.in_time else self._count
+
+    @property
     def k(self) -> int | None:
         """See Watch."""
         return self.monitor.k

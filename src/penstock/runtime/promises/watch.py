@@ -39,6 +39,8 @@ class Step:
     """The promise rows that punctuations left, by alias and columns, those of this batch as the fresh part."""
     key_ghosts: Mapping[Promised, Synopsis]
     """The promise rows that keys left, by alias and columns."""
+    k: Mapping[str, int | None]
+    """By constraint, the k or d in force when the batch began."""
     order: ArrivalOrder | None = None
     """The order across streams, where rows are counted by it."""
 
@@ -85,6 +87,16 @@ class Watch:
     def k(self) -> int | None:
         """The k or d in force; None for a constraint without one."""
         return None
+
+    @property
+    def is_monitored(self) -> bool:
+        """Whether its k is measured, and may rise beyond what was seen."""
+        return False
+
+    @property
+    def position(self) -> int:
+        """How far the constraint has moved on, in the unit of its k."""
+        return 0
 
     @property
     def promise_rows(self) -> int:

@@ -1,0 +1,202 @@
+"""Rows that promises in doubt let go are set aside, and stand with the rows of a batch while it is joined.
+
+Under RECOVER they are whole and on disk, and what they give with late rows are results like any other: nothing is lost
+(KMON 1.5). Where k is monitored and nothing is recovered they are **shadows**: only the columns that meet others, in
+memory, surely until the constraints have moved on by (c - 1) times their k, then a sample of them with probability p.
+What a shadow would have given is counted as lost; and since the watches see shadows as stored rows, a rise of k up to
+c times k is surely seen, a larger one by sampling (KMON 4.3 and 5.3).
+
+Theorem: a row that left is **final**, and not set aside, if promises that are not in doubt close every other source for
+it: whatever result it is in is out, with stored rows and with those set aside. Rows that leave by [ROWS n] are final by
+the meaning of the query. Other rows are set aside though some of them are final: more than need be, never less.
+
+Sampling is by a hash of the row's place on its stream, so a replayed batch samples the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.model.schemes import Policy
+from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
+from penstock.runtime.closing import Closing
+from penstock.runtime.codes import Bools, Ints, mix
+from penstock.runtime.discarded.piles import Piles
+from penstock.runtime.discarded.recall import Recall, axis_columns
+from penstock.runtime.marks import mark_names
+from penstock.runtime.matching import Partial
+from penstock.runtime.needs import order_column
+from penstock.runtime.promises.watch import Watch
+from penstock.runtime.purge import Purged
+from penstock.runtime.segment import Segment
+from penstock.runtime.store import Entries
+from penstock.runtime.synopsis import Synopsis
+
+MOST_SAMPLED = 10_000
+"""Rows of a source that are remembered as a sample; the eldest go first."""
+
+
+class Aside:
+    """What one cell has set aside."""
+
+    def __init__(
+        self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, watches: tuple[Watch, ...]
+    ) -> None:
+        self.plan = plan
+        self.synopses = synopses
+        self.closing = closing
+        # A row that was given out with NULLs cannot be taken back, and a budget is there to lose rows.
+        sets_aside = plan.outer is None and plan.evict is None
+        doubted = {p.constraint for p in plan.promises if p.policy is Policy.RECOVER and sets_aside}
+        self.recovers = bool(doubted)
+        self.monitored = tuple(w for w in watches if w.is_monitored and sets_aside and not doubted)
+        doubted |= {w.promise.constraint for w in self.monitored}
+        self._trusted = tuple(c for c in plan.closers if not _rests_on(plan, c, doubted))
+        self.piles = {
+            alias: Piles(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)
+            for alias in (plan.aliases if doubted else ())
+        }
+        self._brought: dict[str, tuple[int, int]] = {}
+        """By alias, the ids of the rows that stand with the stored ones while the batch is joined."""
+
+    def fetch_by(self, fetch: Callable[[str], Any]) -> None:
+        """Say how entries of the store are read; from then on rows on disk are not held in memory."""
+        for piles in self.piles.values():
+            piles.fetch = fetch
+
+    def bring_back(self) -> None:
+        """Let rows that may stand with fresh ones stand among the stored rows."""
+        for alias, segments in (Recall(self.plan, self.synopses, self.piles).run() if self.piles else {}).items():
+            synopsis = self.synopses[alias]
+            place = len(synopsis.segments) - 1 if synopsis.has_fresh else len(synopsis.segments)
+            first = sum(len(segment) for segment in synopsis.segments[:place])
+            whole = [_whole(synopsis, segment) for segment in segments]
+            synopsis.segments[place:place] = whole
+            synopsis.rebase()
+            self._brought[alias] = (first, first + sum(len(segment) for segment in whole))
+
+    def send_away(self) -> None:
+        """End that, after the join."""
+        for alias, (first, end) in self._brought.items():
+            synopsis = self.synopses[alias]
+            starts = np.cumsum([0, *(len(segment) for segment in synopsis.segments)])
+            synopsis.segments = [s for n, s in enumerate(synopsis.segments) if not first <= starts[n] < end]
+            synopsis.rebase()
+        self._brought = {}
+
+    def without_lost(self, partials: list[Partial]) -> tuple[list[Partial], list[Partial]]:
+        """The results that are given, and those that are lost because a row of theirs is no more than a shadow."""
+        if not self._brought or self.recovers:
+            return partials, []
+        given, lost = [], []
+        for partial in partials:
+            gone: Bools = np.zeros(len(next(iter(partial.values()))), np.bool_)
+            for alias, (first, end) in self._brought.items():
+                gone |= (partial[alias] >= first) & (partial[alias] < end)
+            given.append({alias: ids[~gone] for alias, ids in partial.items()})
+            lost.append({alias: ids[gone] for alias, ids in partial.items()})
+        return given, lost
+
+    def keep(self, purged: Purged) -> None:
+        """Set aside what promises in doubt have let go, and let go of what has been aside for long enough."""
+        since = {w.promise.constraint: w.position for w in self.monitored}
+        for alias, piles in self.piles.items():
+            ids = purged.by_promises(alias)
+            ids = np.sort(ids[~self._final(alias, ids)]) if len(ids) else ids
+            if len(ids):
+                piles.add(self._segment(alias, ids), since)
+            self._expire(piles)
+
+    def _final(self, alias: str, ids: Ints) -> Bools:
+        final: Bools = np.ones(len(ids), np.bool_)
+        for target in self.plan.aliases:
+            if target != alias:
+                closed: Bools = np.zeros(len(ids), np.bool_)
+                for closer in self._trusted:
+                    if (closer.source, closer.target) == (alias, target):
+                        closed |= self.closing.closed_by(closer, self.synopses[alias], ids)
+                final &= closed
+        return final
+
+    def _segment(self, alias: str, ids: Ints) -> Segment:
+        synopsis = self.synopses[alias]
+        meeting = (*self.plan.by_alias[alias].not_null, *order_column(self.plan))
+        columns = synopsis.columns if self.recovers else tuple(c for c in synopsis.columns if c in meeting)
+        arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
+        batch: Ints = synopsis.gather(ids, lambda s: s.batch)
+        home: Bools = synopsis.gather(ids, lambda s: s.home)
+        marks: dict[str, Bools] = {name: np.zeros(len(ids), np.bool_) for name in mark_names(self.plan, alias)}
+        return Segment(pa.table({c: synopsis.arrow(c, ids) for c in columns}), arrival, batch, home, marks)
+
+    def _expire(self, piles: Piles) -> None:
+        window = self.plan.by_alias[piles.alias].window
+        if window is not None and window.rows is not None:
+            last = self.closing.clock.count[self.plan.by_alias[piles.alias].stream] - window.rows
+            for pile in [pile for pile in piles.piles if pile.last < last and self.closing.across is None]:
+                piles.drop(pile)
+        if self.recovers:
+            return
+        for pile in [pile for pile in piles.piles if pile.since and self._is_over(pile.since)]:
+            segment = piles.read(pile)
+            piles.drop(pile)
+            sampled = np.flatnonzero(self._is_sampled(segment.arrival))
+            if len(sampled):
+                piles.piles.insert(0, piles.sample(segment, sampled))
+        while sum(pile.rows for pile in piles.piles if not pile.since) > MOST_SAMPLED:
+            piles.drop(min((pile for pile in piles.piles if not pile.since), key=lambda pile: pile.last))
+
+    def _is_over(self, since: Mapping[str, int]) -> bool:
+        """Whether every monitored constraint has moved on by (c - 1) times its k."""
+        beyond = self.plan.monitor.factor - 1
+        return all(w.position - since.get(w.promise.constraint, 0) >= beyond * (w.k or 0) for w in self.monitored)
+
+    def _is_sampled(self, arrival: Ints) -> Bools:
+        return mix(arrival.view(np.uint64)) < np.uint64(min(self.plan.monitor.probability, 1.0) * (2.0**64 - 2**12))
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of what is in memory."""
+        return sum(piles.nbytes for piles in self.piles.values())
+
+    @property
+    def shadows(self) -> int:
+        """The rows in memory."""
+        return 0 if self.recovers else sum(piles.rows for piles in self.piles.values())
+
+    def save(self, serial: int, put: dict[str, bytes]) -> tuple[dict[str, Any], list[str], int]:
+        """What it must remember, as JSON holds it; the entries to remove; the next free number."""
+        saved, gone = {}, list[str]()
+        for alias, piles in self.piles.items():
+            saved[alias], dropped, serial = piles.save(serial, put)
+            gone += dropped
+        return saved, gone, serial
+
+    def load(self, saved: Mapping[str, Any], entries: Entries) -> None:
+        """Go on where a saved one stood."""
+        for alias, piles in self.piles.items():
+            piles.load(saved[alias], entries)
+
+
+def _rests_on(plan: Plan, closer: Closer, doubted: set[str]) -> bool:
+    """Whether a closer closes by a constraint in doubt."""
+    orders = {
+        p.constraint
+        for p in plan.promises
+        if p.kind in ORDERS and (p.alias, p.columns) == (closer.target, closer.target_columns)
+    }
+    by_order = closer.kind in (CloserKind.BAND, CloserKind.ORDER)
+    return bool(doubted & ({*closer.constraints} | (orders if by_order else set())))
+
+
+def _whole(synopsis: Synopsis, segment: Segment) -> Segment:
+    """The rows with every column that stored ones have: of a shadow, what was let go is NULL, and is not looked at."""
+    table = segment.table
+    for name in synopsis.columns:
+        if name not in table.column_names:
+            kind = synopsis.kind(name) or pa.null()
+            table = table.append_column(name, pa.nulls(len(segment), kind))
+    return Segment(table, segment.arrival, segment.batch, segment.home, segment.marks)

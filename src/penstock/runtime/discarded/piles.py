@@ -1,0 +1,148 @@
+"""Rows of one source that were set aside, as piles: immutable tables, each with a filter over its keys in memory.
+
+On disk (the **cold tier** of RECOVER) the rows of a pile are an entry of the store, `cold/<alias>/<number>`, committed
+with the batch that wrote it and read back only when its filter has a key that is asked for; `fetch` reads it. The
+filters are entries of their own, which a restored cell reads whole. In memory (the shadows of monitored constraints)
+the rows stay with the cell. Neighbours of like size are taken together, so that there are few filters to ask.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.runtime.codes import Ints, flat
+from penstock.runtime.discarded.bloom import Filter
+from penstock.runtime.segment import Segment
+from penstock.runtime.store import Entries, from_ipc, to_ipc
+
+COLD = "cold/"
+"""How the keys of entries begin that a cell does not hold in memory."""
+
+_MERGE_BELOW = 1 << 17
+"""Rows from which on a pile is merged with no neighbour."""
+_ARRIVAL, _BATCH, _HOME = "__arrival", "__batch", "__home"
+
+
+@dataclass(eq=False)
+class Pile:
+    """Rows set aside together."""
+
+    rows: int
+    filters: dict[str, Filter]
+    """By column that meets others."""
+    last: int
+    """The largest arrival number among them."""
+    since: dict[str, int] = field(default_factory=dict)
+    """Where the monitored constraints stood when the last of them was set aside."""
+    number: int | None = None
+    """Its number in the store, once it was saved."""
+    segment: Segment | None = None
+    """The rows, where they are in memory."""
+
+
+class Piles:
+    """The piles of one alias."""
+
+    def __init__(self, alias: str, keys: tuple[str, ...], marks: tuple[str, ...], *, on_disk: bool) -> None:
+        self.alias = alias
+        self.keys = keys
+        self.marks = marks
+        self.on_disk = on_disk
+        self.piles: list[Pile] = []
+        self.fetch: Callable[[str], Any] | None = None
+        """Reads an entry of the store; while None, rows on their way to it stay in memory."""
+        self._gone: list[str] = []
+
+    @property
+    def rows(self) -> int:
+        """The rows set aside."""
+        return sum(pile.rows for pile in self.piles)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes in memory: filters, and rows that are not on disk."""
+        filters = sum(found.bits.nbytes for pile in self.piles for found in pile.filters.values())
+        held = [pile.segment for pile in self.piles if pile.segment is not None and not self.on_disk]
+        return filters + sum(segment.nbytes() for segment in held)
+
+    def add(self, segment: Segment, since: dict[str, int]) -> None:
+        """Set rows aside."""
+        self.piles.append(self._pile(segment, since))
+        while len(self.piles) > 1:
+            one, two = self.piles[-2:]
+            if one.rows + two.rows > _MERGE_BELOW or one.rows > 2 * two.rows:
+                break
+            both = Segment.merged([self.read(one), self.read(two)])
+            self.drop(one)
+            self.drop(two)
+            self.piles.append(self._pile(both, two.since))
+
+    def _pile(self, segment: Segment, since: dict[str, int]) -> Pile:
+        filters = {column: Filter.over(segment.hashes(column)) for column in self.keys}
+        return Pile(len(segment), filters, int(segment.arrival.max()), since, segment=segment)
+
+    def sample(self, segment: Segment, rows: Ints) -> Pile:
+        """A pile of some of the rows of one, for as long as there is room."""
+        marks = {name: mask[rows] for name, mask in segment.marks.items()}
+        table = segment.table.take(pa.array(rows))
+        chosen = Segment(table, segment.arrival[rows], segment.batch[rows], segment.home[rows], marks)
+        return self._pile(chosen, {})
+
+    def drop(self, pile: Pile) -> None:
+        """Let a pile go for good."""
+        self.piles.remove(pile)
+        if pile.number is not None:
+            self._gone += [self._entry(pile), self._filter_entry(pile)]
+
+    def read(self, pile: Pile) -> Segment:
+        """The rows of a pile."""
+        if pile.segment is not None:
+            return pile.segment
+        assert self.fetch is not None
+        return self._segment(from_ipc(self.fetch(self._entry(pile))))
+
+    def _segment(self, table: Any) -> Segment:
+        hidden = [_ARRIVAL, _BATCH, _HOME]
+        arrival, batch, home = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
+        marks = {name: np.zeros(len(arrival), np.bool_) for name in self.marks}
+        return Segment(table.drop_columns(hidden), arrival, batch, home, marks)
+
+    def _entry(self, pile: Pile) -> str:
+        return f"{COLD if self.on_disk else 'shadow/'}{self.alias}/{pile.number:012d}"
+
+    def _filter_entry(self, pile: Pile) -> str:
+        return f"filter/{self.alias}/{pile.number:012d}"
+
+    def save(self, serial: int, put: dict[str, bytes]) -> tuple[list[Any], list[str], int]:
+        """What it must remember, as JSON holds it; the entries to remove; the next free number."""
+        for pile in self.piles:
+            if pile.number is None:
+                assert pile.segment is not None
+                pile.number = serial
+                serial += 1
+                table = pile.segment.table
+                hidden = (_ARRIVAL, pile.segment.arrival), (_BATCH, pile.segment.batch), (_HOME, pile.segment.home)
+                for name, values in hidden:
+                    table = table.append_column(name, pa.array(values))
+                put[self._entry(pile)] = to_ipc(table)
+                bits = {column: pa.array(found.bits) for column, found in pile.filters.items()}
+                put[self._filter_entry(pile)] = to_ipc(pa.table(bits))
+            if self.on_disk and self.fetch is not None:
+                pile.segment = None
+        gone, self._gone = self._gone, []
+        return [[pile.number, pile.rows, pile.last, pile.since] for pile in self.piles], gone, serial
+
+    def load(self, saved: list[Any], entries: Entries) -> None:
+        """Go on where saved piles stood."""
+        for number, rows, last, since in saved:
+            pile = Pile(rows, {}, last, dict(since), number)
+            bits = from_ipc(entries[self._filter_entry(pile)])
+            pile.filters = {c: Filter(flat(bits.column(c)).to_numpy(zero_copy_only=False)) for c in bits.column_names}
+            if self._entry(pile) in entries and (not self.on_disk or self.fetch is None):
+                pile.segment = self._segment(from_ipc(entries[self._entry(pile)]))
+            self.piles.append(pile)

@@ -8,6 +8,8 @@ found to miss over its life: 1.96 standard deviations, so that the truth lies wi
 
 Sampled rows are no state that answers: they are statistics, which count in bytes only. One leaves when promises say
 that it can miss nothing more, by the rule by which stored rows are purged.
+
+Not counted: with three streams or more, what a row would have given that is purged because its partner was evicted.
 """
 
 from __future__ import annotations

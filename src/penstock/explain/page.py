@@ -20,6 +20,7 @@ from penstock.explain.plan_text import (
     cell_lines,
     chain_lines,
     filter_lines,
+    group_lines,
     kept_text,
     promise_lines,
     purge_lines,
@@ -94,6 +95,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _item("shape", [plan.shape], False)
     yield from _item("cells", cell_lines(plan), True)
     yield from _item("result", after_lines(query), True)
+    yield from _item("groups", group_lines(plan), True)
     yield from _item("trees", plan.join_trees, False)
     yield from _item("runs", run_lines(query, plan), False)
     yield "</dl>"

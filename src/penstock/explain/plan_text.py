@@ -63,6 +63,7 @@ def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
     yield from _item("cells", cell_lines(plan), ink)
     yield from _item("also", [str(p) for p in pair_predicates(query)], ink)
     yield from _item("result", after_lines(query), ink)
+    yield from _item("groups", group_lines(plan), ink)
     yield from _item("trees", plan.join_trees, ink)
     yield from _item("budget", budget_lines(plan), ink)
     yield from _item("runs", run_lines(query, plan), ink)
@@ -86,6 +87,23 @@ def budget_lines(plan: Plan) -> list[str]:
 def after_lines(query: Query) -> list[str]:
     """The conditions on one stream that no arrival can decide, because the stream may be absent."""
     return [f"after the join: {predicate}" for predicate in conditions_at(query, Moment.RESULT)]
+
+
+def group_lines(plan: Plan) -> list[str]:
+    """How the groups are worked out, what of each stream goes through the join for them, and when they are given."""
+    if plan.aggregate is None:
+        return []
+    lines = [plan.aggregate.how]
+    below = [f"{m.fold}({m.alias}.{m.column})" for m in plan.aggregate.measures]
+    if below and len(plan.sources) > 1:
+        lines.append(f"worked out below the join: {', '.join(below)}")
+    told = [f"{o.alias}.{o.column}" for o in plan.outputs]
+    told += [f"the window of {w.alias}.{w.column}" for w in plan.aggregate.windows]
+    if told:
+        lines.append(f"kept apart until the groups are added up: {', '.join(told)}")
+    once = "each group is given once, when no result can fall into it any more"
+    lines.append(once if plan.aggregate.emits_once else "each batch gives the groups that it changed")
+    return lines
 
 
 def run_lines(query: Query, plan: Plan) -> list[str]:
@@ -136,7 +154,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[
 def merge_lines(verdict: Verdict, source: SourcePlan) -> list[str]:
     """What is kept of a stream whose rows are merged."""
     if source.state.means != Means.SYNOPSIS:
-        return []
+        return [] if source.merge is None else [source.merge.text]
     return [
         line for synopsis in verdict.memory.synopses if synopsis.alias == source.alias for line in synopsis.sentences
     ]
@@ -185,7 +203,7 @@ def filter_lines(source: SourcePlan, query: Query) -> list[str]:
 def purge_lines(source: SourcePlan, plan: Plan) -> list[str]:
     """What lets a stored row go; where only the verdict knows of it, that, and that the engine does not do it yet."""
     lacks = unkept(plan, source)
-    if source.merge is not None:
+    if source.merge is not None and not source.merge.leaves:
         return ["no row leaves: one stands for all that the query cannot tell apart"]
     if lacks is None:
         is_stored = source.state.verdict != "bounded" or source.state.rows != 0

@@ -60,4 +60,6 @@ class MergePlan:
     counted: bool
     extremes: tuple[ExtremeColumn, ...]
     checks: tuple[CheckedColumn, ...]
+    leaves: bool
+    """Whether its rows leave by promises all the same: those that become one agree wherever a promise looks."""
     text: str

@@ -42,7 +42,8 @@ _ABOUT_VALUES = {
 }
 
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
-_CODED_DIGITS = 18
+CODED_DIGITS = 18
+"""The most digits of a decimal that the engine holds in one word."""
 _DIGITS = re.compile(r"\(\s*(\d+)")
 
 
@@ -107,9 +108,10 @@ def without_merged(
     promises: tuple[PromisePlan, ...],
 ) -> tuple[tuple[Closer, ...], tuple[PromisePlan, ...]]:
     """The closers that let rows of other sources go, and the promises about values that are still of use."""
-    if not any(isinstance(plan, MergePlan) for plan in merged.values()):
+    stay = {alias for alias, plan in merged.items() if isinstance(plan, MergePlan) and not plan.leaves}
+    if not stay:
         return closers, promises
-    left = tuple(c for c in closers if not isinstance(merged.get(c.source), MergePlan))
+    left = tuple(c for c in closers if c.source not in stay)
     used = {(c.kind, c.target, c.target_columns) for c in left}
     used |= {(CloserKind.PUNCTUATION, c.target, c.target_columns) for c in joint}
     of_use = tuple(
@@ -125,6 +127,7 @@ def merge_plan(synopsis: Synopsis, stream: Stream) -> MergePlan:
         synopsis.counted,
         tuple(_extreme(extreme) for extreme in synopsis.extremes),
         tuple(_checked(stream)),
+        False,
         synopsis.sentences[0],
     )
 
@@ -167,6 +170,13 @@ def _exact(value: Value) -> str | None:
     return _text(value)
 
 
+def merge_by_value(columns: Mapping[str, str]) -> MergePlan:
+    """Rows of a grouped query that agree on all columns, given with their words, become one, and leave as one."""
+    kept = f"for each choice of {', '.join(columns.values())}" if columns else "in all"
+    parts = tuple(PartColumn(column, True, None, None, (), None, None, True, True) for column in columns)
+    return MergePlan(parts, True, (), (), True, f"one row {kept}, with a count and what is summed up of it")
+
+
 def _part(column: BucketColumn) -> PartColumn:
     limits = column.limits
     return PartColumn(
@@ -202,11 +212,16 @@ def _text(value: Value | None) -> str | None:
             return str(int(value))
 
 
+def decimal_digits(text: str) -> int:
+    """The digits of a DECIMAL, 10 if it does not say; 0 for any other type."""
+    digits = _DIGITS.search(text)
+    return 0 if not text.upper().startswith("DECIMAL") else 10 if digits is None else int(digits.group(1))
+
+
 def _has_order(kind: DataType) -> bool:
     """Whether the engine can compare values of the type: they have codes, or Arrow orders them as Spark does."""
     if kind.kind is Kind.DECIMAL:
-        digits = _DIGITS.search(kind.text)
-        return digits is None or int(digits.group(1)) <= _CODED_DIGITS
+        return decimal_digits(kind.text) <= CODED_DIGITS
     return kind.is_clock or kind.kind in _ORDERED
 
 

@@ -16,6 +16,7 @@ from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.graph import Shape
 from penstock.model.predicates import ColumnRef
 from penstock.model.schemes import Policy
+from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, UselessPunctuations
 from penstock.plan.codec import decode, encode
@@ -87,7 +88,7 @@ class SourcePlan:
     rules: tuple[str, ...]
     """What lets a stored row go, in words."""
     merge: MergePlan | None
-    """How rows that the query cannot tell apart become one; such rows go by no promise."""
+    """How rows that the query cannot tell apart become one."""
     unmerged: str | None
     """What stands against it, where the bound needs it all the same."""
     state: StateFigure
@@ -264,7 +265,8 @@ class Plan:
     distinct: bool
     outer: OuterPlan | None
     """How outer joins and EXISTS are run; None where every stream stands in every result."""
-    grouped: bool
+    aggregate: AggregatePlan | None
+    """How its groups are worked out, if it has any."""
     monitor: MonitorPlan
     verdict: str
     strategy: str

@@ -17,6 +17,8 @@ from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.schemes import Policy
+from penstock.plan.aggregate import AggregatePlan
+from penstock.plan.aggregating import aggregate_plan, carried_columns, told_apart
 from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
@@ -26,7 +28,16 @@ from penstock.plan.conditions import Moment, conditions_at, equal_values, needed
 from penstock.plan.evict import evict_plan
 from penstock.plan.folding import without_covered
 from penstock.plan.merge import MergePlan
-from penstock.plan.merging import BY_ROW, Merging, checks_of, merge_plan, synopsis_of, unmerged, without_merged
+from penstock.plan.merging import (
+    BY_ROW,
+    Merging,
+    checks_of,
+    merge_by_value,
+    merge_plan,
+    synopsis_of,
+    unmerged,
+    without_merged,
+)
 from penstock.plan.monitor import monitor_plan
 from penstock.plan.outer import OuterPlan
 from penstock.plan.outer_tree import outer_axes, outer_plan
@@ -57,7 +68,8 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     graph = JoinGraph.of(query)
     pairing = Pairing(query)
     closing = ClosingGraph(pairing.combinations)
-    outputs = _outputs(query)
+    outputs = _outputs(query, verdict)
+    aggregate = aggregate_plan(query, verdict, graph, outputs)
     predicates = _pair_predicates(query)
     bounds = find_time_bounds(pairing)
     matched = {source.alias: _matched(query, graph, source, predicates, bounds) for source in query.all_sources}
@@ -71,7 +83,8 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     promises = (*find_promises(pairing, closers), *punctuations.promises, *clustered)
     axes = tuple(KeyAxis(k.columns) for k in graph.key_classes) if query.is_inner else outer_axes(query, graph)
     outer = None if query.is_inner else outer_plan(query, axes, closers, bounds)
-    facts = _Facts(query, graph, outputs, matched, {}, closers, punctuations.joint_closers, promises, verdict, outer)
+    joint = punctuations.joint_closers
+    facts = _Facts(query, graph, outputs, aggregate, matched, {}, closers, joint, promises, verdict, outer)
     merged = _merged(facts)
     closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises)
     promises = (*promises, *checks_of(query, merged))
@@ -98,7 +111,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         counts_by_arrival(query),
         query.distinct,
         outer,
-        query.is_grouped,
+        aggregate,
         monitor_plan(query.hints),
         verdict.verdict,
         verdict.strategy.value,
@@ -126,9 +139,10 @@ def _counted(query: Query) -> frozenset[str]:
     return frozenset(s.alias for s in query.all_sources if isinstance(s.window, RowsWindow))
 
 
-def _outputs(query: Query) -> tuple[OutputColumn, ...]:
+def _outputs(query: Query, verdict: Verdict) -> tuple[OutputColumn, ...]:
     refs = [ref for output in query.outputs for ref in columns_of(output.value)]
-    refs += [ref for key in query.group_by for ref in columns_of(key)]
+    if query.is_grouped:
+        refs = carried_columns(query, verdict)
     named: dict[ColumnRef, str] = {}
     for ref in dict.fromkeys(refs):
         name = f"{ref.alias}_{ref.column}"
@@ -176,6 +190,7 @@ class _Facts:
     query: Query
     graph: JoinGraph
     outputs: tuple[OutputColumn, ...]
+    aggregate: AggregatePlan | None
     matched: dict[str, tuple[str, ...]]
     merged: dict[str, MergePlan | str]
     """How a source is merged whose bound needs it, or what stands against it."""
@@ -204,6 +219,11 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     if facts.outer is not None and facts.outer.in_block(alias) and _has_range(query):
         needed |= {c for c in (source.stream.event_time,) if c is not None}
     tests = () if facts.outer is None else tuple(test.column for test in facts.outer.tests_of(alias))
+    windowed: tuple[str, ...] = ()
+    if facts.aggregate is not None:
+        watched |= facts.aggregate.only_shipped(alias)
+        read |= facts.aggregate.only_shipped(alias)
+        windowed = tuple(w.column for w in facts.aggregate.windows_of(alias))
     return SourcePlan(
         alias,
         source.stream.name,
@@ -215,7 +235,8 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         tuple(str(p) for p in conditions_at(query, Moment.ARRIVAL, alias)),
         _window(source),
         # Bands and windows make an event time needed too; under an outer join they decide no more than a match.
-        tuple(column for column in matched if facts.outer is None or column in needed),
+        # window() of NULL is no window.
+        tuple(dict.fromkeys((*(c for c in matched if facts.outer is None or c in needed), *windowed))),
         equal_values(query, alias),
         tuple(_rules(source, facts.closers, facts.joint_closers)),
         merged if isinstance(merged, MergePlan) else None,
@@ -235,9 +256,15 @@ def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
     query, found = facts.query, dict[str, MergePlan | str]()
     for alias, source in query.by_alias.items():
         synopsis = synopsis_of(facts.verdict, alias)
-        if synopsis is None or not query.is_inner or query.hints.archive is not None:
+        if not query.is_inner or query.hints.archive is not None:
             continue  # An archive is about single rows.
+        if synopsis is None:
+            if (by_value := _merged_by_value(facts, source)) is not None:
+                found[alias] = by_value
+            continue
         shown = {o.column for o in facts.outputs if o.alias == alias}
+        if query.is_grouped:
+            shown = {ref.column for ref in told_apart(query) if ref.alias == alias}
         keys = {ref.column for k in facts.graph.key_classes for ref in k.columns if ref.alias == alias}
         watched = [p.constraint for p in facts.promises if p.kind in BY_ROW and alias in (p.alias, p.partner)]
         merging = Merging(
@@ -249,6 +276,22 @@ def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
         )
         found[alias] = unmerged(synopsis, merging) or merge_plan(synopsis, source.stream)
     return found
+
+
+def _merged_by_value(facts: _Facts, source: Source) -> MergePlan | None:
+    """How rows of a grouped query become one that differ in nothing but what is summed up of them."""
+    alias, aggregate = source.alias, facts.aggregate
+    is_watched = any(p.kind in BY_ROW and alias in (p.alias, p.partner) for p in facts.promises)
+    is_counted = counts_by_arrival(facts.query) or isinstance(source.window, RowsWindow)
+    kept = _kept(facts.query, alias, facts.outputs, facts.matched[alias])
+    types = [source.stream.type_of(column) for column in kept]
+    if aggregate is None or is_watched or is_counted or len(facts.query.all_sources) == 1:
+        return None
+    if not all(kind is not None and kind.is_key for kind in types):
+        return None
+    columns = {c.name: c.name for c in source.stream.carried if c.name in kept}
+    windows = {w.name: f"window of {w.column}" for w in aggregate.windows_of(alias) if w.column not in kept}
+    return merge_by_value(columns | windows)
 
 
 def _matched(

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
 from penstock.model.query import JoinKind, Query, RowsWindow, joins
+from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_arrivals
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
@@ -25,7 +26,8 @@ def obstacles(query: Query) -> tuple[str, ...]:
     query = simplified(query)
     found = [*_outer_obstacles(query)]
     if query.is_grouped:
-        found.append("GROUP BY and aggregates cannot be run yet")
+        # The core runs them (runtime/aggregate); what Spark must do for it is not there.
+        found += ["GROUP BY and aggregates cannot be run yet", *grouping_obstacles(query)]
     if query.hints.budget is not None:
         found += budget_obstacles(query)
     elif query.hints.shed_input:
@@ -59,12 +61,15 @@ def unkept_bounds(plan: Plan) -> tuple[str, ...]:
     found = [why for source in plan.sources if (why := unkept(plan, source)) is not None]
     if plan.distinct:
         found += [why for figure in plan.second_stage if (why := _unkept_distinct(plan, figure)) is not None]
+    if plan.aggregate is not None:
+        found += [why for figure in plan.second_stage if (why := _unkept_groups(plan, figure)) is not None]
     return tuple(found)
 
 
 def unkept(plan: Plan, source: SourcePlan) -> str | None:
     """What the engine lacks to keep the bound of a stream; None if it keeps it, or there is none."""
-    if source.state.verdict != "bounded" or plan.evict is not None or source.merge is not None or _leaves(plan, source):
+    is_merged = source.merge is not None and not source.merge.leaves
+    if source.state.verdict != "bounded" or plan.evict is not None or is_merged or _leaves(plan, source):
         return None
     match source.state.means:
         case Means.STATELESS if source.state.rows == 0:
@@ -112,6 +117,18 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
         "the bound of (distinct) needs forgetting by a punctuation, or by a clock that is not itself an output "
         "column, which cannot be done yet"
     )
+
+
+def _unkept_groups(plan: Plan, figure: StateFigure) -> str | None:
+    """A group is forgotten when the clock of a stream passes a column of it that is its event time."""
+    assert plan.aggregate is not None
+    if figure.means != Means.PURGE:
+        return None
+    clocks = {(clock.alias, clock.column) for key in plan.aggregate.keys for clock in key.clocks}
+    ordered = {(p.alias, p.columns[0]) for p in _orders(plan)}
+    if any(_leaves(plan, plan.by_alias[alias]) for alias, _ in clocks & ordered):
+        return None
+    return "the bound of (groups) needs forgetting by a punctuation, which cannot be done yet"
 
 
 def _orders(plan: Plan) -> Iterator[PromisePlan]:

@@ -62,8 +62,14 @@ says from which event time on results may still come.
 certain. The tests of `plan.outer.tests` come with the rows of their stream, as boolean columns of their names, which
 are among `source.shipped`; `Cell(plan, absent=…)` says what each is worth where its stream is absent, unless it
 `rejects_absent`. A stream that lacks one of `plan.outer.whole_axes` must not be cut along it.
+
+**GROUP BY** has a second stage too, exchanged by group: `GroupStage(plan)`, with `step`, `save` and `restore` of that
+form. The rows of a cell are then no results: a row stands for all results of the batch that the groups cannot tell
+apart, with their number (`COUNT`) and what is summed up of them (`runtime/aggregate`).
 """
 
+from penstock.plan.aggregate import COUNT
+from penstock.runtime.aggregate.stage import GroupStage, given_name
 from penstock.runtime.batch import (
     HOME,
     INDEX,
@@ -96,6 +102,7 @@ from penstock.runtime.store import Changes
 from penstock.runtime.violations import PromiseBroken
 
 __all__ = [
+    "COUNT",
     "HOME",
     "INDEX",
     "ORDER",
@@ -104,6 +111,7 @@ __all__ = [
     "Changes",
     "Chunk",
     "Distinct",
+    "GroupStage",
     "Header",
     "Metrics",
     "Patience",
@@ -113,6 +121,7 @@ __all__ = [
     "StepResult",
     "Truth",
     "apart",
+    "given_name",
     "hash_rows",
     "header_of",
     "key_columns",

@@ -14,6 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.plan import Plan
+from penstock.runtime.aggregate.absorbing import Absorbing
+from penstock.runtime.aggregate.carrying import Carrying
+from penstock.runtime.aggregate.derived import derive_fresh, derived_columns
 from penstock.runtime.arrival_order import EVERYTHING, ArrivalOrder
 from penstock.runtime.batch import Batch, Metrics, StepResult
 from penstock.runtime.clock import Clock
@@ -22,6 +25,7 @@ from penstock.runtime.codes import Ints
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.discarded.aside import Aside
 from penstock.runtime.evict.eviction import Eviction, Held
+from penstock.runtime.frontier import frontier
 from penstock.runtime.gate import Gate
 from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
@@ -49,7 +53,14 @@ class Cell:
     ) -> None:
         self.plan = plan
         self.synopses = {
-            s.alias: Synopsis((*s.kept, *hidden_columns(plan, s.alias), *((BUCKET,) if s.merge is not None else ())))
+            s.alias: Synopsis(
+                (
+                    *s.kept,
+                    *derived_columns(plan, s.alias),
+                    *hidden_columns(plan, s.alias),
+                    *((BUCKET,) if s.merge is not None else ()),
+                )
+            )
             for s in plan.sources
         }
         self.order = ArrivalOrder(plan) if plan.in_arrival_order else None
@@ -59,6 +70,8 @@ class Cell:
         self.closing = Closing(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
+        self.absorbing = Absorbing(plan, self.synopses)
+        self.carrying = None if plan.aggregate is None else Carrying(plan, plan.aggregate, self.matcher)
         self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
         self.outer = OuterJoin(plan, self.synopses, self.closing, self.clock, absent) if plan.outer else None
         self.aside = Aside(plan, self.synopses, self.closing, self.watches)
@@ -85,10 +98,13 @@ class Cell:
         self._answer_breaches(step, answers, of_all_rows=True)
         self.intake.drop_unmatchable(self.synopses)
         self._answer_breaches(step, answers, of_all_rows=False)
-        merged = self.merge.gather()
-        found, missed = self.aside.without_lost(self._joined(batch))
+        if self.carrying is not None:
+            derive_fresh(self.plan, self.synopses)
+        merged = self.merge.gather() | self.absorbing.gather()
+        groups = None if self.carrying is None else self.carrying.added(self.clock, self.order)
+        found, missed = self.aside.without_lost(self._joined(batch) if groups is None else [])
         lost = sum(self._copies(partial) for partial in missed)
-        rows = self._rows(found)
+        rows = self._rows(found) if groups is None else groups
         self.aside.send_away()
         marked: dict[str, list[Ints]] = {}
         for watch in self.watches:
@@ -108,6 +124,7 @@ class Cell:
         for alias, ids in merged.items():
             purged.add(alias, "merged", ids)
         self.merge.fold(purged)
+        self.absorbing.fold(purged)
         self.patient.asked(asking, self._stored)
         removed = {alias: purged.of(alias) for alias in self.plan.aliases}
         for watch in self.watches:
@@ -118,7 +135,8 @@ class Cell:
         self._finish()
         metrics = replace(self._metrics(batch, rows, purged.counts, answers), lost=lost)
         archived = None if self.eviction is None else self.eviction.archived
-        return StepResult(rows, metrics, tuple(answers.quarantined), self._frontier(), archived)
+        reached = {} if self.aside.recovers else frontier(self.plan, self.closing, self.synopses)
+        return StepResult(rows, metrics, tuple(answers.quarantined), reached, archived)
 
     def _joined(self, batch: Batch) -> list[Partial]:
         """What the batch adds to the answer by its matches."""
@@ -216,17 +234,6 @@ class Cell:
         synopsis = self.synopses[alias]
         ids = synopsis.in_range("codes", ORDER, settled, EVERYTHING)
         return len(ids), int(np.count_nonzero(synopsis.gather(ids, lambda s: s.home)))
-
-    def _frontier(self) -> dict[str, int]:
-        found: dict[str, int] = {}
-        for source in self.plan.sources if self.plan.distinct and not self.aside.recovers else ():
-            low = self.closing.low(source.alias, source.event_time)
-            if low is not None and source.event_time in source.kept and source.event_time is not None:
-                for _, segment in self.synopses[source.alias].part("all"):
-                    values, order = segment.sorted_by("ticks", source.event_time)
-                    low = min(low, int(values[int(np.argmax(segment.alive[order]))]))
-                found[source.alias] = low
-        return found
 
     def save(self) -> Changes:
         """What changed since the last save."""

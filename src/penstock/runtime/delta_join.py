@@ -9,6 +9,8 @@ few rows they have.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+
 import numpy as np
 
 from penstock.plan.plan import Plan
@@ -17,18 +19,14 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.needs import ORDER
-from penstock.runtime.synopsis import ALL, FRESH, OLD
+from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
 
 def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder | None = None) -> list[Partial]:
     """The new combinations, as one partial for each source that has fresh rows."""
     synopses = matcher.synopses
-    order = sorted(plan.aliases, key=lambda a: synopses[a].size(FRESH))
     found = []
-    for place, start in enumerate(order):
-        parts = dict.fromkeys(order[:place], ALL) | dict.fromkeys(order[place + 1 :], OLD)
-        if synopses[start].size(FRESH) == 0 or any(synopses[a].size(p) == 0 for a, p in parts.items()):
-            continue
+    for start, parts in passes(plan, synopses):
         partial: Partial = {start: synopses[start].ids(FRESH)}
         while parts and len(partial[start]):
             target = _next(matcher, frozenset(partial), parts)
@@ -39,6 +37,15 @@ def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder 
             keep = in_rows_windows(plan, matcher, clock, partial, across)
             found.append(partial if keep is None else {alias: ids[keep] for alias, ids in partial.items()})
     return found
+
+
+def passes(plan: Plan, synopses: Mapping[str, Synopsis]) -> Iterator[tuple[str, dict[str, str]]]:
+    """Each source that has fresh rows to start from, and the parts of the others that they are joined with."""
+    order = sorted(plan.aliases, key=lambda a: synopses[a].size(FRESH))
+    for place, start in enumerate(order):
+        parts = dict.fromkeys(order[:place], ALL) | dict.fromkeys(order[place + 1 :], OLD)
+        if synopses[start].size(FRESH) and all(synopses[a].size(p) for a, p in parts.items()):
+            yield start, parts
 
 
 def _next(matcher: Matcher, bound: frozenset[str], parts: dict[str, str]) -> str:

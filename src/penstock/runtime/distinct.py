@@ -14,12 +14,11 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import Bools, Ints, flat, is_coded, mix
+from penstock.runtime.codes import Bools, Ints, flat, mix
 from penstock.runtime.key_matching import repeated
-from penstock.runtime.row_values import row_hashes, same_values
+from penstock.runtime.row_values import null_safe_equal, row_hashes
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
 from penstock.runtime.synopsis import ALL, Synopsis
@@ -77,14 +76,14 @@ class Distinct:
             equal = np.ones(len(again), np.bool_)
             for name in self.names:
                 column = flat(rows.column(name))
-                equal &= _null_safe_equal(column.take(first), column.take(again))
+                equal &= null_safe_equal(column.take(first), column.take(again))
             keep[again[equal]] = False
         return rows.filter(pa.array(keep))
 
     def _same(self, rows: Any, places: Ints, met: Ints) -> Bools:
         equal: Bools = np.ones(len(places), np.bool_)
         for name in self.names:
-            equal &= _null_safe_equal(flat(rows.column(name)).take(places), self.seen.arrow(name, met))
+            equal &= null_safe_equal(flat(rows.column(name)).take(places), self.seen.arrow(name, met))
         return equal
 
     def _forget(self, frontier: Mapping[str, int]) -> None:
@@ -129,20 +128,3 @@ def _present(segment: Segment, name: str, rows: Ints) -> Bools:
     if not column.null_count:
         return np.ones(len(rows), np.bool_)
     return column.is_valid().to_numpy(zero_copy_only=False)[rows]  # type: ignore[no-any-return]
-
-
-def _is_plain(kind: Any) -> bool:
-    """Whether Arrow compares values of the type itself."""
-    bytes_like = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
-    return is_coded(kind) or pa.types.is_decimal(kind) or any(test(kind) for test in bytes_like)
-
-
-def _null_safe_equal(left: Any, right: Any) -> Bools:
-    if not _is_plain(left.type):
-        return same_values(left, right)
-    equal = pc.fill_null(pc.equal(left, right), False)
-    both_null = pc.and_(left.is_null(), right.is_null())
-    if pa.types.is_floating(left.type):
-        both_nan = pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False)
-        equal = pc.or_(equal, both_nan)
-    return pc.or_(equal, both_null).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

@@ -37,7 +37,10 @@ class Merge:
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
         self.synopses = synopses
-        self.plans = {s.alias: s.merge for s in plan.sources if s.merge is not None}
+        # Rows with measures are merged by aggregate/absorbing.py.
+        grouped = plan.aggregate is not None
+        merging = {s.alias: s.merge for s in plan.sources if s.merge is not None}
+        self.plans = {alias: merge for alias, merge in merging.items() if merge.extremes or not grouped}
         self.counted = tuple(alias for alias, merge in self.plans.items() if merge.counted)
 
     def gather(self) -> dict[str, Ints]:
@@ -48,14 +51,14 @@ class Merge:
             if not synopsis.has_fresh:
                 continue
             segment = synopsis.segments[-1]
-            segment.table = segment.table.append_column(BUCKET, pa.array(_bucket_hashes(merge, segment.table)))
+            segment.table = segment.table.append_column(BUCKET, pa.array(bucket_hashes(merge, segment.table)))
             if merge.counted:
                 segment.counts = np.ones(len(segment), np.int64)
             fresh = synopsis.ids(FRESH)
             if not len(fresh):
                 continue
-            rows = _rows_of(merge, synopsis, fresh)
-            bucket = _numbered([*_parts(merge, rows), _outside(merge, rows).astype(np.int64)])
+            rows = rows_of(merge, synopsis, fresh)
+            bucket = _numbered([*parts(merge, rows), outside(merge, rows).astype(np.int64)])
             kept = _chosen(merge, rows, bucket)
             if merge.counted:
                 synopsis.add(fresh[kept], np.bincount(bucket) - 1)
@@ -70,9 +73,9 @@ class Merge:
             fresh = synopsis.ids(FRESH)
             if not synopsis.has_fresh or not len(fresh):
                 continue
-            outside = fresh[_outside(merge, _rows_of(merge, synopsis, fresh))]
-            synopsis.kill(outside)
-            purged.add(alias, "in no result", outside)
+            lost = fresh[outside(merge, rows_of(merge, synopsis, fresh))]
+            synopsis.kill(lost)
+            purged.add(alias, "in no result", lost)
             gone = self._fold(merge, synopsis, synopsis.ids(FRESH))
             synopsis.kill(gone)
             purged.add(alias, "merged", gone)
@@ -83,10 +86,10 @@ class Merge:
         places, stored = synopsis.probe(OLD, (BUCKET,), keys)
         if not len(places):
             return empty_ids()
-        both = _rows_of(merge, synopsis, np.concatenate([fresh[places], stored]))
+        both = rows_of(merge, synopsis, np.concatenate([fresh[places], stored]))
         half = len(places)
         equal: Bools = np.ones(half, np.bool_)
-        for part in _parts(merge, both):
+        for part in parts(merge, both):
             equal &= part[:half] == part[half:]
         coming, stored = fresh[places[equal]], stored[equal]
         if merge.counted:
@@ -106,12 +109,14 @@ class Merge:
         return found
 
 
-def _rows_of(merge: MergePlan, synopsis: Synopsis, ids: Ints) -> dict[str, Any]:
+def rows_of(merge: MergePlan, synopsis: Synopsis, ids: Ints) -> dict[str, Any]:
+    """The columns of rows by which they are merged."""
     columns = [*(part.column for part in merge.parts), *(extreme.column for extreme in merge.extremes)]
     return {name: synopsis.arrow(name, ids) for name in dict.fromkeys(columns)} | {BUCKET: synopsis.arrow(BUCKET, ids)}
 
 
-def _bucket_hashes(merge: MergePlan, table: Any) -> Ints:
+def bucket_hashes(merge: MergePlan, table: Any) -> Ints:
+    """The hash of each row's bucket."""
     found = [np.zeros(table.num_rows, np.uint64)]
     for part in merge.parts:
         values = flat(table.column(part.column))
@@ -119,7 +124,7 @@ def _bucket_hashes(merge: MergePlan, table: Any) -> Ints:
     return combine(found).view(np.int64)
 
 
-def _parts(merge: MergePlan, rows: Mapping[str, Any]) -> list[Ints]:
+def parts(merge: MergePlan, rows: Mapping[str, Any]) -> list[Ints]:
     """Numbers that are equal for two of the rows iff they share a bucket; they mean nothing beyond these rows."""
     found = [np.zeros(len(rows[BUCKET]), np.int64)]
     for part in merge.parts:
@@ -152,7 +157,7 @@ def _range(part: PartColumn, values: Any) -> Ints:
     return np.clip(codes(values), max(low - 1, INT64.min), min(high + 1, INT64.max))
 
 
-def _outside(merge: MergePlan, rows: Mapping[str, Any]) -> Bools:
+def outside(merge: MergePlan, rows: Mapping[str, Any]) -> Bools:
     """The rows with a value that the conditions leave no match."""
     found: Bools = np.zeros(len(rows[BUCKET]), np.bool_)
     for part in merge.parts:
@@ -164,10 +169,10 @@ def _outside(merge: MergePlan, rows: Mapping[str, Any]) -> Bools:
     return found
 
 
-def _numbered(parts: list[Ints]) -> Ints:
+def _numbered(found_parts: list[Ints]) -> Ints:
     """The rows' buckets as numbers from 0, without a gap."""
-    found: Ints = np.zeros(len(parts[0]), np.int64)
-    for part in parts:
+    found: Ints = np.zeros(len(found_parts[0]), np.int64)
+    for part in found_parts:
         _, number = np.unique(part, return_inverse=True)
         _, found = np.unique(found * (int(number.max()) + 1) + number, return_inverse=True)
     return found

@@ -25,8 +25,8 @@ def row_hashes(rows: Any) -> Hashes:
 
 def same_values(left: Any, right: Any) -> Bools:
     """Whether values at the same place are equal, NULLs among them."""
-    numbers = _numbers(pa.concat_arrays([flat(left), flat(right)]))
-    found: Bools = numbers[: len(left)] == numbers[len(left) :]
+    both = numbers(pa.concat_arrays([flat(left), flat(right)]))
+    found: Bools = both[: len(left)] == both[len(left) :]
     return found
 
 
@@ -54,7 +54,7 @@ def _summed(lengths: Ints, parts: Hashes) -> Hashes:
     return mix(running[ends] - running[ends - lengths] + lengths.astype(np.uint64))
 
 
-def _numbers(array: Any) -> Ints:
+def numbers(array: Any) -> Ints:
     """Numbers that are equal iff the values are; NULL has one of its own."""
     kind = array.type
     if pa.types.is_null(kind):
@@ -62,13 +62,13 @@ def _numbers(array: Any) -> Ints:
     if pa.types.is_struct(kind):
         found = np.zeros(len(array), np.int64)
         for field in array.flatten():
-            found = _dense(np.stack([found, _numbers(field)], axis=1))
+            found = _dense(np.stack([found, numbers(field)], axis=1))
     elif _is_list(kind):
         lengths, elements = _elements(array)
-        found = _of_bytes(lengths, _numbers(elements))
+        found = _of_bytes(lengths, numbers(elements))
     elif pa.types.is_map(kind):
         lengths, (keys, values) = _entries(array)
-        pairs = np.stack([_numbers(keys), _numbers(values)], axis=1)
+        pairs = np.stack([numbers(keys), numbers(values)], axis=1)
         owner = np.repeat(np.arange(len(lengths)), lengths)
         found = _of_bytes(lengths, _dense(pairs)[np.lexsort((pairs[:, 0], owner))])
     elif is_coded(kind):
@@ -115,6 +115,24 @@ def _within(lengths: Ints) -> Ints:
     """The place of each element in its list."""
     ends = np.cumsum(lengths)
     return np.arange(int(lengths.sum())) - np.repeat(ends - lengths, lengths)
+
+
+def is_plain(kind: Any) -> bool:
+    """Whether Arrow compares values of the type itself."""
+    bytes_like = (pa.types.is_string, pa.types.is_large_string, pa.types.is_binary, pa.types.is_large_binary)
+    return is_coded(kind) or pa.types.is_decimal(kind) or any(test(kind) for test in bytes_like)
+
+
+def null_safe_equal(left: Any, right: Any) -> Bools:
+    """Whether values at the same place are equal as Spark groups them, NULLs among them."""
+    if not is_plain(left.type):
+        return same_values(left, right)
+    equal = pc.fill_null(pc.equal(left, right), False)
+    both_null = pc.and_(left.is_null(), right.is_null())
+    if pa.types.is_floating(left.type):
+        both_nan = pc.fill_null(pc.and_(pc.is_nan(left), pc.is_nan(right)), False)
+        equal = pc.or_(equal, both_nan)
+    return pc.or_(equal, both_null).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
 
 def _nulls(array: Any) -> Bools:

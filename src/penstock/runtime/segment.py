@@ -149,6 +149,12 @@ class Segment:
         self.live_at_home -= int(np.count_nonzero(self.home[rows]))
         self.touched = True
 
+    def replace(self, name: str, values: Any) -> None:
+        """Give a column other values; only before the segment is first saved."""
+        assert self.name is None
+        self.table = self.table.set_column(self.table.column_names.index(name), name, values)
+        self._derived = {key: made for key, made in self._derived.items() if name not in key[1:]}
+
     def narrow(self, columns: tuple[str, ...]) -> None:
         """Let go of columns that only the running batch had a use for."""
         self.table = self.table.select(list(columns))

@@ -160,6 +160,11 @@ class Synopsis:
             segment.touched = True
         return new
 
+    def marked(self, name: str, ids: Ints) -> Bools:
+        """Which rows have a mark."""
+        found: Bools = self.gather(ids, lambda s: s.marks[name])
+        return found
+
     def add(self, ids: Ints, counts: Ints) -> None:
         """Let rows stand for so many more; each must be named once."""
         for segment, mine, rows in self.split(ids):

@@ -1,0 +1,1 @@
+"""Aggregates of joins in which each key meets a thousand times over."""

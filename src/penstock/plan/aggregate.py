@@ -1,0 +1,121 @@
+"""How a grouped query is worked out in two stages: inert data, obeyed by runtime/aggregate and by spark.
+
+The first stage, in each cell, gives rows of what the second must tell apart (`carried` columns and windows of time),
+each with a count of results and with `measures`: sums, counts and extremes of columns, worked out below the join. The
+second stage adds them up group by group.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+from penstock.model.predicates import ColumnRef
+
+COUNT = "__n"
+"""The number of results that a row of the first stage stands for, or of rows that a stored row stands for."""
+
+
+class Fold(StrEnum):
+    """What is kept of many values of a column."""
+
+    COUNT = "count"
+    SUM = "sum"
+    """The sum, and the count with it."""
+    MIN = "min"
+    MAX = "max"
+
+
+@dataclass(frozen=True)
+class Measure:
+    """A column of one stream of which only a sum, a count or an extreme goes through the join."""
+
+    name: str
+    fold: Fold
+    alias: str
+    column: str
+
+
+@dataclass(frozen=True)
+class WindowColumn:
+    """A tumbling window of time as a column: the tick at which it starts."""
+
+    name: str
+    alias: str
+    column: str
+    ticks: int
+
+
+@dataclass(frozen=True)
+class GroupKey:
+    """A column of the groups, as the second stage is given it."""
+
+    name: str
+    text: str
+    """As the query has it."""
+    expression: str | None
+    """What Spark evaluates over the rows of the first stage; None if it is a column of theirs."""
+    window: int | None
+    """The length of its windows in ticks, if it is one."""
+    clocks: tuple[ColumnRef, ...]
+    """Ordered columns that it is, or is a window of, in every result: once one has passed it, the group is closed."""
+
+
+@dataclass(frozen=True)
+class AggregateColumn:
+    """An aggregate of SELECT: of a measure, of the values of a column of the rows, or of nothing but their count."""
+
+    name: str
+    text: str
+    function: str
+    distinct: bool
+    measure: str | None
+    value: str | None
+    """The column of the rows that it is worked out from."""
+    expression: str | None
+    """What Spark evaluates to get it; None if it is a column of the rows as it is."""
+    type: str | None
+    """Of its argument; None where only Spark knows it, or there is none."""
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether the values of a group are kept one by one."""
+        return self.distinct or self.function == "median"
+
+
+@dataclass(frozen=True)
+class TreeEdge:
+    """Two streams between which grouped counts and sums are handed on."""
+
+    one: str
+    other: str
+
+
+@dataclass(frozen=True)
+class AggregatePlan:
+    """All that is needed to work out the groups of a query."""
+
+    keys: tuple[GroupKey, ...]
+    columns: tuple[AggregateColumn, ...]
+    measures: tuple[Measure, ...]
+    windows: tuple[WindowColumn, ...]
+    emits_once: bool
+    """Whether a group is given once, when it is closed; else whenever it changed."""
+    tree: tuple[TreeEdge, ...] | None
+    """Along which counts and sums are handed on; None if results are joined first."""
+    by_latest: bool
+    """Whether, under [RANGE d], they are looked up by key and time from the latest row of each result."""
+    how: str
+    """Which of these, and why, in words."""
+
+    def measures_of(self, alias: str) -> tuple[Measure, ...]:
+        """The measures of one stream."""
+        return tuple(m for m in self.measures if m.alias == alias)
+
+    def windows_of(self, alias: str) -> tuple[WindowColumn, ...]:
+        """The windows of one stream."""
+        return tuple(w for w in self.windows if w.alias == alias)
+
+    def only_shipped(self, alias: str) -> frozenset[str]:
+        """The columns that a cell must be given of each row, though it keeps but what they come to."""
+        return frozenset(m.column for m in self.measures_of(alias)) | {w.column for w in self.windows_of(alias)}

@@ -1,0 +1,261 @@
+"""From a grouped query to the plan of its two stages (MEMORY, section 8.2; DESIGN section 2, the second stage).
+
+A sum, count, mean or extreme of a plain column is a **measure**: worked out below the join, and carried through it. The
+columns that groups, expressions, count(DISTINCT) and median read are **carried**: results that differ in one are kept
+apart until the second stage. An extreme of a stream of which only extreme rows are kept (section 7.2) is carried too.
+
+Theorem: on a join tree (every key class is connected in it, and every other predicate is on an edge) the counts and
+sums of all results are products and sums of what each edge hands on, so no result need be made. Such a tree is a
+spanning tree of greatest weight, an edge weighing the key classes that it shares, with the pairs that predicates tie
+put in first; there is one iff each class of n streams has n - 1 edges in it.
+
+Under [RANGE d], which compares every two streams and so ties a circle, there is another way (`by_latest`). [ROWS n]
+asks which row of a combination came last, so there results are made. Not decided here: whether the state is
+bounded, and which rows are merged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+
+from penstock.analysis.finding import Verdict
+from penstock.model.graph import JoinGraph
+from penstock.model.predicates import ColumnRef, Comparison, Expression, Op, Predicate, aliases_of
+from penstock.model.query import Aggregate, Query, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
+from penstock.model.types import Kind
+from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
+from penstock.plan.merging import CODED_DIGITS, decimal_digits, synopsis_of
+from penstock.plan.plan import OutputColumn
+
+_FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
+
+
+def carried_columns(query: Query, verdict: Verdict) -> list[ColumnRef]:
+    """The columns by which the results of a grouped query are kept apart in the first stage."""
+    refs = [*told_apart(query)]
+    for aggregate in _aggregates(query):
+        if _measure_of(aggregate, verdict) is None:
+            refs += aggregate.columns
+    return list(dict.fromkeys(refs))
+
+
+def told_apart(query: Query) -> Iterator[ColumnRef]:
+    """The columns of which a grouped query needs every value; of others a sum, a count or an extreme will do."""
+    for key in query.group_by:
+        if not isinstance(key, TimeWindow):
+            yield from columns_of(key)
+    for aggregate in _aggregates(query):
+        if aggregate.distinct or aggregate.function == "median" or isinstance(aggregate.argument, Expression):
+            yield from aggregate.columns
+
+
+def aggregate_plan(
+    query: Query, verdict: Verdict, graph: JoinGraph, outputs: tuple[OutputColumn, ...]
+) -> AggregatePlan | None:
+    """The plan of the groups; None if the query has none."""
+    if not query.is_grouped:
+        return None
+    named = {ColumnRef(o.alias, o.column): o.name for o in outputs}
+    measures = _measures(query, verdict)
+    windows = _windows(query)
+    tree, how = _tree(query, graph)
+    by_latest = _goes_by_latest(query, graph, tuple(measures))
+    if by_latest:
+        tree = None
+        how = "counts and sums are looked up by key and range of time, from the latest row of each result; "
+        how += "no result of the join is made"
+    return AggregatePlan(
+        tuple(_key(query, key, number, named, windows) for number, key in enumerate(query.group_by)),
+        tuple(
+            _column(o.name, o.value, _kind(query, o.value.argument), named, measures)
+            for o in query.outputs
+            if isinstance(o.value, Aggregate)
+        ),
+        tuple(measures.values()),
+        tuple(windows.values()),
+        any(isinstance(key, TimeWindow) for key in query.group_by),
+        tree,
+        by_latest,
+        how,
+    )
+
+
+def grouping_obstacles(query: Query) -> Iterator[str]:
+    """Why the groups of a query cannot be worked out."""
+    if not query.is_inner:
+        yield "GROUP BY over outer joins and EXISTS cannot be run yet"
+    for aggregate in _aggregates(query):
+        ref = aggregate.argument
+        kind = query.type_of(ref) if isinstance(ref, ColumnRef) else None
+        if kind is not None and aggregate.function in ("sum", "avg") and decimal_digits(kind.text) > CODED_DIGITS:
+            yield f"{aggregate} of {kind}: decimals of more than {CODED_DIGITS} digits cannot be summed"
+    for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
+        if isinstance(value, Expression) and not value.deterministic:
+            yield f"{value} may give another value each time, so nothing can be grouped by it or summed up of it"
+    windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
+    if windows and not any(query.by_alias[c.alias].stream.low for w in windows for c in _clocks(query, w.column)):
+        yield (
+            f"{windows[0]} is never known to be closed, since nothing says that {windows[0].column} is an event time "
+            "that is ordered"
+        )
+
+
+def _aggregates(query: Query) -> Iterator[Aggregate]:
+    return (o.value for o in query.outputs if isinstance(o.value, Aggregate))
+
+
+def _measure_of(aggregate: Aggregate, verdict: Verdict) -> tuple[Fold, ColumnRef] | None:
+    """What of it is worked out below the join."""
+    ref = aggregate.argument
+    fold = _FOLDS.get(aggregate.function)
+    if not isinstance(ref, ColumnRef) or aggregate.distinct or fold is None:
+        return None
+    if fold in (Fold.MIN, Fold.MAX):
+        synopsis = synopsis_of(verdict, ref.alias)
+        if synopsis is not None and synopsis.extremes:
+            return None
+    return fold, ref
+
+
+def _measures(query: Query, verdict: Verdict) -> dict[tuple[Fold, ColumnRef], Measure]:
+    wanted = [found for a in _aggregates(query) if (found := _measure_of(a, verdict)) is not None]
+    # A sum keeps its count.
+    summed = {ref for fold, ref in wanted if fold is Fold.SUM}
+    made: dict[tuple[Fold, ColumnRef], Measure] = {}
+    for fold, ref in dict.fromkeys(wanted):
+        if fold is Fold.COUNT and ref in summed:
+            continue
+        made[fold, ref] = Measure(f"__m{len(made)}", fold, ref.alias, ref.column)
+    return made
+
+
+def _windows(query: Query) -> dict[TimeWindow, WindowColumn]:
+    found: dict[TimeWindow, WindowColumn] = {}
+    for key in query.group_by:
+        if isinstance(key, TimeWindow):
+            found[replace(key, end=None)] = WindowColumn(
+                f"__w{len(found)}", key.column.alias, key.column.column, key.span.ticks
+            )
+    return found
+
+
+def _key(
+    query: Query,
+    key: Scalar,
+    number: int,
+    named: Mapping[ColumnRef, str],
+    windows: Mapping[TimeWindow, WindowColumn],
+) -> GroupKey:
+    match key:
+        case TimeWindow():
+            return GroupKey(
+                windows[replace(key, end=None)].name, str(key), None, key.span.ticks, _clocks(query, key.column)
+            )
+        case ColumnRef():
+            return GroupKey(named[key], str(key), None, None, _clocks(query, key))
+        case Expression():
+            return GroupKey(f"__g{number}", str(key), key.text, None, ())
+
+
+def _clocks(query: Query, ref: ColumnRef) -> tuple[ColumnRef, ...]:
+    """The ordered columns that equal a column in every result."""
+    equal = query.equalities(frozenset(query.by_alias)).class_of(ref)
+    return tuple(e for e in equal if e.alias in query.core and query.by_alias[e.alias].stream.event_time == e.column)
+
+
+def _kind(query: Query, argument: ColumnRef | Expression | None) -> str | None:
+    return str(query.type_of(argument)) if isinstance(argument, ColumnRef) else None
+
+
+def _column(
+    name: str,
+    aggregate: Aggregate,
+    kind: str | None,
+    named: Mapping[ColumnRef, str],
+    measures: Mapping[tuple[Fold, ColumnRef], Measure],
+) -> AggregateColumn:
+    """An aggregate: of a measure if it has one, else of values."""
+    text, function, ref = str(aggregate), aggregate.function, aggregate.argument
+    if ref is None:
+        return AggregateColumn(name, text, function, False, None, None, None, None)
+    if isinstance(ref, Expression):
+        return AggregateColumn(name, text, function, aggregate.distinct, None, f"__v_{name}", ref.text, None)
+    fold = None if aggregate.distinct else _FOLDS.get(function)
+    measure = None if fold is None else measures.get((fold, ref))
+    if measure is None and fold is Fold.COUNT:
+        measure = measures.get((Fold.SUM, ref))
+    if measure is None:
+        return AggregateColumn(name, text, function, aggregate.distinct, None, named[ref], None, kind)
+    return AggregateColumn(name, text, function, False, measure.name, None, None, kind)
+
+
+def _tree(query: Query, graph: JoinGraph) -> tuple[tuple[TreeEdge, ...] | None, str]:
+    aliases = graph.aliases
+    if len(aliases) == 1:
+        return (), "there is no join"
+    if not query.is_inner:
+        return None, "results are joined first: outer joins and EXISTS give rows of their own"
+    if any(isinstance(s.window, RowsWindow) for s in query.all_sources):
+        return None, "results are joined first, since [ROWS n] asks which row of a result came last"
+    tied = {tuple(sorted(aliases_of(p), key=aliases.index)) for p in _pair_predicates(query)}
+    tied |= _range_pairs(query)
+    shares = {(a, b): _shared(graph, a, b) for i, a in enumerate(aliases) for b in aliases[i + 1 :]}
+    group = {alias: alias for alias in aliases}
+    edges: list[TreeEdge] = []
+    for one, other in sorted(shares, key=lambda pair: (pair not in tied, -shares[pair])):
+        if group[one] != group[other]:
+            edges.append(TreeEdge(one, other))
+            left, right = group[one], group[other]
+            group = {alias: left if own == right else own for alias, own in group.items()}
+        elif (one, other) in tied:
+            return None, f"results are joined first, since conditions other than = tie {_named(tied)} in a circle"
+    for axis in graph.key_classes:
+        members = {ref.alias for ref in axis.columns}
+        if sum(1 for edge in edges if {edge.one, edge.other} <= members) != len(members) - 1:
+            return None, f"results are joined first, since {' and '.join(map(str, graph.key_classes))} tie no tree"
+    hops = ", ".join(f"{edge.one} - {edge.other}" for edge in edges)
+    return tuple(edges), f"counts and sums are handed on along {hops}; no result of the join is made"
+
+
+def _goes_by_latest(query: Query, graph: JoinGraph, measures: tuple[tuple[Fold, ColumnRef], ...]) -> bool:
+    """Whether [RANGE d] is all that ties the streams beside keys that they share, and sums are exact."""
+    sources = query.all_sources
+    if len(sources) < 2 or not query.is_inner or [*_pair_predicates(query)]:
+        return False
+    if not any(isinstance(s.window, RangeWindow) for s in sources) or any(s.event_time is None for s in sources):
+        return False
+    if any(isinstance(s.window, RowsWindow) for s in sources):
+        return False
+    kinds = [query.type_of(ref) for fold, ref in measures if fold is Fold.SUM]
+    is_exact = all(kind is None or kind.kind not in (Kind.FLOAT, Kind.DOUBLE) for kind in kinds)
+    is_summed = all(fold in (Fold.COUNT, Fold.SUM) for fold, _ in measures)
+    return (
+        is_exact
+        and is_summed
+        and all({ref.alias for ref in axis.columns} == set(graph.aliases) for axis in graph.key_classes)
+    )
+
+
+def _named(tied: set[tuple[str, ...]]) -> str:
+    return ", ".join(sorted({alias for pair in tied for alias in pair}))
+
+
+def _pair_predicates(query: Query) -> Iterator[Predicate]:
+    for predicate in query.predicates:
+        is_equality = isinstance(predicate, Comparison) and predicate.op is Op.EQ
+        if len(aliases_of(predicate)) == 2 and not is_equality:
+            yield predicate
+
+
+def _range_pairs(query: Query) -> set[tuple[str, ...]]:
+    """[RANGE d] compares the event times of every two streams that have one."""
+    if not any(isinstance(s.window, RangeWindow) for s in query.all_sources):
+        return set()
+    windowed = {s.alias for s in query.all_sources if isinstance(s.window, RangeWindow)}
+    timed = [s.alias for s in query.all_sources if s.event_time is not None]
+    return {(a, b) for i, a in enumerate(timed) for b in timed[i + 1 :] if {a, b} & windowed}
+
+
+def _shared(graph: JoinGraph, one: str, other: str) -> int:
+    return sum(1 for axis in graph.key_classes if {one, other} <= {ref.alias for ref in axis.columns})

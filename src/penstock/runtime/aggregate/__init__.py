@@ -1,0 +1,1 @@
+"""Aggregates: counts, sums and extremes below the join, along its tree, and group by group."""

@@ -1,0 +1,106 @@
+"""From measures to the values of aggregates, with the types and the rules of Spark SQL.
+
+count is a BIGINT; sum of integers a BIGINT, beyond which it is an error as in Spark's ANSI mode; sum of DECIMAL(p, s) a
+DECIMAL(p + 10, s), its mean a DECIMAL(p + 4, s + 4) rounded half up; any other mean, sum and every median a DOUBLE. All
+but count are NULL where there is no value.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.errors import DataError
+from penstock.plan.aggregate import AggregateColumn
+from penstock.runtime.aggregate.measures import Extremes, Measured, Totals, true_sums
+from penstock.runtime.codes import Bools, Ints, codes, is_coded
+
+_DECIMAL = re.compile(r"DECIMAL\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", re.IGNORECASE)
+_MOST_DIGITS = 38
+
+
+def is_floating(kind: str | None) -> bool:
+    """Whether a type is summed up as floats."""
+    return kind is not None and kind.upper().startswith(("FLOAT", "DOUBLE"))
+
+
+def decimal_of(kind: str | None) -> tuple[int, int] | None:
+    """The digits and the scale of a DECIMAL."""
+    if kind is None or not kind.upper().startswith("DECIMAL"):
+        return None
+    found = _DECIMAL.match(kind)
+    return (int(found[1]), int(found[2] or 0)) if found else (10, 0)
+
+
+def final_values(column: AggregateColumn, measure: Measured) -> Any:
+    """The values of an aggregate that is worked out from a measure."""
+    if isinstance(measure, Extremes):
+        return measure.values
+    match column.function:
+        case "count":
+            return pa.array(measure.held)
+        case "sum":
+            return _sums(column, measure)
+        case _:
+            return _means(column, measure)
+
+
+def _sums(column: AggregateColumn, totals: Totals) -> Any:
+    empty: Bools = totals.held == 0
+    if totals.words is None:
+        return pa.array(totals.floats, mask=empty)
+    decimal = decimal_of(column.type)
+    low, high = true_sums(totals)
+    if decimal is not None:
+        digits = min(_MOST_DIGITS, decimal[0] + 10)
+        return _decimals(low, high, empty, decimal[1]).cast(pa.decimal128(digits, decimal[1]))
+    if (high != np.where(low < 0, -1, 0)).any():
+        raise DataError(f"{column.text} of a group is beyond BIGINT", hint="sum up a DECIMAL or a DOUBLE instead")
+    return pa.array(low, mask=empty)
+
+
+def _means(column: AggregateColumn, totals: Totals) -> Any:
+    empty: Bools = totals.held == 0
+    decimal = decimal_of(column.type)
+    assert totals.floats is not None
+    if totals.words is None:
+        return pa.array(totals.floats / np.where(empty, 1, totals.held), mask=empty)
+    low, high = true_sums(totals)
+    if decimal is None:
+        sums = np.where(high == np.where(low < 0, -1, 0), low.astype(np.float64), totals.floats)
+        return pa.array(sums / np.where(empty, 1, totals.held), mask=empty)
+    digits, scale = min(_MOST_DIGITS, decimal[0] + 4), decimal[1] + 4
+    counts = pa.array(np.where(empty, 1, totals.held)).cast(pa.decimal256(19, 0))
+    exact = pc.divide(_decimals(low, high, empty, decimal[1]).cast(pa.decimal256(38, decimal[1])), counts)
+    return pc.round(exact, scale, "half_towards_infinity").cast(pa.decimal128(digits, scale), safe=False)
+
+
+def _decimals(low: Ints, high: Ints, empty: Bools, scale: int) -> Any:
+    """128-bit numbers as decimals; NULL where there is none."""
+    words = np.stack([low, high], axis=1)
+    data = pa.py_buffer(np.ascontiguousarray(words).tobytes())
+    valid = pa.array(~empty).buffers()[1]
+    return pa.Array.from_buffers(pa.decimal128(_MOST_DIGITS, scale), len(low), [valid, data])
+
+
+def medians(size: int, place: Ints, values: Any, count: Ints) -> Any:
+    """The median of each of `size` groups: `values` stand in the group of their place, each so often."""
+    if not len(place):
+        return pa.nulls(size, pa.float64())
+    numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
+    order = np.lexsort((codes(values) if is_coded(values.type) else codes(pa.array(numbers)), place))
+    place, numbers, count = place[order], numbers[order], count[order]
+    upto = np.cumsum(count)
+    totals = np.zeros(size, np.int64)
+    np.add.at(totals, place, count)
+    before = np.cumsum(totals) - totals
+    found = []
+    for middle in ((totals - 1) // 2, totals // 2):
+        at = np.searchsorted(upto, before + middle, "right")
+        found.append(numbers[np.minimum(at, len(numbers) - 1)])
+    # As Spark does, so that the mean of two large numbers does not overflow.
+    return pa.array(np.where(found[0] == found[1], found[0], found[0] * 0.5 + found[1] * 0.5), mask=totals == 0)

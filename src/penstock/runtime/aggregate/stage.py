@@ -1,0 +1,255 @@
+"""GROUP BY: the second stage. Adds up what the cells give, group by group, and says what is to be given out.
+
+A group by a window of time is given once, when the frontiers say that no result can fall into it any more, and is then
+forgotten. Any other group is given whenever a batch changed a value of it, and forgotten once an event time that it
+holds has been passed. A result that comes for a group that was closed already (only a broken promise brings one) is
+counted as lost: what was given is never retracted.
+
+count(DISTINCT x) and median keep the values of each group, with how often each came.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
+from penstock.plan.plan import Plan
+from penstock.runtime.aggregate.finals import final_values, is_floating, medians
+from penstock.runtime.aggregate.measures import Measured, Totals, from_columns, measured
+from penstock.runtime.aggregate.numbering import Groups, grouped
+from penstock.runtime.aggregate.tally import Columns, Kept, Tally
+from penstock.runtime.codes import Bools, Ints, flat, ticks
+from penstock.runtime.row_values import null_safe_equal
+from penstock.runtime.store import Changes, Entries, from_json, to_json
+
+_OWNER = "(groups)"
+_FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
+
+
+def given_name(number: int) -> str:
+    """The column in which the stage gives an aggregate, by its number among them."""
+    return f"__out{number}"
+
+
+@dataclass(frozen=True)
+class Given:
+    """What one batch gave."""
+
+    rows: Any
+    lost: int
+    """Results for groups that were closed."""
+
+
+class GroupStage:
+    """The groups of one bucket. `is_first` holds of the bucket that gives the one group of a query without GROUP BY."""
+
+    def __init__(self, plan: Plan, *, is_first: bool = True) -> None:
+        assert plan.aggregate is not None
+        self.aggregate = plan.aggregate
+        self.is_first = is_first
+        self.keys = tuple(dict.fromkeys(key.name for key in self.aggregate.keys))
+        kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+        kept = [Kept(COUNT, Fold.COUNT)]
+        kept += [Kept(m.name, m.fold, is_floating(kinds[m.alias, m.column])) for m in self.aggregate.measures]
+        kept += [
+            Kept(given_name(n), Fold.COUNT if c.distinct else _FOLDS[c.function], is_floating(c.type))
+            for n, c in enumerate(self.aggregate.columns)
+            if c.value is not None and c.function != "median" and not self._is_key(c)
+        ]
+        self.groups = Tally(_OWNER, self.keys, tuple(kept))
+        self.values = {
+            n: Tally(f"(values {n})", (*self.keys, c.value), (Kept(COUNT, Fold.COUNT),), len(self.keys))
+            for n, c in enumerate(self.aggregate.columns)
+            if c.keeps_values and c.value is not None and not self._is_key(c)
+        }
+        self.passed: dict[str, int] = {}
+        """By key with a clock, how far that has come."""
+        self._batch = -1
+        self._serial = 0
+
+    def _is_key(self, column: AggregateColumn) -> bool:
+        """Whether the values of each group are one, which is grouped by."""
+        return column.keeps_values and column.value in self.keys
+
+    @property
+    def live(self) -> int:
+        """The groups and the values of groups remembered."""
+        return self.groups.live + sum(tally.live for tally in self.values.values())
+
+    def step(self, batch: int, rows: Any, frontier: Mapping[str, int]) -> Given:
+        """What a batch gives; `frontier` is the least over all cells of the first stage."""
+        begins = self._batch < 0
+        self._batch = max(batch, self._batch + 1)
+        columns = {name: flat(rows.column(name)) for name in rows.column_names} if rows.num_rows else {}
+        columns, lost = self._in_time(columns, rows.num_rows)
+        given = self._added(columns) if columns else None
+        if given is None and begins and not self.keys and self.is_first:
+            given = self._empty_group()
+        closed = self._closed(frontier)
+        if self.aggregate.emits_once:
+            given = self._shown(closed) if len(closed) else None
+        self._forget(closed)
+        for tally in (self.groups, *self.values.values()):
+            tally.finish()
+        return Given(pa.table({}) if given is None else given, lost)
+
+    def _in_time(self, columns: Columns, size: int) -> tuple[dict[str, Any], int]:
+        """The rows whose group is not closed, and how many results the others are."""
+        late: Bools = np.zeros(size, np.bool_)
+        for key in self.aggregate.keys:
+            if columns and key.name in self.passed:
+                values = columns[key.name]
+                reached = ticks(values) + (key.window or 1) <= self.passed[key.name]
+                late |= reached & values.is_valid().to_numpy(zero_copy_only=False)
+        if not late.any():
+            return dict(columns), 0
+        lost = int(columns[COUNT].to_numpy(zero_copy_only=False)[late].sum())
+        keep = pa.array(~late)
+        return ({name: c.filter(keep) for name, c in columns.items()} if not late.all() else {}), lost
+
+    def _added(self, columns: Columns) -> Any:
+        """Add rows to their groups; gives the groups that changed."""
+        count = columns[COUNT].to_numpy(zero_copy_only=False)
+        groups = grouped([columns[name] for name in self.keys], len(count))
+        first = pa.array(groups.first)
+        keys = {name: columns[name].take(first) for name in self.keys}
+        known, ids = self.groups.find(keys)
+        before = None if self.aggregate.emits_once or not len(known) else self._shown(ids)
+        measures = {COUNT: Totals(None, None, count).summed(groups)}
+        for measure in self.aggregate.measures:
+            measures[measure.name] = from_columns(measure.fold, dict(columns), measure.name).summed(groups)  # type: ignore[assignment]
+        for number, column in enumerate(self.aggregate.columns):
+            if column.value is not None and (found := self._of_values(number, column, columns, groups)) is not None:
+                measures[given_name(number)] = found  # type: ignore[assignment]
+        self.groups.add(self._batch, keys, measures)
+        if self.aggregate.emits_once:
+            return None
+        places, ids = self.groups.find(keys)
+        after = self._shown(ids[np.argsort(places)])
+        return after.filter(pa.array(_differs(after, known, before)))
+
+    def _of_values(self, number: int, column: AggregateColumn, columns: Columns, groups: Groups) -> Measured | None:
+        """What a batch adds to an aggregate of values; None where it is worked out when it is shown."""
+        assert column.value is not None
+        values, count = columns[column.value], columns[COUNT].to_numpy(zero_copy_only=False)
+        if not column.keeps_values:
+            return measured(_FOLDS[column.function], values, count).summed(groups)
+        if number not in self.values:
+            return None
+        tally = self.values[number]
+        there: Ints = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        chosen, names = pa.array(there), (*self.keys, column.value)
+        own = {name: columns[name].take(chosen) for name in names}
+        pairs = grouped(list(own.values()), len(there))
+        keys = {name: c.take(pa.array(pairs.first)) for name, c in own.items()}
+        new: Ints = np.zeros(0, np.int64)
+        if pairs.count:
+            new = tally.add(self._batch, keys, {COUNT: Totals(None, None, count[there]).summed(pairs)})
+        if not column.distinct:
+            return None
+        fresh = np.bincount(groups.of[there][pairs.first][new], minlength=groups.count)
+        return Totals(None, None, fresh.astype(np.int64))
+
+    def _shown(self, ids: Ints) -> Any:
+        """Groups as they are given out."""
+        keys = {name: self.groups.values(name, ids) for name in self.keys}
+        measures = self.groups.measured(ids)
+        shown = dict(keys)
+        for number, column in enumerate(self.aggregate.columns):
+            name = given_name(number)
+            if self._is_key(column):
+                shown[name] = _of_one_value(column, keys[column.value or ""])
+            elif column.function == "median":
+                shown[name] = self._median(number, column, keys, len(ids))
+            elif column.measure is None and column.value is None:
+                shown[name] = pa.array(_held(measures[COUNT]))
+            else:
+                shown[name] = final_values(column, measures[column.measure or name])
+        return pa.table(shown)
+
+    def _median(self, number: int, column: AggregateColumn, keys: Columns, size: int) -> Any:
+        assert column.value is not None
+        tally = self.values[number]
+        places, ids = tally.find_group(keys)
+        return medians(size, places, tally.values(column.value, ids), _held(tally.measured(ids)[COUNT]))
+
+    def _empty_group(self) -> Any:
+        """The one group of a query without GROUP BY, while there is no result."""
+        return pa.table(
+            {
+                given_name(n): pa.array([0], pa.int64()) if c.function == "count" else pa.nulls(1)
+                for n, c in enumerate(self.aggregate.columns)
+            }
+        )
+
+    def _closed(self, frontier: Mapping[str, int]) -> Ints:
+        """The groups that no result can be added to any more."""
+        found: list[Ints] = []
+        for key in self.aggregate.keys:
+            known = [frontier[clock.alias] for clock in key.clocks if clock.alias in frontier]
+            if known:
+                self.passed[key.name] = max(*known, self.passed.get(key.name, known[0]))
+            if key.name in self.passed:
+                found.append(self.groups.upto(_how(key), key.name, self.passed[key.name] - (key.window or 1)))
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+    def _forget(self, ids: Ints) -> None:
+        if not len(ids):
+            return
+        keys = {name: self.groups.values(name, ids) for name in self.keys}
+        for tally in self.values.values():
+            tally.forget(np.unique(tally.find_group(keys)[1]))
+        self.groups.forget(ids)
+
+    def save(self) -> Changes:
+        """What changed since the last save."""
+        put: dict[str, bytes] = {}
+        gone: tuple[str, ...] = ()
+        for tally in (self.groups, *self.values.values()):
+            self._serial, dropped = tally.save(self._serial, put)
+            gone += dropped
+        put[_OWNER] = to_json({"batch": self._batch, "serial": self._serial, "passed": self.passed})
+        return Changes(put, gone)
+
+    @classmethod
+    def restore(cls, plan: Plan, entries: Entries, *, is_first: bool = True) -> GroupStage:
+        """The stage whose state a store holds."""
+        stage = cls(plan, is_first=is_first)
+        if _OWNER in entries:
+            counters = from_json(entries[_OWNER])
+            stage._batch, stage._serial = counters["batch"], counters["serial"]
+            stage.passed = dict(counters["passed"])
+            for tally in (stage.groups, *stage.values.values()):
+                tally.load(entries)
+        return stage
+
+
+def _how(key: GroupKey) -> str:
+    return "codes" if key.window is not None else "ticks"
+
+
+def _held(measure: Measured) -> Ints:
+    assert isinstance(measure, Totals)
+    return measure.held
+
+
+def _of_one_value(column: AggregateColumn, values: Any) -> Any:
+    """count(DISTINCT x) or median(x) of groups that x itself is a column of."""
+    return values.is_valid().cast(pa.int64()) if column.distinct else values.cast(pa.float64(), safe=False)
+
+
+def _differs(after: Any, known: Ints, before: Any) -> Bools:
+    """Which groups are new, or have a value that is not what it was."""
+    differs: Bools = np.ones(after.num_rows, np.bool_)
+    if before is None:
+        return differs
+    differs[known] = False
+    was = after.take(pa.array(known))
+    for name in after.column_names:
+        differs[known] |= ~null_safe_equal(flat(was.column(name)), flat(before.column(name)))
+    return differs

@@ -1,0 +1,189 @@
+"""GROUP BY on the core against plain aggregation of the full history (`aggregates.py`): random cases.
+
+Running groups: each batch gives exactly the groups that it changed. Tumbling windows: each is given once, with what it
+ends with, and once all streams have moved on none that is bounded is missing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import penstock
+from penstock.analysis.finding import Bounded
+from penstock.errors import DataError
+from penstock.model.predicates import ColumnRef, Comparison, Op, Predicate
+from penstock.model.query import RangeWindow, Source, TimeWindow
+from penstock.model.schemes import Ordered
+from penstock.model.spans import Span
+from penstock.model.stream import Column, Stream
+from penstock.plan.aggregating import grouping_obstacles
+from penstock.plan.runnable import obstacles, unkept_bounds
+from penstock.runtime import GroupStage, given_name
+from tests.measure import size
+from tests.runtime.aggregates import Run, aggregates_over, check_running, check_tumbling
+from tests.runtime.driving import Driver
+from tests.runtime.reference import Arrived, History
+from tests.runtime.test_core_against_reference import drained
+from tests.runtime.workloads import BIGINT, Workload, query_over, workloads
+
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(60, 2000)))
+RANDOM = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def grouped(workload: Workload, seed: int, *, windowed: bool) -> Workload:
+    query = aggregates_over(workload.query, random.Random(seed), windowed=windowed)
+    return Workload(query, workload.history, workload.batches, workload.cuts, workload.punctuations)
+
+
+SEEDS = st.integers(0, 2**32)
+
+
+@RANDOM
+@given(workloads(most_sources=3), SEEDS)
+def test_running_groups_are_those_of_the_full_history(workload: Workload, seed: int) -> None:
+    one = grouped(workload, seed, windowed=False)
+    check_running(Run(one.query), one)
+
+
+@settings(RANDOM, max_examples=EXAMPLES // 2)
+@given(workloads(most_sources=4, most_rows=7), SEEDS)
+def test_many_cells_and_restarts_change_nothing(workload: Workload, seed: int) -> None:
+    one = grouped(workload, seed, windowed=False)
+    check_running(Run(one.query, cells_an_axis=2, restarts=True), one)
+
+
+@RANDOM
+@given(workloads(most_sources=3).map(drained), SEEDS, st.booleans())
+def test_a_window_is_given_once_and_with_all_its_results(workload: Workload, seed: int, is_split: bool) -> None:
+    one = grouped(workload, seed, windowed=True)
+    run = Run(one.query, cells_an_axis=2 if is_split else 1, restarts=is_split)
+    given_out, there_are = check_tumbling(run, one)
+    finding = run.verdict.streams[-1].finding
+    if isinstance(finding, Bounded) and not unkept_bounds(run.plan) and not [*grouping_obstacles(run.query)]:
+        (place,) = [n for n, key in enumerate(run.query.group_by) if isinstance(key, TimeWindow)]
+        # From 1,000 on stand the rows that moved the streams on.
+        assert [group for group in there_are - given_out if group[place] < 900] == []
+
+
+def test_groups_of_one_stream() -> None:
+    draw = random.Random("one stream")
+    for number in range(size(40, 1000)):
+        whole = under_range(draw)
+        alone = query_over([Source(whole.query.sources[0].stream, "x0")], [])
+        query = aggregates_over(alone, draw, windowed=number % 2 == 1)
+        one = Workload(query, whole.history, whole.batches, 1)
+        run = Run(query, restarts=True)
+        if number % 2:
+            check_tumbling(run, one)
+        else:
+            check_running(run, one)
+        assert run.stored == {"x0": 0}
+
+
+def under_range(draw: random.Random) -> Workload:
+    """Streams that share their keys, with [RANGE d] on some and at least one of them, in order of time."""
+    count, keys = draw.choice((2, 3, 3, 4)), draw.choice(((), ("a",), ("a",), ("a", "b")))
+    columns = (Column("n", BIGINT), Column("a", BIGINT), Column("b", BIGINT), Column("ts", BIGINT))
+    streams = [Stream(f"s{n}", columns, "ts", schemes=(Ordered("ts", Span.of(2)),)) for n in range(count)]
+    sources = [
+        Source(s, f"x{n}", RangeWindow(Span.of(draw.randint(1, 6))) if n == 0 or draw.random() < 0.7 else None)
+        for n, s in enumerate(streams)
+    ]
+    where: list[Predicate] = [
+        Comparison(ColumnRef("x0", key), Op.EQ, ColumnRef(f"x{n}", key)) for n in range(1, count) for key in keys
+    ]
+    batches = draw.randint(1, 5)
+    history: History = {s.name: [] for s in streams}
+    for number in range(batches):
+        for rows in history.values():
+            for _ in range(draw.randint(0, 3 if count > 3 else 5)):
+                values = {"n": draw.choice((None, -(2**40), 3, 5)), "ts": draw.choice((None, *[2 * number] * 8))}
+                values |= {"a": draw.choice((None, 1, 1, 2)), "b": draw.choice((None, 1, 2))}
+                if values["ts"] is not None:
+                    values["ts"] += draw.randint(0, 2)
+                rows.append(Arrived(number, len(rows), values))
+    return Workload(query_over(sources, where), history, batches, 1)
+
+
+def test_results_under_range_are_counted_by_their_latest_row() -> None:
+    draw = random.Random("latest")
+    rows = by_latest = 0
+    for _ in range(size(60, 3000)):
+        one = under_range(draw)
+        query = aggregates_over(one.query, draw, windowed=False)
+        one = Workload(query, one.history, one.batches, one.cuts)
+        run = Run(query, cells_an_axis=draw.choice((1, 2)), restarts=draw.random() < 0.5)
+        assert run.plan.aggregate is not None
+        by_latest += run.plan.aggregate.by_latest
+        rows += check_running(run, one)
+    assert by_latest > size(10, 500)
+    assert rows > size(60, 3000)
+
+
+TUMBLING = (
+    "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 0{policy});"
+    "SELECT window(s.ts, 5).start AS since, count(*) AS results, sum(s.n) AS total FROM s GROUP BY window(s.ts, 5);"
+)
+
+
+def tumbling(policy: str, *batches: list[tuple[int | None, ...]]) -> tuple[list[list[tuple[int, int]]], int]:
+    """What each batch gives, by start and sum, and what was lost."""
+    driver = Driver(TUMBLING.replace("{policy}", policy))
+    stage = GroupStage(driver.plan)
+    given, lost = [], 0
+    for number, rows in enumerate(batches):
+        result = driver.step(s=rows)
+        found = stage.step(number, result.rows, result.frontier)
+        lost += found.lost
+        given.append([(row["__w0"], row[given_name(1)]) for row in found.rows.to_pylist()])
+    return given, lost
+
+
+def test_a_window_waits_until_the_clock_has_passed_its_end() -> None:
+    given, lost = tumbling(
+        "", [(1, 0, 1), (1, 4, 2)], [(1, 4, 4)], [(1, 5, 8)], [(1, 5, 16), (1, None, 99)], [(1, 11, 0)]
+    )
+    assert given == [[], [], [(0, 7)], [], [(5, 24)]]
+    assert lost == 0
+
+
+def test_a_late_row_never_retracts_a_window_that_was_given() -> None:
+    batches = [(1, 0, 1)], [(1, 7, 2)], [(1, 3, 50), (1, 6, 4)], [(1, 30, 0)]
+    # ADAPT widens k by the 4 that the row was late, so the next window waits for that much longer.
+    assert tumbling("", *batches) == ([[], [(0, 1)], [], [(5, 6)]], 1)
+    assert tumbling(" ON VIOLATION TRUST", *batches) == ([[], [(0, 1)], [], [(5, 6)]], 1)
+    # Kept out of the query, it is no result, and not lost.
+    assert tumbling(" ON VIOLATION QUARANTINE", *batches) == ([[], [(0, 1)], [], [(5, 2)]], 0)
+
+
+@pytest.mark.parametrize(
+    ("select", "says"),
+    [
+        ("SELECT window(s.k, 5) AS w, count(*) AS n FROM s GROUP BY window(s.k, 5)", "is never known to be closed"),
+        ("SELECT sum(s.p) AS total FROM s", "decimals of more than 18 digits cannot be summed"),
+        ("SELECT max(s.n + rand()) AS most FROM s", "may give another value each time"),
+        ("SELECT count(*) AS n FROM s GROUP BY s.n + rand()", "may give another value each time"),
+    ],
+)
+def test_what_cannot_be_worked_out_is_said(select: str, says: str) -> None:
+    script = "CREATE STREAM s (k BIGINT, n BIGINT, p DECIMAL(20,2), ts BIGINT, EVENT TIME ts, ORDERED BY ts);"
+    (query,) = penstock.parse(f"{script} {select};").queries
+    assert any(says in text for text in obstacles(query)), obstacles(query)
+
+
+@pytest.mark.parametrize("values", [[2**62, 2**62], [-(2**62), -(2**62), -1]])
+def test_a_sum_beyond_bigint_is_an_error_and_one_that_comes_back_is_not(values: list[int]) -> None:
+    script = "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT); SELECT sum(s.n) AS total FROM s;"
+    driver = Driver(script)
+    stage = GroupStage(driver.plan)
+    back = driver.step(s=[(0, 0, n) for n in (*values, *values, *(-n for n in values), -values[0])])
+    (row,) = stage.step(0, back.rows, {}).rows.to_pylist()
+    assert row[given_name(0)] == sum(values[1:])
+    beyond = driver.step(s=[(0, 0, values[0])])
+    with pytest.raises(DataError, match="is beyond BIGINT"):
+        stage.step(1, beyond.rows, {})

@@ -153,7 +153,7 @@ def test_a_window_waits_until_the_clock_has_passed_its_end() -> None:
 
 
 def test_a_late_row_never_retracts_a_window_that_was_given() -> None:
-    batches = [(1, 0, 1)], [(1, 7, 2)], [(1, 3, 50), (1, 6, 4)], [(1, 30, 0)]
+    batches: tuple[list[tuple[int | None, ...]], ...] = [(1, 0, 1)], [(1, 7, 2)], [(1, 3, 50), (1, 6, 4)], [(1, 30, 0)]
     # ADAPT widens k by the 4 that the row was late, so the next window waits for that much longer.
     assert tumbling("", *batches) == ([[], [(0, 1)], [], [(5, 6)]], 1)
     assert tumbling(" ON VIOLATION TRUST", *batches) == ([[], [(0, 1)], [], [(5, 6)]], 1)

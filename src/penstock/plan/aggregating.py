@@ -23,6 +23,8 @@ from penstock.analysis.finding import Verdict
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Expression, Op, Predicate, aliases_of
 from penstock.model.query import Aggregate, Query, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
+from penstock.model.schemes import Policy
+from penstock.model.stream import Stream
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
 from penstock.plan.merging import CODED_DIGITS, decimal_digits, synopsis_of
@@ -85,6 +87,8 @@ def grouping_obstacles(query: Query) -> Iterator[str]:
     """Why the groups of a query cannot be worked out."""
     if not query.is_inner:
         yield "GROUP BY over outer joins and EXISTS cannot be run yet"
+    if recovered := [s.stream.name for s in query.all_sources if _recovers(s.stream)]:
+        yield f"GROUP BY over {recovered[0]} cannot be run yet under RECOVER: use ADAPT, QUARANTINE or FAIL"
     for aggregate in _aggregates(query):
         ref = aggregate.argument
         kind = query.type_of(ref) if isinstance(ref, ColumnRef) else None
@@ -99,6 +103,12 @@ def grouping_obstacles(query: Query) -> Iterator[str]:
             f"{windows[0]} is never known to be closed, since nothing says that {windows[0].column} is an event time "
             "that is ordered"
         )
+
+
+def _recovers(stream: Stream) -> bool:
+    answers = [scheme.on_violation for scheme in stream.schemes]
+    answers += [] if stream.arrival is None else [stream.arrival.on_violation]
+    return any(answer is not None and answer.policy is Policy.RECOVER for answer in answers)
 
 
 def _aggregates(query: Query) -> Iterator[Aggregate]:

@@ -49,7 +49,7 @@ class Aside:
         self.plan = plan
         self.synopses = synopses
         self.closing = closing
-        # A row that was given out with NULLs cannot be taken back, and a budget is there to lose rows.
+        # A row that was given out with NULLs cannot be taken back, nor can a group; a budget is there to lose rows.
         sets_aside = plan.outer is None and plan.evict is None and plan.aggregate is None
         doubted = {p.constraint for p in plan.promises if p.policy is Policy.RECOVER and sets_aside}
         self.recovers = bool(doubted)

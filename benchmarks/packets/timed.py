@@ -51,14 +51,14 @@ class TimedCell(Cell):
 class TimedCellProcessor(CellProcessor):
     """Writes, for each batch of a cell, the seconds of its parts; `unpack` is what is left of the whole."""
 
-    def __init__(self, folder: str, *engine: Any) -> None:
-        super().__init__(*engine)
+    def __init__(self, folder: str, *told: str, **engine: Any) -> None:
+        super().__init__(*told, **engine)
         self.folder = folder
         self.spent: dict[str, float] = {}
 
-    def restore(self, plan: Plan, entries: Entries) -> TimedCell:
+    def restore(self, key: int, plan: Plan, entries: Entries) -> TimedCell:
         """See StoredProcessor."""
-        restored = TimedCell.restore(plan, entries)
+        restored = TimedCell.restore(plan, entries, self.patience, self.absent, self.keys.index(key))
         assert isinstance(restored, TimedCell)
         return restored
 

@@ -27,7 +27,7 @@ def test_the_curve_rises_and_no_policy_is_above_the_optimum() -> None:
     random = np.random.default_rng(3)
     weights = 1 / np.arange(1, 31)
     tables = {
-        name: pa.table({"k": random.choice(30, 700, p=weights / weights.sum()), "ts": np.arange(700)}) for name in "rs"
+        name: pa.table({"k": random.choice(30, 350, p=weights / weights.sum()), "ts": np.arange(350)}) for name in "rs"
     }
     plan = plan_of(SCRIPT)
     rehearsal = Rehearsal(plan, tables, whole)

@@ -154,8 +154,8 @@ class Rehearsal:
         synopses = {source.alias: Synopsis(source.kept) for source in plan.sources}
         clock, intake = Clock(plan), Intake(plan)
         clock.begin(0)
-        intake.take([chunk for chunks in batches for chunk in chunks], clock, (), synopses)
-        intake.drop_unmatchable(synopses)
+        dropped, _ = intake.take([chunk for chunks in batches for chunk in chunks], clock, (), synopses)
+        intake.drop_unmatchable(synopses, dropped)
         found = delta_join(plan, Matcher(plan, synopses), clock)
         rows = []
         for alias in plan.aliases:

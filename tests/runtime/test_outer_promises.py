@@ -140,3 +140,15 @@ def test_what_cannot_be_run_is_said_before_it_starts(select: str, why: str | Non
     found = [o for o in obstacles(query) if "outer join" in o]
     assert len(found) == (why is not None)
     assert why is None or why in found[0]
+
+
+@pytest.mark.parametrize("kind", ["LEFT", "FULL"])
+def test_a_key_is_looked_for_by_the_column_whose_value_is_sure_to_come(kind: str) -> None:
+    run = Driver(
+        "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, PRIMARY KEY (n));"
+        f"SELECT x.n, y.n AS yn FROM s AS x {kind} JOIN s AS y ON x.n = y.n AND x.n = y.k;"
+    )
+    alone = kind == "FULL"
+    assert given(run.step(s=[(3, 0, 1), (7, 0, 7)])) == [(1, None), (7, 7), *[(None, 1)] * alone]
+    assert given(run.step(s=[(9, 0, 8)])) == [(8, None), *[(None, 8)] * alone]
+    assert (run.stored("x"), run.stored("y")) == (0, 0)

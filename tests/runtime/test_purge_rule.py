@@ -113,3 +113,25 @@ def test_lazy_keeps_what_is_useless_until_the_state_has_grown_by_half(monkeypatc
     driver.restart()
     driver.step()
     assert driver.stored("s") == 2, "an eager cell that takes over asks of all rows first"
+
+
+@pytest.mark.parametrize("joined", ["x.k = y.k AND x.k = y.n", "x.k = y.k AND y.ts = x.ts AND y.n = y.ts"])
+def test_the_key_of_a_row_that_can_be_in_no_result_has_come_all_the_same(joined: str) -> None:
+    declared = "PRIMARY KEY (k), CLUSTERED BY n WITHIN 1 ROWS"
+    driver = Driver(streams(s=declared) + f"SELECT x.n, y.n AS yn FROM s AS x, s AS y WHERE {joined};")
+    assert [source.state.verdict for source in driver.plan.sources] == ["bounded", "bounded"]
+    assert rows_of(driver.step(s=[(3, 0, 1), (7, 7, 7), (None, 0, 2)])) == [(7, 7)]
+    driver.step(s=[(4, None, 1)])
+    assert (driver.stored("x"), driver.stored("y")) == (0, 0), "the row of y that each of x names is itself"
+
+
+def test_a_parent_that_can_be_in_no_result_lets_its_children_go() -> None:
+    script = streams(s="FOREIGN KEY (k) REFERENCES t (k)", t="PRIMARY KEY (k)") + (
+        "SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k AND s.n = t.n AND s.n = t.ts;"
+    )
+    driver = Driver(script)
+    driver.step(s=[(1, 0, 5), (2, 0, 5)], t=[(1, 5, 6)])
+    assert driver.stored("s") == 1
+    driver.restart()
+    driver.step(s=[(1, 0, 6)], t=[(2, 5, None)])
+    assert driver.stored("s") == 0

@@ -177,24 +177,35 @@ def passages(
         yield (Way.CLOCK if ref == target.event_time else Way.ORDER), passage, wait
 
 
-def guarantee(own: Source, target: Source, here: Combination, columns: tuple[str, ...]) -> str | None:
+@dataclass(frozen=True)
+class Guarantee:
+    """What makes sure that the values which a source carries in `own` arrive in those columns of the target.
+
+    Of several columns that the query makes equal only these will do: a row in which they differ is in no result, and
+    what it carries in the others may never arrive.
+    """
+
+    own: tuple[str, ...]
+    text: str
+
+
+def guarantee(own: Source, target: Source, here: Combination, columns: tuple[str, ...]) -> Guarantee | None:
     """What makes sure that the value a source names in these columns of the target arrives; None if nothing does."""
     if own.stream == target.stream and all(
         here.equalities.equal(ColumnRef(own.alias, c), ColumnRef(target.alias, c)) for c in columns
     ):
-        return f"the row of {own.alias} is itself a row of {target.stream.name}"
+        return Guarantee(columns, f"the row of {own.alias} is itself a row of {target.stream.name}")
     for scheme in own.stream.schemes:
         if not isinstance(scheme, ForeignKey) or fold(scheme.parent) != fold(target.stream.name):
             continue
-        named = {fold(b): a for a, b in zip(scheme.columns, scheme.parent_columns, strict=True)}
+        named = {fold(b): _name(own, a) for a, b in zip(scheme.columns, scheme.parent_columns, strict=True)}
         # A NULL in any of its columns demands nothing.
         demands = all(not _may_be_null(own, column, here) for column in scheme.columns)
         if demands and all(
-            fold(c) in named
-            and here.equalities.equal(ColumnRef(own.alias, _name(own, named[fold(c)])), ColumnRef(target.alias, c))
+            fold(c) in named and here.equalities.equal(ColumnRef(own.alias, named[fold(c)]), ColumnRef(target.alias, c))
             for c in columns
         ):
-            return scheme.on(own.stream.name)
+            return Guarantee(tuple(named[fold(c)] for c in columns), scheme.on(own.stream.name))
     return None
 
 
@@ -236,7 +247,7 @@ def _keyed(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
                 ((own.alias,),),
                 Way.KEY,
                 wait,
-                (text, *([sure] if sure else [])),
+                (text, *([sure.text] if sure else [])),
                 scheme=scheme,
                 certain=sure is not None,
             )
@@ -250,7 +261,7 @@ def _keyed(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
                 ((own.alias,),),
                 Way.CLUSTER,
                 wait,
-                (text, *([sure] if sure else [])),
+                (text, *([sure.text] if sure else [])),
                 scheme=scheme,
                 certain=sure is not None and can_move,
             )

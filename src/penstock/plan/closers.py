@@ -4,10 +4,10 @@ A closer from i to j is one way to know that no future tuple of j meets a tuple 
 the low of j; an order needs a column of j that the predicates tie to one of i. Each closes what its column passes, and
 so everything only if that column has no largest value (analysis/limits.py): then it is certain. FOLLOWS and keys need
 all their columns tied by the equalities, closed transitively, that hold where i and j stand together; a key is certain
-where a FOREIGN KEY of i, or a self-join, guarantees that the value arrives. The k of WITHIN AUTO is left open: rows for
-FOLLOWS and for columns that are no event time, else a span of it; nothing is closed before it is learned. FOREIGN KEY
-windows bound time only where the parent's key makes the partner unique. Whether the closers suffice to bound the state
-is the analysis's question, not this module's.
+where a FOREIGN KEY of i, or a self-join, guarantees that the value arrives which i carries in the columns looked at.
+The k of WITHIN AUTO is left open: rows for FOLLOWS and for columns that are no event time, else a span of it; nothing
+is closed before it is learned. FOREIGN KEY windows bound time only where the parent's key makes the partner unique.
+Whether the closers suffice to bound the state is the analysis's question, not this module's.
 """
 
 from __future__ import annotations
@@ -247,9 +247,9 @@ def _key_closers(pairing: Pairing, i: Source, j: Source) -> Iterator[Closer]:
         own = [pairing.partners(i.alias, ColumnRef(j.alias, column))[:1] for column in scheme.columns]
         if all(own):
             constraint = scheme.on(j.stream.name)
-            columns = tuple(column for (column,) in own)
             sure = guarantee(i, j, pairing.combinations.of(i.alias, j.alias), scheme.columns)
-            reasons = constraint if sure is None else f"{constraint}; {sure}"
+            columns = tuple(column for (column,) in own) if sure is None else sure.own
+            reasons = constraint if sure is None else f"{constraint}; {sure.text}"
             text = f"the row of {j.alias} that it names has arrived ({reasons})"
             yield Closer(
                 CloserKind.KEY,

@@ -45,13 +45,13 @@ def _cluster_closers(pairing: Pairing, i: Source, j: Source) -> Iterator[Closer]
         constraint = scheme.on(j.stream.name)
         sure = guarantee(i, j, pairing.combinations.of(i.alias, j.alias), (scheme.column,))
         moves_on = declared_domain(j.stream, scheme.column).size is None
-        reasons = constraint if sure is None else f"{constraint}; {sure}"
+        reasons = constraint if sure is None else f"{constraint}; {sure.text}"
         yield Closer(
             CloserKind.CLUSTER,
             i.alias,
             j.alias,
             sure is not None and moves_on,
-            own,
+            own if sure is None else sure.own,
             (scheme.column,),
             None,
             None,

@@ -96,7 +96,7 @@ class Cell:
         for breach in self.intake.null_keys(self.synopses):
             answers.answer(breach, self.synopses[breach.alias])
         self._answer_breaches(step, answers, of_all_rows=True)
-        self.intake.drop_unmatchable(self.synopses)
+        self.intake.drop_unmatchable(self.synopses, dropped)
         self._answer_breaches(step, answers, of_all_rows=False)
         if self.carrying is not None:
             derive_fresh(self.plan, self.synopses)

@@ -1,7 +1,8 @@
 """From the chunks of a batch to fresh segments: rows in order of arrival, headers to the clock and the watches.
 
 A row that can be in no result (a NULL in a column that must match, columns of one row that should be equal and are
-not) is final as it arrives; it is dropped only after it was counted and looked at for broken promises.
+not) is final as it arrives; it is dropped only after it was counted and looked at for broken promises. Its key has come
+all the same, and is handed on with those of rows that a filter dropped: rows that name it wait for no other.
 """
 
 from __future__ import annotations
@@ -103,8 +104,8 @@ class Intake:
                     ids = synopsis.alive(np.flatnonzero(null) + synopsis.first_fresh)
                     yield Breach(promise, promise.alias, ids, np.zeros(len(ids), np.int64))
 
-    def drop_unmatchable(self, synopses: Mapping[str, Synopsis]) -> None:
-        """Let go of fresh rows that can be in no result."""
+    def drop_unmatchable(self, synopses: Mapping[str, Synopsis], dropped: dict[str, Synopsis]) -> None:
+        """Let go of fresh rows that can be in no result; their keys are added to those of rows that are not stored."""
         for source in self.plan.sources:
             synopsis = synopses[source.alias]
             if not synopsis.has_fresh or synopsis.size(FRESH) == 0:
@@ -117,8 +118,27 @@ class Intake:
                         zero_copy_only=False
                     )
                     hopeless = differ if hopeless is None else hopeless | differ
-            if hopeless is not None:
-                synopsis.kill(np.flatnonzero(hopeless & segment.alive) + synopsis.first_fresh)
+            if hopeless is not None and (hopeless & segment.alive).any():
+                gone = np.flatnonzero(hopeless & segment.alive)
+                dropped[source.alias] = self._with_keys(source.alias, dropped[source.alias], segment, gone)
+                synopsis.kill(gone + synopsis.first_fresh)
+
+    def _with_keys(self, alias: str, dropped: Synopsis, segment: Segment, gone: Ints) -> Synopsis:
+        null = _any_null(segment, self._primary_keys(alias))
+        gone = gone if null is None else gone[~null[gone]]
+        columns = list(dropped.columns)
+        if not columns or not len(gone):
+            return dropped
+        pieces = [(segment, gone), *((known, np.flatnonzero(known.alive)) for known in dropped.segments)]
+        arrival = np.concatenate([one.arrival[rows] for one, rows in pieces])
+        order = np.argsort(arrival, kind="stable")
+        table = pa.concat_tables([one.table.select(columns).take(pa.array(rows)) for one, rows in pieces])
+        batch = np.concatenate([one.batch[rows] for one, rows in pieces])
+        home: Bools = np.concatenate([one.home[rows] for one, rows in pieces])
+        marks: dict[str, Bools] = {name: np.zeros(len(order), np.bool_) for name in self._marks[alias]}
+        found = Synopsis(dropped.columns)
+        found.begin(Segment(table.take(pa.array(order)), arrival[order], batch[order], home[order], marks))
+        return found
 
 
 def _any_null(segment: Segment, columns: tuple[str, ...]) -> Bools | None:

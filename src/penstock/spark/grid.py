@@ -62,6 +62,14 @@ class Grid:
                 base += (hashed % np.uint64(share)).astype(np.int64) * stride
         return base, tuple(sum(offsets) for offsets in product(*free))
 
+    def agree(self, plan: Plan, alias: str, column: str, table: Any, cells: Cells) -> npt.NDArray[np.bool_]:
+        """Which rows agree with a cell each on the axis of a column; all do where it is the column of none."""
+        found = np.ones(table.num_rows, np.bool_)
+        for axis, share, stride in zip(plan.axes, self.shares, self._strides, strict=True):
+            if share > 1 and axis.column(alias) == column:
+                found &= hash_rows(table, [column]) % np.uint64(share) == (cells // stride % share).astype(np.uint64)
+        return found
+
 
 def best_shares(plan: Plan, cells: int, rates: Mapping[str, float]) -> tuple[int, ...]:
     """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""

@@ -23,6 +23,7 @@ from penstock.runtime import (
     INDEX,
     ORDER,
     Chunk,
+    clusters_alone,
     header_of,
     key_columns,
     keys_of,
@@ -171,7 +172,10 @@ class Packer:
         return found
 
     def _route_keys(self, source: SourcePlan, names: list[str], indexed: Any, chosen: Any) -> list[tuple[int, Any]]:
-        """Each key goes along its line of cells, which may hold a partner, but not where the row itself goes."""
+        """Each key goes along its line of cells, which may hold a partner, but not where the row itself goes.
+
+        A cell on the line of one key learns no cluster of another: its end would be held there for ever.
+        """
         passed = np.ones(indexed.num_rows, np.bool_)
         if chosen is not None:
             passed = np.asarray(chosen.to_numpy(), np.bool_)
@@ -187,7 +191,12 @@ class Packer:
                     there = np.logical_or.reduce([cells == line + other for other in along])
                     goes &= ~(there & passed) if number == 0 else ~there
                 if goes.any():
-                    for cell, rows in split_by_cell(keys.filter(pa.array(goes)), cells[goes]):
+                    sent = keys.filter(pa.array(goes))
+                    for column in clusters_alone(self.plan, source.alias):
+                        here = self.grid.agree(self.plan, source.alias, column, sent, cells[goes])
+                        known = pc.if_else(pa.array(here), sent.column(column), None)
+                        sent = sent.set_column(sent.column_names.index(column), column, known)
+                    for cell, rows in split_by_cell(sent, cells[goes]):
                         pieces.setdefault(cell, []).append(rows)
             lines.append((base, offsets))
         return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]

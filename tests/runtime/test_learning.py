@@ -160,3 +160,24 @@ def test_nothing_is_lost_while_k_is_being_learned() -> None:
         driver.step(s=[(value, 0, value)])
     found += rows_of(driver.step(t=[(value, 0, value) for value in range(WINDOW - 1)]))
     assert len(found) == WINDOW - 1
+
+
+@pytest.mark.parametrize("needed", range(5, 11))
+def test_a_rise_up_to_c_times_k_is_seen_for_certain_and_counted_as_lost(needed: int) -> None:
+    fields = "k BIGINT, ts BIGINT, n BIGINT"
+    driver = Driver(
+        f"CREATE STREAM s ({fields}, FOLLOWS t (k) ON (k) WITHIN 4 ROWS); CREATE STREAM t ({fields});"
+        "SELECT /*+ MONITOR(2, 0.000001, 40) */ s.n, t.n AS tn FROM s, t WHERE s.k = t.k;"
+    )
+    constraint = "FOLLOWS t (k) ON (k) WITHIN 4 ROWS ON s"
+    driver.step(s=[(-1, 0, 7)])
+    for number in range(needed - 1):
+        driver.step(t=[(number, 0, 0)])
+    assert driver.stored("s") == 0
+    driver.restart()
+    late = driver.step(t=[(-1, 0, 9)])
+    is_seen = needed <= 2 * 4
+    assert rows_of(late) == []
+    assert late.metrics.lost == is_seen
+    assert late.metrics.violations == ({constraint: 1} if is_seen else {})
+    assert late.metrics.k == {constraint: needed if is_seen else 4}

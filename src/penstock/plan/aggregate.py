@@ -108,6 +108,12 @@ class AggregatePlan:
     how: str
     """Which of these, and why, in words."""
 
+    @property
+    def is_evaluated(self) -> bool:
+        """Whether Spark evaluates expressions between the two stages."""
+        expressions = [*(key.expression for key in self.keys), *(column.expression for column in self.columns)]
+        return any(expression is not None for expression in expressions)
+
     def measures_of(self, alias: str) -> tuple[Measure, ...]:
         """The measures of one stream."""
         return tuple(m for m in self.measures if m.alias == alias)

@@ -16,6 +16,7 @@ bounded, and which rows are merged.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
@@ -31,6 +32,11 @@ from penstock.plan.merging import CODED_DIGITS, decimal_digits, synopsis_of
 from penstock.plan.plan import OutputColumn
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
+
+_RANDOM = re.compile(
+    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id)\s*\(", re.IGNORECASE
+)
+_TEXTS = re.compile(r"'(?:[^'\\]|\\.)*'")
 
 
 def carried_columns(query: Query, verdict: Verdict) -> list[ColumnRef]:
@@ -95,7 +101,7 @@ def grouping_obstacles(query: Query) -> Iterator[str]:
         if kind is not None and aggregate.function in ("sum", "avg") and decimal_digits(kind.text) > CODED_DIGITS:
             yield f"{aggregate} of {kind}: decimals of more than {CODED_DIGITS} digits cannot be summed"
     for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
-        if isinstance(value, Expression) and not value.deterministic:
+        if isinstance(value, Expression) and _is_random(value):
             yield f"{value} may give another value each time, so nothing can be grouped by it or summed up of it"
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
     if windows and not any(query.by_alias[c.alias].stream.low for w in windows for c in _clocks(query, w.column)):
@@ -103,6 +109,11 @@ def grouping_obstacles(query: Query) -> Iterator[str]:
             f"{windows[0]} is never known to be closed, since nothing says that {windows[0].column} is an event time "
             "that is ordered"
         )
+
+
+def _is_random(expression: Expression) -> bool:
+    """Whether it calls a function that is known to give another value each time; Spark finds what is not known here."""
+    return not expression.deterministic and _RANDOM.search(_TEXTS.sub("''", expression.text)) is not None
 
 
 def _recovers(stream: Stream) -> bool:

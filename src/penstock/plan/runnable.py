@@ -26,8 +26,7 @@ def obstacles(query: Query) -> tuple[str, ...]:
     query = simplified(query)
     found = [*_outer_obstacles(query)]
     if query.is_grouped:
-        # The core runs them (runtime/aggregate); what Spark must do for it is not there.
-        found += ["GROUP BY and aggregates cannot be run yet", *grouping_obstacles(query)]
+        found += grouping_obstacles(query)
     if query.hints.budget is not None:
         found += budget_obstacles(query)
     elif query.hints.shed_input:

@@ -104,6 +104,11 @@ class Distinct:
         """The rows remembered."""
         return self.seen.live
 
+    @property
+    def nbytes(self) -> int:
+        """Their bytes."""
+        return sum(segment.nbytes() for segment in self.seen.segments)
+
     def save(self) -> Changes:
         """What changed since the last save."""
         put: dict[str, bytes] = {}

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.plan.plan import Plan, PromiseKind
-from penstock.runtime import Distinct, Metrics
+from penstock.runtime import Distinct, GroupStage, Metrics
 
 _TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 _MICROSECONDS = 1_000_000
@@ -70,32 +70,37 @@ def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
     return counts
 
 
-DISTINCT = "(distinct)"
-"""The name of the second stage where aliases stand."""
-
-DISTINCT_VOCABULARY = (
-    Count("rows_out", None, False),
-    Count("state_rows", DISTINCT, False),
-    Count("state_tuples", DISTINCT, False),
-    Count("state_bytes", None, False),
-)
-"""The counts of the second stage, in the order of its array."""
+def second_stage_of(plan: Plan) -> str | None:
+    """The name of the second stage where aliases stand; None if the query has none."""
+    return "(groups)" if plan.aggregate is not None else "(distinct)" if plan.distinct else None
 
 
-def distinct_counts_of(given: int, stage: Distinct) -> list[int]:
+def second_vocabulary(stage: str) -> tuple[Count, ...]:
+    """The counts of the second stage, in the order of its array."""
+    return (
+        Count("rows_out", None, False),
+        Count("lost", None, False),
+        Count("state_rows", stage, False),
+        Count("state_tuples", stage, False),
+        Count("state_bytes", None, False),
+    )
+
+
+def second_counts_of(given: int, lost: int, stage: Distinct | GroupStage) -> list[int]:
     """The array of one bucket's batch."""
-    return [given, stage.live, stage.live, sum(segment.nbytes() for segment in stage.seen.segments)]
+    return [given, lost, stage.live, stage.live, stage.nbytes]
 
 
-def with_distinct(fields: dict[str, Any], observed: Mapping[str, Any]) -> dict[str, Any]:
-    """The metrics of both stages: what comes out is what the second gives, what is stored is stored by both."""
-    found = {count.name: int(observed.get(count.name) or 0) for count in DISTINCT_VOCABULARY}
-    stored = found[f"state_rows:{DISTINCT}"]
+def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str, Any]) -> dict[str, Any]:
+    """The metrics of both stages: what comes out is what the second gives, what is stored or lost is so by both."""
+    found = {count.name: int(observed.get(count.name) or 0) for count in second_vocabulary(stage)}
+    stored = found[f"state_rows:{stage}"]
     return {
         **fields,
         "rows_out": found["rows_out"],
-        "state_rows": {**fields["state_rows"], DISTINCT: stored},
-        "state_tuples": {**fields["state_tuples"], DISTINCT: stored},
+        "lost": fields["lost"] + found["lost"],
+        "state_rows": {**fields["state_rows"], stage: stored},
+        "state_tuples": {**fields["state_tuples"], stage: stored},
         "state_bytes": fields["state_bytes"] + found["state_bytes"],
     }
 

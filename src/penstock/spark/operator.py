@@ -21,12 +21,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
-from penstock.runtime import Batch, Cell, Changes, Distinct, Patience, StepResult, Truth
+from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.discarded.piles import COLD
 from penstock.runtime.store import Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
-from penstock.spark.counts import counts_of, distinct_counts_of
+from penstock.spark.counts import counts_of, second_counts_of
 from penstock.spark.pack import unpack_chunks
 from penstock.spark.quarantine import write_quarantined
 from penstock.spark.worker import settle
@@ -183,24 +183,20 @@ class CellProcessor(StoredProcessor[Cell]):
 
     def _given(self, result: StepResult) -> Iterator[Row]:
         yield from _answers(result.rows)
-        if self.plan.distinct:
+        if self.plan.distinct or self.plan.aggregate is not None:
             yield Row(kind=FRONTIER, payload=json.dumps(dict(result.frontier)).encode(), counts=None)
         yield Row(kind=COUNTS, payload=None, counts=counts_of(self.plan, result.metrics))
 
 
-class DistinctProcessor(StoredProcessor[Distinct]):
-    """The second stage: each output row once."""
+class SecondProcessor(StoredProcessor[S]):
+    """A second stage: takes the rows of a bucket, and the frontiers of all cells."""
 
-    def __init__(self, plan: str, identity: str, run: str, cells: int) -> None:
-        super().__init__(plan, identity, run, "distinct")
+    def __init__(self, plan: str, identity: str, run: str, stage: str, cells: int) -> None:
+        super().__init__(plan, identity, run, stage)
         self.cells = cells
 
-    def restore(self, key: int, plan: Plan, entries: Entries) -> Distinct:  # noqa: ARG002 - each bucket is alike
-        """See StoredProcessor."""
-        return Distinct.restore(plan, entries)
-
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
-        """One batch of one bucket of output rows; called by Spark."""
+    def told(self, rows: Iterator[Row]) -> tuple[Any | None, dict[str, int]]:
+        """The rows of a batch, None if there are none, and the least frontier; none if a cell has not spoken."""
         tables: list[Any] = []
         frontiers: list[dict[str, int]] = []
         for row in rows:
@@ -208,19 +204,53 @@ class DistinctProcessor(StoredProcessor[Distinct]):
                 frontiers.append(json.loads(row["payload"]))
             else:
                 tables.append(from_ipc(row["payload"]))
+        known = set(frontiers[0]).intersection(*frontiers[1:]) if len(frontiers) >= self.cells else set()
+        least = {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
+        return pa.concat_tables(tables) if tables else None, least
+
+
+class DistinctProcessor(SecondProcessor[Distinct]):
+    """Each output row once."""
+
+    def __init__(self, plan: str, identity: str, run: str, cells: int) -> None:
+        super().__init__(plan, identity, run, "distinct", cells)
+
+    def restore(self, key: int, plan: Plan, entries: Entries) -> Distinct:  # noqa: ARG002 - each bucket is alike
+        """See StoredProcessor."""
+        return Distinct.restore(plan, entries)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
+        """One batch of one bucket of output rows; called by Spark."""
+        given, frontier = self.told(rows)
         stage, number, base = self.load(key[0])
-        given = pa.concat_tables(tables) if tables else pa.table({name: pa.nulls(0) for name in stage.names})
-        new = stage.step(number, given, self._least(frontiers))
+        new = stage.step(
+            number, pa.table({name: pa.nulls(0) for name in stage.names}) if given is None else given, frontier
+        )
         self.store(key[0], stage, number, base)
         yield from _answers(new)
-        yield Row(kind=COUNTS, payload=None, counts=distinct_counts_of(new.num_rows, stage))
+        yield Row(kind=COUNTS, payload=None, counts=second_counts_of(new.num_rows, 0, stage))
 
-    def _least(self, frontiers: list[dict[str, int]]) -> dict[str, int]:
-        """The frontier of all cells; none if a cell has not spoken."""
-        if len(frontiers) < self.cells:
-            return {}
-        known = set(frontiers[0]).intersection(*frontiers[1:])
-        return {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
+
+class GroupProcessor(SecondProcessor[GroupStage]):
+    """The groups of one bucket; the first bucket has the one group of a query without GROUP BY."""
+
+    def __init__(self, plan: str, identity: str, run: str, cells: int, first: int) -> None:
+        super().__init__(plan, identity, run, "groups", cells)
+        self.first = first
+
+    def restore(self, key: int, plan: Plan, entries: Entries) -> GroupStage:  # noqa: ARG002 - each bucket is alike
+        """See StoredProcessor."""
+        return GroupStage.restore(plan, entries)
+
+    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
+        """One batch of one bucket of groups; called by Spark."""
+        given, frontier = self.told(rows)
+        stage, number, base = self.load(key[0])
+        stage.is_first = key[0] == self.first
+        result = stage.step(number, pa.table({}) if given is None else given, frontier)
+        self.store(key[0], stage, number, base)
+        yield from _answers(result.rows)
+        yield Row(kind=COUNTS, payload=None, counts=second_counts_of(result.rows.num_rows, result.lost, stage))
 
 
 def _answers(rows: Any) -> Iterator[Row]:

@@ -26,7 +26,7 @@ from penstock.runtime.evict.loss import recall_of
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counting import counting_metrics, seen_in
-from penstock.spark.counts import metrics_of, with_distinct
+from penstock.spark.counts import metrics_of, second_stage_of, with_second_stage
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
@@ -276,8 +276,8 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     known = metrics_of(one.plan, observed)
     if one.plan.rewriting is not None:
         known |= counting_metrics(one.plan.rewriting, one.assembled.observation, progress)
-    if one.plan.distinct:
-        known = with_distinct(known, _counted(progress, second_observation(one.assembled.observation)))
+    elif (stage := second_stage_of(one.plan)) is not None:
+        known = with_second_stage(stage, known, _counted(progress, second_observation(one.assembled.observation)))
     recall, error = recall_of(known.get("emitted", 0), known.get("due", 0), known.get("variance", 0))
     if all(value is None for value in observed.values()):
         # No row came, so no cell was asked: all stands as it stood.

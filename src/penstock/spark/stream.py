@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.errors import NotSupportedYet, UsageError
+from penstock.errors import UsageError
 from penstock.model.names import quoted
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Aggregate, Output, Query, TimeWindow
@@ -21,9 +21,18 @@ from penstock.spark.archive_files import archive_of
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
 from penstock.spark.counting import counted_answer
-from penstock.spark.counts import DISTINCT_VOCABULARY, Count, vocabulary
+from penstock.spark.counts import Count, second_vocabulary, vocabulary
 from penstock.spark.grid import Grid
-from penstock.spark.operator import ANSWER, COUNTS, FRONTIER, RESULT, CellProcessor, DistinctProcessor
+from penstock.spark.groups import deal, show
+from penstock.spark.operator import (
+    ANSWER,
+    COUNTS,
+    FRONTIER,
+    RESULT,
+    CellProcessor,
+    DistinctProcessor,
+    GroupProcessor,
+)
 from penstock.spark.packed import packed_streams
 from penstock.spark.session import ROCKSDB
 from penstock.spark.types import arrow_schema, carried, require_carriable, restored
@@ -108,6 +117,13 @@ def assemble(
     observation = f"penstock_{run}"
     given = _observed(given, observation, vocabulary(plan))
     evaluated: DataFrame | None = None
+    if plan.aggregate is not None:
+        groups = deal(given.where(F.col("kind").isin(ANSWER, FRONTIER)).select("kind", "payload"), plan, grid.keys)
+        processor = GroupProcessor(groups.plan.to_json(), *told[1:], grid.cells, grid.keys[0])
+        given = groups.rows.groupBy("target").transformWithState(processor, RESULT, "append", "None")
+        given = _observed(given, second_observation(observation), second_vocabulary("(groups)"))
+        answers = given.where(F.col("kind") == ANSWER).select("payload")
+        return Assembled(show(answers, query, groups), observation, run, essence)
     if query.distinct:
         told_all = given.where(F.col("kind").isin(ANSWER, FRONTIER)).select("kind", "payload")
         if plan.distinct_over_expressions:
@@ -118,7 +134,7 @@ def assemble(
         given = dealt.groupBy("target").transformWithState(
             DistinctProcessor(*told, grid.cells), RESULT, "append", "None"
         )
-        given = _observed(given, second_observation(observation), DISTINCT_VOCABULARY)
+        given = _observed(given, second_observation(observation), second_vocabulary("(distinct)"))
     answers = given.where(F.col("kind") == ANSWER).select("payload")
     if evaluated is not None:
         final = evaluated.drop(*TOLD)
@@ -264,6 +280,6 @@ def _column(output: Output, names: Mapping[str, str]) -> Column:
         case ColumnRef():
             return F.col(quoted(names[output.name])).alias(output.name)
         case TimeWindow() | Aggregate():
-            raise NotSupportedYet("windows of time are for GROUP BY, which cannot be run yet")
+            raise UsageError(f"{output.value} is for GROUP BY")
         case expression:
             return F.expr(expression.text).alias(output.name)

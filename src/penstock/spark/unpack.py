@@ -58,11 +58,13 @@ def _as(column: Any, kind: Any) -> Any:
 
 @dataclass(frozen=True)
 class Redealer:
-    """Deals result rows out by their own hash, so that equal rows meet in one bucket; all else goes to every bucket."""
+    """Deals rows out by their own hash, or by that of their group; all else goes to every bucket."""
 
     keys: tuple[int, ...]
     schema: Any
     """The columns that the core hands out: a cell that has seen no row of a stream does not know their types."""
+    groups: tuple[str, ...] | None = None
+    """The columns of the group, of which there may be none; None where rows are dealt out by all columns."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: (kind, payload) in, DEALT out."""
@@ -71,7 +73,7 @@ class Redealer:
             dealt: list[tuple[int, str, bytes]] = []
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 if kind == ANSWER:
-                    dealt += _answers_dealt(self.keys, self._typed(from_ipc(payload.as_buffer())))
+                    dealt += _answers_dealt(self.keys, self.groups, self._typed(from_ipc(payload.as_buffer())))
                 else:
                     dealt += ((key, kind, payload.as_py()) for key in self.keys)
             yield _as_dealt(dealt)
@@ -83,8 +85,14 @@ class Redealer:
         return table
 
 
-def _answers_dealt(keys: tuple[int, ...], table: Any) -> Iterator[tuple[int, str, bytes]]:
-    buckets = (row_hashes(table) % np.uint64(len(keys))).astype(np.int64)
+def _answers_dealt(
+    keys: tuple[int, ...], groups: tuple[str, ...] | None, table: Any
+) -> Iterator[tuple[int, str, bytes]]:
+    if groups == ():
+        yield keys[0], ANSWER, to_ipc(table)
+        return
+    by = table if groups is None else table.select(list(groups))
+    buckets = (row_hashes(by) % np.uint64(len(keys))).astype(np.int64)
     for bucket, rows in split_by_cell(table, buckets):
         yield keys[bucket], ANSWER, to_ipc(rows)
 
@@ -124,16 +132,18 @@ class ToldUnpacker:
 
 @dataclass(frozen=True)
 class EvaluatedRedealer:
-    """Deals rows of SELECT out as Redealer does, once Spark has evaluated them."""
+    """Deals rows out as Redealer does, once Spark has evaluated their expressions."""
 
     keys: tuple[int, ...]
+    groups: tuple[str, ...] | None = None
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
-        """For mapInArrow: the columns of SELECT and TOLD in, DEALT out."""
+        """For mapInArrow: the columns and TOLD in, DEALT out."""
         for batch in batches:
             whole = pa.Table.from_batches([batch])
             answers = pc.equal(whole.column(TOLD[0]), ANSWER)
-            dealt = list(_answers_dealt(self.keys, whole.filter(answers).drop_columns(list(TOLD))))
+            rows = whole.filter(answers).drop_columns(list(TOLD))
+            dealt = list(_answers_dealt(self.keys, self.groups, rows)) if rows.num_rows else []
             told = whole.filter(pc.invert(answers)).select(list(TOLD)).to_pylist()
             dealt += [(key, row[TOLD[0]], row[TOLD[1]]) for row in told for key in self.keys]
             yield _as_dealt(dealt)

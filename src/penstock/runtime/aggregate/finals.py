@@ -36,6 +36,16 @@ def decimal_of(kind: str | None) -> tuple[int, int] | None:
     return (int(found[1]), int(found[2] or 0)) if found else (10, 0)
 
 
+def sum_type(column: AggregateColumn) -> str:
+    """The type of a sum or a mean, as Spark writes it."""
+    decimal = decimal_of(column.type)
+    if decimal is not None:
+        digits, scale = decimal
+        more = (digits + 10, scale) if column.function == "sum" else (digits + 4, scale + 4)
+        return f"DECIMAL({min(_MOST_DIGITS, more[0])},{more[1]})"
+    return "DOUBLE" if column.function == "avg" or is_floating(column.type) else "BIGINT"
+
+
 def final_values(column: AggregateColumn, measure: Measured) -> Any:
     """The values of an aggregate that is worked out from a measure."""
     if isinstance(measure, Extremes):

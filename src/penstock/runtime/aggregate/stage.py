@@ -81,6 +81,11 @@ class GroupStage:
         """The groups and the values of groups remembered."""
         return self.groups.live + sum(tally.live for tally in self.values.values())
 
+    @property
+    def nbytes(self) -> int:
+        """Their bytes."""
+        return self.groups.nbytes + sum(tally.nbytes for tally in self.values.values())
+
     def step(self, batch: int, rows: Any, frontier: Mapping[str, int]) -> Given:
         """What a batch gives; `frontier` is the least over all cells of the first stage."""
         begins = self._batch < 0

@@ -55,6 +55,11 @@ class Tally:
         """The rows remembered."""
         return self.seen.live
 
+    @property
+    def nbytes(self) -> int:
+        """Their bytes."""
+        return sum(segment.nbytes() for segment in self.seen.segments)
+
     def find(self, keys: Columns) -> tuple[Ints, Ints]:
         """The places of keys that are remembered, and the rows."""
         return self._find(keys, self.keys, _KEY)

@@ -1,0 +1,200 @@
+"""The second stage of GROUP BY on Spark: what the cells give is dealt out by group, added up, and shown as SELECT says.
+
+Where groups or aggregates are of expressions, Spark evaluates them over the rows of the first stage, which are as many
+as there are choices of their columns, and not over results of the join. What they come out as is known only then, so
+the plan that the workers obey is completed here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock.errors import NotSupportedYet, UsageError
+from penstock.model.names import quoted
+from penstock.model.predicates import ColumnRef
+from penstock.model.query import Aggregate, Query, TimeWindow
+from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
+from penstock.plan.merging import CODED_DIGITS, decimal_digits
+from penstock.plan.plan import Plan
+from penstock.runtime import given_name
+from penstock.runtime.aggregate.derived import columns_of_measure
+from penstock.runtime.aggregate.finals import sum_type
+from penstock.spark.operator import ANSWER
+from penstock.spark.types import arrow_schema, carried, carried_type, restored, spark_type
+from penstock.spark.unpack import (
+    DEALT,
+    TOLD,
+    EvaluatedRedealer,
+    Redealer,
+    ToldUnpacker,
+    Unpacker,
+    output_columns,
+    restored_columns,
+)
+
+_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "DECIMAL")
+_NESTED = ("ARRAY", "MAP", "STRUCT", "VARIANT")
+
+
+@dataclass(frozen=True)
+class Dealt:
+    """What the second stage is given, the plan by which it works, and the types of its groups."""
+
+    rows: DataFrame
+    plan: Plan
+    key_types: Mapping[str, str]
+
+
+def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
+    """Deal what the cells give, (kind, payload), out by group."""
+    aggregate = plan.aggregate
+    assert aggregate is not None
+    names = tuple(key.name for key in aggregate.keys)
+    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    declared = {o.name: kinds[o.alias, o.column] for o in plan.outputs}
+    if not aggregate.is_evaluated:
+        types = {name: declared.get(name, "BIGINT") for name in names}
+        _require_groups(aggregate, types)
+        return Dealt(told.mapInArrow(Redealer(keys, (), names), DEALT), plan, types)
+    evaluated = _evaluated(told, plan, aggregate)
+    _require_same_values(evaluated)
+    types = {field.name: field.dataType.simpleString() for field in evaluated.schema}
+    columns = tuple(replace(c, type=types[c.value]) if c.expression and c.value else c for c in aggregate.columns)
+    complete = replace(aggregate, columns=columns)
+    _require_groups(complete, types)
+    moved = evaluated.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in evaluated.schema))
+    rows = moved.mapInArrow(EvaluatedRedealer(keys, names), DEALT)
+    return Dealt(rows, replace(plan, aggregate=complete), {name: types[name] for name in names})
+
+
+def _evaluated(told: DataFrame, plan: Plan, aggregate: AggregatePlan) -> DataFrame:
+    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    plain = [f"{w.name} BIGINT" for w in aggregate.windows] + [f"{COUNT} BIGINT"]
+    for measure in aggregate.measures:
+        own = carried_type(kinds[measure.alias, measure.column])
+        for name in columns_of_measure(plan, measure):
+            is_extreme = measure.fold in (Fold.MIN, Fold.MAX)
+            plain.append(f"{name} {own if is_extreme else 'DOUBLE' if name.endswith('_float') else 'BIGINT'}")
+    schema = ", ".join([output_columns(plan), *plain, f"{TOLD[0]} STRING", f"{TOLD[1]} BINARY"])
+    passed = [text.partition(" ")[0] for text in plain]
+    rows = told.mapInArrow(ToldUnpacker(arrow_schema(schema)), schema)
+    rows = rows.selectExpr(*restored_columns(plan), *passed, *TOLD)
+    structs = [
+        F.struct(*(F.col(quoted(o.name)).alias(o.column) for o in plan.outputs if o.alias == alias)).alias(alias)
+        for alias in dict.fromkeys(o.alias for o in plan.outputs)
+    ]
+    made = {key.name: key.expression for key in aggregate.keys if key.expression is not None}
+    made |= {c.value: c.expression for c in aggregate.columns if c.expression is not None and c.value is not None}
+    wanted = [key.name for key in aggregate.keys if key.expression is None]
+    wanted += [c.value for c in aggregate.columns if c.expression is None and c.value is not None]
+    is_answer = F.col(TOLD[0]) == ANSWER
+    # What is no answer is not evaluated.
+    values = [F.when(is_answer, F.expr(text)).alias(name) for name, text in made.items()]
+    straight = [F.col(quoted(name)) for name in dict.fromkeys([*wanted, *passed])]
+    return rows.select("*", *structs).select(*straight, *values, *TOLD)
+
+
+def _require_same_values(evaluated: DataFrame) -> None:
+    """Raise on expressions of which Spark says that they give another value each time."""
+    expressions = evaluated._jdf.queryExecution().analyzed().expressions()
+    for place in range(expressions.size()):
+        if not (expression := expressions.apply(place)).deterministic():
+            text = expression.sql()
+            raise NotSupportedYet(
+                f"{text} may give another value each time: nothing is grouped by it or summed up of it"
+            )
+
+
+def _require_groups(aggregate: AggregatePlan, types: Mapping[str, str]) -> None:
+    for key in aggregate.keys:
+        if "VARIANT" in types[key.name].upper():
+            raise UsageError(f"nothing can be grouped by {key.text}: Spark has no equality for VARIANT")
+    for column in aggregate.columns:
+        if column.type is not None:
+            _require_argument(column, column.type.upper())
+
+
+def _require_argument(column: AggregateColumn, kind: str) -> None:
+    if column.function in ("sum", "avg", "median") and not kind.startswith(_NUMBERS):
+        raise UsageError(f"{column.text}: {kind} is no number", hint="cast it: CAST(… AS DOUBLE)")
+    if column.function in ("sum", "avg") and decimal_digits(kind) > CODED_DIGITS:
+        raise NotSupportedYet(
+            f"{column.text} of {kind}: decimals of more than {CODED_DIGITS} digits cannot be summed yet",
+            hint=f"cast it: CAST(… AS DECIMAL({CODED_DIGITS}, …))",
+        )
+    if column.function in ("min", "max") and kind.startswith(_NESTED):
+        raise NotSupportedYet(f"{column.text}: the extremes of {kind} cannot be worked out yet")
+
+
+def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
+    """From packed rows of the second stage to the columns of SELECT."""
+    aggregate = dealt.plan.aggregate
+    assert aggregate is not None
+    clocks = {key.name: _clock(query, key.text) for key in aggregate.keys if key.window is not None}
+    types = {name: clocks.get(name) or kind for name, kind in dealt.key_types.items()}
+    types |= {given_name(n): final_type(column) for n, column in enumerate(aggregate.columns)}
+    schema = ", ".join(f"{quoted(name)} {carried_type(kind)}" for name, kind in types.items())
+    rows = answers.mapInArrow(Unpacker(arrow_schema(schema)), schema)
+    rows = rows.selectExpr(*(restored(name, kind) for name, kind in types.items()))
+    named = {key: name.name for key, name in zip(query.group_by, aggregate.keys, strict=True)}
+    by_alias: dict[str, list[tuple[str, str]]] = {}
+    for key, name in named.items():
+        if isinstance(key, ColumnRef):
+            by_alias.setdefault(key.alias, []).append((key.column, name))
+    structs = [
+        F.struct(*(F.col(quoted(name)).alias(column) for column, name in columns)).alias(alias)
+        for alias, columns in by_alias.items()
+    ]
+    windows = {TimeWindow(k.column, k.span): name for k, name in named.items() if isinstance(k, TimeWindow)}
+    shown: list[Column] = []
+    number = 0
+    for output in query.outputs:
+        match output.value:
+            case Aggregate():
+                column = F.col(given_name(number))
+                number += 1
+            case TimeWindow() as window:
+                name = windows[replace(window, end=None)]
+                column = _window(name, window, types[name])
+            case value if value in named:
+                column = F.col(quoted(named[value]))
+            case expression:
+                column = F.expr(str(expression))
+        shown.append(column.alias(output.name))
+    return rows.select("*", *structs).select(*shown)
+
+
+def _clock(query: Query, text: str) -> str:
+    """The type of the ends of a window."""
+    key = next(key for key in query.group_by if str(key) == text)
+    assert isinstance(key, TimeWindow)
+    kind = query.type_of(key.column)
+    assert kind is not None
+    return "BIGINT" if kind.is_integer else "TIMESTAMP_NTZ" if kind.text == "TIMESTAMP_NTZ" else "TIMESTAMP"
+
+
+def _window(name: str, window: TimeWindow, kind: str) -> Column:
+    ticks = window.span.ticks
+    length = str(ticks) if kind == "BIGINT" else f"INTERVAL '{ticks // 1_000_000}.{ticks % 1_000_000:06d}' SECOND"
+    start, end = F.col(quoted(name)), F.expr(f"{quoted(name)} + {length}")
+    if window.end is not None:
+        return start if window.end == "start" else end
+    return F.struct(start.alias("start"), end.alias("end"))
+
+
+def final_type(column: AggregateColumn) -> str:
+    """The type of an aggregate, as Spark has it."""
+    match column.function:
+        case "count":
+            return "BIGINT"
+        case "median":
+            return "DOUBLE"
+        case "min" | "max":
+            assert column.type is not None
+            return spark_type(column.type)
+        case _:
+            return sum_type(column)

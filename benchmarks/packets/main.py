@@ -36,6 +36,7 @@ def main(arguments: Sequence[str]) -> int:
             rows_a_batch=given.rows_a_batch or size.rows_a_batch,
             judged=False,
         )
+    size = replace(size, tuned=given.tuned)
     if size.seconds * size.rate < 2 * size.rows_a_batch:
         raise UsageError("the stream is shorter than two batches, and the first is left out")
     chosen = given.only or (IN_QUICK if given.quick else tuple(EXPERIMENTS))
@@ -76,6 +77,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="a small size, under two minutes; nothing is judged")
     parser.add_argument("--seconds", type=_positive, metavar="N", help="event time of the streams")
     parser.add_argument("--rows-a-batch", type=_positive, metavar="N", help="about so many rows a batch")
+    parser.add_argument("--tuned", action="store_true", help="Spark's joins also with the engine's file manager")
     parser.add_argument("--only", action="append", choices=list(EXPERIMENTS), help="an experiment; may be repeated")
     parser.add_argument("--json", type=Path, default=BUILD / "packets.json", metavar="FILE", help="where figures go")
     parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")

@@ -96,8 +96,7 @@ def _systems(size: Size, data: Path, home: Path) -> list[tuple[str, Callable[[],
         (DEFAULT, lambda: spark(DEFAULT, "spark", False)),
         (ROCKSDB, lambda: spark(ROCKSDB, "spark-rocksdb", True)),
     ]
-    # Not judged, so not run where nothing is: how much of the difference is how checkpoints are written.
-    return [*systems, (TUNED, lambda: spark(TUNED, "spark-tuned", False, True))] if size.judged else systems
+    return [*systems, (TUNED, lambda: spark(TUNED, "spark-tuned", False, True))] if size.tuned else systems
 
 
 def small_batches(size: Size, home: Path, found: Findings, say: Say) -> None:

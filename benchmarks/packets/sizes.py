@@ -30,6 +30,8 @@ class Size:
     """The scripts whose batches are taken apart."""
     heap: str = "8g"
     """Of the JVM that runs Spark's own joins: they need it. Penstock runs with its own default of 2 GiB."""
+    tuned: bool = False
+    """Whether Spark's joins also run with the engine's file manager: how much of the difference that is."""
     judged: bool = True
     """Whether the targets of the issue are meant for this size."""
 

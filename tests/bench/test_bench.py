@@ -124,7 +124,7 @@ def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
     assert ours["kept"] * 100 <= default["kept"]
     assert windows["kept"] <= default["kept"]
     parts = found["breakdown"]["promises"]
-    assert set(parts["seconds"]) == {"scan", "pack", "shuffle", "whole", "fixed"}
+    assert set(parts["seconds"]) == {"read", "pack", "shuffle", "whole", "fixed"}
     assert 0 < sum(parts["cells"].values()) < parts["seconds"]["whole"]
 
 

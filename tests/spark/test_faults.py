@@ -98,7 +98,7 @@ def kill_session(leader: int) -> None:
 @pytest.mark.measure
 def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     """At least 20 kills in full size. A run is left alone until its first batch is under way, so that each gets on."""
-    kills, files = size(2, 20), size(5, 50)
+    kills, files = size(1, 20), size(4, 50)
     pairs, kinds = write_files(outside, files)
     rng = random.Random(11)
     killed = 0

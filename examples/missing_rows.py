@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import random
 import sys
+from collections import Counter
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -21,6 +22,8 @@ START = datetime(2024, 5, 1, tzinfo=UTC)
 FAR = 1_000_000
 TIME = pa.timestamp("us", "UTC")
 Rows = list[dict[str, Any]]
+Expected = dict[str, set[tuple[Any, ...]]]
+"""By sink, the rows that it should end with."""
 
 
 def at(second: float) -> datetime:
@@ -28,23 +31,31 @@ def at(second: float) -> datetime:
     return START + timedelta(seconds=second)
 
 
-def dns(draw: random.Random, size: int) -> tuple[dict[str, Rows], set[tuple[Any, ...]]]:
+def window_of(second: float) -> datetime:
+    """The start of its 5 minutes."""
+    return at(second // 300 * 300)
+
+
+def dns(draw: random.Random, size: int) -> tuple[dict[str, Rows], Expected]:
     """Requests, most of them answered in time, some too late; and those that are not."""
     requests, answers, missing = [], [], set()
+    by_window: Counter[datetime] = Counter()
     for number in range(size):
-        client, second = f"10.0.0.{draw.randint(1, 9)}", number / 10
+        client, second = f"10.0.0.{draw.randint(1, 9)}", number * 15
         requests.append({"id": number, "client": client, "name": f"host{number % 7}.example", "ts": at(second)})
         wait = draw.choice([0.01, 0.2, 2, 4.9, 7, None])
         if wait is not None:
             answers.append({"id": number, "client": client, "code": 0, "ts": at(second + wait)})
         if wait is None or wait > 5:
             missing.add((number, client, f"host{number % 7}.example"))
+            by_window[window_of(second)] += 1
     requests.append({"id": -1, "client": "", "name": "", "ts": at(FAR)})
     answers.append({"id": -2, "client": "", "code": 0, "ts": at(FAR)})
-    return {"dns_requests": requests, "dns_answers": answers}, missing
+    expected = {"unanswered": missing, "unanswered_requests": set(by_window.items())}
+    return {"dns_requests": requests, "dns_answers": answers}, expected
 
 
-def auctions(draw: random.Random, size: int) -> tuple[dict[str, Rows], set[tuple[Any, ...]]]:
+def auctions(draw: random.Random, size: int) -> tuple[dict[str, Rows], Expected]:
     """Auctions, their bids, and after the last bid of each its close; every auction with its prices."""
     opened, given, expected = [], [], set()
     for number in range(size):
@@ -53,10 +64,10 @@ def auctions(draw: random.Random, size: int) -> tuple[dict[str, Rows], set[tuple
         given += [{"auction": number, "price": price, "kind": "bid"} for price in prices]
         given.append({"auction": number, "price": None, "kind": "closed"})
         expected |= {(number, number % 5, price) for price in prices or [None]}
-    return {"opened_auctions": opened, "bids_and_closes": given}, expected
+    return {"opened_auctions": opened, "bids_and_closes": given}, {"sold_or_not": expected}
 
 
-def impressions(draw: random.Random, size: int) -> tuple[dict[str, Rows], set[tuple[Any, ...]]]:
+def impressions(draw: random.Random, size: int) -> tuple[dict[str, Rows], Expected]:
     """Impressions, some of them clicked, some after more than half an hour; and those that do not count as clicked."""
     shown, clicks, missing = [], [], set()
     for number in range(size):
@@ -69,10 +80,10 @@ def impressions(draw: random.Random, size: int) -> tuple[dict[str, Rows], set[tu
             missing.add((name, campaign))
     shown.append({"impression": "last", "campaign": "", "ts": at(FAR)})
     clicks.append({"impression": "none", "ts": at(FAR)})
-    return {"impressions": shown, "clicks": clicks}, missing
+    return {"impressions": shown, "clicks": clicks}, {"unclicked": missing}
 
 
-def connections(draw: random.Random, size: int) -> tuple[dict[str, Rows], set[tuple[Any, ...]]]:
+def connections(draw: random.Random, size: int) -> tuple[dict[str, Rows], Expected]:
     """Connections: asked for, answered or not, closed or not; those that were answered and not closed in time."""
     found: dict[str, Rows] = {"syn": [], "synack": [], "fin": []}
     half_open = set()
@@ -89,7 +100,29 @@ def connections(draw: random.Random, size: int) -> tuple[dict[str, Rows], set[tu
             half_open.add((ip, at(second), at(second + answer)))
     for rows in found.values():
         rows.append({"ip": "", "ts": at(FAR)})
-    return found, half_open
+    return found, {"half_open": half_open}
+
+
+def handshakes(draw: random.Random, size: int) -> tuple[dict[str, Rows], Expected]:
+    """Connections that keep to the declared times; for every 5 minutes, how many were not answered, or not closed."""
+    found: dict[str, Rows] = {"tcp_syn": [], "tcp_synack": [], "tcp_fin": []}
+    unanswered: Counter[datetime] = Counter()
+    unfinished: Counter[datetime] = Counter()
+    for number in range(size):
+        ip, second = f"10.2.{number // 250}.{number % 250}", number * 20
+        found["tcp_syn"].append({"ip": ip, "ts": at(second)})
+        answer, close = draw.choice([0.5, 4, 5, None]), draw.choice([1, 9, 10, None, None])
+        if answer is None:
+            unanswered[window_of(second)] += 1
+            continue
+        found["tcp_synack"].append({"ip": ip, "ts": at(second + answer)})
+        if close is not None:
+            found["tcp_fin"].append({"ip": ip, "ts": at(second + answer + close)})
+        else:
+            unfinished[window_of(second)] += 1
+    for rows in found.values():
+        rows.append({"ip": "", "ts": at(FAR)})
+    return found, {"unanswered_syns": set(unanswered.items()), "unfinished": set(unfinished.items())}
 
 
 SCHEMAS = {
@@ -100,20 +133,17 @@ SCHEMAS = {
     "impressions": [("impression", pa.string()), ("campaign", pa.string()), ("ts", TIME)],
     "clicks": [("impression", pa.string()), ("ts", TIME)],
     **{name: [("ip", pa.string()), ("ts", TIME)] for name in ("syn", "synack", "fin")},
+    **{name: [("ip", pa.string()), ("ts", TIME)] for name in ("tcp_syn", "tcp_synack", "tcp_fin")},
 }
-MAKERS = {
-    "unanswered_dns": dns,
-    "auctions_without_bids": auctions,
-    "impressions_without_clicks": impressions,
-    "answered_but_not_closed": connections,
-}
+MAKERS = (dns, auctions, impressions, connections, handshakes)
 
 
-def write(folder: Path, size: int = 400, seed: int = 7) -> dict[str, set[tuple[Any, ...]]]:
-    """Write the data of every example; gives what each should find."""
-    expected = {}
-    for example, make in MAKERS.items():
-        streams, expected[example] = make(random.Random(seed), size)
+def write(folder: Path, size: int = 400, seed: int = 7) -> Expected:
+    """Write the data of every example; gives what each sink should hold."""
+    expected: Expected = {}
+    for make in MAKERS:
+        streams, found = make(random.Random(seed), size)
+        expected |= found
         for name, rows in streams.items():
             path = folder / "data" / name / "part.parquet"
             path.parent.mkdir(parents=True, exist_ok=True)
@@ -124,5 +154,5 @@ def write(folder: Path, size: int = 400, seed: int = 7) -> dict[str, set[tuple[A
 
 
 if __name__ == "__main__":
-    for example, rows in write(Path()).items():
-        sys.stdout.write(f"examples/{example}.sql should give {len(rows)} rows\n")
+    for sink, rows in write(Path()).items():
+        sys.stdout.write(f"out/{sink} should end with {len(rows)} rows\n")

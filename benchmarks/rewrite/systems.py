@@ -158,12 +158,8 @@ def _rows(out: Path) -> list[dict[str, Any]]:
 def script(data: Path, out: Path, minutes: int, hint: str) -> str:
     """The script of section 2 over files."""
     text = (ROOT / "examples" / "syn_without_fin.sql").read_text(encoding="utf-8")
-    head, *parts = text.split("CREATE STREAM ")
-    streams = []
-    for part in parts:
-        name = part.split(" ", 1)[0]
-        storage = f") USING parquet OPTIONS (path '{data / name}', maxFilesPerTrigger '1');"
-        streams.append(part.replace(");", storage, 1))
-    text = "CREATE STREAM ".join([head, *streams]).replace("out/unfinished", str(out))
+    for name in ("syn", "synack", "fin"):
+        text = text.replace(f"(path 'data/tcp_{name}')", f"(path '{data / name}', maxFilesPerTrigger '1')")
+    text = text.replace("out/unfinished", str(out))
     text = text.replace("'5 minutes'", f"'{minutes} minutes'")
     return text.replace("SELECT window", f"SELECT {hint}window")

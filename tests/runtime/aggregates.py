@@ -118,6 +118,8 @@ class Run:
     query: Query
     cells_an_axis: int = 1
     restarts: bool = False
+    absent: dict[str, bool] = field(default_factory=dict)
+    """What the tests of an outer join are worth where their stream is absent."""
     verdict: Verdict = field(init=False)
     lost: int = 0
 
@@ -141,7 +143,7 @@ class Run:
             result = cell.step(mine)
             assert result.metrics.violations == {}
             frontiers.append(result.frontier)
-            tables += [result.rows] if result.rows.num_rows else []
+            tables += [self._typed(result.rows)] if result.rows.num_rows else []
             for alias, count in result.metrics.state_tuples.items():
                 self.stored[alias] += count
         known = set(frontiers[0]).intersection(*frontiers[1:])
@@ -155,6 +157,18 @@ class Run:
         if self.restarts:
             self._restart()
         return found
+
+    def _typed(self, table: Any) -> Any:
+        """As Spark hands it on: a cell that has seen no row of a stream does not know its types."""
+        assert self.plan.aggregate is not None
+        kinds = {(s.alias, c.name): c.type for s in self.plan.sources for c in s.read}
+        declared = {o.name: kinds[o.alias, o.column] for o in self.plan.outputs}
+        declared |= {f"{m.name}_best": kinds[m.alias, m.column] for m in self.plan.aggregate.measures}
+        for place, column in enumerate(table.schema):
+            if pa.types.is_null(column.type):
+                kind = {"BIGINT": pa.int64(), "STRING": pa.string()}[declared[column.name]]
+                table = table.set_column(place, column.name, table.column(place).cast(kind))
+        return table
 
     def _share(self, table: Any, number: int) -> Any:
         names = [key.name for key in self.plan.aggregate.keys] if self.plan.aggregate is not None else []
@@ -172,7 +186,7 @@ class Run:
 
     def _restart(self) -> None:
         for place, cell in list(self.cells.items()):
-            self.cells[place] = Cell.restore(self.plan, self._saved(place, cell))
+            self.cells[place] = Cell.restore(self.plan, self._saved(place, cell), absent=self.absent)
         for number, stage in enumerate(self.stages):
             self.stages[number] = GroupStage.restore(self.plan, self._saved(number, stage), is_first=number == 0)
 

@@ -33,9 +33,7 @@ def _script() -> str:
     """Section 2's script over files, by the minute: once as plain counts, once with bounds."""
     streams, query = SECTION_2.split("CREATE SINK", 1)
     for name in ("syn", "synack", "fin"):
-        storage = f") USING parquet OPTIONS (path '{{data}}/{name}', maxFilesPerTrigger '1');"
-        head, tail = streams.split(f"CREATE STREAM {name} (", 1)
-        streams = f"{head}CREATE STREAM {name} ({tail.replace(');', storage, 1)}"
+        streams = streams.replace(f"(path 'data/tcp_{name}')", f"(path '{{data}}/{name}', maxFilesPerTrigger '1')")
     select = query[query.index("SELECT") :].replace("'5 minutes'", "'1 minute'")
     plain = select.replace("SELECT", "SELECT /*+ ERROR(25 PERCENT) */", 1)
     bounded = select.replace("SELECT", "SELECT /*+ ERROR(25 PERCENT WITH BOUNDS) */", 1)

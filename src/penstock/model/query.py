@@ -120,6 +120,11 @@ class Query:
         return not self.existences and all(j.kind is JoinKind.INNER for j in joins(self.tree))
 
     @cached_property
+    def windowed(self) -> frozenset[str]:
+        """The sources whose time is grouped by in windows: a row without it is in none, so it is in no group."""
+        return frozenset(key.column.alias for key in self.group_by if isinstance(key, TimeWindow))
+
+    @cached_property
     def core(self) -> frozenset[str]:
         """The sources that have a tuple in every result."""
         return self.holding(frozenset()).present
@@ -136,7 +141,7 @@ class Query:
         return {}
 
     def _hold(self, together: frozenset[str]) -> Holding:
-        present = set(together) | certain(self.tree)
+        present = set(together) | certain(self.tree) | self.windowed
         # A condition of WHERE that rejects NULL makes the streams it names present in every result.
         for predicate in self.where:
             if rejects_null(predicate):

@@ -23,12 +23,13 @@ from dataclasses import replace
 from penstock.analysis.finding import Verdict
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Expression, Op, Predicate, aliases_of
-from penstock.model.query import Aggregate, Query, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
+from penstock.model.query import Aggregate, Join, Leaf, Query, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
 from penstock.model.schemes import Policy
 from penstock.model.stream import Stream
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
-from penstock.plan.merging import CODED_DIGITS, decimal_digits, synopsis_of
+from penstock.plan.conditions import Moment, conditions_at
+from penstock.plan.merging import synopsis_of
 from penstock.plan.plan import OutputColumn
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
@@ -91,15 +92,8 @@ def aggregate_plan(
 
 def grouping_obstacles(query: Query) -> Iterator[str]:
     """Why the groups of a query cannot be worked out."""
-    if not query.is_inner:
-        yield "GROUP BY over outer joins and EXISTS cannot be run yet"
     if recovered := [s.stream.name for s in query.all_sources if _recovers(s.stream)]:
         yield f"GROUP BY over {recovered[0]} cannot be run yet under RECOVER: use ADAPT, QUARANTINE or FAIL"
-    for aggregate in _aggregates(query):
-        ref = aggregate.argument
-        kind = query.type_of(ref) if isinstance(ref, ColumnRef) else None
-        if kind is not None and aggregate.function in ("sum", "avg") and decimal_digits(kind.text) > CODED_DIGITS:
-            yield f"{aggregate} of {kind}: decimals of more than {CODED_DIGITS} digits cannot be summed"
     for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
         if isinstance(value, Expression) and _is_random(value):
             yield f"{value} may give another value each time, so nothing can be grouped by it or summed up of it"
@@ -181,7 +175,7 @@ def _key(
 
 def _clocks(query: Query, ref: ColumnRef) -> tuple[ColumnRef, ...]:
     """The ordered columns that equal a column in every result."""
-    equal = query.equalities(frozenset(query.by_alias)).class_of(ref)
+    equal = query.equalities(frozenset()).class_of(ref)
     return tuple(e for e in equal if e.alias in query.core and query.by_alias[e.alias].stream.event_time == e.column)
 
 
@@ -213,10 +207,10 @@ def _column(
 
 def _tree(query: Query, graph: JoinGraph) -> tuple[tuple[TreeEdge, ...] | None, str]:
     aliases = graph.aliases
+    if not query.is_inner:
+        return _outer_edge(query)
     if len(aliases) == 1:
         return (), "there is no join"
-    if not query.is_inner:
-        return None, "results are joined first: outer joins and EXISTS give rows of their own"
     if any(isinstance(s.window, RowsWindow) for s in query.all_sources):
         return None, "results are joined first, since [ROWS n] asks which row of a result came last"
     tied = {tuple(sorted(aliases_of(p), key=aliases.index)) for p in _pair_predicates(query)}
@@ -237,6 +231,21 @@ def _tree(query: Query, graph: JoinGraph) -> tuple[tuple[TreeEdge, ...] | None, 
             return None, f"results are joined first, since {' and '.join(map(str, graph.key_classes))} tie no tree"
     hops = ", ".join(f"{edge.one} - {edge.other}" for edge in edges)
     return tuple(edges), f"counts and sums are handed on along {hops}; no result of the join is made"
+
+
+def _outer_edge(query: Query) -> tuple[tuple[TreeEdge, ...] | None, str]:
+    """The edge of an outer join of two streams, if nothing is asked of its joined rows."""
+    tree = query.tree
+    if any(isinstance(s.window, RowsWindow) for s in query.all_sources):
+        return None, "results are joined first, since [ROWS n] asks which row of a result came last"
+    if query.existences or not (
+        isinstance(tree, Join) and isinstance(tree.left, Leaf) and isinstance(tree.right, Leaf)
+    ):
+        return None, "results are joined first: a row of several outer joins or EXISTS is added up when it is given"
+    if conditions_at(query, Moment.RESULT):
+        return None, "results are joined first, since WHERE asks something of a stream that may be absent"
+    edge = TreeEdge(tree.left.alias, tree.right.alias)
+    return (edge,), f"matches are counted and summed up along {edge.one} - {edge.other}, and none is made"
 
 
 def _goes_by_latest(query: Query, graph: JoinGraph, measures: tuple[tuple[Fold, ColumnRef], ...]) -> bool:

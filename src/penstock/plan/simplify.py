@@ -1,10 +1,11 @@
 """Outer joins that are none: a WHERE, an ON or an EXISTS that rejects NULL may undo the NULLs that a join makes.
 
 Say that a row of a part of FROM **matters** only if certain streams are there: those of conditions of WHERE and of
-EXISTS that reject NULL at the top; going down, those of the ON of an inner join, and of the ON of a LEFT JOIN for its
-optional side. Where a stream of an optional side must be there, the rows that lack it matter to nobody, and the join
-is an inner one on that side. Then both streams of a condition of WHERE on two streams meet in an inner join, and the
-condition joins its ON: nothing is left in WHERE but conditions on one stream.
+EXISTS that reject NULL at the top, and of windows of time, as no window holds a NULL; going down, those of the ON of
+an inner join, and of the ON of a LEFT JOIN for its optional side. Where a stream of an optional side must be there,
+the rows that lack it matter to nobody, and the join is an inner one on that side. Then both streams of a condition of
+WHERE on two streams meet in an inner join, and the condition joins its ON: nothing is left in WHERE but conditions on
+one stream.
 
 Not decided: what opaque conditions reject, and what only the data rule out.
 """
@@ -21,7 +22,7 @@ def simplified(query: Query) -> Query:
     """The same query with as few outer joins as these rules show; an inner query as it is."""
     if query.is_inner:
         return query
-    needed = _rejecting(query.where)
+    needed = _rejecting(query.where) | query.windowed
     for existence in query.existences:
         if not existence.negated:
             needed |= _rejecting(existence.condition) - {existence.source.alias}

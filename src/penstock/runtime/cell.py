@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.absorbing import Absorbing
-from penstock.runtime.aggregate.carrying import Carrying
 from penstock.runtime.aggregate.derived import derive_fresh, derived_columns
+from penstock.runtime.aggregate.outer_matches import carrying_of
 from penstock.runtime.arrival_order import EVERYTHING, ArrivalOrder
 from penstock.runtime.batch import Batch, Metrics, StepResult
 from penstock.runtime.clock import Clock
@@ -71,9 +71,9 @@ class Cell:
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
         self.absorbing = Absorbing(plan, self.synopses)
-        self.carrying = None if plan.aggregate is None else Carrying(plan, plan.aggregate, self.matcher)
         self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
         self.outer = OuterJoin(plan, self.synopses, self.closing, self.clock, absent) if plan.outer else None
+        self.carrying = None if plan.aggregate is None else carrying_of(plan, plan.aggregate, self.matcher, self.outer)
         self.aside = Aside(plan, self.synopses, self.closing, self.watches)
         self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
@@ -101,10 +101,14 @@ class Cell:
         if self.carrying is not None:
             derive_fresh(self.plan, self.synopses)
         merged = self.merge.gather() | self.absorbing.gather()
-        groups = None if self.carrying is None else self.carrying.added(self.clock, self.order)
+        groups = None
+        if self.carrying is not None and self.carrying.counts_matches:
+            groups = self.carrying.added(self.clock, self.order)
         found, missed = self.aside.without_lost(self._joined(batch) if groups is None else [])
         lost = sum(self._copies(partial) for partial in missed)
-        rows = self._rows(found) if groups is None else groups
+        rows = groups
+        if groups is None and self.outer is None:
+            rows = self._rows(found)
         self.aside.send_away()
         marked: dict[str, list[Ints]] = {}
         for watch in self.watches:
@@ -120,7 +124,7 @@ class Cell:
             self.aside.keep(purged)
         else:
             certain, purged = self.outer.settle(touched)
-            rows = self._rows([*found, certain])
+            rows = self._rows([*found, certain], groups)
         for alias, ids in merged.items():
             purged.add(alias, "merged", ids)
         self.merge.fold(purged)
@@ -157,7 +161,9 @@ class Cell:
                     if answers.answer(breach, self.synopses[breach.alias]):
                         watch.adapt(breach, step)
 
-    def _rows(self, partials: list[Partial]) -> Any:
+    def _rows(self, partials: list[Partial], groups: Any = None) -> Any:
+        if self.carrying is not None:
+            return self.carrying.of_results(partials, groups)
         pieces = []
         for partial in partials:
             if (copies := self.merge.copies(partial)) is not None:

@@ -54,7 +54,7 @@ def codes(column: Any) -> Ints:
     if pa.types.is_floating(kind):
         return _float_codes(array)
     if pa.types.is_decimal(kind):
-        return np.ascontiguousarray(_decimal_words(array)[:, 0])
+        return np.ascontiguousarray(decimal_words(array)[:, 0])
     if pa.types.is_timestamp(kind):
         array = array.cast(pa.timestamp("us", kind.tz), safe=False).cast(pa.int64())
     elif pa.types.is_date64(kind):
@@ -85,7 +85,8 @@ def _float_codes(array: Any) -> Ints:
     return np.where(bits < 0, bits ^ _SIGN_TO_ORDER, bits)
 
 
-def _decimal_words(array: Any) -> npt.NDArray[np.int64]:
+def decimal_words(array: Any) -> npt.NDArray[np.int64]:
+    """Decimals as whole numbers of 128 bits, the low word first; 0 for NULL."""
     wide = array.cast(pa.decimal128(38, array.type.scale))
     words = np.frombuffer(wide.buffers()[1], dtype=np.int64).reshape(-1, 2)[wide.offset : wide.offset + len(wide)]
     if wide.null_count:
@@ -111,7 +112,7 @@ def hashes(column: Any) -> Hashes:
     if is_coded(array.type):
         return mix(codes(array).view(np.uint64))
     if pa.types.is_decimal(array.type):
-        words = _decimal_words(array).view(np.uint64)
+        words = decimal_words(array).view(np.uint64)
         return mix(mix(words[:, 0]) + words[:, 1])
     return _binary_hashes(array)
 

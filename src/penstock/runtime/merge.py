@@ -23,7 +23,8 @@ import pyarrow.compute as pc
 
 from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import INT64, Bools, Hashes, Ints, codes, combine, empty_ids, flat, hashes, is_coded, mix
+from penstock.runtime.aggregate.numbering import Groups, grouped
+from penstock.runtime.codes import INT64, Bools, Ints, codes, combine, empty_ids, flat, hashes, is_coded, mix
 from penstock.runtime.constants import compared, ordinal
 from penstock.runtime.purge import Purged
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
@@ -37,11 +38,13 @@ class Merge:
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
         self.synopses = synopses
-        # Rows with measures are merged by aggregate/absorbing.py.
-        grouped = plan.aggregate is not None
-        merging = {s.alias: s.merge for s in plan.sources if s.merge is not None}
-        self.plans = {alias: merge for alias, merge in merging.items() if merge.extremes or not grouped}
+        self.plans = {s.alias: s.merge for s in plan.sources if s.merge is not None and self._is_for(plan, s.merge)}
         self.counted = tuple(alias for alias, merge in self.plans.items() if merge.counted)
+
+    @staticmethod
+    def _is_for(plan: Plan, merge: MergePlan) -> bool:
+        """Whether a source is merged here: rows with measures are by aggregate/absorbing.py."""
+        return bool(merge.extremes) or plan.aggregate is None
 
     def gather(self) -> dict[str, Ints]:
         """Merge the fresh rows among themselves, before they are joined; gives the rows that are merged away."""
@@ -52,19 +55,23 @@ class Merge:
                 continue
             segment = synopsis.segments[-1]
             segment.table = segment.table.append_column(BUCKET, pa.array(bucket_hashes(merge, segment.table)))
-            if merge.counted:
+            if alias in self.counted:
                 segment.counts = np.ones(len(segment), np.int64)
             fresh = synopsis.ids(FRESH)
             if not len(fresh):
                 continue
             rows = rows_of(merge, synopsis, fresh)
-            bucket = _numbered([*parts(merge, rows), outside(merge, rows).astype(np.int64)])
-            kept = _chosen(merge, rows, bucket)
-            if merge.counted:
-                synopsis.add(fresh[kept], np.bincount(bucket) - 1)
-            gone[alias] = np.delete(fresh, kept)
+            groups = grouped([*parts(merge, rows), outside(merge, rows).astype(np.int64)], len(fresh))
+            gone[alias] = np.delete(fresh, self._gathered(alias, merge, fresh, rows, groups))
             synopsis.kill(gone[alias])
         return gone
+
+    def _gathered(self, alias: str, merge: MergePlan, fresh: Ints, rows: Mapping[str, Any], buckets: Groups) -> Ints:
+        """Let one row of each bucket stand for all of it; gives their places."""
+        kept = buckets.first if not merge.extremes else _furthest(merge.extremes, rows, buckets)
+        if merge.counted:
+            self.synopses[alias].add(fresh[kept], np.bincount(buckets.of) - 1)
+        return kept
 
     def fold(self, purged: Purged) -> None:
         """Merge what is left of the fresh rows with the stored ones, once they were joined."""
@@ -76,27 +83,34 @@ class Merge:
             lost = fresh[outside(merge, rows_of(merge, synopsis, fresh))]
             synopsis.kill(lost)
             purged.add(alias, "in no result", lost)
-            gone = self._fold(merge, synopsis, synopsis.ids(FRESH))
-            synopsis.kill(gone)
-            purged.add(alias, "merged", gone)
+            coming, stored = self._twins(merge, synopsis)
+            if len(coming):
+                gone = self._folded(alias, merge, coming, stored)
+                synopsis.kill(gone)
+                purged.add(alias, "merged", gone)
 
-    def _fold(self, merge: MergePlan, synopsis: Synopsis, fresh: Ints) -> Ints:
-        """The rows, fresh or stored, that another one of their bucket now stands for."""
-        keys: Hashes = synopsis.hashes(BUCKET, fresh)
-        places, stored = synopsis.probe(OLD, (BUCKET,), keys)
+    @staticmethod
+    def _twins(merge: MergePlan, synopsis: Synopsis) -> tuple[Ints, Ints]:
+        """The fresh rows whose bucket is stored, and the stored ones."""
+        fresh = synopsis.ids(FRESH)
+        places, stored = synopsis.probe(OLD, (BUCKET,), synopsis.hashes(BUCKET, fresh))
         if not len(places):
-            return empty_ids()
-        both = rows_of(merge, synopsis, np.concatenate([fresh[places], stored]))
+            return empty_ids(), empty_ids()
         half = len(places)
         equal: Bools = np.ones(half, np.bool_)
-        for part in parts(merge, both):
+        for part in parts(merge, rows_of(merge, synopsis, np.concatenate([fresh[places], stored]))):
             equal &= part[:half] == part[half:]
-        coming, stored = fresh[places[equal]], stored[equal]
+        return fresh[places[equal]], stored[equal]
+
+    def _folded(self, alias: str, merge: MergePlan, coming: Ints, stored: Ints) -> Ints:
+        """Let one of each two stand for both; gives the others."""
+        synopsis = self.synopses[alias]
         if merge.counted:
             synopsis.add(stored, synopsis.counts(coming))
         if not merge.extremes:
             return coming
-        reach, strictly = (found.reshape(2, half)[:, equal] for found in _reach(merge.extremes, both))
+        both = rows_of(merge, synopsis, np.concatenate([coming, stored]))
+        reach, strictly = (found.reshape(2, len(coming)) for found in _reach(merge.extremes, both))
         better = (reach[0] > reach[1]) | ((reach[0] == reach[1]) & (strictly[0] > strictly[1]))
         return np.where(better, stored, coming)
 
@@ -169,22 +183,11 @@ def outside(merge: MergePlan, rows: Mapping[str, Any]) -> Bools:
     return found
 
 
-def _numbered(found_parts: list[Ints]) -> Ints:
-    """The rows' buckets as numbers from 0, without a gap."""
-    found: Ints = np.zeros(len(found_parts[0]), np.int64)
-    for part in found_parts:
-        _, number = np.unique(part, return_inverse=True)
-        _, found = np.unique(found * (int(number.max()) + 1) + number, return_inverse=True)
-    return found
-
-
-def _chosen(merge: MergePlan, rows: Mapping[str, Any], bucket: Ints) -> Ints:
-    """The place of the row that stays, bucket by bucket: the one that reaches furthest, then the first."""
-    if not merge.extremes:
-        return np.unique(bucket, return_index=True)[1]
-    reach, strictly = _reach(merge.extremes, rows)
-    order = np.lexsort((np.arange(len(bucket)), ~strictly, ~reach, bucket))
-    return order[np.searchsorted(bucket[order], np.arange(int(bucket.max()) + 1))]
+def _furthest(extremes: tuple[ExtremeColumn, ...], rows: Mapping[str, Any], buckets: Groups) -> Ints:
+    """The place of the row that reaches furthest, then the first, bucket by bucket."""
+    reach, strictly = _reach(extremes, rows)
+    order = np.lexsort((np.arange(len(buckets.of)), ~strictly, ~reach, buckets.of))
+    return order[np.searchsorted(buckets.of[order], np.arange(buckets.count))]
 
 
 def _reach(extremes: tuple[ExtremeColumn, ...], rows: Mapping[str, Any]) -> tuple[Ints, Ints]:

@@ -18,7 +18,6 @@ from penstock.model.names import quoted
 from penstock.model.predicates import ColumnRef
 from penstock.model.query import Aggregate, Query, TimeWindow
 from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
-from penstock.plan.merging import CODED_DIGITS, decimal_digits
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
 from penstock.runtime.aggregate.derived import columns_of_measure
@@ -59,7 +58,8 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     if not aggregate.is_evaluated:
         types = {name: declared.get(name, "BIGINT") for name in names}
         _require_groups(aggregate, types)
-        return Dealt(told.mapInArrow(Redealer(keys, (), names), DEALT), plan, types)
+        given = arrow_schema(", ".join(_given_columns(plan, aggregate)))
+        return Dealt(told.mapInArrow(Redealer(keys, given, names), DEALT), plan, types)
     evaluated = _evaluated(told, plan, aggregate)
     _require_same_values(evaluated)
     types = {field.name: field.dataType.simpleString() for field in evaluated.schema}
@@ -71,15 +71,26 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     return Dealt(rows, replace(plan, aggregate=complete), {name: types[name] for name in names})
 
 
-def _evaluated(told: DataFrame, plan: Plan, aggregate: AggregatePlan) -> DataFrame:
+def _given_columns(plan: Plan, aggregate: AggregatePlan) -> list[str]:
+    """All that the cells give, as Spark writes a schema."""
+    return [text for text in (output_columns(plan), *_measure_columns(plan, aggregate)) if text]
+
+
+def _measure_columns(plan: Plan, aggregate: AggregatePlan) -> list[str]:
+    """What they give beside the columns of the streams."""
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-    plain = [f"{w.name} BIGINT" for w in aggregate.windows] + [f"{COUNT} BIGINT"]
+    found = [f"{w.name} BIGINT" for w in aggregate.windows] + [f"{COUNT} BIGINT"]
     for measure in aggregate.measures:
         own = carried_type(kinds[measure.alias, measure.column])
         for name in columns_of_measure(plan, measure):
             is_extreme = measure.fold in (Fold.MIN, Fold.MAX)
-            plain.append(f"{name} {own if is_extreme else 'DOUBLE' if name.endswith('_float') else 'BIGINT'}")
-    schema = ", ".join([output_columns(plan), *plain, f"{TOLD[0]} STRING", f"{TOLD[1]} BINARY"])
+            found.append(f"{name} {own if is_extreme else 'DOUBLE' if name.endswith('_float') else 'BIGINT'}")
+    return found
+
+
+def _evaluated(told: DataFrame, plan: Plan, aggregate: AggregatePlan) -> DataFrame:
+    plain = _measure_columns(plan, aggregate)
+    schema = ", ".join([*_given_columns(plan, aggregate), f"{TOLD[0]} STRING", f"{TOLD[1]} BINARY"])
     passed = [text.partition(" ")[0] for text in plain]
     rows = told.mapInArrow(ToldUnpacker(arrow_schema(schema)), schema)
     rows = rows.selectExpr(*restored_columns(plan), *passed, *TOLD)
@@ -121,11 +132,6 @@ def _require_groups(aggregate: AggregatePlan, types: Mapping[str, str]) -> None:
 def _require_argument(column: AggregateColumn, kind: str) -> None:
     if column.function in ("sum", "avg", "median") and not kind.startswith(_NUMBERS):
         raise UsageError(f"{column.text}: {kind} is no number", hint="cast it: CAST(… AS DOUBLE)")
-    if column.function in ("sum", "avg") and decimal_digits(kind) > CODED_DIGITS:
-        raise NotSupportedYet(
-            f"{column.text} of {kind}: decimals of more than {CODED_DIGITS} digits cannot be summed yet",
-            hint=f"cast it: CAST(… AS DECIMAL({CODED_DIGITS}, …))",
-        )
     if column.function in ("min", "max") and kind.startswith(_NESTED):
         raise NotSupportedYet(f"{column.text}: the extremes of {kind} cannot be worked out yet")
 

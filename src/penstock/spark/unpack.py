@@ -79,8 +79,9 @@ class Redealer:
             yield _as_dealt(dealt)
 
     def _typed(self, table: Any) -> Any:
-        for place, field in enumerate(self.schema):
+        for field in self.schema:
             if pa.types.is_null(table.column(field.name).type):
+                place = table.schema.get_field_index(field.name)
                 table = table.set_column(place, field.name, table.column(field.name).cast(field.type))
         return table
 

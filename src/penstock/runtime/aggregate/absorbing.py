@@ -18,75 +18,37 @@ from penstock.plan.merge import MergePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.derived import columns_of_measure
 from penstock.runtime.aggregate.measures import Measured, Totals, from_columns
-from penstock.runtime.aggregate.numbering import grouped
-from penstock.runtime.codes import Bools, Ints, empty_ids
-from penstock.runtime.merge import BUCKET, bucket_hashes, outside, parts, rows_of
-from penstock.runtime.purge import Purged
+from penstock.runtime.aggregate.numbering import Groups
+from penstock.runtime.codes import Ints
+from penstock.runtime.merge import Merge
 from penstock.runtime.segment import Segment
-from penstock.runtime.synopsis import FRESH, OLD, Synopsis
+from penstock.runtime.synopsis import Synopsis
 
 
-class Absorbing:
+class Absorbing(Merge):
     """Merges the rows of one cell that carry measures, source by source."""
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
+        super().__init__(plan, synopses)
         self.plan = plan
-        self.synopses = synopses
-        merging = {s.alias: s.merge for s in plan.sources if s.merge is not None and plan.aggregate is not None}
-        self.plans = {alias: merge for alias, merge in merging.items() if not merge.extremes}
-
-    def gather(self) -> dict[str, Ints]:
-        """Merge the fresh rows among themselves, before they are joined; gives the rows that are merged away."""
-        gone: dict[str, Ints] = {}
-        for alias, merge in self.plans.items():
-            synopsis = self.synopses[alias]
-            if not synopsis.has_fresh:
-                continue
-            segment = synopsis.segments[-1]
-            segment.table = segment.table.append_column(BUCKET, pa.array(bucket_hashes(merge, segment.table)))
-            fresh = synopsis.ids(FRESH)
-            if not len(fresh):
-                continue
-            rows = rows_of(merge, synopsis, fresh)
-            groups = grouped([*parts(merge, rows), outside(merge, rows).astype(np.int64)], len(fresh))
-            whole = {name: measure.summed(groups) for name, measure in self._measures(alias, fresh).items()}
-            self._write(alias, fresh[groups.first], whole)
-            gone[alias] = np.delete(fresh, groups.first)
-            synopsis.kill(gone[alias])
-        return gone
-
-    def fold(self, purged: Purged) -> None:
-        """Let what is left of the fresh rows take over from the stored ones, once they were joined."""
-        for alias, merge in self.plans.items():
-            synopsis = self.synopses[alias]
-            fresh = synopsis.ids(FRESH)
-            if not synopsis.has_fresh or not len(fresh):
-                continue
-            lost = fresh[outside(merge, rows_of(merge, synopsis, fresh))]
-            synopsis.kill(lost)
-            purged.add(alias, "in no result", lost)
-            coming, stored = self._twins(merge, synopsis, synopsis.ids(FRESH))
-            if not len(coming):
-                continue
-            added, places = self._measures(alias, stored), np.arange(len(coming))
-            own = self._measures(alias, coming)
-            self._write(alias, coming, {name: _plus(own[name], places, more) for name, more in added.items()})
-            self._take_marks(synopsis, coming, stored)
-            synopsis.kill(stored)
-            purged.add(alias, "merged", stored)
+        self.counted = ()  # A count is one of the measures.
 
     @staticmethod
-    def _twins(merge: MergePlan, synopsis: Synopsis, fresh: Ints) -> tuple[Ints, Ints]:
-        """The fresh rows whose bucket is stored, and the stored ones."""
-        places, stored = synopsis.probe(OLD, (BUCKET,), synopsis.hashes(BUCKET, fresh))
-        if not len(places):
-            return empty_ids(), empty_ids()
-        both = rows_of(merge, synopsis, np.concatenate([fresh[places], stored]))
-        half = len(places)
-        equal: Bools = np.ones(half, np.bool_)
-        for part in parts(merge, both):
-            equal &= part[:half] == part[half:]
-        return fresh[places[equal]], stored[equal]
+    def _is_for(plan: Plan, merge: MergePlan) -> bool:
+        return plan.aggregate is not None and not merge.extremes
+
+    def _gathered(self, alias: str, merge: MergePlan, fresh: Ints, rows: Mapping[str, Any], buckets: Groups) -> Ints:  # noqa: ARG002 - there are no extremes
+        whole = {name: measure.summed(buckets) for name, measure in self._measures(alias, fresh).items()}
+        self._write(alias, fresh[buckets.first], whole)
+        return buckets.first
+
+    def _folded(self, alias: str, merge: MergePlan, coming: Ints, stored: Ints) -> Ints:  # noqa: ARG002 - as above
+        """Let the fresh rows take over from the stored ones."""
+        added, places = self._measures(alias, stored), np.arange(len(coming))
+        own = self._measures(alias, coming)
+        self._write(alias, coming, {name: _plus(own[name], places, more) for name, more in added.items()})
+        self._take_marks(self.synopses[alias], coming, stored)
+        return stored
 
     def _measures(self, alias: str, ids: Ints) -> dict[str, Measured]:
         """What rows stand for; the count is a measure too."""

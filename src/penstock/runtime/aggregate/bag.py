@@ -14,9 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT
-from penstock.runtime.aggregate.measures import Measured, added
+from penstock.runtime.aggregate.measures import Measured, added, among_absent
 from penstock.runtime.aggregate.numbering import Groups, grouped
-from penstock.runtime.codes import Ints
+from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.segment import spread
 
 
@@ -42,6 +42,14 @@ class Bag:
             self.count[places],
             {name: measure.take(places) for name, measure in self.measures.items()},
         )
+
+    def where(self, there: Bools) -> Bag:
+        """These rows in the places that are there; in the others rows of NULLs, each standing for one."""
+        count = np.ones(len(there), np.int64)
+        count[there] = self.count
+        columns = {name: among_absent(column, there) for name, column in self.columns.items()}
+        measures = {name: measure.where(there) for name, measure in self.measures.items()}
+        return Bag(np.arange(len(there)), columns, count, measures)
 
     def owned(self, owner: Ints) -> Bag:
         """The same rows, with other owners, added up where owner and carried columns agree."""

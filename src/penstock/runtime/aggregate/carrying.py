@@ -9,6 +9,7 @@ limit one column of the child, a band of event times above all, what lies in a r
 (`lanes.py`); else the pairs of that edge are made, and only they.
 
 Under [RANGE d] the plan may ask for `latest.py` instead. Where it has no tree, results are joined and then added up.
+So are the rows of outer joins and EXISTS, each when it is given: it is certain then, and is never taken back.
 """
 
 from __future__ import annotations
@@ -31,10 +32,11 @@ from penstock.runtime.aggregate.measures import from_columns
 from penstock.runtime.aggregate.numbering import grouped
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
-from penstock.runtime.codes import Ints, flat, is_coded, union
+from penstock.runtime.codes import Bools, Ints, flat, is_coded, union
 from penstock.runtime.delta_join import delta_join, passes
 from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.matching import Matcher, Partial
+from penstock.runtime.outer.rows import ABSENT
 from penstock.runtime.synopsis import FRESH
 
 _NO_COUNT = pa.array([], pa.int64())
@@ -64,6 +66,11 @@ class Carrying:
             self.neighbours[edge.one].append(edge.other)
             self.neighbours[edge.other].append(edge.one)
 
+    @property
+    def counts_matches(self) -> bool:
+        """Whether what a batch adds by matches is worked out here, and not from the results of an outer join."""
+        return self.plan.outer is None
+
     def added(self, clock: Clock, across: ArrivalOrder | None) -> Any:
         """What a batch adds, for the second stage: a row for each choice of what it can tell apart."""
         if self.aggregate.by_latest:
@@ -74,9 +81,30 @@ class Carrying:
         else:
             bags = []
             for start, parts in passes(self.plan, self.synopses):
-                _, bag = self._below(start, self.synopses[start].ids(FRESH), None, parts)
-                bags.append(bag.owned(np.zeros(len(bag), np.int64)))
+                fresh = self._only_able(start, self.synopses[start].ids(FRESH))
+                if len(fresh):
+                    _, bag = self._below(start, fresh, None, parts)
+                    bags.append(bag.owned(np.zeros(len(bag), np.int64)))
+        return self._added_up(bags)
+
+    def of_results(self, partials: list[Partial], beside: Any = None) -> Any:
+        """The same of results that are known, and of what was added `beside` them.
+
+        A stream that is absent from a result has NULLs there.
+        """
+        return self._added_up([self._of_results(partial) for partial in partials], beside)
+
+    def _able(self, alias: str, ids: Ints) -> Bools | None:  # noqa: ARG002 - what cannot match is not stored
+        """Which rows of a stream can match at all; None for all."""
+        return None
+
+    def _only_able(self, alias: str, ids: Ints) -> Ints:
+        able = self._able(alias, ids)
+        return ids if able is None else ids[able]
+
+    def _added_up(self, bags: list[Bag], beside: Any = None) -> Any:
         tables = [bag.table() for bag in bags if len(bag)]
+        tables += [beside] if beside is not None and beside.num_rows else []
         return self._one_table(tables) if len(tables) > 1 else tables[0] if tables else pa.table({COUNT: _NO_COUNT})
 
     def _one_table(self, tables: list[Any]) -> Any:
@@ -111,16 +139,19 @@ class Carrying:
     def _with_child(self, alias: str, first: Ints, child: str, bag: Bag, parts: Mapping[str, str]) -> Bag:
         """A bag of rows, each with what lies below one child; `first` are the rows that its owners stand for."""
         edge = grouped(self._values(alias, self._compared(alias, child), first), len(first))
-        asking = first[edge.first]
+        return bag.joined(edge.of[bag.owner], self._met(alias, first[edge.first], child, parts))
+
+    def _met(self, alias: str, asking: Ints, child: str, parts: Mapping[str, str]) -> Bag:
+        """What lies below a child for each row that asks."""
         if (ordered := self._ordered(alias, child)) is None:
-            told = self._met_by_pairs(alias, asking, child, parts)
-        else:
-            told = self._met_in_order(alias, asking, child, parts, ordered)
-        return bag.joined(edge.of[bag.owner], told)
+            return self._met_by_pairs(alias, asking, child, parts)
+        return self._met_in_order(alias, asking, child, parts, ordered)
 
     def _met_by_pairs(self, alias: str, asking: Ints, child: str, parts: Mapping[str, str]) -> Bag:
-        """What lies below a child for each row that asks, by the rows of the child that it meets."""
+        """The same, by the rows of the child that it meets."""
         place, met = self.matcher.pairs({alias: asking}, child, parts[child])
+        if (able := self._able(child, met)) is not None:
+            place, met = place[able], met[able]
         rows = union([met])
         group, below = self._below(child, rows, alias, parts)
         met_group = group[np.searchsorted(rows, met)]
@@ -157,7 +188,7 @@ class Carrying:
         return found
 
     def _met_in_order(self, alias: str, asking: Ints, child: str, parts: Mapping[str, str], ordered: Ordered) -> Bag:
-        """What lies below a child for each row that asks, by its key and a range of the child's ordered column."""
+        """The same, by its key and a range of the child's ordered column."""
         own, synopsis = self.synopses[alias], self.synopses[child]
         axes = self.matcher.shared_axes(frozenset({alias}), child)
         keys = grouped([own.arrow(column, asking) for _, column, _ in axes], len(asking))
@@ -172,6 +203,8 @@ class Carrying:
             source = Keyed(own, tuple(column for _, column, _ in axes))
             target = Keyed(synopsis, tuple(column for _, _, column in axes))
             key, met = match_keys(source, asking[keys.first], target, parts[child])
+        if (able := self._able(child, met)) is not None:
+            met, key = met[able], key[able]
         order = np.argsort(met, kind="stable")
         met, key = met[order], key[order]
         values = synopsis.gather(met, lambda s: getattr(s, ordered.how)(ordered.column))
@@ -194,6 +227,9 @@ class Carrying:
 
     def _rows(self, alias: str, ids: Ints) -> Bag:
         """Rows of a stream as a bag, each its own owner."""
+        there: Bools = ids != ABSENT
+        if not there.all():
+            return self._rows(alias, ids[there]).where(there)
         synopsis = self.synopses[alias]
         columns = {o.name: synopsis.arrow(o.column, ids) for o in self.plan.outputs if o.alias == alias}
         columns |= {w.name: synopsis.arrow(w.name, ids) for w in self.aggregate.windows_of(alias)}

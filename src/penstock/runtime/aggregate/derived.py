@@ -13,7 +13,7 @@ import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT, Measure
 from penstock.plan.plan import Plan
-from penstock.runtime.aggregate.measures import column_names, measured
+from penstock.runtime.aggregate.measures import column_names, measured, numbers_of
 from penstock.runtime.codes import Ints, ticks
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import Synopsis
@@ -22,8 +22,7 @@ from penstock.runtime.synopsis import Synopsis
 def columns_of_measure(plan: Plan, measure: Measure) -> tuple[str, ...]:
     """The columns in which a measure is kept."""
     kinds = {c.name: c.type for c in plan.by_alias[measure.alias].read}
-    floating = kinds[measure.column].upper().startswith(("FLOAT", "DOUBLE"))
-    return column_names(measure.fold, measure.name, floating=floating)
+    return column_names(measure.fold, measure.name, numbers_of(kinds[measure.column]))
 
 
 def derived_columns(plan: Plan, alias: str) -> tuple[str, ...]:

@@ -16,16 +16,20 @@ import pyarrow.compute as pc
 
 from penstock.errors import DataError
 from penstock.plan.aggregate import AggregateColumn
-from penstock.runtime.aggregate.measures import Extremes, Measured, Totals, true_sums
+from penstock.runtime.aggregate.measures import (
+    PART_BITS,
+    Extremes,
+    Measured,
+    Numbers,
+    Totals,
+    WideTotals,
+    numbers_of,
+    true_sums,
+)
 from penstock.runtime.codes import Bools, Ints, codes, is_coded
 
 _DECIMAL = re.compile(r"DECIMAL\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", re.IGNORECASE)
 _MOST_DIGITS = 38
-
-
-def is_floating(kind: str | None) -> bool:
-    """Whether a type is summed up as floats."""
-    return kind is not None and kind.upper().startswith(("FLOAT", "DOUBLE"))
 
 
 def decimal_of(kind: str | None) -> tuple[int, int] | None:
@@ -42,21 +46,47 @@ def sum_type(column: AggregateColumn) -> str:
     if decimal is not None:
         digits, scale = decimal
         more = (digits + 10, scale) if column.function == "sum" else (digits + 4, scale + 4)
-        return f"DECIMAL({min(_MOST_DIGITS, more[0])},{more[1]})"
-    return "DOUBLE" if column.function == "avg" or is_floating(column.type) else "BIGINT"
+        return f"DECIMAL({min(_MOST_DIGITS, more[0])},{min(_MOST_DIGITS, more[1])})"
+    return "DOUBLE" if column.function == "avg" or numbers_of(column.type) is Numbers.FLOAT else "BIGINT"
 
 
 def final_values(column: AggregateColumn, measure: Measured) -> Any:
     """The values of an aggregate that is worked out from a measure."""
     if isinstance(measure, Extremes):
         return measure.values
+    if isinstance(measure, WideTotals) and column.function != "count":
+        return _wide_values(column, measure)
     match column.function:
         case "count":
             return pa.array(measure.held)
         case "sum":
+            assert isinstance(measure, Totals)
             return _sums(column, measure)
         case _:
+            assert isinstance(measure, Totals)
             return _means(column, measure)
+
+
+def _wide_values(column: AggregateColumn, totals: WideTotals) -> Any:
+    """Sums and means of wide decimals. One number for each group that is given, so Python's own will do."""
+    decimal = decimal_of(column.type)
+    assert decimal is not None
+    whole: Any = np.zeros(len(totals), object)
+    for place, part in enumerate(totals.parts):
+        low, high = true_sums(part)
+        whole = whole + (high.astype(object) * 2**64 + low.view(np.uint64).astype(object)) * 2 ** (PART_BITS * place)
+    empty: Bools = totals.held == 0
+    kind = decimal_of(sum_type(column))
+    assert kind is not None
+    if column.function == "avg":
+        counts = np.where(empty, 1, totals.held).astype(object)
+        # Half up, away from zero.
+        halves = 2 * abs(whole) * 10 ** (kind[1] - decimal[1]) + counts
+        whole = np.where(whole < 0, -1, 1).astype(object) * (halves // (2 * counts))
+    if (abs(whole) >= 10 ** kind[0]).any():
+        raise DataError(f"{column.text} of a group is beyond {sum_type(column)}", hint="sum up a DOUBLE instead")
+    low_words, high_words = (whole & (2**64 - 1)).astype(np.uint64).view(np.int64), (whole >> 64).astype(np.int64)
+    return _decimals(low_words, high_words, empty, kind[1]).cast(pa.decimal128(*kind))
 
 
 def _sums(column: AggregateColumn, totals: Totals) -> Any:

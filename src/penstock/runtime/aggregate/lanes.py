@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from penstock.model.predicates import Op
 from penstock.runtime.aggregate.bag import Bag
-from penstock.runtime.aggregate.measures import Totals
+from penstock.runtime.aggregate.measures import Extremes, Totals, WideTotals
 from penstock.runtime.aggregate.numbering import grouped
 from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.segment import spread
@@ -36,13 +36,10 @@ class Lanes:
         self._steps = np.unique(values)
         self._places = lane[order] * (len(self._steps) + 1) + np.searchsorted(self._steps, values[order])
         self._counts = _running(bag.count[order])
-        self._sums: dict[str, Totals] = {}
+        self._sums: dict[str, Totals | WideTotals] = {}
         for name, measure in bag.measures.items():
-            assert isinstance(measure, Totals)
-            totals = measure.take(order)
-            words = None if totals.words is None else _running(totals.words)
-            floats = None if totals.floats is None else np.concatenate([[0.0], np.cumsum(totals.floats)])
-            self._sums[name] = Totals(words, floats, _running(totals.held))
+            assert not isinstance(measure, Extremes)
+            self._sums[name] = measure.take(order).running()
 
     def between(self, key: Ints, low: Ints, high: Ints) -> tuple[Ints, Bag]:
         """For each that asks its place, once for each lane of its key, and what of that lane lies from low to high.
@@ -58,7 +55,7 @@ class Lanes:
         place, lane, begin, end = place[some], lane[some], begin[some], end[some]
         chosen = pa.array(self._first[lane])
         columns = {name: column.take(chosen) for name, column in self._bag.columns.items()}
-        sums = {name: _difference(total, begin, end) for name, total in self._sums.items()}
+        sums = {name: total.between(begin, end) for name, total in self._sums.items()}
         return place, Bag(place, columns, self._counts[end] - self._counts[begin], sums)
 
     def _before(self, lane: Ints, step: Ints) -> Ints:
@@ -85,9 +82,3 @@ def limits(conditions: Iterable[tuple[Op, Ints, int]], size: int) -> tuple[Ints,
 
 def _running(values: Ints) -> Ints:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(values, dtype=np.int64)])
-
-
-def _difference(totals: Totals, begin: Ints, end: Ints) -> Totals:
-    words = None if totals.words is None else totals.words[end] - totals.words[begin]
-    floats = None if totals.floats is None else totals.floats[end] - totals.floats[begin]
-    return Totals(words, floats, totals.held[end] - totals.held[begin])

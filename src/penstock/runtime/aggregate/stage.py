@@ -19,8 +19,8 @@ import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
 from penstock.plan.plan import Plan
-from penstock.runtime.aggregate.finals import final_values, is_floating, medians
-from penstock.runtime.aggregate.measures import Measured, Totals, from_columns, measured
+from penstock.runtime.aggregate.finals import final_values, medians
+from penstock.runtime.aggregate.measures import Measured, Totals, from_columns, measured, numbers_of
 from penstock.runtime.aggregate.numbering import Groups, grouped
 from penstock.runtime.aggregate.tally import Columns, Kept, Tally
 from penstock.runtime.codes import Bools, Ints, flat, ticks
@@ -55,9 +55,9 @@ class GroupStage:
         self.keys = tuple(dict.fromkeys(key.name for key in self.aggregate.keys))
         kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
         kept = [Kept(COUNT, Fold.COUNT)]
-        kept += [Kept(m.name, m.fold, is_floating(kinds[m.alias, m.column])) for m in self.aggregate.measures]
+        kept += [Kept(m.name, m.fold, numbers_of(kinds[m.alias, m.column])) for m in self.aggregate.measures]
         kept += [
-            Kept(given_name(n), Fold.COUNT if c.distinct else _FOLDS[c.function], is_floating(c.type))
+            Kept(given_name(n), Fold.COUNT if c.distinct else _FOLDS[c.function], numbers_of(c.type))
             for n, c in enumerate(self.aggregate.columns)
             if c.value is not None and c.function != "median" and not self._is_key(c)
         ]

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import Fold
-from penstock.runtime.aggregate.measures import Measured, column_names, from_columns
+from penstock.runtime.aggregate.measures import Measured, Numbers, column_names, from_columns
 from penstock.runtime.codes import Bools, Hashes, Ints, mix
 from penstock.runtime.row_values import null_safe_equal, row_hashes
 from penstock.runtime.segment import Segment
@@ -33,7 +33,7 @@ class Kept:
 
     name: str
     fold: Fold
-    floating: bool = False
+    numbers: Numbers = Numbers.EXACT
 
 
 class Tally:
@@ -44,7 +44,7 @@ class Tally:
         self.keys = keys
         self.measures = measures
         self.group = keys[:prefix]
-        self._names = {m.name: column_names(m.fold, m.name, floating=m.floating) for m in measures}
+        self._names = {m.name: column_names(m.fold, m.name, m.numbers) for m in measures}
         kept = [name for names in self._names.values() for name in names]
         self._hashed = (_KEY, _GROUP) if prefix else (_KEY,)
         self.seen = Synopsis((*keys, *kept, *self._hashed))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import pyarrow as pa
 from hypothesis import strategies as st
@@ -60,9 +61,13 @@ class OuterWorkload(Workload):
                 chunks.append(Chunk.of(plan, stream.name, place, table, passes, punctuating=punctuating))
         return Batch(number, tuple(chunks))
 
+    @cached_property
+    def _on_arrival(self) -> dict[str, tuple[Predicate, ...]]:
+        simple = simplified(self.query)
+        return {s.alias: conditions_at(simple, Moment.ARRIVAL, s.alias) for s in simple.all_sources}
+
     def _passes_all(self, alias: str, row: Arrived | Punctuation) -> bool:
-        conditions = conditions_at(simplified(self.query), Moment.ARRIVAL, alias)
-        return all(holds(p, {alias: Arrived(0, 0, row.values)}) for p in conditions)
+        return all(holds(p, {alias: Arrived(0, 0, row.values)}) for p in self._on_arrival[alias])
 
     def absent(self, plan: Plan) -> dict[str, bool]:
         """What each test is worth where its stream is absent."""

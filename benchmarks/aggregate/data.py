@@ -1,8 +1,8 @@
-"""Two queries that count what they join, and streams in which each key comes so many times on each side.
+"""Three queries that count what they join, and streams in which each key comes so many times on each side.
 
 `pairs` joins two streams on a key: with a thousand rows a key on each side each key has a million results. `links` is
 KMON's motivating query (section 1.1), the total traffic common to three links within ten minutes: with a thousand rows
-a key on each link each key has a thousand million. All rows of a key come within five minutes of event time, so that
+a key on each link each key has a thousand million. `left` is `pairs` as an outer join within ten minutes. All rows of a key come within five minutes of event time, so that
 every combination is a result and the answer can be had by multiplying.
 """
 
@@ -30,6 +30,11 @@ QUERIES = {
         "SELECT count(*) AS results, sum(c.size) AS total\n"
         "FROM c [RANGE 10 MINUTES], b [RANGE 10 MINUTES], o [RANGE 10 MINUTES]\n"
         "WHERE c.pid = b.pid AND b.pid = o.pid",
+    ),
+    "left": (
+        ("r", "s"),
+        "SELECT count(*) AS results, sum(r.size) AS total\nFROM r LEFT JOIN s ON r.pid = s.pid\n"
+        "  AND s.ts BETWEEN r.ts - INTERVAL 10 MINUTES AND r.ts + INTERVAL 10 MINUTES",
     ),
 }
 

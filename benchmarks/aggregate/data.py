@@ -1,9 +1,10 @@
 """Three queries that count what they join, and streams in which each key comes so many times on each side.
 
 `pairs` joins two streams on a key: with a thousand rows a key on each side each key has a million results. `links` is
-KMON's motivating query (section 1.1), the total traffic common to three links within ten minutes: with a thousand rows
-a key on each link each key has a thousand million. `left` is `pairs` as an outer join within ten minutes. All rows of a key come within five minutes of event time, so that
-every combination is a result and the answer can be had by multiplying.
+KMON's motivating query (section 1.1), the total traffic common to three links within ten minutes: with a thousand
+rows a key on each link each key has a thousand million. `left` is `pairs` as an outer join within ten minutes. All
+rows of a key come within five minutes of event time, so that every combination is a result and the answer can be had
+by multiplying.
 """
 
 from __future__ import annotations

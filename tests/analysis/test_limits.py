@@ -15,6 +15,7 @@ from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Undecided
 from penstock.analysis.limits import never_passes
+from penstock.analysis.rising import rises
 from penstock.model.predicates import ColumnRef, Expression, Predicate
 from penstock.model.query import Aggregate, Query, RangeWindow, TimeWindow
 from penstock.model.schemes import Ordered, Scheme
@@ -103,7 +104,9 @@ def test_columns_that_limit_each_other_alone_are_endless() -> None:
 )
 def test_a_derived_column_is_limited_where_all_that_it_reads_is(checked: tuple[str, ...], is_limited: bool) -> None:
     reads = ("ms", "day") if "day" in checked and "ms" in checked else ("ms",)
-    derived = Expression("f(…)", tuple(ColumnRef("", c) for c in reads), deterministic=True)
+    derived = Expression(
+        f"timestamp_millis({' + '.join(reads)})", tuple(ColumnRef("", c) for c in reads), deterministic=True
+    )
     columns = (
         Column("ms", data_type("BIGINT")),
         Column("day", data_type("BIGINT")),
@@ -111,6 +114,54 @@ def test_a_derived_column_is_limited_where_all_that_it_reads_is(checked: tuple[s
     )
     of = Stream("a", columns, "ts", schemes=tuple(check(f"{c} < 9") for c in checked))
     assert (never_passes(of, "ts") is not None) is is_limited
+
+
+@pytest.mark.parametrize(
+    ("text", "is_known_to_rise"),
+    [
+        ("ms", True),
+        ("`ms` + 5", True),
+        ("(ms - 7) * 2 / 3.5", True),
+        ("timestamp_millis(ms)", True),
+        ("to_timestamp(text, 'yyyy-MM-dd')", True),
+        ("CAST(ms / 1000 AS TIMESTAMP)", True),
+        ("ms::TIMESTAMP + INTERVAL '5' MINUTES", True),
+        ("date_trunc('HOUR', timestamp_seconds(ms))", True),
+        ("greatest(ms, hour(at))", True),
+        ("coalesce(ms, 0)", True),
+        ("ms + small", False),
+        ("ms % 10", False),
+        ("ms - ms", False),
+        ("-ms", False),
+        ("ms * -1", False),
+        ("ms * 0", False),
+        ("hour(at)", False),
+        ("least(ms, 5)", False),
+        ("CAST(ms AS TINYINT)", False),
+        ("CAST(CAST(ms AS DECIMAL(4,2)) AS BIGINT)", False),
+        ("CAST(ms AS STRING)", False),
+        ("CASE WHEN ms > 5 THEN 5 ELSE ms END", False),
+        ("ms & 7", False),
+        ("if(ms > 5, 5, ms)", False),
+        ("(ms", False),
+        ("small", False),
+    ],
+)
+def test_an_expression_passes_every_value_only_where_it_is_known_to_rise(text: str, is_known_to_rise: bool) -> None:
+    assert rises(text, lambda name: name in ("ms", "at", "text")) is is_known_to_rise
+
+
+def test_an_order_by_what_repeats_closes_nothing_for_certain() -> None:
+    columns = (
+        Column("a", data_type("BIGINT")),
+        Column("n", data_type("BIGINT"), Expression("a % 10", (ColumnRef("", "a"),), deterministic=True)),
+    )
+    own = Stream("s", columns, schemes=(Ordered("n"),))
+    other = stream("t", "n BIGINT", Ordered("n"))
+    found = findings(query([source(own), source(other)], "s.n = t.n"))
+    assert isinstance(found["s"], Bounded)
+    assert isinstance(found["t"], Undecided)
+    assert "s.n may never pass some value, for only Spark knows what a % 10 comes to" in found["t"].because
 
 
 LIMITED = {

@@ -8,12 +8,12 @@ A stream that moves on brings ever larger values, as far as its declarations let
   the comparisons with a column that has a largest value itself;
 - perhaps by a condition on this column alone that only Spark reads, such as `year(ts) < 2030`: what may be a limit
   counts as one, for no bound may rest on its not being one;
-- if it is derived, and every column that it is derived from has one.
+- if it is derived, and every column that it is derived from has one;
+- perhaps, if it is derived by an expression that is not known to rise with its columns (rising.py), such as `a % 10`.
 
 Preconditions: none; a filter of the query is no limit, since a stream's clock counts the rows that a query drops.
 INT and every type of more values, STRING, dates and timestamps are taken to be endless. Not decided: conditions that
-only Spark reads and that tie the column to others, and what an expression makes of its columns; both are taken not to
-limit it.
+only Spark reads and that tie the column to others, which are taken not to limit it.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ import re
 from collections.abc import Iterator
 
 from penstock.analysis.domains import rules_out_null
+from penstock.analysis.rising import rises
 from penstock.model.names import fold
 from penstock.model.predicates import Bound, ColumnRef, Comparison, OneOf, Op, Opaque, Predicate
 from penstock.model.schemes import Check
@@ -54,7 +55,13 @@ def _limit(stream: Stream, name: str, asked: frozenset[str]) -> str | None:
             return f"never passes its only value, {column.derived}"
         if all(limit is not None for _, limit in limits):
             return f"is derived from {' and '.join(f'{ref}, which {limit}' for ref, limit in limits)}"
+        if not rises(column.derived.text, lambda own: _is_endless(stream, own, asked)):
+            return f"may never pass some value, for only Spark knows what {column.derived} comes to"
     return found
+
+
+def _is_endless(stream: Stream, name: str, asked: frozenset[str]) -> bool:
+    return stream.column(name) is not None and _limit(stream, name, asked) is None
 
 
 def _by_type(kind: DataType) -> str | None:

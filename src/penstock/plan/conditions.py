@@ -81,6 +81,12 @@ def needed_values(query: Query, alias: str) -> frozenset[str]:
     return frozenset(ref.column for p in held if rejects_null(p) for ref in p.columns if ref.alias == alias)
 
 
+def one_value(query: Query, alias: str) -> tuple[tuple[str, ...], ...]:
+    """Columns of a stream that `=` makes equal wherever a row of it stands in a result, by filters or by joins."""
+    classes = Equalities.of(query.holding(frozenset({alias})).predicates).classes
+    return tuple(tuple(r.column for r in refs if r.alias == alias) for refs in classes)
+
+
 def equal_values(query: Query, alias: str) -> tuple[tuple[str, ...], ...]:
     """Columns of a stream that conditions with other streams make equal wherever a row of it stands in a result."""
     classes = Equalities.of(query.holding(frozenset({alias})).predicates).classes

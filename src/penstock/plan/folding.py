@@ -3,7 +3,7 @@
 Theorem: where it does not matter how often a result is found, a row of x is its own partner in y, and y can be left
 out: Example 8.1 becomes a query over one stream. The engine then never reads the stream as y, and keeps nothing of it.
 
-Preconditions: the verdict's own; no GROUP BY, and no VALUE that names a source. Not decided here: what is covered.
+Preconditions: the verdict's own, and no VALUE that names a source. Not decided here: what is covered.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from penstock.plan.merging import synopsis_of
 
 def without_covered(query: Query, verdict: Verdict) -> Query:
     """The query that is run instead; the same if no bound rests on leaving a source out."""
-    if query.is_grouped or not query.is_inner or query.hints.value is not None:
+    if not query.is_inner or query.hints.value is not None:
         return query
     covered = [synopsis for synopsis in verdict.memory.synopses if synopsis.covered_by is not None]
     if not any(synopsis_of(verdict, synopsis.alias) is synopsis for synopsis in covered):

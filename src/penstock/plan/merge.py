@@ -2,15 +2,25 @@
 
 What a CHECK leaves out has no bucket, so the conditions of a merged source's CHECKs are watched (runtime/promises).
 
-Values are texts: a string as it is, a decimal in digits, anything else as the engine's code (whole numbers, days,
-microseconds).
+Values are texts: a string as it is, a decimal in digits, a TIMESTAMP as it is written, anything else as the engine's
+code (whole numbers, days, microseconds). Which instant a TIMESTAMP is depends on the session's time zone: spark/zone.py
+puts the code in its place, and without Spark the zone is UTC.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 from penstock.model.predicates import Op
+
+_CODE = re.compile(r"-?\d+")
+
+
+def is_code(text: str) -> bool:
+    """Whether the text of a moment is the engine's code of it already."""
+    return _CODE.fullmatch(text) is not None
 
 
 @dataclass(frozen=True)
@@ -63,3 +73,25 @@ class MergePlan:
     leaves: bool
     """Whether its rows leave by promises all the same: those that become one agree wherever a promise looks."""
     text: str
+
+    def with_values(self, read: Callable[[str, str], str]) -> MergePlan:
+        """The same plan with other texts of its values; `read` is given the column, and the text."""
+
+        def other(column: str, text: str | None) -> str | None:
+            return None if text is None else read(column, text)
+
+        parts = tuple(
+            replace(
+                part,
+                low=other(part.column, part.low),
+                high=other(part.column, part.high),
+                points=tuple(read(part.column, point) for point in part.points),
+                least=other(part.column, part.least),
+                greatest=other(part.column, part.greatest),
+            )
+            for part in self.parts
+        )
+        extremes = tuple(
+            replace(e, above=other(e.column, e.above), below=other(e.column, e.below)) for e in self.extremes
+        )
+        return replace(self, parts=parts, extremes=extremes)

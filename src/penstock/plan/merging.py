@@ -1,16 +1,16 @@
 """Whether the engine can merge the rows of a source, and how (MEMORY, sections 7.1 and 7.2).
 
 Theorem: a synopsis that MEMORY admits stands for its stream whatever is kept of the others. So a source is merged if
-its finding rests on a synopsis, and the engine can tell its buckets apart by what it keeps. It cannot, or may not:
+its finding rests on a synopsis, and the engine can tell its buckets apart by what it keeps. It cannot:
 
-- where FOLLOWS or COOCCURS watch single rows, by their arrival or event time, or rows are counted across streams;
 - where a column is kept that is none of the bucket columns, nor equal to one in every row that matters;
 - where a column that keeps cells or results apart is told apart only by ranges;
-- where ranges of a type that has no codes in the engine would have to be compared;
-- where a TIMESTAMP is compared with a constant, whose meaning depends on the session's time zone.
+- where ranges of a type that has no codes in the engine would have to be compared.
 
 Then `unmerged` says so. The rows of a merged source go by no promise: they came at several times, and one stands for
 all. So what would close other streams for them is of no use, nor are the promises that only they would have used.
+What watches single rows (FOLLOWS, COOCCURS, ARRIVES BY) looks at fresh ones before they are merged; of stored ones it
+sees those that stand for the others, each a row that came, with its own time and place: what it finds is broken.
 Not decided here: whether the synopsis is right.
 """
 
@@ -56,8 +56,6 @@ class Merging:
     equal: tuple[tuple[str, ...], ...]
     apart: frozenset[str]
     """The columns that outputs show, or that choose a cell."""
-    watched: tuple[str, ...]
-    """The declarations that look at single rows of it."""
 
 
 def synopsis_of(verdict: Verdict, alias: str) -> Synopsis | None:
@@ -70,8 +68,6 @@ def synopsis_of(verdict: Verdict, alias: str) -> Synopsis | None:
 
 def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
     """Why the rows of a source cannot be merged, though its finding rests on it; None if they can."""
-    if merging.watched:
-        return f"merging rows that {merging.watched[0]} watches one by one"
     known = {part.column: part for part in synopsis.columns}
     of_kept = {}
     for column in merging.kept:
@@ -83,9 +79,6 @@ def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
     for column, part in of_kept.items():
         if part.stretches and column in merging.apart:
             return f"merging rows whose {column} is endless"
-    for column, marks in _constants(synopsis):
-        if merging.types[column].kind is Kind.TIMESTAMP and any(mark is not None for mark in marks):
-            return f"merging rows by constants of {column} that depend on the time zone"
     ranged = [part.column for part in synopsis.columns if part.stretches] + [e.column for e in synopsis.extremes]
     kinds = {merging.types[column] for column in (e.column for e in synopsis.extremes)}
     scales = {kind for kind in kinds if kind.kind is Kind.DECIMAL}
@@ -94,11 +87,9 @@ def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
     return None
 
 
-def _constants(synopsis: Synopsis) -> Iterator[tuple[str, tuple[Value | None, ...]]]:
-    for part in synopsis.columns:
-        yield part.column, (part.limits.low, part.limits.high, *(part.points or ()))
-    for extreme in synopsis.extremes:
-        yield extreme.column, (extreme.above, extreme.below)
+def stay(merged: Mapping[str, MergePlan | str]) -> set[str]:
+    """The sources whose rows are merged and never leave."""
+    return {alias for alias, plan in merged.items() if isinstance(plan, MergePlan) and not plan.leaves}
 
 
 def without_merged(
@@ -108,10 +99,10 @@ def without_merged(
     promises: tuple[PromisePlan, ...],
 ) -> tuple[tuple[Closer, ...], tuple[PromisePlan, ...]]:
     """The closers that let rows of other sources go, and the promises about values that are still of use."""
-    stay = {alias for alias, plan in merged.items() if isinstance(plan, MergePlan) and not plan.leaves}
-    if not stay:
+    for_good = stay(merged)
+    if not for_good:
         return closers, promises
-    left = tuple(c for c in closers if c.source not in stay)
+    left = tuple(c for c in closers if c.source not in for_good)
     used = {(c.kind, c.target, c.target_columns) for c in left}
     used |= {(CloserKind.PUNCTUATION, c.target, c.target_columns) for c in joint}
     of_use = tuple(
@@ -123,9 +114,9 @@ def without_merged(
 def merge_plan(synopsis: Synopsis, stream: Stream) -> MergePlan:
     """The synopsis as the engine obeys it."""
     return MergePlan(
-        tuple(_part(column) for column in synopsis.columns),
+        tuple(_part(column, stream.type_of(column.column)) for column in synopsis.columns),
         synopsis.counted,
-        tuple(_extreme(extreme) for extreme in synopsis.extremes),
+        tuple(_extreme(extreme, stream.type_of(extreme.column)) for extreme in synopsis.extremes),
         tuple(_checked(stream)),
         False,
         synopsis.sentences[0],
@@ -177,32 +168,34 @@ def merge_by_value(columns: Mapping[str, str]) -> MergePlan:
     return MergePlan(parts, True, (), (), True, f"one row {kept}, with a count and what is summed up of it")
 
 
-def _part(column: BucketColumn) -> PartColumn:
+def _part(column: BucketColumn, kind: DataType | None) -> PartColumn:
     limits = column.limits
     return PartColumn(
         column.column,
         not column.stretches,
-        _text(column.low),
-        _text(column.high),
-        tuple(text for point in column.points or () if (text := _text(point)) is not None),
-        _text(limits.low),
-        _text(limits.high),
+        _text(column.low, kind),
+        _text(column.high, kind),
+        tuple(text for point in column.points or () if (text := _text(point, kind)) is not None),
+        _text(limits.low, kind),
+        _text(limits.high, kind),
         limits.low_is_in,
         limits.high_is_in,
     )
 
 
-def _extreme(extreme: Extreme) -> ExtremeColumn:
-    above, below = _text(extreme.above), _text(extreme.below)
+def _extreme(extreme: Extreme, kind: DataType | None) -> ExtremeColumn:
+    above, below = _text(extreme.above, kind), _text(extreme.below, kind)
     return ExtremeColumn(extreme.column, extreme.greatest, extreme.strict, above, below)
 
 
-def _text(value: Value | None) -> str | None:
+def _text(value: Value | None, kind: DataType | None = None) -> str | None:
     match value:
         case None | str():
             return value
         case Decimal():
             return format(value, "f")
+        case dt.datetime() if kind is not None and kind.kind is Kind.TIMESTAMP:
+            return value.isoformat(sep=" ")
         case dt.datetime():
             moment = value if value.tzinfo is not None else value.replace(tzinfo=dt.UTC)
             return str((moment - _EPOCH) // dt.timedelta(microseconds=1))

@@ -24,7 +24,7 @@ from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
 from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
 from penstock.plan.clusters import find_clusters
-from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
+from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values, one_value
 from penstock.plan.evict import evict_plan
 from penstock.plan.folding import without_covered
 from penstock.plan.merge import MergePlan
@@ -34,6 +34,7 @@ from penstock.plan.merging import (
     checks_of,
     merge_by_value,
     merge_plan,
+    stay,
     synopsis_of,
     unmerged,
     without_merged,
@@ -72,7 +73,8 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     aggregate = aggregate_plan(query, verdict, graph, outputs)
     predicates = _pair_predicates(query)
     bounds = find_time_bounds(pairing)
-    matched = {source.alias: _matched(query, graph, source, predicates, bounds) for source in query.all_sources}
+    met = {source.alias: _met(graph, source, predicates) for source in query.all_sources}
+    matched = {source.alias: _matched(query, source, met[source.alias], bounds) for source in query.all_sources}
     uses = punctuation_uses(closing)
     idle = {
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
@@ -84,7 +86,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     axes = tuple(KeyAxis(k.columns) for k in graph.key_classes) if query.is_inner else outer_axes(query, graph)
     outer = None if query.is_inner else outer_plan(query, axes, closers, bounds)
     joint = punctuations.joint_closers
-    facts = _Facts(query, graph, outputs, aggregate, matched, {}, closers, joint, promises, verdict, outer)
+    facts = _Facts(query, graph, outputs, aggregate, met, matched, {}, closers, joint, promises, verdict, outer)
     merged = _merged(facts)
     closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises)
     promises = (*promises, *checks_of(query, merged))
@@ -100,7 +102,8 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
         predicates,
         bounds,
-        find_agreements(pairing, bounds, matched),
+        # A row that stands for others has their values only where the query meets them.
+        find_agreements(pairing, bounds, matched | {alias: met[alias] for alias in stay(merged)}),
         find_punctuation_rows(query),
         promises,
         closers,
@@ -191,6 +194,7 @@ class _Facts:
     graph: JoinGraph
     outputs: tuple[OutputColumn, ...]
     aggregate: AggregatePlan | None
+    met: dict[str, tuple[str, ...]]
     matched: dict[str, tuple[str, ...]]
     merged: dict[str, MergePlan | str]
     """How a source is merged whose bound needs it, or what stands against it."""
@@ -266,13 +270,11 @@ def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
         if query.is_grouped:
             shown = {ref.column for ref in told_apart(query) if ref.alias == alias}
         keys = {ref.column for k in facts.graph.key_classes for ref in k.columns if ref.alias == alias}
-        watched = [p.constraint for p in facts.promises if p.kind in BY_ROW and alias in (p.alias, p.partner)]
         merging = Merging(
             {column.name: column.type for column in source.stream.carried if column.type is not None},
-            tuple(sorted(_kept(query, alias, facts.outputs, facts.matched[alias]))),
-            equal_values(query, alias),
+            tuple(sorted(_kept(query, alias, facts.outputs, facts.met[alias]))),
+            one_value(query, alias),
             frozenset(shown | keys),
-            (*watched, *(("ARRIVES BY",) if counts_by_arrival(query) else ())),
         )
         found[alias] = unmerged(synopsis, merging) or merge_plan(synopsis, source.stream)
     return found
@@ -294,12 +296,16 @@ def _merged_by_value(facts: _Facts, source: Source) -> MergePlan | None:
     return merge_by_value(columns | windows)
 
 
-def _matched(
-    query: Query, graph: JoinGraph, source: Source, predicates: tuple[PairPredicate, ...], bounds: tuple[TimeBound, ...]
-) -> tuple[str, ...]:
-    """The columns that meet other streams, and the event time of a band; a NULL in one meets nothing."""
+def _met(graph: JoinGraph, source: Source, predicates: tuple[PairPredicate, ...]) -> tuple[str, ...]:
+    """The columns that conditions compare with other streams."""
     own = {r.column for k in graph.key_classes for r in k.columns if r.alias == source.alias}
     own |= {r.column for p in predicates for r in (p.left, p.right) if r.alias == source.alias}
+    return tuple(c.name for c in source.stream.carried if c.name in own)
+
+
+def _matched(query: Query, source: Source, met: tuple[str, ...], bounds: tuple[TimeBound, ...]) -> tuple[str, ...]:
+    """The columns that meet other streams, and the event time of a band; a NULL in one meets nothing."""
+    own = set(met)
     time = source.event_time
     if time is not None:
         # Under an outer join the bounds know every column by its own name.

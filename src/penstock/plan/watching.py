@@ -50,7 +50,10 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         forgotten = f" and no row of {named_by} that names it may come" if waiting else ""
         yield f"a key that comes again is not seen once its first row has left{forgotten}"
     elif promise.kind in _MATCHES:
-        yield "a match that breaks it is not seen once the row that it meets has left"
+        ends = (promise.alias, promise.partner)
+        is_merged = any(plan.by_alias[alias].merge is not None for alias in ends if alias is not None)
+        merged = ", or another row stands for it" if is_merged else ""
+        yield f"a match that breaks it is not seen once the row that it meets has left{merged}"
     elif promise.kind is PromiseKind.CLUSTERED:
         yield "a value that comes again after its cluster is not seen once no stored or future row needs its end"
     elif promise.kind is PromiseKind.PUNCTUATED:

@@ -1,19 +1,30 @@
-"""Columns against the constants of a plan, which are texts: a string as it is, anything else a code (plan/merge.py)."""
+"""Columns against the constants of a plan, which are texts (plan/merge.py): a string as it is, anything else a code.
+
+A TIMESTAMP that is no code yet is one of UTC.
+"""
 
 from __future__ import annotations
 
+import datetime as dt
 from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.plan.merge import is_code
 from penstock.runtime.codes import INT64, Bools, codes, is_coded
 
 
 def ordinal(text: str, kind: Any) -> int:
     """A text of the plan as a code; whole numbers beyond the type lie at its end."""
-    code = int(Decimal(text).scaleb(kind.scale)) if pa.types.is_decimal(kind) else int(text)
+    if pa.types.is_decimal(kind):
+        code = int(Decimal(text).scaleb(kind.scale))
+    elif pa.types.is_timestamp(kind) and not is_code(text):
+        moment = dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)
+        code = (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+    else:
+        code = int(text)
     return max(min(code, int(INT64.max)), int(INT64.min))
 
 

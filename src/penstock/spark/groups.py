@@ -140,7 +140,11 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
     """From packed rows of the second stage to the columns of SELECT."""
     aggregate = dealt.plan.aggregate
     assert aggregate is not None
-    clocks = {key.name: _clock(query, key.text) for key in aggregate.keys if key.window is not None}
+    clocks = {
+        name.name: _clock(query, key)
+        for key, name in zip(query.group_by, aggregate.keys, strict=True)
+        if isinstance(key, TimeWindow)
+    }
     types = {name: clocks.get(name) or kind for name, kind in dealt.key_types.items()}
     types |= {given_name(n): final_type(column) for n, column in enumerate(aggregate.columns)}
     schema = ", ".join(f"{quoted(name)} {carried_type(kind)}" for name, kind in types.items())
@@ -174,10 +178,8 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
     return rows.select("*", *structs).select(*shown)
 
 
-def _clock(query: Query, text: str) -> str:
+def _clock(query: Query, key: TimeWindow) -> str:
     """The type of the ends of a window."""
-    key = next(key for key in query.group_by if str(key) == text)
-    assert isinstance(key, TimeWindow)
     kind = query.type_of(key.column)
     assert kind is not None
     return "BIGINT" if kind.is_integer else "TIMESTAMP_NTZ" if kind.text == "TIMESTAMP_NTZ" else "TIMESTAMP"

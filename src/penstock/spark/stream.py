@@ -46,6 +46,7 @@ from penstock.spark.unpack import (
     output_columns,
     restored_columns,
 )
+from penstock.spark.zone import in_session_zone
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
@@ -86,6 +87,7 @@ def assemble(
     """
     if plan.rewriting is not None:
         return Assembled(*counted_answer(spark, script, plan, inputs or {}))
+    plan = in_session_zone(spark, plan)
     _require_store(spark)
     quarantine = quarantine or spark.conf.get(QUARANTINE, None)
     _require_runnable(plan, quarantine, has_sinks)

@@ -16,7 +16,8 @@ from penstock.errors import SyntaxMistake
 from penstock.model.names import nearest
 from penstock.model.schemes import Policy
 from penstock.model.types import TYPE_NAMES
-from penstock.sql.cursor import UNITS, Cursor, Stop
+from penstock.sql.cursor import UNITS, Stop
+from penstock.sql.storage import StorageGrammar
 from penstock.sql.tree import (
     ArrivesBy,
     BrokenColumn,
@@ -27,7 +28,6 @@ from penstock.sql.tree import (
     Element,
     EventTime,
     Name,
-    StorageClause,
     Stretch,
     TypeText,
     Violation,
@@ -64,7 +64,7 @@ _OF_OTHERS = {
 """Types of other systems, and what Spark calls them."""
 
 
-class DeclarationGrammar(Cursor):
+class DeclarationGrammar(StorageGrammar):
     """CREATE STREAM, CREATE SINK, and a single constraint as `implies` reads it."""
 
     def create(self) -> CreateStream | CreateSink:
@@ -88,7 +88,7 @@ class DeclarationGrammar(Cursor):
         name = self._declared_name("stream")
         self.expect_symbol(TokenType.L_PAREN, "( and the stream's columns")
         elements = self._elements()
-        storage = self._storage() if self.words("USING") else None
+        storage = self.storage() if self.words("USING") else None
         if storage is None and self.looking_at("OPTIONS"):
             self.stop("OPTIONS belong to a format", hint="write USING format OPTIONS (…)")
         where = self.condition() if self.words("WHERE") else None
@@ -136,7 +136,7 @@ class DeclarationGrammar(Cursor):
     def _create_sink(self, index: int) -> CreateSink:
         name = self._declared_name("sink")
         self.expect_words("USING", hint="a sink needs a format: CREATE SINK out USING parquet OPTIONS (path 'out')")
-        return CreateSink(name, self._storage(), self.stretch_from(index))
+        return CreateSink(name, self.storage(), self.stretch_from(index))
 
     def _skip_element(self, reached: int) -> None:
         """To the comma or parenthesis that ends this element, of which all up to `reached` was read."""
@@ -344,55 +344,6 @@ class DeclarationGrammar(Cursor):
         close = _OF_OTHERS.get(word) or nearest(word, (*TYPE_NAMES, "VIRTUAL"))
         hint = f"did you mean {close}?" if close and close != word else None
         self.stop(f"expected a Spark type, or VIRTUAL, found {self.found()}", hint=hint)
-
-    # Storage
-
-    def _storage(self) -> StorageClause:
-        """After USING."""
-        if self.ahead(TokenType.STRING):
-            self.stop("a format stands without quotes", hint=f"write USING {self._curr.text}")
-        parts = [self.name("a format, such as parquet").text]
-        while self.symbol(TokenType.DOT):
-            parts.append(self.name("the rest of the format's name").text)
-        options: list[tuple[str, str]] = []
-        seen: set[str] = set()
-
-        def option() -> tuple[str, str]:
-            index = self._index
-            key, value = self._option()
-            if key.lower() in seen:
-                self.stop(f"option {key} stands twice", self.stretch_from(index))
-            seen.add(key.lower())
-            return key, value
-
-        if self.words("OPTIONS"):
-            options = self.in_parentheses(lambda: self.separated(option))
-        return StorageClause(".".join(parts), tuple(options))
-
-    def _any_word(self, what: str) -> str:
-        """A word that need not be a name: `kafka.group.id` is an option."""
-        if self.at_end or not self._curr.text.isidentifier():
-            self.expected(what)
-        self._advance()
-        return self._prev.text
-
-    def _option(self) -> tuple[str, str]:
-        if self.ahead(TokenType.STRING):
-            self._advance()
-            key = self._prev.text
-        else:
-            parts = [self.name("an option's name").text]
-            while self.symbol(TokenType.DOT):
-                parts.append(self._any_word("the rest of the option's name"))
-            key = ".".join(parts)
-        self.symbol(TokenType.EQ)
-        if self.ahead(TokenType.STRING):
-            return key, self.string("a value")
-        if self.words("TRUE") or self.words("FALSE"):
-            return key, self._prev.text.lower()
-        negative = "-" if self.symbol(TokenType.DASH) else ""
-        self.number(f"a value for {key}: a string, a number, TRUE or FALSE")
-        return key, negative + self._prev.text
 
 
 def _advice(element: Element) -> str:

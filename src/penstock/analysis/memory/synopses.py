@@ -40,7 +40,9 @@ def synopsis_of(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: 
     """The synopsis of one source."""
     extremes = tuple(_extremes(reading, order, edges, alias))
     kept_apart = dict.fromkeys(_apart(reading, alias, bool(extremes)))
-    columns = {order.equal_to(ref)[0]: _bucket_column(reading, order, ref) for ref in reversed(kept_apart)}
+    # Columns that `=` makes one are one; rows where `<=` both ways should and does not must still be kept apart.
+    equal = reading.query.equalities(frozenset(reading.query.by_alias))
+    columns = {equal.class_of(ref)[0]: _bucket_column(reading, order, ref) for ref in reversed(kept_apart)}
     pushed = tuple(str(a) for a in reading.aggregates if _is_pushed(a, alias))
     return Synopsis(alias, tuple(reversed(columns.values())), is_bag(reading, order), extremes, pushed)
 

@@ -1,0 +1,52 @@
+"""TIMESTAMP constants of merged sources as instants (MEMORY, section 7): Spark says which, by the session's time zone.
+
+The filters of a query are read by Spark; rows must be merged by the same instants, so Spark is asked for these too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from pyspark.sql import SparkSession
+
+from penstock.plan.merge import is_code
+from penstock.plan.plan import Plan, SourcePlan
+
+
+def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
+    """The plan with a code for each TIMESTAMP by which rows are merged; the same if there is none."""
+    written = dict.fromkeys(text for source in plan.sources for text in _moments(source))
+    if not written:
+        return plan
+    row = spark.range(1).selectExpr(*(f"unix_micros(TIMESTAMP '{text}')" for text in written)).first()
+    assert row is not None
+    instants = {text: str(micros) for text, micros in zip(written, row, strict=True)}
+    return replace(plan, sources=tuple(_placed(source, instants) for source in plan.sources))
+
+
+def _timestamps(source: SourcePlan) -> set[str]:
+    return {column.name for column in source.read if column.type.upper().startswith("TIMESTAMP")}
+
+
+def _moments(source: SourcePlan) -> list[str]:
+    """The TIMESTAMPs by which rows of a source are merged, as they are written."""
+    found: list[str] = []
+    columns = _timestamps(source)
+
+    def note(column: str, text: str) -> str:
+        if column in columns and text not in found and not is_code(text):
+            found.append(text)
+        return text
+
+    if source.merge is not None:
+        source.merge.with_values(note)
+    return found
+
+
+def _placed(source: SourcePlan, instants: Mapping[str, str]) -> SourcePlan:
+    if source.merge is None:
+        return source
+    columns = _timestamps(source)
+    merge = source.merge.with_values(lambda column, text: instants.get(text, text) if column in columns else text)
+    return replace(source, merge=merge)

@@ -1,0 +1,120 @@
+"""MEMORY, section 9: what a type or a CHECK says of a column counts as if the query said it.
+
+Random small queries whose columns have small types, or CHECKs on one side or on both; the enumeration of local orders
+is asked about the query with these limits among its conditions. And one query said of other types must get the same
+answer: whole numbers, days and decimals have steps alike.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from dataclasses import replace
+from decimal import Decimal
+
+import pytest
+
+from penstock.analysis.memory import memory_finding
+from penstock.model.predicates import Bound, Constant, Predicate, Value
+from penstock.model.query import Aggregate, Query, Scalar
+from penstock.model.schemes import Scheme
+from tests.analysis.build import check, one_of, query, ref, source, stream, where
+from tests.analysis.lto import Plain, is_bounded
+from tests.analysis.test_memory_lto import built, plain_query
+from tests.measure import size
+
+Limits = tuple[tuple[str, int], ...]
+# A type, the conditions of a CHECK, and what both say.
+DOMAINS: tuple[tuple[str, tuple[str, ...], Limits], ...] = (
+    ("TINYINT", (), ((">=", -128), ("<=", 127))),
+    ("TINYINT", ("< 9",), ((">=", -128), ("<=", 8))),
+    ("BIGINT", (">= 4", "<= 9"), ((">=", 4), ("<=", 9))),
+    ("INT", ("> 4",), ((">=", 5),)),
+    ("INT", ("< 6",), (("<=", 5),)),
+    ("BIGINT", ("IN (5, 6)",), ((">=", 5), ("<=", 6))),
+    ("BIGINT", ("= 5",), ((">=", 5), ("<=", 5))),
+)
+
+
+def limited(draw: random.Random, plain: Plain) -> tuple[Plain, Query]:
+    """The query with some columns limited: by its conditions, and by its declarations."""
+    conditions = list(plain.conditions)
+    sources = []
+    for name, columns in plain.streams.items():
+        texts, schemes = [], list[Scheme]()
+        for column in columns:
+            own = column.split(".")[1]
+            kind, checked, limits = draw.choice(DOMAINS) if draw.random() < 0.3 else ("BIGINT", (), ())
+            texts.append(f"{own} {kind}")
+            conditions += [(column, op, constant) for op, constant in limits]
+            for text in checked:
+                is_in = text.startswith("IN")
+                schemes.append(check(one_of(own, 5, 6) if is_in else f"{own} {text}"))
+        sources.append(source(stream(name, ", ".join(texts), *schemes)))
+    select: list[str | Scalar | Aggregate] = list(plain.shown)
+    for function, column in plain.aggregates:
+        called, _, distinct = function.partition(" ")
+        select.append(Aggregate(called, ref(column), bool(distinct)))
+    written = [where(f"{left} {op} {right}") for left, op, right in plain.conditions]
+    groups = plain.shown if plain.aggregates else ()
+    of = query(sources, *written, select=select, distinct=plain.distinct, group_by=groups)
+    return replace(plain, conditions=conditions), of
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("kind", ["bag", "distinct", "grouped"])
+def test_types_and_checks_bound_as_conditions_do(kind: str) -> None:
+    draw = random.Random(f"domains {kind}")
+    seen, undecided = {True: 0, False: 0}, 0
+    for _ in range(size(60, 2000)):
+        plain = plain_query(draw, kind == "distinct", kind == "grouped")
+        if sum(map(len, plain.streams.values())) > 4:
+            continue  # Every limit is one more element of all local orders.
+        said, of = limited(draw, plain)
+        expected = is_bounded(said)
+        finding = memory_finding(of)
+        if finding.bounded is None:
+            assert not expected, (said, finding)
+            assert any("do not depend on how many rows match" in text for text in finding.because), (said, finding)
+            undecided += 1
+            continue
+        assert finding.bounded is expected, (said, finding)
+        seen[expected] += 1
+    assert undecided <= size(60, 2000) // 20
+    assert min(seen.values()) > sum(seen.values()) // 10, seen
+
+
+def _said_of(kind: str, plain: Plain) -> Query:
+    """The same query over columns of another type."""
+
+    def value_of(number: int) -> Value:
+        if kind == "DATE":
+            return dt.date.fromordinal(700_000 + number)
+        return Decimal(number) / 100 if kind == "DECIMAL(20,2)" else number
+
+    def said(predicate: Predicate) -> Predicate:
+        if not isinstance(predicate, Bound):
+            return predicate
+        assert isinstance(predicate.constant.value, int)
+        value = value_of(predicate.constant.value)
+        return replace(predicate, constant=Constant(str(value), value))
+
+    of = built(plain)
+    sources = [
+        source(stream(s.stream.name, "; ".join(f"{c.name} {kind}" for c in s.stream.columns))) for s in of.all_sources
+    ]
+    return replace(of, sources=tuple(sources), where=tuple(map(said, of.where)))
+
+
+@pytest.mark.parametrize("kind", ["DATE", "DECIMAL(20,2)", "INT"])
+def test_types_with_steps_are_alike(kind: str) -> None:
+    draw = random.Random(kind)
+    for number in range(120):
+        plain = plain_query(draw, number % 2 == 0, number % 3 == 0)
+        numbers, other = built(plain), _said_of(kind, plain)
+        sums = any(function in ("sum", "avg", "median") for function, _ in plain.aggregates)
+        if sums and kind == "DATE":
+            continue
+        one, two = memory_finding(numbers), memory_finding(other)
+        assert (one.bounded, one.results) == (two.bounded, two.results), (plain, one, two)
+        assert [s.rows for s in one.synopses] == [s.rows for s in two.synopses], plain

@@ -62,5 +62,6 @@ def _merged(combinations: Combinations, synopsis: Synopsis) -> Bounded:
         domain = here.domain(ColumnRef(synopsis.alias, column.column))
         if domain.size == column.values and not column.stretches:
             reasons = [*dict.fromkeys(domain.because), *(["and it may be NULL"] if domain.nullable else [])]
-            because.append(f"{synopsis.alias}.{column.column} takes at most {domain.size} values: {', '.join(reasons)}")
+            many = f"at most {domain.size} values" if domain.size != 1 else "1 value"
+            because.append(f"{synopsis.alias}.{column.column} takes {many}: {', '.join(reasons)}")
     return Bounded(synopsis.bound, Means.SYNOPSIS, (*because, *synopsis.sentences), synopsis.rows)

@@ -94,7 +94,8 @@ def _finite(combinations: Combinations, stage: _Stage) -> Bounded | None:
     if not stage.values:
         because = ["there is no GROUP BY, so there is one group"]
     else:
-        because = [f"{', '.join(map(str, stage.values))} can take at most {items} values in all"]
+        many = f"{items} values in all" if items != 1 else "1 value"
+        because = [f"{', '.join(map(str, stage.values))} can take at most {many}"]
     if kept:
         because.append(f"the values of {', '.join(map(str, stage.kept))} are kept for each group")
     if rows > LARGE:

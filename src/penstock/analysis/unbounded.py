@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.finding import Finding, MemoryFinding, StateFinding, Unbounded, Undecided, Witness
-from penstock.analysis.memory.decide import memory_witness
+from penstock.analysis.memory.decide import growing_sources, memory_witness
 from penstock.analysis.unsafe import SHOWN, Scenario, growing
 from penstock.model.query import Query
 from penstock.model.schemes import Check
@@ -31,9 +31,11 @@ def settled(
     grows = {alias for alias, scenario in waiting.items() if isinstance(scenario, Scenario)} if witness else set[str]()
     if witness is None and memory.bounded is False and _is_plain(graph.query):
         witness = _without_promises(graph.query)
-        sources = [alias for alias in waiting if isinstance(waiting[alias], Scenario)]
+        sources = {alias for alias in waiting if isinstance(waiting[alias], Scenario)}
         # Where every stream is bounded, it is the second stage that is not.
-        grows = set(sources if waiting else open_ends) if witness is not None else set()
+        doubted = frozenset(waiting) - sources
+        shown = sources | growing_sources(graph.query, doubted) if waiting else set(open_ends)
+        grows = shown if witness is not None else set()
     found = [replace(entry, finding=_named(entry, entry.alias in grows, waiting)) for entry in entries]
     return found, witness if grows else None
 

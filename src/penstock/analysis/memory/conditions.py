@@ -83,13 +83,11 @@ def edges_of(reading: Reading) -> tuple[Edge, ...]:
     return tuple(found.values())
 
 
-def endless_column(
-    order: Order, ref: ColumnRef, role: str, forced: str, also: tuple[str, ...] = ()
-) -> Iterator[Violation]:
+def endless_column(order: Order, ref: ColumnRef, role: str, forced: str) -> Iterator[Violation]:
     """C1, for one column of the result."""
     for stretch in order.endless(ref)[:1]:
         text = f"{ref} {role}, and {unlimited(order.line(ref), stretch, 'it')}"
-        yield Violation("C1", text, ref.alias, (ref.alias, *also), ((ref, Rung(stretch)),), forced)
+        yield Violation("C1", text, ref.alias, (ref.alias,), ((ref, Rung(stretch)),), forced)
 
 
 def equal_and_endless(reading: Reading, order: Order) -> Iterator[Violation]:
@@ -120,18 +118,16 @@ def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order) -> Iterator[V
         if edge.high in order.equal_to(edge.low):
             continue
         line = order.line(edge.low)
-        for stretch in line.endless:
-            if order.admits([(edge.low, stretch), (edge.high, stretch)]):
-                rung = Rung(stretch)
-                yield Violation(
-                    "C3",
-                    f"{edge.text} compares {edge.low} and {edge.high}, and {unlimited(line, stretch, 'them')}",
-                    edge.low.alias,
-                    (edge.low.alias, edge.high.alias),
-                    ((edge.low, rung), (edge.high, rung)),
-                    f"how many of them a row to come matches by {edge.text} tells them all apart",
-                )
-                break
+        for stretch in stretches(order, edge)[:1]:
+            rung = Rung(stretch)
+            yield Violation(
+                "C3",
+                f"{edge.text} compares {edge.low} and {edge.high}, and {unlimited(line, stretch, 'them')}",
+                edge.low.alias,
+                (edge.low.alias, edge.high.alias),
+                ((edge.low, rung), (edge.high, rung)),
+                f"how many of them a row to come matches by {edge.text} tells them all apart",
+            )
 
 
 def extremes_in_conflict(reading: Reading, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
@@ -155,8 +151,13 @@ def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Itera
     """MaxRef, or MinRef, has two classes."""
     for above in (True, False):
         found = list(active(edges, order, alias, above))
+        conflicts: dict[tuple[ColumnRef, tuple[Stretch, ...]], list[Edge]] = {}
         for near in found:
-            for far in found:
+            # What is in conflict with one is so with every other that has the same column in the same stretches.
+            key = near.end(above), stretches(order, near)
+            if key not in conflicts:
+                conflicts[key] = list(_not_settled_by(order, near, found, above))
+            for far in conflicts[key]:
                 for one, other in placements(order, near, far):
                     if not _stands_beyond(order, near, far, above, one == other):
                         continue
@@ -168,6 +169,18 @@ def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Itera
                     rungs += [(ref, Rung(other, falling=True, half=halves[1])) for ref in (far.low, far.high)]
                     yield _conflict(alias, near, far, rungs)
                     return
+
+
+def _not_settled_by(order: Order, near: Edge, edges: list[Edge], above: bool) -> Iterator[Edge]:
+    """The comparisons that can be in conflict with one: not in one stretch by P+, and not in one stretch only."""
+    here = set(stretches(order, near))
+    settled: dict[ColumnRef, bool] = {}
+    for far in edges:
+        other = far.end(not above)
+        if other not in settled:
+            settled[other] = not _stands_beyond(order, near, far, above, same_stretch=True)
+        if not settled[other] or len(here.union(stretches(order, far))) > 1:
+            yield far
 
 
 def _stands_beyond(order: Order, near: Edge, far: Edge, above: bool, same_stretch: bool) -> bool:
@@ -185,11 +198,9 @@ def active(edges: tuple[Edge, ...], order: Order, alias: str, above: bool) -> It
             yield edge
 
 
-def stretches(order: Order, edge: Edge) -> Iterator[Stretch]:
+def stretches(order: Order, edge: Edge) -> tuple[Stretch, ...]:
     """The endless stretches that can hold both columns of a comparison."""
-    for stretch in order.line(edge.low).endless:
-        if order.admits([(edge.low, stretch), (edge.high, stretch)]):
-            yield stretch
+    return order.both_endless(edge.low, edge.high)
 
 
 def placements(order: Order, first: Edge, second: Edge) -> Iterator[tuple[Stretch, Stretch]]:

@@ -13,8 +13,11 @@ Preconditions: none. Windows, promises and hints are not looked at: the question
 
 from __future__ import annotations
 
+from functools import lru_cache
+
 from penstock.analysis.finding import MemoryFinding, Witness
 from penstock.analysis.memory.case import Case
+from penstock.analysis.memory.conditions import Violation
 from penstock.analysis.memory.order import conflicting
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.self_joins import has_self_join, tells_apart
@@ -34,7 +37,7 @@ def memory_finding(query: Query) -> MemoryFinding:
     reading = Reading(query)
     if reading.outside:
         return MemoryFinding(None, because=reading.outside)
-    case = Case(query)
+    case = _case(query)
     if not case.order.holds:
         texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
         return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
@@ -64,21 +67,44 @@ def growing_copies(query: Query, count: int) -> Copies | None:
     reading = Reading(query)
     if reading.outside or reading.unread:
         return None
-    case = Case(query)
+    case = _case(query)
     return _copies(case, count) if case.order.holds else None
 
 
+@lru_cache(maxsize=1)
+def _case(query: Query) -> Case:
+    """The finding, what grows and the witness of one query are asked for one after another."""
+    return Case(query)
+
+
+def growing_sources(query: Query, among: frozenset[str]) -> frozenset[str]:
+    """Those of the sources of which some growing input shows that their rows must be remembered."""
+    reading = Reading(query)
+    found: set[str] = set()
+    case = None if reading.outside or reading.unread else _case(query)
+    for violation in () if case is None or not case.order.holds else _by_plainness(case):
+        asked = among.intersection(violation.barred) - found
+        if asked and case is not None and _copies_of(case, violation, _TRIED) is not None:
+            found |= asked
+    return frozenset(found)
+
+
 def _copies(case: Case, count: int) -> Copies | None:
-    for violation in sorted(case.violations, key=lambda v: _LEADS.index(v.condition)):
-        copies = copies_of(case.reading, case.order, violation, count)
-        if copies is None:
-            continue
-        if has_self_join(case.reading.query):
-            tried = copies_of(case.reading, case.order, violation, _TRIED)
-            if tried is None or not tells_apart(case.reading, tried):
-                continue
-        return copies
-    return None
+    found = (_copies_of(case, violation, count) for violation in _by_plainness(case))
+    return next((copies for copies in found if copies is not None), None)
+
+
+def _by_plainness(case: Case) -> list[Violation]:
+    return sorted(case.violations, key=lambda v: _LEADS.index(v.condition))
+
+
+def _copies_of(case: Case, violation: Violation, count: int) -> Copies | None:
+    copies = copies_of(case.reading, case.order, violation, count)
+    if copies is not None and has_self_join(case.reading.query):
+        tried = copies_of(case.reading, case.order, violation, _TRIED)
+        if tried is None or not tells_apart(case.reading, tried):
+            return None
+    return copies
 
 
 def _synopses(case: Case) -> tuple[Synopsis, ...]:

@@ -86,6 +86,7 @@ class Order:
         self._lows = self._rise(())
         self._highs = self._sink()
         self._known: dict[frozenset[tuple[int, Stretch]], bool] = {}
+        self._together: dict[tuple[int, int], tuple[Stretch, ...]] = {}
 
     @property
     def holds(self) -> bool:
@@ -155,18 +156,37 @@ class Order:
         """The endless stretches that a column can lie in."""
         return tuple(stretch for stretch in self.line(ref).endless if self.admits([(ref, stretch)]))
 
+    def both_endless(self, one: ColumnRef, other: ColumnRef) -> tuple[Stretch, ...]:
+        """The endless stretches that two columns of one line can lie in at once."""
+        key = self._index[one], self._index[other]
+        if key not in self._together:
+            endless = self.line(one).endless
+            self._together[key] = tuple(s for s in endless if self.admits([(one, s), (other, s)]))
+        return self._together[key]
+
     def admits(self, pins: Pins) -> bool:
         """Whether some tuples satisfy the conditions and have these columns in these stretches."""
         asked = [(self._index[ref], stretch) for ref, stretch in pins]
-        if len(asked) == 1 or not all(self._nodes[node].line.has_steps for node, _ in asked):
+        if not all(self._nodes[node].line.has_steps for node, _ in asked):
             return self._passes(asked)
-        if not all(self._passes([pin]) for pin in asked):
+        if not all(self._reaches(node, stretch) for node, stretch in asked):
             return False
         return not any(
             upper.low > lower.high and self._below[above] >> under & 1
             for above, upper in asked
             for under, lower in asked
         )
+
+    def _reaches(self, node: int, stretch: Stretch) -> bool:
+        """Whether some solution has a node in a stretch.
+
+        It does iff its domain has a place there between its least and its greatest: the greatest solution reaches that
+        far, so there is a least one of those that do, and nothing below the node raises it any further.
+        """
+        assert self._lows is not None
+        assert self._highs is not None
+        place = self._nodes[node].raised(max(stretch.low, self._lows[node]))
+        return place is not None and place <= min(stretch.high, self._highs[node])
 
     def _passes(self, asked: Sequence[tuple[int, Stretch]]) -> bool:
         key = frozenset(asked)
@@ -255,11 +275,18 @@ class Order:
 def conflicting(reading: Reading) -> tuple[Condition, ...]:
     """Of conditions that cannot all hold, some that cannot, none of which can be left out."""
     left = list(reading.binding)
-    for condition in reading.binding:
-        without = [other for other in left if other is not condition]
-        if not Order(reading, tuple(without)).holds:
-            left = without
-    return tuple(left)
+    many = (len(left) + 1) // 2
+    while True:
+        first = 0
+        while first < len(left):
+            without = left[:first] + left[first + many :]
+            if Order(reading, tuple(without)).holds:
+                first += many
+            else:
+                left = without
+        if many == 1:
+            return tuple(left)
+        many = (many + 1) // 2
 
 
 def _kind(reading: Reading, ref: ColumnRef) -> DataType:

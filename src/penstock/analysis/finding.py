@@ -91,6 +91,10 @@ class MemoryFinding:
     """Whether no tuples can satisfy the conditions, so that there is never a result."""
     results: int | None = None
     """How many rows DISTINCT, or groups and values GROUP BY, can have to remember; None if there is no limit."""
+    witness: Witness | None = field(default=None, compare=False, repr=False)
+    """Rows that any algorithm must remember, where `bounded` is false; promises are not looked at."""
+    grows: Callable[[frozenset[str]], frozenset[str]] | None = field(default=None, compare=False, repr=False)
+    """Those of some sources, by alias, of which such rows show that theirs must be remembered."""
 
 
 @dataclass(frozen=True)

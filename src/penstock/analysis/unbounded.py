@@ -13,7 +13,6 @@ from dataclasses import replace
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.finding import Finding, MemoryFinding, StateFinding, Unbounded, Undecided, Witness
-from penstock.analysis.memory.decide import growing_sources, memory_witness
 from penstock.analysis.unsafe import SHOWN, Scenario, growing
 from penstock.model.query import Query
 from penstock.model.schemes import Check
@@ -30,12 +29,12 @@ def settled(
     witness = growing(graph, waiting)
     grows = {alias for alias, scenario in waiting.items() if isinstance(scenario, Scenario)} if witness else set[str]()
     if witness is None and memory.bounded is False and _is_plain(graph.query):
-        witness = _without_promises(graph.query)
+        witness = _shown(memory.witness)
         sources = {alias for alias in waiting if isinstance(waiting[alias], Scenario)}
         # Where every stream is bounded, it is the second stage that is not.
         doubted = frozenset(waiting) - sources
-        shown = sources | growing_sources(graph.query, doubted) if waiting else set(open_ends)
-        grows = shown if witness is not None else set()
+        barred = memory.grows(doubted) if memory.grows is not None and doubted else frozenset[str]()
+        grows = sources | barred if waiting else set(open_ends)
     found = [replace(entry, finding=_named(entry, entry.alias in grows, waiting)) for entry in entries]
     return found, witness if grows else None
 
@@ -62,11 +61,5 @@ def _is_plain(query: Query) -> bool:
     )
 
 
-def _without_promises(query: Query) -> Witness | None:
-    short = memory_witness(query, SHOWN)
-
-    def longer(count: int) -> tuple[tuple[str, tuple[tuple[str, object], ...]], ...]:
-        found = memory_witness(query, count)
-        return () if found is None else found.rows
-
-    return None if short is None else Witness(short.growth, short.rows, longer)
+def _shown(witness: Witness | None) -> Witness | None:
+    return None if witness is None else replace(witness, rows=witness.first(SHOWN))

@@ -13,9 +13,10 @@ Preconditions: none. Windows, promises and hints are not looked at: the question
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import replace
+from functools import partial
 
-from penstock.analysis.finding import MemoryFinding, Witness
+from penstock.analysis.finding import MemoryFinding, Row, Witness
 from penstock.analysis.memory.case import Case
 from penstock.analysis.memory.conditions import Violation
 from penstock.analysis.memory.order import conflicting
@@ -37,7 +38,7 @@ def memory_finding(query: Query) -> MemoryFinding:
     reading = Reading(query)
     if reading.outside:
         return MemoryFinding(None, because=reading.outside)
-    case = _case(query)
+    case = Case(query)
     if not case.order.holds:
         texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
         return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
@@ -50,10 +51,13 @@ def memory_finding(query: Query) -> MemoryFinding:
         return MemoryFinding(
             None, because=(*doubts, *case.reading.unread, *violates), synopses=synopses, results=case.results
         )
-    if _copies(case, _TRIED) is None:
+    copies = _copies(case, _TRIED)
+    if copies is None:
         why = "no growing input could be written down"
         return MemoryFinding(None, because=(*doubts, *violates, why), synopses=synopses, results=case.results)
-    return MemoryFinding(False, violates, synopses=synopses, results=case.results)
+    witness = replace(copies.witness, longer=lambda count: _rows(case, count))
+    grows = partial(_growing_sources, case)
+    return MemoryFinding(False, violates, synopses=synopses, results=case.results, witness=witness, grows=grows)
 
 
 def memory_witness(query: Query, count: int) -> Witness | None:
@@ -67,24 +71,21 @@ def growing_copies(query: Query, count: int) -> Copies | None:
     reading = Reading(query)
     if reading.outside or reading.unread:
         return None
-    case = _case(query)
+    case = Case(query)
     return _copies(case, count) if case.order.holds else None
 
 
-@lru_cache(maxsize=1)
-def _case(query: Query) -> Case:
-    """The finding, what grows and the witness of one query are asked for one after another."""
-    return Case(query)
+def _rows(case: Case, count: int) -> tuple[Row, ...]:
+    copies = _copies(case, count)
+    return () if copies is None else copies.rows
 
 
-def growing_sources(query: Query, among: frozenset[str]) -> frozenset[str]:
+def _growing_sources(case: Case, among: frozenset[str]) -> frozenset[str]:
     """Those of the sources of which some growing input shows that their rows must be remembered."""
-    reading = Reading(query)
     found: set[str] = set()
-    case = None if reading.outside or reading.unread else _case(query)
-    for violation in () if case is None or not case.order.holds else _by_plainness(case):
+    for violation in _by_plainness(case):
         asked = among.intersection(violation.barred) - found
-        if asked and case is not None and _copies_of(case, violation, _TRIED) is not None:
+        if asked and _copies_of(case, violation, _TRIED) is not None:
             found |= asked
     return frozenset(found)
 

@@ -56,6 +56,7 @@ def test_watched_rows_are_merged_and_the_answer_is_that_of_all_rows(case: str) -
     results = 0
     for _ in range(4):
         run = Run(query, verdict)
+        run.bounds = {alias: rows for alias, rows in run.bounds.items() if rows is not None}
         assert unkept_bounds(run.plan) == ()
         assert any(source.merge is not None for source in run.plan.sources)
         batches = []

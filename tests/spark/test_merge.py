@@ -49,7 +49,7 @@ QUERIES: dict[str, tuple[str, Any]] = {
         "DISTINCT s.a FROM s, t WHERE s.b > t.b AND s.c > t.b AND s.d > t.b AND s.a = 10 AND t.a = s.a",
         lambda s, t: min(s["b"], s["c"], s["d"]) > t["b"] and s["a"] == 10 == t["a"],
     ),
-    # Eight in the morning in New York is one in the afternoon of UTC: rows are merged by the instants of Spark's filters.
+    # Eight in the morning in New York is one in the afternoon of UTC: rows are merged by Spark's instants.
     "zoned": (
         "DISTINCT s.a FROM s, t WHERE s.ts < t.ts AND t.ts < TIMESTAMP '1970-01-01 08:00:00' AND s.a >= 9 AND s.a < 16",
         lambda s, t: s["a"] < t["a"] < 13 and 9 <= s["a"] < 16,

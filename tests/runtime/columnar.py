@@ -28,7 +28,8 @@ def passes(predicate: Predicate, values: Mapping[ColumnRef, np.ndarray]) -> Any:
         case Bound(column=ref, op=op, constant=constant):
             return COMPARE[op](values[ref], constant.value)
         case OneOf(column=ref, constants=constants):
-            return np.isin(values[ref], [constant.value for constant in constants])
+            wanted: Any = [constant.value for constant in constants]
+            return np.isin(values[ref], wanted)
         case _:
             raise NotImplementedError(predicate)
 

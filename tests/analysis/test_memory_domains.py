@@ -44,7 +44,7 @@ def limited(draw: random.Random, plain: Plain) -> tuple[Plain, Query]:
         texts, schemes = [], list[Scheme]()
         for column in columns:
             own = column.split(".")[1]
-            kind, checked, limits = draw.choice(DOMAINS) if draw.random() < 0.3 else ("BIGINT", (), ())
+            kind, checked, limits = draw.choice(DOMAINS) if draw.random() < 0.25 else ("BIGINT", (), ())
             texts.append(f"{own} {kind}")
             conditions += [(column, op, constant) for op, constant in limits]
             for text in checked:
@@ -68,9 +68,10 @@ def test_types_and_checks_bound_as_conditions_do(kind: str) -> None:
     seen, undecided = {True: 0, False: 0}, 0
     for _ in range(size(60, 2000)):
         plain = plain_query(draw, kind == "distinct", kind == "grouped")
-        if sum(map(len, plain.streams.values())) > 4:
-            continue  # Every limit is one more element of all local orders.
         said, of = limited(draw, plain)
+        constants = {constant for _, _, constant in said.conditions if isinstance(constant, int)}
+        if max(map(len, plain.streams.values())) > 2 or len(constants) > 3:
+            continue  # Every limit is one more element of all local orders.
         expected = is_bounded(said)
         finding = memory_finding(of)
         if finding.bounded is None:
@@ -110,11 +111,10 @@ def _said_of(kind: str, plain: Plain) -> Query:
 def test_types_with_steps_are_alike(kind: str) -> None:
     draw = random.Random(kind)
     for number in range(120):
-        plain = plain_query(draw, number % 2 == 0, number % 3 == 0)
-        numbers, other = built(plain), _said_of(kind, plain)
-        sums = any(function in ("sum", "avg", "median") for function, _ in plain.aggregates)
-        if sums and kind == "DATE":
+        plain = plain_query(draw, number % 3 == 0, number % 3 == 1)
+        if kind == "DATE" and any(function in ("sum", "avg", "median") for function, _ in plain.aggregates):
             continue
+        numbers, other = built(plain), _said_of(kind, plain)
         one, two = memory_finding(numbers), memory_finding(other)
         assert (one.bounded, one.results) == (two.bounded, two.results), (plain, one, two)
         assert [s.rows for s in one.synopses] == [s.rows for s in two.synopses], plain

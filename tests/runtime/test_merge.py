@@ -152,9 +152,45 @@ TYPED = [
         [None, *(NOON + dt.timedelta(seconds=n) for n in range(5))],
     ),
     ("DECIMAL(9,2)", pa.decimal128(9, 2), "1.50", [None, *(Decimal(n) / 4 for n in range(4, 10, 2))]),
+    (
+        "DECIMAL(30,2)",
+        pa.decimal128(30, 2),
+        "1.50",
+        [None, *(Decimal(n) / 4 for n in range(4, 10, 2)), Decimal(10) ** 20],
+    ),
     ("SMALLINT", pa.int16(), "3", [None, -(2**15), 1, 2, 3, 4, 2**15 - 1]),
     ("BIGINT", pa.int64(), "3", [None, -(2**63), 1, 2, 3, 4, 2**63 - 1]),
 ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "arrow", "values"),
+    [
+        ("BINARY", pa.binary(), [None, b"", b"\x01", b"\xff", b"\x01\x02"]),
+        ("TIME", pa.time64("us"), [None, *(dt.time(12, 0, n) for n in range(4))]),
+        ("DOUBLE", pa.float64(), [None, -1.5, 0.0, 2.5, float("inf")]),
+    ],
+)
+def test_types_without_constants_keep_their_extremes(kind: str, arrow: Any, values: list[Any]) -> None:
+    (query,) = penstock.parse(
+        f"CREATE STREAM s (g INT, x {kind}); CREATE STREAM t (y {kind});"
+        "SELECT DISTINCT s.g FROM s, t WHERE s.g >= 1 AND s.g <= 2 AND s.x < t.y;"
+    ).queries
+    verdict = check_query(query)
+    draw = random.Random(kind)
+    results = 0
+    for _ in range(4):
+        run = Run(query, verdict)
+        assert unkept_bounds(run.plan) == ()
+        batches = [
+            {
+                "s": [{"g": draw.choice((1, 2, 3)), "x": draw.choice(values)} for _ in range(2)],
+                "t": [{"y": draw.choice(values)} for _ in range(2)],
+            }
+            for _ in range(4)
+        ]
+        results += check_against_reference(run, batches, {"g": pa.int32(), "x": arrow, "y": arrow})
+    assert results
 
 
 @pytest.mark.parametrize(("kind", "arrow", "constant", "values"), TYPED, ids=[kind for kind, *_ in TYPED])

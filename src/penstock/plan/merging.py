@@ -4,8 +4,7 @@ Theorem: a synopsis that MEMORY admits stands for its stream whatever is kept of
 its finding rests on a synopsis, and the engine can tell its buckets apart by what it keeps. It cannot:
 
 - where a column is kept that is none of the bucket columns, nor equal to one in every row that matters;
-- where a column that keeps cells or results apart is told apart only by ranges;
-- where ranges of a type that has no codes in the engine would have to be compared.
+- where a column that keeps cells or results apart is told apart only by ranges.
 
 Then `unmerged` says so. The rows of a merged source go by no promise: they came at several times, and one stands for
 all. So what would close other streams for them is of no use, nor are the promises that only they would have used.
@@ -79,11 +78,6 @@ def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
     for column, part in of_kept.items():
         if part.stretches and column in merging.apart:
             return f"merging rows whose {column} is endless"
-    ranged = [part.column for part in synopsis.columns if part.stretches] + [e.column for e in synopsis.extremes]
-    kinds = {merging.types[column] for column in (e.column for e in synopsis.extremes)}
-    scales = {kind for kind in kinds if kind.kind is Kind.DECIMAL}
-    if len(scales) > 1 or not all(_has_order(merging.types[column]) for column in ranged):
-        return f"merging rows by ranges of {', '.join(dict.fromkeys(ranged))}"
     return None
 
 
@@ -211,23 +205,4 @@ def decimal_digits(text: str) -> int:
     return 0 if not text.upper().startswith("DECIMAL") else 10 if digits is None else int(digits.group(1))
 
 
-def _has_order(kind: DataType) -> bool:
-    """Whether the engine can compare values of the type: they have codes, or Arrow orders them as Spark does."""
-    if kind.kind is Kind.DECIMAL:
-        return decimal_digits(kind.text) <= CODED_DIGITS
-    return kind.is_clock or kind.kind in _ORDERED
-
-
 _EXACT = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.STRING)
-
-_ORDERED = (
-    Kind.BOOLEAN,
-    Kind.TINYINT,
-    Kind.SMALLINT,
-    Kind.INT,
-    Kind.BIGINT,
-    Kind.DATE,
-    Kind.FLOAT,
-    Kind.DOUBLE,
-    Kind.STRING,
-)

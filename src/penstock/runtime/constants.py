@@ -37,4 +37,5 @@ def compared(op: Any, values: Any, text: str) -> Bools:
     if is_coded(values.type):
         held = op(pa.array(codes(values)), ordinal(text, values.type)).to_numpy(zero_copy_only=False)
         return held & ~_is_null(values)  # type: ignore[no-any-return]
-    return pc.fill_null(op(values, text), False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+    constant = pa.scalar(Decimal(text), values.type) if pa.types.is_decimal(values.type) else text
+    return pc.fill_null(op(values, constant), False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]

@@ -134,7 +134,12 @@ def bucket_hashes(merge: MergePlan, table: Any) -> Ints:
     found = [np.zeros(table.num_rows, np.uint64)]
     for part in merge.parts:
         values = flat(table.column(part.column))
-        found.append(hashes(values) if part.by_value else mix(_range(part, values).view(np.uint64)))
+        if part.by_value:
+            found.append(hashes(values))
+            continue
+        found.append(mix(_range(part, values).view(np.uint64)))
+        if _tells_apart(part, values):
+            found.append(np.where(_is_inside(part, values), hashes(values), np.uint64(0)))
     return combine(found).view(np.int64)
 
 
@@ -147,12 +152,30 @@ def parts(merge: MergePlan, rows: Mapping[str, Any]) -> list[Ints]:
             found.append(values.is_null().to_numpy(zero_copy_only=False).astype(np.int64))
         if not part.by_value:
             found.append(_range(part, values))
+            if _tells_apart(part, values):
+                found.append(np.where(_is_inside(part, values), _numbers(values), 0))
         elif is_coded(values.type):
             found.append(codes(values))
         else:
-            indices = values.dictionary_encode().indices
-            found.append(pc.fill_null(indices, 0).to_numpy(zero_copy_only=False).astype(np.int64))
+            found.append(_numbers(values))
     return found
+
+
+def _numbers(values: Any) -> Ints:
+    """A number for each of the values, whatever their type; it means nothing beyond them."""
+    indices = pc.fill_null(values.dictionary_encode().indices, 0)
+    return indices.to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
+
+
+def _tells_apart(part: PartColumn, values: Any) -> bool:
+    """Whether there are values between low and high that have no codes: wide decimals."""
+    return part.low is not None and not is_coded(values.type)
+
+
+def _is_inside(part: PartColumn, values: Any) -> Bools:
+    assert part.low is not None
+    assert part.high is not None
+    return compared(pc.greater_equal, values, part.low) & compared(pc.less_equal, values, part.high)
 
 
 def _range(part: PartColumn, values: Any) -> Ints:
@@ -167,6 +190,9 @@ def _range(part: PartColumn, values: Any) -> Ints:
         return number
     if part.low is None or part.high is None:
         return np.zeros(len(values), np.int64)
+    if not is_coded(kind):
+        above: Ints = compared(pc.greater, values, part.high).astype(np.int64)
+        return above - compared(pc.less, values, part.low)
     low, high = ordinal(part.low, kind), ordinal(part.high, kind)
     return np.clip(codes(values), max(low - 1, INT64.min), min(high + 1, INT64.max))
 

@@ -26,7 +26,9 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import unkept_bounds
 from penstock.runtime import Batch, Cell, Chunk, Distinct
-from tests.analysis.test_memory_lto import built, plain_query
+from tests.analysis.build import query as build_query
+from tests.analysis.build import source, stream, where
+from tests.analysis.test_memory_lto import built, plain_query, with_itself
 from tests.measure import size
 from tests.runtime.driving import Driver, plan_of, rows_of
 from tests.runtime.reference import Arrived, History, _agree, answer
@@ -53,14 +55,15 @@ class Run:
     def step(self, rows: dict[str, list[dict[str, Any]]], kinds: dict[str, Any]) -> Counter[tuple[Any, ...]]:
         """One batch, and what it adds to the answer; the state must be within its bounds after it."""
         chunks = []
-        for source in self.plan.sources:
-            given = rows[source.stream]
-            names = [c.name for c in self.query.by_alias[source.alias].stream.columns]
+        for name in self.plan.streams:
+            given = rows[name]
+            aliases = [source.alias for source in self.plan.sources if source.stream == name]
+            names = [c.name for c in self.query.by_alias[aliases[0]].stream.columns]
             table = pa.table({n: pa.array([row[n] for row in given], kinds.get(n, pa.int64())) for n in names})
-            arrived = [Arrived(self._number, len(self.history[source.stream]) + n, row) for n, row in enumerate(given)]
-            passes = pa.array([self._passes(source.alias, row) for row in arrived], pa.bool_())
-            chunks.append(Chunk.of(self.plan, source.stream, 0, table, {source.alias: passes}))
-            self.history[source.stream] += arrived
+            arrived = [Arrived(self._number, len(self.history[name]) + n, row) for n, row in enumerate(given)]
+            passes = {a: pa.array([self._passes(a, row) for row in arrived], pa.bool_()) for a in aliases}
+            chunks.append(Chunk.of(self.plan, name, 0, table, passes))
+            self.history[name] += arrived
         result = self.cell.step(Batch(self._number, tuple(chunks)))
         given_out = result.rows if not self.query.distinct else self.distinct.step(self._number, result.rows, {})
         self._number += 1
@@ -83,13 +86,15 @@ class Run:
         self.cell = Cell.restore(self.plan, self._store)
 
 
-def check_against_reference(run: Run, batches: list[dict[str, list[dict[str, Any]]]], kinds: dict[str, Any]) -> int:
-    """Every batch gives what the reference says; the number of results."""
+def check_against_reference(
+    run: Run, batches: list[dict[str, list[dict[str, Any]]]], kinds: dict[str, Any], of: Query | None = None
+) -> int:
+    """Every batch gives what the reference says of the query, or of one that it stands for; the number of results."""
     found = []
     for rows in batches:
         found.append(run.step(rows, kinds))
         run.restart()
-    expected = answer(run.query, run.history)
+    expected = answer(of or run.query, run.history)
     seen: set[tuple[Any, ...]] = set()
     for number, given in enumerate(found):
         wanted = expected.get(number, Counter())
@@ -132,6 +137,34 @@ def test_random_admitted_queries_answer_as_the_full_history_does(kind: str) -> N
         )
     assert results > (0 if kind == "distinct" else tried)
     assert merged > tried // 2
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("distinct", [True, False])
+def test_so_do_those_that_join_a_stream_with_itself(distinct: bool) -> None:
+    draw = random.Random(f"itself {distinct}")
+    tried = results = 0
+    while tried < size(15, 1000):
+        plain = with_itself(draw)
+        columns = [column.split(".")[1] for column in next(iter(plain.streams.values()))]
+        own = stream("s", ", ".join(f"{name} BIGINT" for name in columns))
+        conditions = [where(f"{left} {op} {right}") for left, op, right in plain.conditions]
+        query = build_query([source(own, a) for a in plain.streams], *conditions, select=plain.shown, distinct=distinct)
+        verdict = check_query(query)
+        if verdict.memory.bounded is not True or verdict.memory.never:
+            continue
+        tried += 1
+        assert unkept_bounds(make_plan(query, verdict)) == ()
+        batches = [
+            {
+                "s": [
+                    {name: draw.choice((None, *range(2, 9))) for name in columns} for _ in range(draw.choice((0, 2, 4)))
+                ]
+            }
+            for _ in range(draw.randint(2, 4))
+        ]
+        results += check_against_reference(Run(without_covered(query, verdict), verdict), batches, {}, query)
+    assert results
 
 
 DAY = dt.date(2024, 3, 1)

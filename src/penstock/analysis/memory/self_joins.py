@@ -15,7 +15,8 @@ come add differs between every two sets. How rows compare depends only on the or
 a few holds of any number.
 
 Preconditions: conditions and outputs are columns. Not decided: queries that become bounded only after each locally
-totally ordered query is folded by itself.
+totally ordered query is folded by itself; and chains over one stream such as `x.b < y.b AND y.b < z.b`, where a few
+greatest values suffice though C3 fails: rows of the growing input are each other's partners, and tell nothing apart.
 """
 
 from __future__ import annotations

@@ -257,11 +257,15 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
 
         _say(run_quiet_hour(plans, settings, wanted, _complain))
         return DONE
+    from penstock.spark.broken import unwatched_failures  # noqa: PLC0415
     from penstock.spark.run import RunOptions, run_script, show_progress, waiting_lines  # noqa: PLC0415
 
     for verdict in verdicts:
         for notice in verdict.notices:
             _complain(f"note: {verdict.query}: {notice}")
+    for query, plan in plans:
+        for notice in unwatched_failures(query, plan):
+            _complain(f"note: {query.name}: {notice}")
     progress = show_progress()
     progress.begin()
     try:

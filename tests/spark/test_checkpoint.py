@@ -153,6 +153,30 @@ def test_a_session_of_ones_own_is_guarded_too(bench: Bench, spark: SparkSession,
         run(JOIN.replace("s.k = t.k", "s.k = t.n"))
 
 
+def test_one_run_at_a_time_on_a_checkpoint(tmp_path: Path) -> None:
+    from penstock.errors import DataError, UsageError
+    from penstock.spark.checkpoint import Checkpoint
+
+    first, second = (Checkpoint(tmp_path, "q") for _ in range(2))
+    first.hold()
+    with pytest.raises(DataError, match="another run is at work"):
+        second.hold()
+    first.release()
+    second.hold()
+    second.release()
+    with pytest.raises(UsageError, match="a folder of its name"):
+        Checkpoint(tmp_path, "../q")
+
+
+def test_what_differs_is_shown_where_it_differs() -> None:
+    from penstock.spark.checkpoint import differences
+
+    then, now = ({"window": {"text": "a" * 90, "rows": n}} for n in (10, 20))
+    (phrase,) = differences({"sources": [then]}, {"sources": [now]})
+    assert '"rows": 10} then' in phrase
+    assert '"rows": 20} now' in phrase
+
+
 def test_what_differs_is_said_of_a_plan_that_is_no_plan(tmp_path: Path) -> None:
     from penstock.errors import DataError
     from penstock.spark.checkpoint import Checkpoint

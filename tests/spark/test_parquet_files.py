@@ -22,6 +22,7 @@ from tests.spark.conftest import Bench
 NOON = dt.datetime(2024, 5, 1, 12)
 GIVEN = {
     "bool": pa.array([True, None]),
+    "nothing": pa.nulls(2),
     "int8": pa.array([-100, None], pa.int8()),
     "int16": pa.array([-30_000, None], pa.int16()),
     "int32": pa.array([-(2**31), None], pa.int32()),
@@ -85,6 +86,17 @@ def test_times_that_spark_wrote_itself(spark: SparkSession, tmp_path: Path) -> N
         (path,) = (tmp_path / kind).glob("*.parquet")
         ours = [table.column(0).to_pylist() for table in read_pieces(f"file:{path}", arrow_schema("c TIMESTAMP"))]
         assert [value for piece in ours for value in piece] == theirs
+
+
+def test_a_time_that_microseconds_cannot_hold_is_no_other_time(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"c": pa.array([2**62], pa.timestamp("ms", "UTC"))}), tmp_path / "f.parquet")
+    with pytest.raises(DataError, match="column c that"):
+        list(read_pieces(f"file:{tmp_path}/f.parquet", pa.schema([("c", pa.timestamp("us", "UTC"))])))
+
+
+def test_a_file_without_rows_has_no_types(tmp_path: Path) -> None:
+    pq.write_table(pa.table({"c": pa.array([], pa.binary())}), tmp_path / "f.parquet")
+    assert not list(read_pieces(f"file:{tmp_path}/f.parquet", pa.schema([("c", pa.int64())])))
 
 
 def test_columns_by_name_whatever_the_case_and_those_that_are_not_there(tmp_path: Path) -> None:
@@ -153,8 +165,10 @@ def test_a_column_in_the_names_of_folders_is_left_to_spark(bench: Bench) -> None
     ran = bench.run(SCRIPT)
     assert ran.code == 0, ran.err
     assert sum(bench.sink().values()) == 3
-    with pytest.raises(DataError, match="name of a folder"):
-        list(read_pieces(f"file:{bench.folder}/data/s/k=1/1.parquet", pa.schema([("k", pa.int64())])))
+    for column in ("k", "n"):  # Spark takes the folder's value, whether the file has that column or not.
+        bench.write("u", [{"n": 1}], pa.schema([("n", pa.int64())]), f"sub/{column}=1/1.parquet")
+        with pytest.raises(DataError, match="name of a folder"):
+            list(read_pieces(f"file:{bench.folder}/data/u/sub/{column}=1/1.parquet", KN))
 
 
 @pytest.mark.parametrize(

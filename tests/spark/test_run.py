@@ -149,6 +149,7 @@ def test_quarantined_rows_lie_beside_the_checkpoint(bench: Bench) -> None:
     kept_out = [row for file in files for row in pq.ParquetFile(file).read().to_pylist()]
     assert sorted(row["n"] for row in kept_out) == [91, 93]
     assert ran.batches[-1]["violations"] == {"PRIMARY KEY (k) ON s": 2}
+    assert ran.err.count("note: out: 2 rows break PRIMARY KEY (k) ON s; QUARANTINE keeps what breaks it out") == 1
 
 
 def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> None:
@@ -182,6 +183,9 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
         (PLAIN.replace("{out}", "{data}/s") + JOIN, 1, "holds something else"),
         (PLAIN + JOIN + JOIN.replace("s.n", "s.k"), 1, "give each query a sink of its own"),
         (PLAIN.replace("OPTIONS (path '{out}')", "") + JOIN, 2, "has no path"),
+        (PLAIN.replace("{out}", "{data}/../checkpoint") + JOIN, 2, "lie one in the other"),
+        (PLAIN.replace("t (k BIGINT", "t (__index BIGINT, k BIGINT") + JOIN, 1, "begins with two underscores"),
+        (PLAIN.replace("SINK out", "SINK `../out`") + JOIN.replace("INTO out", "INTO `../out`"), 2, "plainer name"),
         (
             STREAMS.replace("{s}", ", PRIMARY KEY (k) ON VIOLATION QUARANTINE INTO out").replace("{t}", "") + JOIN,
             1,

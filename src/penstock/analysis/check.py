@@ -33,7 +33,7 @@ from penstock.analysis.unbounded import settled
 from penstock.analysis.unsafe import Scenario, scenarios
 from penstock.model.hints import Budget
 from penstock.model.query import Query, RowsWindow
-from penstock.model.schemes import Follows
+from penstock.model.schemes import Follows, PrimaryKey
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
 
@@ -70,7 +70,7 @@ def check_query(query: Query) -> Verdict:
         _purge(graph, found),
         rewrite,
         witness,
-        notices=(*_notices(query, graph), *_counting_notice(query, rewrite)),
+        notices=(*_notices(query, graph), *_key_notices(query, graph), *_counting_notice(query, rewrite)),
         finality=finality(query, graph),
     )
 
@@ -121,6 +121,18 @@ def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[str]:
         yield "counts watch no declaration: a row that breaks one is counted like any other"
     elif query.hints.error is not None and rewrite.rewriting is None:
         yield f"ERROR removes no join here: {rewrite.because[0]}"
+
+
+def _key_notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
+    """Rows that leave by [ROWS n] leave their keys behind, where others wait for these and nothing ends that."""
+    remembered: dict[str, None] = {}
+    for closing in graph.closings:
+        if isinstance(closing.scheme, PrimaryKey) and isinstance(query.by_alias[closing.target].window, RowsWindow):
+            waiting = {alias for need in closing.needs for alias in need}
+            if not all(isinstance(query.by_alias[alias].window, RowsWindow) for alias in waiting):
+                remembered[closing.target] = None
+    for alias in remembered:
+        yield f"each key of {alias} is remembered after [ROWS n] let its row go: promise rows, counted in promise_rows"
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:

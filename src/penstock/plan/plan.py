@@ -93,6 +93,11 @@ class SourcePlan:
     """What stands against it, where the bound needs it all the same."""
     state: StateFigure
 
+    @property
+    def has_rows_window(self) -> bool:
+        """Whether its rows leave by [ROWS n], whatever they wait for."""
+        return self.window is not None and self.window.rows is not None
+
 
 class PromiseKind(StrEnum):
     """The declarations that the runtime turns into promises and watches."""
@@ -307,7 +312,7 @@ class Plan:
     @cached_property
     def rows_windowed(self) -> frozenset[str]:
         """The streams that have [ROWS n] under some alias."""
-        return frozenset(s.stream for s in self.sources if s.window is not None and s.window.rows is not None)
+        return frozenset(s.stream for s in self.sources if s.has_rows_window)
 
     @property
     def distinct_over_expressions(self) -> bool:

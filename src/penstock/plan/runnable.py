@@ -20,6 +20,8 @@ from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.simplify import simplified
 
+_OURS = "__"
+
 
 def obstacles(query: Query) -> tuple[str, ...]:
     """Why the engine cannot run the query at all."""
@@ -31,6 +33,8 @@ def obstacles(query: Query) -> tuple[str, ...]:
         found += budget_obstacles(query)
     elif query.hints.shed_input:
         found.append("SHED(INPUT) is done by what a BUDGET knows of the rows: give one too")
+    if reserved := sorted({c.name for s in query.all_sources for c in s.stream.carried if c.name.startswith(_OURS)}):
+        found.append(f"a name that begins with two underscores is the engine's own: {', '.join(reserved)}")
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
         found.append(f"rows cannot be counted across streams that arrive by {types}")
     return tuple(found)
@@ -86,7 +90,7 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
     """Whether the engine lets every row of a stream go in the end."""
     if plan.outer is not None:
         return every_row_leaves(plan)
-    if len(plan.sources) == 1 or (source.window is not None and source.window.rows is not None):
+    if len(plan.sources) == 1 or source.has_rows_window:
         return True
     reached = {source.alias}
     while True:

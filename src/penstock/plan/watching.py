@@ -44,6 +44,7 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
             c.source
             for c in users
             if c.target_columns == promise.columns
+            and not plan.by_alias[c.source].has_rows_window
             and not any(other.certain for other in plan.closers_between(c.source, c.target))
         ]
         named_by = " or ".join(dict.fromkeys(waiting))

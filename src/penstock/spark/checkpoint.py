@@ -1,17 +1,20 @@
 """A checkpoint belongs to one query: what it was made for lies beside Spark's own files, and anything else is refused.
 
 What only explains (bounds in words, verdicts) may change between two versions; what decides which rows a cell holds,
-in which form, and what is made of them, may not.
+in which form, and what is made of them, may not. While a run goes on it holds a lock on the folder, which the system
+takes back when the process ends, however it ends.
 """
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
+import os
 from pathlib import Path
 from typing import Any
 
-from penstock.errors import DataError
+from penstock.errors import DataError, UsageError
 from penstock.model.predicates import conjunction
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -57,8 +60,14 @@ class Checkpoint:
     """The folder of one query under `--checkpoint DIR`."""
 
     def __init__(self, root: Path, query: str) -> None:
+        if query in (".", "..") or "/" in query:
+            raise UsageError(
+                f"query {query} cannot have a folder of its name under --checkpoint",
+                hint="give its sink a plainer name",
+            )
         self.folder = root / query
         self.query = query
+        self._lock: int | None = None
 
     @property
     def spark(self) -> str:
@@ -100,6 +109,26 @@ class Checkpoint:
                 hint="run what it was made for, or use another --checkpoint",
             )
 
+    def hold(self) -> None:
+        """Keep other runs from the folder until `release`; raises DataError if one is at work on it."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            os.close(lock)
+            raise DataError(
+                f"another run is at work on the checkpoint {self.folder}",
+                hint="wait until it ends, or use another --checkpoint",
+            ) from error
+        self._lock = lock
+
+    def release(self) -> None:
+        """Let others use the folder."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
     def adopt(self, now: Essence) -> None:
         """Make the folder this query's."""
         self.folder.mkdir(parents=True, exist_ok=True)
@@ -123,7 +152,7 @@ def differences(known: Any, now: Essence) -> list[str]:
         elif isinstance(value, dict) and isinstance(then, dict):
             found += _between(key, then, value)
         else:
-            found.append(f"{key}: {_short(then)} then, {_short(value)} now")
+            found.append(f"{key}: {_then_now(then, value)}")
     return found
 
 
@@ -139,16 +168,28 @@ def _between(what: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
             found.append(f"{what} {name} is new")
         elif isinstance(value, dict) and isinstance(before, dict) and value != before:
             parts = [
-                f"{part}: {_short(before.get(part))} then, {_short(value.get(part))} now"
+                f"{part}: {_then_now(before.get(part), value.get(part))}"
                 for part in dict.fromkeys([*value, *before])
                 if before.get(part) != value.get(part)
             ]
             found.append(f"{what} {name} differs in {', '.join(parts)}")
         elif value != before:
-            found.append(f"{what} {name}: {_short(before)} then, {_short(value)} now")
+            found.append(f"{what} {name}: {_then_now(before, value)}")
     return found + [f"{what} {name} is gone" for name in then if name not in now]
 
 
-def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False)
-    return text if len(text) <= 60 else text[:57] + "…"
+_LONGEST = 60
+"""Characters shown of a value that differs."""
+
+
+def _then_now(before: Any, value: Any) -> str:
+    then, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
+    alike = next((n for n, (one, other) in enumerate(zip(then, now, strict=False)) if one != other), 0)
+    return f"{_around(then, alike)} then, {_around(now, alike)} now"
+
+
+def _around(text: str, place: int) -> str:
+    """The text, or what stands around that place where it is long."""
+    start = max(0, min(place - _LONGEST // 3, len(text) - _LONGEST)) if len(text) > _LONGEST else 0
+    shown = text[start : start + _LONGEST]
+    return ("…" if start else "") + shown + ("…" if start + _LONGEST < len(text) else "")

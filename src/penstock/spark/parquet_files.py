@@ -61,6 +61,8 @@ _PLAIN = frozenset(
 )
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 """Marks of files whose old dates are in another calendar."""
+_FORGIVING = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
+"""Settings by which Spark's reader passes over files."""
 _LET_SPARK = f"--conf {READER}=spark lets Spark read it"
 _READ_AT_ONCE = 1 << 27
 """Bytes of row groups that are decoded together."""
@@ -73,6 +75,8 @@ def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
         raise UsageError(f"{READER} is penstock or spark, not {wanted}")
     storage = stream.storage
     if wanted == "spark" or storage is None or storage.format.lower() != "parquet" or stream.where:
+        return False
+    if any((conf(forgiving) or "").lower() == "true" for forgiving in _FORGIVING):
         return False
     options = {name.lower(): value for name, value in storage.options}
     if not options.keys() <= _LISTING or not _is_plain_folder(options.get("path", ""), conf):
@@ -157,6 +161,8 @@ def read_pieces(path: str, schema: Any) -> Iterator[Any]:
     """The wanted columns of a file, row groups together up to a size."""
     try:
         with pq.ParquetFile(path.removeprefix("file:"), memory_map=True, coerce_int96_timestamp_unit="us") as file:
+            if not file.metadata.num_rows:
+                return
             names = _names(path, file, schema)
             for groups in _together(file):
                 found = file.read_row_groups(groups, columns=list(names.values()), use_threads=False)
@@ -195,7 +201,7 @@ def _names(path: str, file: Any, schema: Any) -> dict[str, str]:
         names = called.get(field.name.casefold(), [])
         if len(names) > 1:
             raise DataError(f"{path} has several columns {field.name}", detail=f"they are: {', '.join(names)}")
-        if not names and f"/{field.name.casefold()}=" in path.casefold():
+        if f"/{field.name.casefold()}=" in path.casefold():
             raise DataError(f"column {field.name} of {path} stands in the name of a folder", hint=_LET_SPARK)
         if names:
             found[field.name] = names[0]
@@ -214,7 +220,12 @@ def _as_declared(path: str, field: Any, column: Any) -> Any:
             f"{path} has column {field.name} as {column.type}, and it is declared as {field.type}",
             hint=f"declare the type that the file has; {_LET_SPARK}",
         )
-    return column.cast(field.type, safe=False)
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise DataError(
+            f"{path} has values in column {field.name} that {field.type} cannot hold", detail=str(error)
+        ) from error
 
 
 def _converts(given: Any, wanted: Any) -> bool:
@@ -222,10 +233,13 @@ def _converts(given: Any, wanted: Any) -> bool:
     types = pa.types
     if types.is_dictionary(given):
         return _converts(given.value_type, wanted)
+    if types.is_null(given):
+        return True
     if types.is_string(wanted):
-        return bool(types.is_string(given) or types.is_large_string(given))
+        return bool(types.is_string(given) or types.is_large_string(given) or types.is_string_view(given))
     if types.is_timestamp(wanted):
         return bool(types.is_timestamp(given) and given.unit in ("ms", "us"))
     if types.is_integer(wanted):
-        return bool(types.is_signed_integer(given) and given.bit_width <= wanted.bit_width)
+        widest = wanted.bit_width if types.is_signed_integer(given) else wanted.bit_width // 2
+        return bool(types.is_integer(given) and given.bit_width <= widest)
     return bool(types.is_float64(wanted) and types.is_float32(given))

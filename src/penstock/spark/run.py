@@ -20,14 +20,17 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import PenstockError, UsageError
 from penstock.model.query import Query
 from penstock.model.script import Script
+from penstock.model.stream import Sink
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
 from penstock.runtime.evict.loss import recall_of
+from penstock.spark.broken import BrokenPromises
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counting import counting_metrics, seen_in
 from penstock.spark.counts import metrics_of, second_stage_of, with_second_stage
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
@@ -101,6 +104,20 @@ def run_script(
     spark = start_session("penstock", {**(FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}), **conf})
     if "spark.sql.shuffle.partitions" not in conf:
         spark.conf.set("spark.sql.shuffle.partitions", cells or str(spark.sparkContext.defaultParallelism))
+    with noted_interrupts() as interrupt:
+        return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt)
+
+
+def _run(
+    spark: SparkSession,
+    script: Script,
+    plans: Sequence[tuple[Query, Plan]],
+    options: RunOptions,
+    *,
+    sinks: Mapping[str, Sink],
+    follow: Follower | None,
+    interrupt: Interrupt,
+) -> list[Running]:
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
     for one in running:
         if one.checkpoint is not None:
@@ -112,10 +129,13 @@ def run_script(
     metrics = _opened(options.metrics)
     try:
         for one in running:
+            if one.checkpoint is not None:
+                one.checkpoint.hold()
+        for one in running:
             _start(script, one, options)
             if not options.available_now:
                 one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]
-        _watch(running, metrics, follow, lambda one: _start(script, one, options))
+        _watch(running, metrics, follow, lambda one: _start(script, one, options), interrupt)
         for one in running if options.available_now else ():
             _drain(spark, script, one)
     finally:
@@ -127,6 +147,8 @@ def run_script(
                 # What was committed after the last look must be told too.
                 _take_progress(one, metrics, follow)
             forget(one.assembled.run)
+            if one.checkpoint is not None:
+                one.checkpoint.release()
         if metrics is not None:
             metrics.close()
     # Nobody needs the log of a run that went well.
@@ -196,9 +218,14 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
 
 
 def _watch(
-    running: list[Running], metrics: TextIO | None, follow: Follower | None, start: Callable[[Running], None]
+    running: list[Running],
+    metrics: TextIO | None,
+    follow: Follower | None,
+    start: Callable[[Running], None],
+    interrupt: Interrupt,
 ) -> None:
     while True:
+        interrupt.heed()
         active = [one for one in running if one.handle is not None and one.handle.isActive]
         for one in running:
             _take_progress(one, metrics, follow)
@@ -329,6 +356,7 @@ class ProgressLine:
         self.out = out
         self.live = out.isatty()
         self._noted: set[str] = set()
+        self._broken = BrokenPromises()
 
     def begin(self) -> None:
         """Say what the first seconds go into; only to somebody who watches."""
@@ -350,8 +378,11 @@ class ProgressLine:
         if line["recall"] is not None:
             text += f"; recall {line['recall']:.1%} ± {line['recall_error']:.1%}"
         self.out.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
+        notes = list(self._broken.notes(one.plan, line))
         if (note := too_small(one.plan, rows)) is not None and line["query"] not in self._noted:
             self._noted.add(line["query"])
+            notes.append(note)
+        for note in notes:
             self.out.write(f"\nnote: {line['query']}: {note}\n" if self.live else f"note: {line['query']}: {note}\n")
         self.out.flush()
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
-from urllib.parse import unquote, urlparse
+from urllib.parse import urlparse
 
 from penstock.errors import DataError, NotSupportedYet, UsageError
 from penstock.model.stream import Sink
@@ -30,7 +30,7 @@ def folder_of(sink: Sink) -> Path | None:
         raise UsageError(f"sink {sink.name} has no path", hint=f"USING {sink.storage.format} OPTIONS (path '…')")
     parsed = urlparse(options["path"])
     if parsed.scheme == "file":
-        return Path(unquote(parsed.path))
+        return Path(parsed.path)  # Hadoop takes a path as it is written: %20 is no space.
     return None if parsed.scheme else Path(options["path"])
 
 
@@ -68,7 +68,14 @@ class Progress(Protocol):
 def require_fit(sink: Sink, checkpoint: Progress | None) -> None:
     """Raise DataError if the sink's folder is not empty and not this checkpoint's."""
     folder = folder_of(sink)
-    if folder is None or not folder.exists():
+    if folder is None:
+        return
+    if checkpoint is not None and _overlap(folder.resolve(), checkpoint.folder.resolve()):
+        raise UsageError(
+            f"sink {sink.name}: its folder {folder} and the checkpoint {checkpoint.folder} lie one in the other",
+            hint="keep results and checkpoints apart",
+        )
+    if not folder.exists():
         return
     if not folder.is_dir():
         raise DataError(f"sink {sink.name}: {folder} is no folder", hint="use another path")
@@ -93,6 +100,10 @@ def require_fit(sink: Sink, checkpoint: Progress | None) -> None:
             detail=f"it holds batches up to {written}, and the checkpoint has begun {begun + 1} of them",
             hint="use the checkpoint that it was written with, or another folder",
         )
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _last(log: Path) -> int:

@@ -75,7 +75,7 @@ def with_declared_columns(
             f"stream {stream.name} has no column {', '.join(missing)} in its data",
             detail=f"there are: {', '.join(frame.columns)}",
         )
-    columns = [F.col(f"`{named[c.name.casefold()]}`").cast(spark_type(str(c.type))).alias(c.name) for c in plain]
+    columns = [F.col(quoted(named[c.name.casefold()])).cast(spark_type(str(c.type))).alias(c.name) for c in plain]
     ordered = ordered and has_column(frame, "_metadata.file_path")
     if ordered:
         columns.append(_place(frame, once_a_file=straight and not stream.where))

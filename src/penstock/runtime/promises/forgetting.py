@@ -4,8 +4,8 @@ A promise row `a = v` of x is needed by a stream i that carries the value while 
 carries it may still come. It may not once a promise on i closes v: i's own punctuation, its key, or an ordered column
 that equals `a` and has passed v. Where several streams carry the values of one punctuation between them, it is enough
 that one of its values can come no more: no partial result will name them all. Where another scheme closes i -> x
-anyway, only tuples stored now need it, unless a LIFESPAN bounds it. What closes is noted on the promise rows of all
-streams before any of them goes, so that two that close each other go together.
+anyway, or i's own [ROWS n] lets its tuples go, only tuples stored now need it, unless a LIFESPAN bounds it. What closes
+is noted on the promise rows of all streams before any of them goes, so that two that close each other go together.
 
 Not decided: a punctuation that comes again after it was forgotten may stay, since what closed it was forgotten too.
 """
@@ -36,7 +36,7 @@ class Carrier:
     """The columns of the promise row that they equal."""
     enders: tuple[Closer, ...]
     otherwise_closed: bool
-    """Whether another scheme closes the punctuated stream for all its tuples."""
+    """Whether all its tuples leave without the punctuation: by another scheme, or by [ROWS n]."""
 
 
 class Need:
@@ -97,7 +97,8 @@ def _carrier(
     plan: Plan, promise: PromisePlan, alias: str, columns: tuple[str, ...], named: tuple[str, ...], *, bounded: bool
 ) -> Carrier:
     others = [c for c in plan.closers_between(alias, promise.alias) if c.kind not in ABOUT_VALUES]
-    otherwise_closed = not bounded and any(c.certain for c in others)
+    windowed = plan.by_alias[alias].has_rows_window
+    otherwise_closed = not bounded and (windowed or any(c.certain for c in others))
     ended = [*ending(plan, promise.alias, alias, named)]
     if promise.kind is PromiseKind.CLUSTERED:
         # A cluster stands for rows that came: what follows them within so many rows can come no more after these.

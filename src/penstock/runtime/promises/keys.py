@@ -272,8 +272,10 @@ def _mark_reader(name: str) -> Callable[[Segment], Bools]:
 def _ends_punctuations(plan: Plan, user: Closer) -> bool:
     """Whether punctuations or clusters of the user's stream are forgotten by the key: what they close has come.
 
-    Clusters are not where FOLLOWS says so.
+    Clusters are not where FOLLOWS says so; neither is needed for a stream whose tuples leave by [ROWS n].
     """
+    if plan.by_alias[user.target].has_rows_window:
+        return False
     others = plan.closers_between(user.source, user.target)
     follows = not plan.in_arrival_order and any(c.kind is CloserKind.FOLLOWS for c in others)
     kinds = (PromiseKind.PUNCTUATED,) if follows else (PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED)

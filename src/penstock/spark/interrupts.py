@@ -1,0 +1,44 @@
+"""Ctrl-C as a wish, not as an exception at any place.
+
+PySpark's own handler cancels jobs through the gateway to the JVM, and raises wherever the driver happens to be; in the
+middle of another call through that gateway this ends in a trace. Here the signal is noted, and the run looks at it
+between two looks at Spark's progress, so that a batch under way is left or finished as Spark stops a query.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+
+
+@dataclass
+class Interrupt:
+    """Whether somebody wishes the run to end."""
+
+    asked: bool = False
+
+    def heed(self) -> None:
+        """Raise KeyboardInterrupt, here, if somebody does."""
+        if self.asked:
+            raise KeyboardInterrupt
+
+
+@contextmanager
+def noted_interrupts() -> Iterator[Interrupt]:
+    """While it lasts, SIGINT is noted; only the main thread can ask for that."""
+    interrupt = Interrupt()
+    if threading.current_thread() is not threading.main_thread():
+        yield interrupt
+        return
+
+    def note(_signal: int, _frame: object) -> None:
+        interrupt.asked = True
+
+    before = signal.signal(signal.SIGINT, note)
+    try:
+        yield interrupt
+    finally:
+        signal.signal(signal.SIGINT, before)

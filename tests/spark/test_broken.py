@@ -1,0 +1,61 @@
+"""What a run says when promises break: each constraint once, and which bound is lost by it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import penstock
+from penstock.compile import runnable_plan
+from penstock.model.query import Query
+from penstock.plan.plan import Plan
+from penstock.spark.broken import BrokenPromises, unwatched_failures
+
+KEYED = """
+CREATE STREAM s (k BIGINT, PRIMARY KEY (k), FOREIGN KEY (k) REFERENCES t (k));
+CREATE STREAM t (k BIGINT, PRIMARY KEY (k){policy}, FOREIGN KEY (k) REFERENCES s (k));
+SELECT s.k FROM s, t WHERE s.k = t.k;
+"""
+FOLLOWING = """
+CREATE STREAM s (k BIGINT, PRIMARY KEY (k));
+CREATE STREAM t (k BIGINT, FOLLOWS s (k) ON (k) WITHIN 5 ROWS{policy});
+SELECT s.k FROM s [ROWS 10], t WHERE s.k = t.k;
+"""
+
+
+def planned(script: str) -> tuple[Query, Plan]:
+    (query,) = penstock.parse(script).queries
+    return query, runnable_plan(query, penstock.check(penstock.parse(script)), allow_unbounded=False)
+
+
+def told(script: str, constraint: str, k: Any = None) -> list[str]:
+    _, plan = planned(script)
+    line = {"violations": {constraint: 3}, "lost": 2, "k": {} if k is None else {constraint: k}}
+    broken = BrokenPromises()
+    notes = list(broken.notes(plan, line))
+    assert not list(broken.notes(plan, line)), "each once"
+    return notes
+
+
+def test_a_bound_that_is_lost_is_named() -> None:
+    first, second = told(KEYED.format(policy=""), "PRIMARY KEY (k) ON t")
+    assert first.startswith("3 rows break PRIMARY KEY (k) ON t; ADAPT no longer closes values by it")
+    assert first.endswith("the stated bound of s is lost by it")
+    assert "2 in this batch" in second
+    follows = "FOLLOWS s (k) ON (k) WITHIN 5 ROWS ON t"
+    first, _ = told(FOLLOWING.format(policy=""), follows, 9)
+    assert "ADAPT widens it, to 9 now; the stated bound of t is lost by it" in first
+
+
+@pytest.mark.parametrize("policy", ["TRUST", "QUARANTINE", "RECOVER"])
+def test_other_policies_say_what_they_do(policy: str) -> None:
+    first, _ = told(KEYED.format(policy=f" ON VIOLATION {policy}"), "PRIMARY KEY (k) ON t")
+    assert policy in first
+    assert "bound" not in first
+
+
+def test_fail_says_what_it_cannot_see() -> None:
+    (note,) = unwatched_failures(*planned(FOLLOWING.format(policy=" ON VIOLATION FAIL")))
+    assert "not seen once the row that it meets has left" in note
+    assert not list(unwatched_failures(*planned(FOLLOWING.format(policy=""))))

@@ -22,7 +22,6 @@ from tests.spark.conftest import Bench
 NOON = dt.datetime(2024, 5, 1, 12)
 GIVEN = {
     "bool": pa.array([True, None]),
-    "nothing": pa.nulls(2),
     "int8": pa.array([-100, None], pa.int8()),
     "int16": pa.array([-30_000, None], pa.int16()),
     "int32": pa.array([-(2**31), None], pa.int32()),
@@ -92,6 +91,14 @@ def test_a_time_that_microseconds_cannot_hold_is_no_other_time(tmp_path: Path) -
     pq.write_table(pa.table({"c": pa.array([2**62], pa.timestamp("ms", "UTC"))}), tmp_path / "f.parquet")
     with pytest.raises(DataError, match="column c that"):
         list(read_pieces(f"file:{tmp_path}/f.parquet", pa.schema([("c", pa.timestamp("us", "UTC"))])))
+
+
+def test_a_column_without_any_value_has_no_type(tmp_path: Path) -> None:
+    """As pandas writes a column of None."""
+    pq.write_table(pa.table({"c": pa.nulls(2)}), tmp_path / "f.parquet")
+    for wanted in (pa.int64(), pa.string(), pa.bool_(), pa.timestamp("us", "UTC")):
+        (table,) = read_pieces(f"file:{tmp_path}/f.parquet", pa.schema([("c", wanted)]))
+        assert table.column(0).to_pylist() == [None, None]
 
 
 def test_a_file_without_rows_has_no_types(tmp_path: Path) -> None:

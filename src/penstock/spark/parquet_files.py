@@ -6,9 +6,9 @@ and the task that packs a file reads the needed columns of it with Arrow.
 
 It is done only where the answer cannot differ: files of a local disk, options that are about listing alone, plain
 types, and no expression (derived column, WHERE, filter, WHEN, VALUE) that Spark must evaluate on a row. Types are read
-as Spark's reader has them: a column that is not there, or has no value, is NULL, integers widen, times are UTC. What it would refuse is
-refused, with the file, the column and both types; what it alone converts (a number to a date, binary to text) is
-refused too, and `penstock.parquet = spark` has Spark read everything.
+as Spark's reader has them: a column that is not there, or has no value, is NULL, integers widen, times are UTC. What it
+would refuse is refused, with the file, the column and both types; what it alone converts (a number to a date, binary to
+text) is refused too, and `penstock.parquet = spark` has Spark read everything.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from penstock.errors import UsageError
 from penstock.model.script import Script
 from penstock.offline import optimal_general
+from penstock.plan.aggregate import COUNT
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Batch, Cell, Chunk
@@ -100,7 +101,8 @@ class Rehearsal:
             result = cell.step(Batch(number, self._chunks(plan, number)))
             metrics = result.metrics
             held = sum(metrics.state_rows.values()) + metrics.promise_rows
-            found, most = found + result.rows.num_rows, max(most, held if self.plan.evict.rows else metrics.state_bytes)
+            found += _results(plan, result.rows)
+            most = max(most, held if self.plan.evict.rows else metrics.state_bytes)
         return found, most
 
     def _chunks(self, plan: Plan, number: int) -> tuple[Chunk, ...]:
@@ -162,6 +164,11 @@ class Rehearsal:
             arrivals = [synopses[alias].gather(partial[alias], lambda s: s.arrival) for partial in found]
             rows.append(np.concatenate([np.zeros(0, np.int64), *arrivals]))
         return [np.repeat(np.arange(BATCHES), sizes[s.stream]) for s in plan.sources], rows
+
+
+def _results(plan: Plan, rows: Any) -> int:
+    """The results of the join in what a cell gives."""
+    return int(rows.column(COUNT).to_numpy().sum()) if plan.aggregate is not None else int(rows.num_rows)
 
 
 def draw(rehearsal: Rehearsal, say: Callable[[str], None]) -> Curve:

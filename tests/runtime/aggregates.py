@@ -23,6 +23,7 @@ from penstock.model.query import Aggregate, Output, Query, Scalar, TimeWindow
 from penstock.model.spans import Span
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
+from penstock.plan.second_room import bucket_room
 from penstock.runtime import Batch, Cell, GroupStage, given_name, row_hashes
 from tests.runtime.reference import Arrived, History, combinations, in_windows
 from tests.runtime.test_cells import share
@@ -122,19 +123,21 @@ class Run:
     """What the tests of an outer join are worth where their stream is absent."""
     verdict: Verdict = field(init=False)
     lost: int = 0
+    promise_rows: int = 0
 
     def __post_init__(self) -> None:
         self.verdict = check_query(self.query)
         self.plan = make_plan(self.query, self.verdict)
         places = product(range(self.cells_an_axis), repeat=len(self.plan.axes))
         self.cells = {place: Cell(self.plan) for place in places}
-        self.stages = [GroupStage(self.plan, is_first=number == 0) for number in range(2)]
+        self.stages = [GroupStage(self.plan, bucket_room(self.plan, n, 2), is_first=n == 0) for n in range(2)]
         self._stores: dict[Any, dict[str, bytes]] = defaultdict(dict)
         self.stored: dict[str, int] = {}
 
     def step(self, batch: Batch) -> list[tuple[Row, Row]]:
         """One batch: the groups given out, each with its aggregates."""
         frontiers, tables = [], []
+        self.promise_rows = 0
         self.stored = dict.fromkeys(self.plan.aliases, 0)
         for place, cell in self.cells.items():
             mine = batch
@@ -143,6 +146,7 @@ class Run:
             result = cell.step(mine)
             assert result.metrics.violations == {}
             frontiers.append(result.frontier)
+            self.promise_rows += result.metrics.promise_rows
             tables += [self._typed(result.rows)] if result.rows.num_rows else []
             for alias, count in result.metrics.state_tuples.items():
                 self.stored[alias] += count
@@ -188,7 +192,8 @@ class Run:
         for place, cell in list(self.cells.items()):
             self.cells[place] = Cell.restore(self.plan, self._saved(place, cell), absent=self.absent)
         for number, stage in enumerate(self.stages):
-            self.stages[number] = GroupStage.restore(self.plan, self._saved(number, stage), is_first=number == 0)
+            saved, room = self._saved(number, stage), bucket_room(self.plan, number, 2)
+            self.stages[number] = GroupStage.restore(self.plan, saved, room, is_first=number == 0)
 
     def _saved(self, owner: Any, one: Cell | GroupStage) -> dict[str, bytes]:
         changes = one.save()

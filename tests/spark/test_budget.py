@@ -170,3 +170,64 @@ def test_a_cell_that_takes_longer_than_its_turn_sheds_rows_and_accounts_for_them
     assert sum(line["evicted"] for line in ran.batches) > 0
     assert ran.batches[-1]["recall"] == pytest.approx(bench.sink().total() / due, abs=0.05)
     assert max(bench.sink().values()) == 1
+
+
+SEVERAL = """
+CREATE STREAM r (k BIGINT, n BIGINT, v BIGINT, EVENT TIME n, ORDERED BY n)
+  USING parquet OPTIONS (path '{data}/r', maxFilesPerTrigger '1');
+CREATE STREAM s (k BIGINT, n BIGINT, v BIGINT, EVENT TIME n, ORDERED BY n)
+  USING parquet OPTIONS (path '{data}/s', maxFilesPerTrigger '1');
+CREATE SINK bytes USING parquet OPTIONS (path '{out}/bytes');
+CREATE SINK plain USING parquet OPTIONS (path '{out}/plain');
+CREATE SINK worth USING parquet OPTIONS (path '{out}/worth');
+CREATE SINK once USING parquet OPTIONS (path '{out}/once');
+CREATE SINK tumbling USING parquet OPTIONS (path '{out}/tumbling');
+INSERT INTO bytes SELECT /*+ BUDGET(8 KB) */ r.n AS rn, s.n AS sn FROM r, s WHERE r.k = s.k;
+INSERT INTO plain SELECT /*+ BUDGET(40 ROWS) */ r.n AS rn, s.n AS sn, r.v * s.v AS v FROM r, s WHERE r.k = s.k;
+INSERT INTO worth SELECT /*+ BUDGET(40 ROWS), VALUE(r.v * s.v) */ r.n AS rn, s.n AS sn, r.v * s.v AS v
+  FROM r, s WHERE r.k = s.k;
+INSERT INTO once SELECT /*+ BUDGET(60 ROWS) */ DISTINCT r.k, s.v FROM r, s WHERE r.k = s.k;
+INSERT INTO tumbling SELECT /*+ BUDGET(60 ROWS) */ window(r.n, 50).start AS since, r.k, count(*) AS results
+  FROM r [RANGE 100], s [RANGE 100] WHERE r.k = s.k GROUP BY window(r.n, 50), r.k;
+"""
+
+
+def test_bytes_values_distinct_and_groups_under_budgets(bench: Bench) -> None:
+    """Each is held after every batch; what is given is of the exact answer; values are kept in preference."""
+    random = np.random.default_rng(9)
+    rows = {
+        name: [
+            {"k": int(k), "n": n, "v": int(v)}
+            for n, (k, v) in enumerate(zip(random.integers(0, 60, 400), random.choice([1, 50], 400), strict=True))
+        ]
+        for name in "rs"
+    }
+    schema = pa.schema([("k", pa.int64()), ("n", pa.int64()), ("v", pa.int64())])
+    for first in range(0, 400, 100):
+        for name in "rs":
+            bench.write(name, rows[name][first : first + 100], schema)
+    ran = bench.run(SEVERAL)
+    assert ran.code == 0, ran.err
+    pairs = [(a, b) for a in rows["r"] for b in rows["s"] if a["k"] == b["k"]]
+    limits = {"plain": 40, "worth": 40, "once": 60, "tumbling": 60}
+    for line in ran.batches:
+        if line["query"] == "bytes":
+            assert line["state_bytes"] <= 8 << 10
+        else:
+            assert sum(line["state_rows"].values()) + line["promise_rows"] <= limits[line["query"]]
+    last = {line["query"]: line for line in ran.batches}
+    assert bench.sink("bytes") < Counter((a["n"], b["n"]) for a, b in pairs)
+    assert last["bytes"]["recall"] == pytest.approx(bench.sink("bytes").total() / len(pairs), abs=0.05)
+    plain, worth = (sum(row[2] * count for row, count in bench.sink(name).items()) for name in ("plain", "worth"))
+    assert worth > 1.2 * plain
+    once = bench.sink("once")
+    assert set(once) <= {(a["k"], b["v"]) for a, b in pairs}
+    assert once.total() == len(once) == 30, "as many as there is room for"
+    near = Counter((a["n"] // 50 * 50, a["k"]) for a, b in pairs if abs(a["n"] - b["n"]) < 100)
+    tumbling = bench.sink("tumbling")
+    assert tumbling
+    assert max(tumbling.values()) == 1
+    assert all(count <= near[since, k] for since, k, count in tumbling)
+    # BUDGET(40 ROWS) cannot hold a batch of 200 rows, and run says what could.
+    assert "plain: BUDGET(40 ROWS) is less than one batch needs" in ran.err
+    assert "BUDGET(200 ROWS) would hold it" in ran.err

@@ -52,6 +52,12 @@ CREATE SINK counts USING parquet OPTIONS (path '{out}/counts');
 INSERT INTO counts SELECT window(s.ts, '1 second').start AS since, s.k, count(*) AS results, sum(t.n) AS total
 FROM s [RANGE 1 SECONDS], t [RANGE 1 SECONDS] WHERE s.k = t.k GROUP BY window(s.ts, '1 second'), s.k;
 """
+BUDGETED = """
+CREATE SINK kept USING parquet OPTIONS (path '{out}/kept');
+INSERT INTO kept SELECT /*+ BUDGET(40 ROWS), ARCHIVE('{out}/archive') */ s.n, t.n AS m
+FROM s [RANGE 6 SECONDS], t [RANGE 6 SECONDS] WHERE s.k = t.k AND s.n <> 3;
+"""
+"""The answer of `pairs`, in a fifth of the room; what is evicted is archived."""
 Rows = list[dict[str, Any]]
 
 
@@ -96,6 +102,7 @@ def kill_session(leader: int) -> None:
 
 
 @pytest.mark.measure
+@pytest.mark.usefixtures("spark")
 def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     """At least 20 kills in full size. A run is left alone until its first batch is under way, so that each gets on."""
     kills, files = size(1, 20), size(4, 50)
@@ -104,7 +111,7 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     killed = 0
     while True:
         before = offsets(outside)
-        process = outside.start(SCRIPT + MERGED + GROUPED, unbounded=False)
+        process = outside.start(SCRIPT + MERGED + GROUPED + BUDGETED, unbounded=False)
         if killed >= kills:
             break
         deadline = time.monotonic() + 120
@@ -126,6 +133,20 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     assert outside.sink("merged") == merged(outside)
     # The clock of both stands 2 seconds behind the last second, and what it has not passed may still come.
     assert outside.sink("counts") == grouped(outside, START + timedelta(seconds=files - 2))
+    assert_budget_was_kept(outside, pairs)
+
+
+def assert_budget_was_kept(bench: Bench, pairs: Bag) -> None:
+    """After every batch, whoever died; what was emitted is a part of the answer, and the archive has the rest of it."""
+    stored = [sum(b["state_rows"].values()) + b["promise_rows"] for b in bench.metrics() if b["query"] == "kept"]
+    assert stored
+    assert max(stored) <= 40
+    kept = bench.sink("kept")
+    assert kept < pairs
+    quiet = bench.run(SCRIPT + MERGED + GROUPED + BUDGETED, unbounded=False, conf={"penstock.archive": "join"})
+    assert quiet.code == 0, quiet.err
+    late = [pq.read_table(file) for file in (bench.folder / "out" / "archive" / "answers").rglob("*.parquet")]
+    assert kept + bag(tuple(row.values()) for table in late for row in table.to_pylist()) == pairs
 
 
 def merged(bench: Bench) -> Bag:

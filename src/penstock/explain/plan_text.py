@@ -21,6 +21,7 @@ from penstock.plan.key_memory import key_memories
 from penstock.plan.outer import TEST
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
+from penstock.plan.second_room import second_room
 from penstock.plan.watching import unseen
 from penstock.sql.printer import print_query
 
@@ -75,8 +76,12 @@ def budget_lines(plan: Plan) -> list[str]:
     if evict is None:
         return []
     found = [evict.text]
-    if evict.value is not None:
-        found.append(f"a result is worth {evict.value.text}")
+    if (room := second_room(plan)) > 0:
+        stage = "DISTINCT" if plan.aggregate is None else "GROUP BY"
+        found.append(f"{room:,} of them are for what {stage} remembers; once they are taken, what needs more is lost")
+    if evict.values:
+        shown = [value.text for value in evict.values]
+        found.append(f"a result is worth {shown[0] if len(shown) == 1 else ' * '.join(f'({text})' for text in shown)}")
     if evict.archive is not None:
         found.append(f"what was evicted, and what it would have met, is archived in {evict.archive}")
     if evict.shed_input:

@@ -71,6 +71,8 @@ class Hints:
     budget: Budget | None = None
     evict: str | None = None
     value: Expression | None = None
+    value_factors: tuple[Expression, ...] = ()
+    """Where VALUE is a product, what it is a product of: an expression for each stream."""
     archive: str | None = None
     shed_input: bool = False
     error: ErrorAllowance | None = None

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.model.hints import DEFAULT_POLICY, Budget
+from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
+from penstock.model.predicates import Expression
 from penstock.model.query import Query, RowsWindow
 from penstock.plan.arrival import counts_by_arrival
 
@@ -16,7 +17,7 @@ _BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 @dataclass(frozen=True)
 class ValuePlan:
-    """VALUE(expr): what a result is worth, an expression over the columns of one stream, for Spark to evaluate."""
+    """VALUE(expr), or a factor of it: an expression over the columns of one stream, for Spark to evaluate."""
 
     alias: str
     text: str
@@ -30,7 +31,8 @@ class EvictPlan:
     rows: int | None
     bytes: int | None
     policy: str
-    value: ValuePlan | None
+    values: tuple[ValuePlan, ...]
+    """What a result is worth: the product, a factor for each stream; empty where each is worth the same."""
     archive: str | None
     """Where evicted rows go, and what they would have met."""
     shed_input: bool
@@ -55,13 +57,11 @@ def evict_plan(query: Query) -> EvictPlan | None:
     hints = query.hints
     if hints.budget is None:
         return None
-    value = hints.value
-    aliases = sorted({ref.alias for ref in value.columns}) if value is not None else []
     return EvictPlan(
         hints.budget.rows,
         bytes_of(hints.budget),
         hints.evict or DEFAULT_POLICY,
-        ValuePlan(aliases[0], value.text) if value is not None and aliases else None,
+        tuple(ValuePlan(factor.columns[0].alias, factor.text) for factor in _factors(hints) if factor.columns),
         hints.archive,
         hints.shed_input,
         f"at most {hints.budget}; over it, {_WHO[hints.evict or DEFAULT_POLICY]} are evicted first",
@@ -75,14 +75,25 @@ def budget_obstacles(query: Query) -> list[str]:
     if not query.is_inner:
         found.append("a BUDGET is held for inner joins only: without a row that was evicted, others would go unmatched")
     if query.distinct or query.is_grouped:
-        found.append("a BUDGET is held for joins only: DISTINCT or GROUP BY would forget what it has seen")
+        stage = "GROUP BY" if query.is_grouped else "DISTINCT"
+        if budget is not None and budget.rows is None:
+            found.append(f"what {stage} remembers is counted in rows, not in bytes: give the BUDGET in ROWS")
+        if query.hints.archive is not None:
+            found.append(f"what an ARCHIVE gives later cannot be added to what {stage} has given: leave one out")
     if budget is not None and budget.rows is None and counts_by_arrival(query):
         found.append("where rows wait for the slowest stream a BUDGET is held in ROWS only")
     if query.hints.archive is not None and any(isinstance(s.window, RowsWindow) for s in query.all_sources):
         found.append("an ARCHIVE cannot be joined later where a window counts rows")
-    if value is not None and len({ref.alias for ref in value.columns}) != 1:
-        found.append("VALUE is taken over the columns of one stream only")
+    if value is not None and any(len({ref.alias for ref in f.columns}) > 1 for f in _factors(query.hints)):
+        found.append(
+            f"VALUE({value}) cannot be weighed before all its streams have met: write a product of which each factor "
+            "is about one stream, as in VALUE(r.price * s.amount)"
+        )
     return found
+
+
+def _factors(hints: Hints) -> tuple[Expression, ...]:
+    return hints.value_factors or (() if hints.value is None else (hints.value,))
 
 
 _WHO = {

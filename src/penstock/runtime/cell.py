@@ -101,10 +101,12 @@ class Cell:
         if self.carrying is not None:
             derive_fresh(self.plan, self.synopses)
         merged = self.merge.gather() | self.absorbing.gather()
-        groups = None
-        if self.carrying is not None and self.carrying.counts_matches:
-            groups = self.carrying.added(self.clock, self.order)
-        found, missed = self.aside.without_lost(self._joined(batch) if groups is None else [])
+        counts = self.carrying is not None and self.carrying.counts_matches
+        joined = self._joined(batch) if not counts or self.eviction is not None else []
+        groups = self.carrying.added(self.clock, self.order) if self.carrying is not None and counts else None
+        if groups is not None and self.eviction is not None:
+            self.eviction.gave(groups)
+        found, missed = self.aside.without_lost(joined if groups is None else [])
         lost = sum(self._copies(partial) for partial in missed)
         rows = groups
         if groups is None and self.outer is None:
@@ -134,7 +136,7 @@ class Cell:
         for watch in self.watches:
             watch.settle(step, removed, self.closing)
         if self.eviction is not None:
-            self.eviction.make_room(step)
+            self.eviction.make_room(step, purged)
             self.patient.owed |= self.eviction.needs_full_purge()
         self._finish()
         metrics = replace(self._metrics(batch, rows, purged.counts, answers), lost=lost)

@@ -4,7 +4,8 @@ Rows are compared as Spark's DISTINCT does (`row_values.py`). Where SELECT has e
 and the rows are those of SELECT; otherwise they are the columns that the core hands out. A remembered row is forgotten
 once an output column is the event time of a stream whose frontier has passed it: no result can bring that row again.
 Where no output column is an event time with a known low, nothing is forgotten; whether that is bounded is the
-verdict's business.
+verdict's business. Under a budget at most `room` rows are remembered: a row for which there is no room is not given,
+since it could come again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,11 @@ _KEY = "__row"
 class Distinct:
     """The rows given so far, as far as they may come again."""
 
-    def __init__(self, plan: Plan) -> None:
+    def __init__(self, plan: Plan, room: int | None = None) -> None:
+        self.room = room
+        self.dropped = 0
+        """Results, since the beginning, for which there was no room."""
+        self.dropped_now = 0
         given = {o.name: o.name for o in plan.outputs}
         if plan.distinct_over_expressions:
             given = {c.output: c.name for c in plan.selected if c.output is not None}
@@ -50,7 +55,8 @@ class Distinct:
     def step(self, batch: int, rows: Any, frontier: Mapping[str, int]) -> Any:
         """The rows that were not given before; `frontier` is the least over all cells of the first stage."""
         self._batch = max(batch, self._batch + 1)
-        new = rows.select(list(self.names))
+        self.dropped_now = 0
+        rows = new = rows.select(list(self.names))
         if new.num_rows:
             new = self._unseen(new)
             table = new.append_column(_KEY, pa.array(row_hashes(new).view(np.int64)))
@@ -59,8 +65,22 @@ class Distinct:
             self.seen.segments.append(Segment(table, places, np.full(count, self._batch), np.ones(count, np.bool_), {}))
             self.seen.rebase()
         self._forget(frontier)
+        if self.room is not None and self.seen.live > self.room:
+            new = self._without(rows, new, self.seen.live - self.room)
         self._dropped += self.seen.finish()
         return new
+
+    def _without(self, rows: Any, new: Any, over: int) -> Any:
+        """The new rows but for the last that would have to be remembered, so many."""
+        segment = self.seen.segments[-1]
+        places = np.flatnonzero(segment.alive)[-over:]
+        self.seen.kill(places + sum(len(s) for s in self.seen.segments[:-1]))
+        given: Bools = np.ones(new.num_rows, np.bool_)
+        given[places] = False
+        gone = row_hashes(new.filter(pa.array(~given)))
+        self.dropped_now = int(np.isin(row_hashes(rows), gone).sum())
+        self.dropped += self.dropped_now
+        return new.filter(pa.array(given))
 
     def _unseen(self, rows: Any) -> Any:
         keys = row_hashes(rows)
@@ -113,17 +133,17 @@ class Distinct:
         """What changed since the last save."""
         put: dict[str, bytes] = {}
         self._serial = save_synopsis(_OWNER, self.seen, self._serial, put)
-        put[_OWNER] = to_json({"batch": self._batch, "serial": self._serial})
+        put[_OWNER] = to_json({"batch": self._batch, "serial": self._serial, "dropped": self.dropped})
         gone, self._dropped = self._dropped, []
         return Changes(put, deletions(gone))
 
     @classmethod
-    def restore(cls, plan: Plan, entries: Entries) -> Distinct:
+    def restore(cls, plan: Plan, entries: Entries, room: int | None = None) -> Distinct:
         """The stage whose state a store holds."""
-        stage = cls(plan)
+        stage = cls(plan, room)
         if _OWNER in entries:
             counters = from_json(entries[_OWNER])
-            stage._batch, stage._serial = counters["batch"], counters["serial"]
+            stage._batch, stage._serial, stage.dropped = counters["batch"], counters["serial"], counters["dropped"]
             load_synopsis(_OWNER, stage.seen, entries)
         return stage
 

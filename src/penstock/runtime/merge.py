@@ -21,6 +21,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.plan.aggregate import COUNT
 from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.numbering import Groups, grouped
@@ -121,6 +122,15 @@ class Merge:
             counts = self.synopses[alias].counts(partial[alias])
             found = counts if found is None else found * counts
         return found
+
+
+def stands_for(synopsis: Synopsis, ids: Ints) -> Ints:
+    """How many rows each stands for, however it is counted; 1 where rows are not merged, or it does not matter."""
+    if len(ids) and COUNT in synopsis.columns:
+        found: Ints = synopsis.arrow(COUNT, ids).to_numpy(zero_copy_only=False)
+        return found
+    is_counted = len(ids) and synopsis.segments[-1].counts is not None
+    return synopsis.counts(ids) if is_counted else np.ones(len(ids), np.int64)
 
 
 def rows_of(merge: MergePlan, synopsis: Synopsis, ids: Ints) -> dict[str, Any]:

@@ -17,8 +17,8 @@ def order_column(plan: Plan) -> tuple[str, ...]:
 
 def value_columns(plan: Plan, alias: str) -> tuple[str, ...]:
     """What VALUE gives for the rows of an alias, where it is about them."""
-    value = plan.evict.value if plan.evict is not None else None
-    return (f"__value_{alias}",) if value is not None and value.alias == alias else ()
+    values = plan.evict.values if plan.evict is not None else ()
+    return (f"__value_{alias}",) if any(value.alias == alias for value in values) else ()
 
 
 def hidden_columns(plan: Plan, alias: str) -> tuple[str, ...]:

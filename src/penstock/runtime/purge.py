@@ -127,10 +127,12 @@ class Purge:
                 return purged
 
     def useless(self, root: str, ids: Ints) -> Bools:
-        """Which rows of a stream are useless by themselves, by its purge trees; they are left where they are."""
+        """Which rows of a stream are useless by themselves; they are left where they are."""
         found: Bools = np.zeros(len(ids), np.bool_)
         for tree in self.trees[root]:
             found |= self._status(tree, root, ids)[1]
+        if self.expanded and not found.all():
+            found[~found] = self.expansion.useless(root, ids[~found])
         return found
 
     def _goes_by_time(self, tree: PurgeTree) -> bool:

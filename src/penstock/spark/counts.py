@@ -20,7 +20,7 @@ _MICROSECONDS = 1_000_000
 RULES = ("stateless", "in no result", "out of [ROWS]", "dead", "complete", "expanded", "merged", "matched", "settled")
 """The rules by which the core lets rows go."""
 
-LOSS = ("evicted", "lost", "emitted", "due", "variance")
+LOSS = ("evicted", "needed", "lost", "emitted", "due", "variance")
 """What a budget cost, as the core counts it."""
 
 
@@ -80,6 +80,7 @@ def second_vocabulary(stage: str) -> tuple[Count, ...]:
     return (
         Count("rows_out", None, False),
         Count("lost", None, False),
+        Count("dropped", None, False),
         Count("state_rows", stage, False),
         Count("state_tuples", stage, False),
         Count("state_bytes", None, False),
@@ -88,7 +89,7 @@ def second_vocabulary(stage: str) -> tuple[Count, ...]:
 
 def second_counts_of(given: int, lost: int, stage: Distinct | GroupStage) -> list[int]:
     """The array of one bucket's batch."""
-    return [given, lost, stage.live, stage.live, stage.nbytes]
+    return [given, lost, stage.dropped, stage.live, stage.live, stage.nbytes]
 
 
 def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str, Any]) -> dict[str, Any]:
@@ -99,6 +100,7 @@ def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str,
         **fields,
         "rows_out": found["rows_out"],
         "lost": fields["lost"] + found["lost"],
+        "emitted": fields.get("emitted", 0) - found["dropped"],
         "state_rows": {**fields["state_rows"], stage: stored},
         "state_tuples": {**fields["state_tuples"], stage: stored},
         "state_bytes": fields["state_bytes"] + found["state_bytes"],

@@ -21,6 +21,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
+from penstock.plan.second_room import bucket_room
 from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.discarded.piles import COLD
 from penstock.runtime.store import Entries, from_ipc, to_ipc
@@ -191,9 +192,14 @@ class CellProcessor(StoredProcessor[Cell]):
 class SecondProcessor(StoredProcessor[S]):
     """A second stage: takes the rows of a bucket, and the frontiers of all cells."""
 
-    def __init__(self, plan: str, identity: str, run: str, stage: str, cells: int) -> None:
+    def __init__(self, plan: str, identity: str, run: str, stage: str, keys: tuple[int, ...]) -> None:
         super().__init__(plan, identity, run, stage)
-        self.cells = cells
+        self.keys = keys
+        """Of the buckets, which are as many as the cells."""
+
+    def room(self, key: int, plan: Plan) -> int | None:
+        """What a bucket may hold of the budget."""
+        return bucket_room(plan, self.keys.index(key), len(self.keys))
 
     def told(self, rows: Iterator[Row]) -> tuple[Any | None, dict[str, int]]:
         """The rows of a batch, None if there are none, and the least frontier; none if a cell has not spoken."""
@@ -204,7 +210,7 @@ class SecondProcessor(StoredProcessor[S]):
                 frontiers.append(json.loads(row["payload"]))
             else:
                 tables.append(from_ipc(row["payload"]))
-        known = set(frontiers[0]).intersection(*frontiers[1:]) if len(frontiers) >= self.cells else set()
+        known = set(frontiers[0]).intersection(*frontiers[1:]) if len(frontiers) >= len(self.keys) else set()
         least = {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
         return pa.concat_tables(tables) if tables else None, least
 
@@ -212,12 +218,12 @@ class SecondProcessor(StoredProcessor[S]):
 class DistinctProcessor(SecondProcessor[Distinct]):
     """Each output row once."""
 
-    def __init__(self, plan: str, identity: str, run: str, cells: int) -> None:
-        super().__init__(plan, identity, run, "distinct", cells)
+    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...]) -> None:
+        super().__init__(plan, identity, run, "distinct", keys)
 
-    def restore(self, key: int, plan: Plan, entries: Entries) -> Distinct:  # noqa: ARG002 - each bucket is alike
+    def restore(self, key: int, plan: Plan, entries: Entries) -> Distinct:
         """See StoredProcessor."""
-        return Distinct.restore(plan, entries)
+        return Distinct.restore(plan, entries, self.room(key, plan))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one bucket of output rows; called by Spark."""
@@ -228,25 +234,23 @@ class DistinctProcessor(SecondProcessor[Distinct]):
         )
         self.store(key[0], stage, number, base)
         yield from _answers(new)
-        yield Row(kind=COUNTS, payload=None, counts=second_counts_of(new.num_rows, 0, stage))
+        yield Row(kind=COUNTS, payload=None, counts=second_counts_of(new.num_rows, stage.dropped_now, stage))
 
 
 class GroupProcessor(SecondProcessor[GroupStage]):
     """The groups of one bucket; the first bucket has the one group of a query without GROUP BY."""
 
-    def __init__(self, plan: str, identity: str, run: str, cells: int, first: int) -> None:
-        super().__init__(plan, identity, run, "groups", cells)
-        self.first = first
+    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...]) -> None:
+        super().__init__(plan, identity, run, "groups", keys)
 
-    def restore(self, key: int, plan: Plan, entries: Entries) -> GroupStage:  # noqa: ARG002 - each bucket is alike
+    def restore(self, key: int, plan: Plan, entries: Entries) -> GroupStage:
         """See StoredProcessor."""
-        return GroupStage.restore(plan, entries)
+        return GroupStage.restore(plan, entries, self.room(key, plan), is_first=key == self.keys[0])
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one bucket of groups; called by Spark."""
         given, frontier = self.told(rows)
         stage, number, base = self.load(key[0])
-        stage.is_first = key[0] == self.first
         result = stage.step(number, pa.table({}) if given is None else given, frontier)
         self.store(key[0], stage, number, base)
         yield from _answers(result.rows)

@@ -35,6 +35,7 @@ from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
+from penstock.spark.small_budget import too_small
 from penstock.spark.stream import (
     CELLS,
     PURGE,
@@ -78,6 +79,8 @@ class Running:
     seen: int = -1
     batches: list[dict[str, Any]] = field(default_factory=list)
     """The metrics of each batch, in order."""
+    needed: int = 0
+    """What the last batch would have taken, where there is a budget."""
     observed: Observed | None = None
     """What the samples of this run show, where joins are replaced by counts."""
 
@@ -305,6 +308,7 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         known |= counting_metrics(one.plan.rewriting, one.assembled.observation, progress)
     elif (stage := second_stage_of(one.plan)) is not None:
         known = with_second_stage(stage, known, _counted(progress, second_observation(one.assembled.observation)))
+    one.needed = known.get("needed", 0)
     recall, error = recall_of(known.get("emitted", 0), known.get("due", 0), known.get("variance", 0))
     if all(value is None for value in observed.values()):
         # No row came, so no cell was asked: all stands as it stood.
@@ -379,7 +383,7 @@ class ProgressLine:
             text += f"; recall {line['recall']:.1%} ± {line['recall_error']:.1%}"
         self.out.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
         notes = list(self._broken.notes(one.plan, line))
-        if (note := too_small(one.plan, rows)) is not None and line["query"] not in self._noted:
+        if (note := too_small(one.plan, one.needed)) is not None and line["query"] not in self._noted:
             self._noted.add(line["query"])
             notes.append(note)
         for note in notes:
@@ -391,17 +395,6 @@ class ProgressLine:
         if self.live:
             self.out.write("\n")
             self.out.flush()
-
-
-def too_small(plan: Plan, rows: int) -> str | None:
-    """What to say of a budget that is smaller than a batch of so many rows; None where it is not."""
-    limit = plan.evict.rows if plan.evict is not None else None
-    if limit is None or rows <= limit:
-        return None
-    return (
-        f"a batch of {rows:,} rows is more than the budget of {limit:,} rows: the batch is joined whole, but most of "
-        "it is evicted before the next; read less in a batch (maxFilesPerTrigger), or give more room"
-    )
 
 
 def _bound(plan: Plan, alias: str) -> str:

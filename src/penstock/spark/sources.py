@@ -134,8 +134,8 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
     for source in plan.sources:
         for name in value_columns(plan, source.alias) if source.stream == stream else ():
             assert plan.evict is not None
-            assert plan.evict.value is not None
-            value = f"CAST({plan.evict.value.text} AS DOUBLE) AS {quoted(name)}"
+            (text,) = (value.text for value in plan.evict.values if value.alias == source.alias)
+            value = f"CAST({text} AS DOUBLE) AS {quoted(name)}"
             frame = frame.alias(source.alias).selectExpr("*", value)
             shown.append(quoted(name))
     for alias, name, condition in conditions(plan, stream):

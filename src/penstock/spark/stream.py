@@ -121,7 +121,7 @@ def assemble(
     evaluated: DataFrame | None = None
     if plan.aggregate is not None:
         groups = deal(given.where(F.col("kind").isin(ANSWER, FRONTIER)).select("kind", "payload"), plan, grid.keys)
-        processor = GroupProcessor(groups.plan.to_json(), *told[1:], grid.cells, grid.keys[0])
+        processor = GroupProcessor(groups.plan.to_json(), *told[1:], grid.keys)
         given = groups.rows.groupBy("target").transformWithState(processor, RESULT, "append", "None")
         given = _observed(given, second_observation(observation), second_vocabulary("(groups)"))
         answers = given.where(F.col("kind") == ANSWER).select("payload")
@@ -134,7 +134,7 @@ def assemble(
         else:
             dealt = told_all.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
         given = dealt.groupBy("target").transformWithState(
-            DistinctProcessor(*told, grid.cells), RESULT, "append", "None"
+            DistinctProcessor(*told, grid.keys), RESULT, "append", "None"
         )
         given = _observed(given, second_observation(observation), second_vocabulary("(distinct)"))
     answers = given.where(F.col("kind") == ANSWER).select("payload")

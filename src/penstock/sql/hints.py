@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from sqlglot import exp
+from sqlglot.tokens import Token, TokenType
+
 from penstock.errors import QueryMistake
 from penstock.model.hints import EVICTION_POLICIES, NO_HINTS, Budget, ErrorAllowance, Hints, Monitoring
-from penstock.sql.expressions import bind_expression
+from penstock.model.predicates import Expression
+from penstock.sql.expressions import bind_expression, bind_node
 from penstock.sql.scope import Scope
-from penstock.sql.tree import Hint, Stretch
+from penstock.sql.tree import Code, Hint, Stretch
 
 
 def bind_hints(written: tuple[Hint, ...], scope: Scope) -> Hints:
@@ -21,6 +25,8 @@ def bind_hints(written: tuple[Hint, ...], scope: Scope) -> Hints:
             continue
         try:
             made[field] = _value(hint, scope)
+            if hint.code is not None and made[field] is not None:
+                made["value_factors"] = _factors(hint.code, scope)
         except ValueError as error:
             scope.source.report(QueryMistake, str(error), hint.at)
     try:
@@ -68,3 +74,47 @@ def _value(hint: Hint, scope: Scope) -> object:
             if window != window.to_integral_value():
                 raise ValueError("W, a number of arrivals, is a whole number")
             return Monitoring(factor, probability, int(window))
+
+
+def _factors(code: Code, scope: Scope) -> tuple[Expression, ...]:
+    """What a VALUE is a product of, by stream; empty where it is no product or a factor is of several streams."""
+    by_alias: dict[str, list[Expression]] = {}
+    numbers = []
+    for node, tokens in _multiplied(code.node, code.tokens):
+        factor = bind_node(node, tokens, scope)
+        aliases = {ref.alias for ref in factor.columns} if factor is not None else set()
+        if factor is None or len(aliases) > 1:
+            return ()
+        if aliases:
+            by_alias.setdefault(aliases.pop(), []).append(factor)
+        else:
+            numbers.append(factor)
+    if not by_alias:
+        return ()
+    next(iter(by_alias.values())).extend(numbers)
+    return tuple(_product(by_alias[alias]) for alias in sorted(by_alias))
+
+
+def _product(factors: list[Expression]) -> Expression:
+    columns = tuple(sorted({ref for factor in factors for ref in factor.columns}))
+    text = factors[0].text if len(factors) == 1 else " * ".join(f"({factor.text})" for factor in factors)
+    return Expression(text, columns, all(factor.deterministic for factor in factors))
+
+
+_OPENS = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE)
+_CLOSES = (TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.END)
+
+
+def _multiplied(node: exp.Expr, tokens: tuple[Token, ...]) -> list[tuple[exp.Expr, tuple[Token, ...]]]:
+    """The factors of a product, with the tokens of each."""
+    while isinstance(node, exp.Paren):
+        node, tokens = node.this, tokens[1:-1]
+    if not isinstance(node, exp.Mul):
+        return [(node, tokens)]
+    depth, last = 0, 0
+    for place, token in enumerate(tokens):
+        depth += (token.token_type in _OPENS) - (token.token_type in _CLOSES)
+        if depth == 0 and token.token_type is TokenType.STAR:
+            last = place
+    # Of equal operators the last one stands at the top of the tree.
+    return [*_multiplied(node.this, tokens[:last]), *_multiplied(node.expression, tokens[last + 1 :])]

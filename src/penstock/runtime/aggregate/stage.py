@@ -6,6 +6,8 @@ holds has been passed. A result that comes for a group that was closed already (
 counted as lost: what was given is never retracted.
 
 count(DISTINCT x) and median keep the values of each group, with how often each came.
+
+Under a budget at most `room` groups and values are remembered (`admission.py`): results that would need more are lost.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
 from penstock.plan.plan import Plan
+from penstock.runtime.aggregate.admission import admit
 from penstock.runtime.aggregate.finals import final_values, medians
 from penstock.runtime.aggregate.measures import Measured, Totals, from_columns, measured, numbers_of
 from penstock.runtime.aggregate.numbering import Groups, grouped
@@ -48,8 +51,11 @@ class Given:
 class GroupStage:
     """The groups of one bucket. `is_first` holds of the bucket that gives the one group of a query without GROUP BY."""
 
-    def __init__(self, plan: Plan, *, is_first: bool = True) -> None:
+    def __init__(self, plan: Plan, room: int | None = None, *, is_first: bool = True) -> None:
         assert plan.aggregate is not None
+        self.room = room
+        self.dropped = 0
+        """Results, since the beginning, for which there was no room."""
         self.aggregate = plan.aggregate
         self.is_first = is_first
         self.keys = tuple(dict.fromkeys(key.name for key in self.aggregate.keys))
@@ -92,6 +98,10 @@ class GroupStage:
         self._batch = max(batch, self._batch + 1)
         columns = {name: flat(rows.column(name)) for name in rows.column_names} if rows.num_rows else {}
         columns, lost = self._in_time(columns, rows.num_rows)
+        if columns and self.room is not None:
+            columns, dropped = self._admitted(columns, self.room, frontier)
+            self.dropped += dropped
+            lost += dropped
         given = self._added(columns) if columns else None
         if given is None and begins and not self.keys and self.is_first:
             given = self._empty_group()
@@ -116,6 +126,20 @@ class GroupStage:
         lost = int(columns[COUNT].to_numpy(zero_copy_only=False)[late].sum())
         keep = pa.array(~late)
         return ({name: c.filter(keep) for name, c in columns.items()} if not late.all() else {}), lost
+
+    def _admitted(self, columns: Columns, room: int, frontier: Mapping[str, int]) -> tuple[dict[str, Any], int]:
+        """The rows for which there is room, with what leaves in this step, and how many results the others are."""
+        leaving = self._closed(frontier)
+        keys = {name: self.groups.values(name, leaving) for name in self.keys}
+        freed = len(leaving) + sum(len(np.unique(t.find_group(keys)[1])) for t in self.values.values() if len(leaving))
+        wanted = [(self.groups, self.keys)]
+        wanted += [(t, (*self.keys, str(self.aggregate.columns[n].value))) for n, t in self.values.items()]
+        admitted = admit(wanted, columns, room - self.live + freed)
+        if admitted.all():
+            return dict(columns), 0
+        dropped = int(columns[COUNT].to_numpy(zero_copy_only=False)[~admitted].sum())
+        keep = pa.array(admitted)
+        return ({name: c.filter(keep) for name, c in columns.items()} if admitted.any() else {}), dropped
 
     def _added(self, columns: Columns) -> Any:
         """Add rows to their groups; gives the groups that changed."""
@@ -218,17 +242,18 @@ class GroupStage:
         for tally in (self.groups, *self.values.values()):
             self._serial, dropped = tally.save(self._serial, put)
             gone += dropped
-        put[_OWNER] = to_json({"batch": self._batch, "serial": self._serial, "passed": self.passed})
+        numbers = {"batch": self._batch, "serial": self._serial, "passed": self.passed, "dropped": self.dropped}
+        put[_OWNER] = to_json(numbers)
         return Changes(put, gone)
 
     @classmethod
-    def restore(cls, plan: Plan, entries: Entries, *, is_first: bool = True) -> GroupStage:
+    def restore(cls, plan: Plan, entries: Entries, room: int | None = None, *, is_first: bool = True) -> GroupStage:
         """The stage whose state a store holds."""
-        stage = cls(plan, is_first=is_first)
+        stage = cls(plan, room, is_first=is_first)
         if _OWNER in entries:
             counters = from_json(entries[_OWNER])
             stage._batch, stage._serial = counters["batch"], counters["serial"]
-            stage.passed = dict(counters["passed"])
+            stage.passed, stage.dropped = dict(counters["passed"]), counters["dropped"]
             for tally in (stage.groups, *stage.values.values()):
                 tally.load(entries)
         return stage

@@ -6,10 +6,12 @@ stand for (Horvitz and Thompson), so the sum is right on average for any join, h
 it has; and it is exact while the sample holds all that was evicted. The error is had from what each sampled row was
 found to miss over its life: 1.96 standard deviations, so that the truth lies within in 19 of 20 cases.
 
+A row that is purged may be missed too: with three streams or more, what it waited for may be useless only because a
+partner was evicted. Such a row is not useless by what is stored, sampled and purged together, so it goes on in the
+sample; given the sampled partners it is drawn like any other, so weights multiply as before.
+
 Sampled rows are no state that answers: they are statistics, which count in bytes only. One leaves when promises say
 that it can miss nothing more, by the rule by which stored rows are purged.
-
-Not counted: with three streams or more, what a row would have given that is purged because its partner was evicted.
 """
 
 from __future__ import annotations
@@ -32,14 +34,16 @@ from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.marks import held_closers, key_closers, mark_name
 from penstock.runtime.matching import Matcher, Partial
-from penstock.runtime.merge import Merge
+from penstock.runtime.merge import Merge, stands_for
 from penstock.runtime.promises.watch import Step
-from penstock.runtime.purge import Purge
+from penstock.runtime.purge import Purge, Purged
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
 _MOST_VARIANCE = 1 << 50
+_LEAST_CHAIN = 3
+"""Streams from which on what a row waits for may depend on a third."""
 SAMPLED = 2_000
 """The most evicted rows of a source that are sampled in a cell."""
 
@@ -73,7 +77,7 @@ class Account:
         self.plan = plan
         self.synopses = synopses
         self.merge = merge
-        self.samples = {alias: Sample(SAMPLED) for alias in plan.aliases}
+        self.samples = {alias: Sample(SAMPLED, place) for place, alias in enumerate(plan.aliases)}
         self.emitted = 0
         self.lost = 0.0
         self._variance = 0.0
@@ -101,18 +105,23 @@ class Account:
     def join(self, matcher: Matcher, clock: Clock, across: ArrivalOrder | None) -> list[Partial]:
         """The results of a batch; those that eviction has lost are counted on the way."""
         self.lost_now = 0
-        if not self._shed and not any(len(sample) for sample in self.samples.values()):
+        if not self.is_missing:
             found = delta_join(self.plan, matcher, clock, across)
         else:
             both = Matcher(self.plan, {alias: self._with_sample(alias) for alias in self.plan.aliases})
             found = [self._kept(partial) for partial in delta_join(self.plan, both, clock, across)]
-        for partial in found:
+        for partial in found if self.plan.aggregate is None else ():
             copies = self.merge.copies(partial)
             self.emitted += len(next(iter(partial.values()))) if copies is None else int(copies.sum())
         for alias in self._shed:
             self._leave(alias)
         self._shed = {}
         return found
+
+    @property
+    def is_missing(self) -> bool:
+        """Whether a result may be found to be lost."""
+        return bool(self._shed) or any(len(sample) for sample in self.samples.values())
 
     def _with_sample(self, alias: str) -> Synopsis:
         """Stored and sampled rows together: old ones, sampled ones, those of the batch."""
@@ -155,8 +164,8 @@ class Account:
         for alias, row in rows.items():
             here, place = row.sampled[which], row.place[which]
             copies[here] *= self.samples[alias].stands[place[here]]
-            if alias in self.merge.counted and not here.all():
-                copies[~here] *= self.synopses[alias].counts(row.own[which[~here]])
+            if not here.all():
+                copies[~here] *= stands_for(self.synopses[alias], row.own[which[~here]])
         counted = copies * np.prod(list(weights.values()), axis=0)
         self.lost += float(counted.sum())
         self.lost_now += int(copies.sum())
@@ -206,16 +215,35 @@ class Account:
             if gone.any():
                 self._variance += sample.drop(gone)
 
-    def note(self, alias: str, ids: Ints) -> None:
-        """Sample rows that are about to be evicted."""
-        synopsis = self.synopses[alias]
-        if not len(ids):
+    def outlive(self, purged: Purged, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> None:
+        """Sample rows that were purged only because what they waited for was evicted."""
+        if len(self.plan.aliases) < _LEAST_CHAIN or not any(len(sample) for sample in self.samples.values()):
             return
-        ids = np.sort(ids)
-        pieces = [(_part(segment, rows, synopsis.columns)) for segment, _, rows in synopsis.split(ids)]
-        stands = synopsis.counts(ids) if alias in self.merge.counted else np.ones(len(ids), np.int64)
-        rows = pieces[0] if len(pieces) == 1 else Segment.merged(pieces)
-        self._variance += self.samples[alias].add(rows, stands)
+        gone = {alias: np.sort(purged.by_promises(alias)) for alias in self.plan.aliases}
+        everything = {alias: self._with_sample(alias) for alias in self.plan.aliases}
+        first = {}
+        for alias, ids in gone.items():
+            both = everything[alias]
+            first[alias] = sum(len(segment) for segment in both.segments)
+            both.segments = [*both.segments, *((self._copied(alias, ids),) if len(ids) else ())]
+            both.has_fresh = False
+            both.rebase()
+        purge = Purge(self.plan, Matcher(self.plan, everything), closing, clock, across)
+        missed = {a: ids[~purge.useless(a, first[a] + np.arange(len(ids)))] for a, ids in gone.items() if len(ids)}
+        for alias, ids in missed.items():
+            self.note(alias, ids)
+
+    def note(self, alias: str, ids: Ints) -> None:
+        """Sample rows that leave, and that a result to come may miss."""
+        if len(ids):
+            ids = np.sort(ids)
+            stands = stands_for(self.synopses[alias], ids)
+            self._variance += self.samples[alias].add(self._copied(alias, ids), stands)
+
+    def _copied(self, alias: str, ids: Ints) -> Segment:
+        synopsis = self.synopses[alias]
+        pieces = [_part(segment, rows, synopsis.columns) for segment, _, rows in synopsis.split(ids)]
+        return pieces[0] if len(pieces) == 1 else Segment.merged(pieces)
 
     @property
     def nbytes(self) -> int:
@@ -231,12 +259,11 @@ class Account:
                 if len(sample) <= 1:
                     self._variance += sample.drop(np.ones(len(sample), np.bool_))
 
-    def loss(self, evicted: int) -> Loss:
-        """What was lost, after a batch in which so many rows were evicted."""
+    def loss(self, evicted: int, needed: int) -> Loss:
+        """What was lost, after a batch in which so many rows were evicted, and which would have needed so much room."""
         variance = self._variance + sum(sample.variance for sample in self.samples.values())
-        return Loss(
-            evicted, self.lost_now, self.emitted, self.emitted + round(self.lost), min(round(variance), _MOST_VARIANCE)
-        )
+        due = self.emitted + round(self.lost)
+        return Loss(evicted, needed, self.lost_now, self.emitted, due, min(round(variance), _MOST_VARIANCE))
 
     def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
         """Write the samples; gives the numbers, as JSON holds them."""

@@ -18,8 +18,10 @@ from typing import Any
 
 import numpy as np
 
+from penstock.plan.aggregate import COUNT
 from penstock.plan.evict import EvictPlan
 from penstock.plan.plan import Plan
+from penstock.plan.second_room import second_room
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.batch import Batch
 from penstock.runtime.clock import Clock
@@ -33,8 +35,9 @@ from penstock.runtime.evict.policies import Ranking
 from penstock.runtime.evict.shares import Shares
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.matching import Matcher, Partial
-from penstock.runtime.merge import Merge
+from penstock.runtime.merge import Merge, stands_for
 from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.purge import Purged
 from penstock.runtime.store import Entries
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
@@ -66,21 +69,26 @@ class Eviction:
         self.evict = evict
         self.held = held
         self.shares = Shares(number)
+        self._second = second_room(plan)
         rows = evict.limit if evict.rows is not None else evict.limit // _BYTES_A_ROW
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows)
         self.account = Account(plan, held.synopses, held.merge)
         self.archiver = Archiver(held.synopses) if evict.archive is not None else None
         self._fresh: dict[str, Ints] = {}
+        self._stood: dict[str, Ints] = {}
+        """How many rows each of them stood for when it came."""
         self.evicted = 0
         """Rows evicted in this batch."""
+        self.needed = 0
+        """What the rows of this batch that purging left would take, in the unit of the budget."""
         self.unasked = 0
         """Rows evicted since all stored rows were last asked whether they can go."""
 
     @property
     def share(self) -> int:
         """This cell's part of the budget."""
-        return self.shares.of(self.evict.limit)
+        return self.shares.of(self.evict.limit - self._second)
 
     def join(self, batch: Batch) -> list[Partial]:
         """The results of a batch, and a look at what arrived."""
@@ -91,7 +99,14 @@ class Eviction:
             self.archiver.arrived(self._fresh)
         if batch.keep < 1.0:
             self._shed(batch)
+        self._stood = {alias: stands_for(self.held.synopses[alias], ids) for alias, ids in self._fresh.items()}
+        if self.plan.aggregate is not None and not self.account.is_missing:
+            return []
         return self.account.join(self.held.matcher, self.held.clock, self.held.across)
+
+    def gave(self, groups: Any) -> None:
+        """Note what a batch added to the groups of a grouped query."""
+        self.account.emitted += int(groups.column(COUNT).to_numpy().sum())
 
     def _shed(self, batch: Batch) -> None:
         """Before the join: let go of the rows of a batch that are worth least, where there is no time for all."""
@@ -113,13 +128,15 @@ class Eviction:
                 self.account.shed(alias, gone)
                 self.evicted += len(gone)
 
-    def make_room(self, step: Step) -> None:
+    def make_room(self, step: Step, purged: Purged) -> None:
         """After the purge: learn from the batch, and evict what the share cannot hold."""
         self.account.mark(step)
+        self.account.outlive(purged, self.held.closing, self.held.clock, self.held.across)
         self.account.expire(self.held.closing, self.held.clock, self.held.across)
-        self.ranking.observe(self._fresh)
+        self.ranking.observe(self._fresh, self._stood)
         if self.evict.bytes is not None:
             self._fit_statistics()
+        self.needed = sum(self._fresh_room(synopsis) for synopsis in self.held.synopses.values())
         over = self._taken() - self.share
         if over > 0:
             over -= self._forget(min(over, self._promises_beyond_their_part()))
@@ -170,6 +187,13 @@ class Eviction:
             return stored + sum(watch.promise_rows for watch in self.held.watches)
         stored = sum(_bytes_of(synopsis) for synopsis in self.held.synopses.values())
         return stored + sum(watch.promise_bytes for watch in self.held.watches) + self.nbytes
+
+    def _fresh_room(self, synopsis: Synopsis) -> int:
+        """What the rows of this batch take."""
+        if not synopsis.has_fresh:
+            return 0
+        last = len(synopsis.segments) - 1
+        return synopsis.segments[last].live if self.evict.rows is not None else _segment_bytes(synopsis, last)
 
     def _promises_beyond_their_part(self) -> int:
         """Promise rows, or bytes of them, above half the share and above what tuples leave free."""
@@ -225,7 +249,7 @@ class Eviction:
     @property
     def loss(self) -> Loss:
         """What was lost."""
-        return self.account.loss(self.evicted)
+        return self.account.loss(self.evicted, self.needed)
 
     @property
     def nbytes(self) -> int:

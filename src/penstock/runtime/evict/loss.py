@@ -11,6 +11,8 @@ class Loss:
 
     evicted: int
     """Rows evicted in this batch."""
+    needed: int
+    """What all that this batch brought and purging left would take, in the unit of the budget."""
     lost: int
     """Results of this batch that are known to be lost; a lower bound once the sample is not all that was evicted."""
     emitted: int

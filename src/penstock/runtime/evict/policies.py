@@ -31,6 +31,7 @@ from penstock.runtime.evict.lifetimes import Lifetimes
 from penstock.runtime.evict.paths import Node, neighbours_of, paths_from
 from penstock.runtime.evict.rates import Rates
 from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.merge import stands_for
 from penstock.runtime.needs import value_columns
 from penstock.runtime.synopsis import ALL, Synopsis
 
@@ -74,6 +75,8 @@ class Ranking:
         fast = max(_LEAST_HALF_LIFE, 4.0 * rows)
         half_lives = (_SLOWER * fast, fast) if policy == GAIN else (None,)
         self.rates = {node: Rates(width, half_lives) for node in dict.fromkeys(every)}
+        # PROB and LIFE are SHED's, which asks the one stream.
+        self.kin = {node: self._kin_of(node) if policy == GAIN else () for node in self.rates}
         self.price = 0.0
         self._messages: dict[Node, Message] = {}
 
@@ -86,12 +89,24 @@ class Ranking:
         """Make the statistics fit into so many bytes; the least that they can be is none."""
         while self.nbytes > room and self.rates:
             if next(iter(self.rates.values())).sketches[0].width <= _LEAST_WIDTH:
-                self.rates, self.under = {}, dict.fromkeys(self.plan.aliases, ())
+                self.rates, self.kin, self.under = {}, {}, dict.fromkeys(self.plan.aliases, ())
             for rates in self.rates.values():
                 rates.fold()
 
-    def observe(self, fresh: Mapping[str, Ints]) -> None:
-        """Count what arrived in a batch: fresh rows by alias, purged since or not."""
+    def _kin_of(self, node: Node) -> tuple[Rates, ...]:
+        """What is known of other streams that are met by the same classes of columns."""
+        return tuple(
+            rates
+            for other, rates in self.rates.items()
+            if other.alias != node.alias and self._classes(other) == self._classes(node)
+        )
+
+    def _classes(self, node: Node) -> tuple[int, ...]:
+        axes = list(enumerate(self.plan.axes))
+        return tuple(n for column in node.columns for n, axis in axes if axis.column(node.alias) == column)
+
+    def observe(self, fresh: Mapping[str, Ints], stood: Mapping[str, Ints]) -> None:
+        """Count what arrived in a batch: fresh rows by alias, purged since or not, and how many rows each was."""
         steps = sum(len(ids) for ids in fresh.values())
         self.lifetimes.advance(steps)
         self._messages = {}
@@ -99,8 +114,10 @@ class Ranking:
         added = []
         for node, rates in self.rates.items():
             ids = fresh[node.alias]
-            weights = self._expected(node.alias, ids, node.children)[0]
+            came = self._value(node.alias, ids) * stood[node.alias]
+            weights = self._expected(node.alias, ids, node.children, came)[0]
             added.append((rates, self._keys(node.alias, node.columns, ids), weights))
+            rates.listen(*added[-1][1:], self.kin[node])
         for rates, keys, weights in added:
             rates.add(keys, weights, steps)
         self._messages = {}
@@ -121,7 +138,7 @@ class Ranking:
         gains: dict[str, Floats] = {}
         lives: dict[str, Floats] = {}
         for alias, rows in ids.items():
-            expected, stored, life = self._expected(alias, rows, self.under[alias])
+            expected, stored, life = self._expected(alias, rows, self.under[alias], self._brought(alias, rows))
             gains[alias], lives[alias] = expected if unjoined else expected - stored, np.maximum(life, 1.0)
         self._learn_price(np.concatenate([gains[alias] / lives[alias] for alias in ids]), evicting)
         return {alias: gains[alias] - self.price * lives[alias] for alias in ids}
@@ -134,7 +151,7 @@ class Ranking:
 
     def _frequency(self, alias: str, ids: Ints, nodes: tuple[Node, ...]) -> Floats:
         """PROB's and LIFE's priority; over several streams, the product."""
-        found = self._value(alias, ids)
+        found = self._brought(alias, ids)
         lives: list[Floats] = []
         for node in nodes:
             rates = self.rates[node]
@@ -142,15 +159,17 @@ class Ranking:
             lives.append(self.lifetimes.left(alias, node.alias, ids, rates.horizon))
         return found * np.minimum.reduce(lives) if self.policy == LIFE and lives else found
 
-    def _expected(self, alias: str, ids: Ints, nodes: tuple[Node, ...]) -> tuple[Floats, Floats, Floats]:
+    def _expected(
+        self, alias: str, ids: Ints, nodes: tuple[Node, ...], brought: Floats
+    ) -> tuple[Floats, Floats, Floats]:
         """What rows give with all that is stored or to come below the nodes, with what is stored alone; their life."""
-        expected = stored = self._value(alias, ids)
+        expected = stored = brought
         life: Floats = np.zeros(len(ids))
         for node in nodes:
             keys = self._keys(alias, node.parent_columns, ids)
             with_more, alone = self._message(node).of(keys)
             left = self.lifetimes.left(alias, node.alias, ids, self.rates[node].horizon)
-            expected = expected * (with_more + left * self.rates[node].of(keys))
+            expected = expected * (with_more + left * self.rates[node].of(keys, self.kin[node]))
             stored = stored * alone
             life = np.maximum(life, left)
         return expected, stored, life
@@ -158,7 +177,7 @@ class Ranking:
     def _message(self, node: Node) -> Message:
         if node not in self._messages:
             ids = self.synopses[node.alias].ids(ALL)
-            expected, stored, _ = self._expected(node.alias, ids, node.children)
+            expected, stored, _ = self._expected(node.alias, ids, node.children, self._brought(node.alias, ids))
             size = 1 << max(4, (4 * len(ids)).bit_length())
             places = (mix(self._keys(node.alias, node.columns, ids)) & np.uint64(size - 1)).view(np.int64)
             sums = [np.bincount(places, weights, size).astype(np.float64) for weights in (expected, stored)]
@@ -171,15 +190,17 @@ class Ranking:
         found: Hashes = self.synopses[alias].gather(ids, lambda s: s.key(columns))
         return found
 
+    def _brought(self, alias: str, ids: Ints) -> Floats:
+        """What a row brings into the worth of its results: its value, for each row that it stands for."""
+        return self._value(alias, ids) * stands_for(self.synopses[alias], ids)
+
     def _value(self, alias: str, ids: Ints) -> Floats:
-        """What a row brings into the worth of its results; a value that is NULL, NaN or negative is worth nothing."""
+        """The value of a row; one that is NULL, NaN or negative is worth nothing."""
         synopsis = self.synopses[alias]
         found: Floats = np.ones(len(ids))
         for column in value_columns(self.plan, alias) if len(ids) else ():
             given = synopsis.arrow(column, ids).to_numpy(zero_copy_only=False).astype(np.float64)
             found = np.where(np.isfinite(given) & (given > 0), given, 0.0)
-        if len(ids) and synopsis.segments[0].counts is not None:
-            found = found * synopsis.counts(ids)
         return found
 
     def _by_chance(self, alias: str, ids: Ints, batch: int) -> Floats:

@@ -26,8 +26,10 @@ _MARK = "__mark_"
 class Sample:
     """The sampled rows of one source, in order of arrival."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, salt: int) -> None:
         self.most = most
+        self.salt = mix(np.array([salt], np.uint64))
+        """Streams are sampled by chances of their own, or rows that arrive side by side would be sampled together."""
         self.level = 0
         self.segment: Segment | None = None
         self.weight: Ints = np.zeros(0, np.int64)
@@ -64,7 +66,7 @@ class Sample:
         return variance
 
     def _hash(self, rows: Segment) -> Any:
-        return mix(rows.arrival.view(np.uint64) ^ np.uint64(0xA5A5A5A55A5A5A5A))
+        return mix(mix(rows.arrival.view(np.uint64)) + self.salt)
 
     def picks(self, rows: Segment, which: Ints) -> tuple[Bools, int, float]:
         """Which of some rows of a segment the sample would take, their weight, and the variance of closed tallies."""

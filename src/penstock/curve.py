@@ -20,9 +20,9 @@ import numpy.typing as npt
 from penstock.errors import UsageError
 from penstock.model.script import Script
 from penstock.offline import optimal_general
-from penstock.plan.aggregate import COUNT
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
+from penstock.plan.second_room import second_room
 from penstock.runtime import Batch, Cell, Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import ticks
@@ -101,8 +101,7 @@ class Rehearsal:
             result = cell.step(Batch(number, self._chunks(plan, number)))
             metrics = result.metrics
             held = sum(metrics.state_rows.values()) + metrics.promise_rows
-            found += _results(plan, result.rows)
-            most = max(most, held if self.plan.evict.rows else metrics.state_bytes)
+            found, most = found + result.rows.num_rows, max(most, held if self.plan.evict.rows else metrics.state_bytes)
         return found, most
 
     def _chunks(self, plan: Plan, number: int) -> tuple[Chunk, ...]:
@@ -166,11 +165,6 @@ class Rehearsal:
         return [np.repeat(np.arange(BATCHES), sizes[s.stream]) for s in plan.sources], rows
 
 
-def _results(plan: Plan, rows: Any) -> int:
-    """The results of the join in what a cell gives."""
-    return int(rows.column(COUNT).to_numpy().sum()) if plan.aggregate is not None else int(rows.num_rows)
-
-
 def draw(rehearsal: Rehearsal, say: Callable[[str], None]) -> Curve:
     """The curve around the query's own budget, and the budget that keeps nearly all."""
     evict = rehearsal.plan.evict
@@ -212,9 +206,15 @@ def curves_of(script: Script, plans: Sequence[Plan], rows: int, say: Callable[[s
     from penstock.spark.sampled import chunk_of, first_rows  # noqa: PLC0415
     from penstock.spark.session import start_session  # noqa: PLC0415
 
-    budgeted = [p for q, p in zip(script.queries, plans, strict=True) if p.evict is not None and not obstacles(q)]
-    if not budgeted:
+    runnable = [p for q, p in zip(script.queries, plans, strict=True) if p.evict is not None and not obstacles(q)]
+    if not runnable:
         raise UsageError("no query of the script has a BUDGET that can be run", hint="add /*+ BUDGET(n ROWS) */")
+    budgeted = [plan for plan in runnable if second_room(plan) == 0]
+    if not budgeted:
+        raise UsageError(
+            "a curve is drawn for the results of a join, and every query with a BUDGET has DISTINCT or GROUP BY",
+            hint="leave it out to see what the join keeps; DISTINCT or GROUP BY has up to half of the budget to itself",
+        )
     say("reading the first rows; Spark takes some ten seconds to start …")
     quiet_errors()
     spark = start_session("penstock", {})

@@ -73,7 +73,10 @@ def budget_obstacles(query: Query) -> list[str]:
     found = []
     budget, value = query.hints.budget, query.hints.value
     if not query.is_inner:
-        found.append("a BUDGET is held for inner joins only: without a row that was evicted, others would go unmatched")
+        found.append(
+            "a BUDGET is held for inner joins only: under outer joins and EXISTS, evicted partners would seem never to "
+            "have come, and what is given out would be wrong, not less"
+        )
     if query.distinct or query.is_grouped:
         stage = "GROUP BY" if query.is_grouped else "DISTINCT"
         if budget is not None and budget.rows is None:

@@ -46,8 +46,6 @@ def _outer_obstacles(query: Query) -> Iterator[str]:
     windowed = any(isinstance(source.window, RowsWindow) for source in query.all_sources)
     if windowed and _joins_late_rows(query):
         yield "[ROWS n] cannot be run yet where an outer join or EXISTS stands above another: rows come late from below"
-    if query.hints.budget is not None:
-        yield "under outer joins and EXISTS a BUDGET cannot be held yet: evicted partners would seem never to have come"
     if by_arrival(query) and windowed:
         yield "under outer joins and EXISTS [ROWS n] cannot be counted in the order of ARRIVES BY yet"
 

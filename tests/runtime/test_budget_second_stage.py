@@ -95,8 +95,7 @@ def test_distinct_holds_a_budget_and_gives_rows_of_the_answer_once(
         held = sum(s.live for s in cell.synopses.values()) + result.metrics.promise_rows + stage.live
         assert held <= rows, f"batch {number}"
         if restarts:
-            for store, one in zip(stores, (cell, stage), strict=True):
-                changes = one.save()
+            for store, changes in zip(stores, (cell.save(), stage.save()), strict=True):
                 store.update(changes.put)
                 for name in changes.delete:
                     store.pop(name, None)

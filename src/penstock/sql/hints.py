@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from sqlglot import exp
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import QueryMistake
 from penstock.model.hints import EVICTION_POLICIES, NO_HINTS, Budget, ErrorAllowance, Hints, Monitoring

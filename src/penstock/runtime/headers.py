@@ -64,6 +64,8 @@ class Header:
     """The arrival number of its first row, where it is not the number of rows before it in the running batch."""
     by_cell: tuple[int, ...] = ()
     """Under a budget, how many copies of its rows go to each cell; left out where there is but one."""
+    by_key: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """By alias, how many of its rows fall into each bucket of keys, as bucket and count in turn; see `key_needs.py`."""
 
 
 def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
@@ -196,6 +198,8 @@ def spell(header: Header) -> str:
         told["climbs"] = {c: [[plain(v), n] for v, n in found] for c, found in header.climbs.items()}
     if header.by_cell:
         told["by_cell"] = header.by_cell
+    if header.by_key:
+        told["by_key"] = header.by_key
     if header.late:
         told["late"] = {c: [found.index, found.needed] for c, found in header.late.items()}
     if header.stairs:
@@ -218,6 +222,7 @@ def read_header(stream: str, place: int, text: str) -> Header:
         {c: tuple((unplain(v), n, since) for v, n, since in found) for c, found in told.get("stairs", {}).items()},
         told.get("swings", {}),
         by_cell=tuple(told.get("by_cell", ())),
+        by_key={alias: tuple(counts) for alias, counts in told.get("by_key", {}).items()},
     )
 
 

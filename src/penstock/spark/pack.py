@@ -33,6 +33,7 @@ from penstock.runtime import (
     spell,
 )
 from penstock.runtime.codes import codes, flat
+from penstock.runtime.evict.key_needs import bucket_counts, is_shared_by_key
 from penstock.runtime.needs import hidden_columns
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.grid import Grid
@@ -113,7 +114,8 @@ class Packer:
         ]
         told_to_all = header_of(self.plan, self.stream, 0, data)
         if self.plan.evict is not None:
-            told_to_all = replace(told_to_all, by_cell=self._by_cell([s for _, part, s in parts if part == ROWS]))
+            routed = [(alias, shares) for alias, part, shares in parts if part == ROWS]
+            told_to_all = replace(told_to_all, by_cell=self._by_cell(routed), by_key=self._by_key(routed))
         header = spell(told_to_all)
         told: set[int] = set()
         for number, made in punctuations.items():
@@ -134,10 +136,17 @@ class Packer:
             if cell not in told:
                 self._add(packed, cell, (*place, header, "", NOTHING, None))
 
-    def _by_cell(self, routed: list[list[tuple[int, Any]]]) -> tuple[int, ...]:
+    def _by_key(self, routed: list[tuple[str, list[tuple[int, Any]]]]) -> dict[str, tuple[int, ...]]:
+        """How many rows fall into each bucket of keys, where cells share a budget by that."""
+        if self.grid.cells == 1 or not is_shared_by_key(self.plan):
+            return {}
+        tables = {alias: pa.concat_tables([rows for _, rows in shares]) for alias, shares in routed if shares}
+        return {alias: bucket_counts(self.plan, alias, table, self.grid.cells) for alias, table in tables.items()}
+
+    def _by_cell(self, routed: list[tuple[str, list[tuple[int, Any]]]]) -> tuple[int, ...]:
         """How many rows each cell is given: what it needs room for."""
         counts = [0] * self.grid.cells
-        for shares in routed:
+        for _, shares in routed:
             for cell, rows in shares:
                 counts[cell] += rows.num_rows
         return tuple(counts)

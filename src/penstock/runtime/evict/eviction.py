@@ -68,9 +68,10 @@ class Eviction:
         self.plan = plan
         self.evict = evict
         self.held = held
-        self.shares = Shares(number)
-        self._second = second_room(plan)
         rows = evict.limit if evict.rows is not None else evict.limit // _BYTES_A_ROW
+        self.shares = Shares(plan, number, rows)
+        self._second = second_room(plan)
+        self._share = 0
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows)
         self.account = Account(plan, held.synopses, held.merge)
@@ -87,12 +88,14 @@ class Eviction:
 
     @property
     def share(self) -> int:
-        """This cell's part of the budget."""
-        return self.shares.of(self.evict.limit - self._second)
+        """This cell's part of the budget, as the headers of the batch have it."""
+        return self._share
 
     def join(self, batch: Batch) -> list[Partial]:
         """The results of a batch, and a look at what arrived."""
         self.shares.read(chunk.header for chunk in batch.chunks)
+        a_row = 1 if self.evict.rows is not None else _BYTES_A_ROW
+        self._share = self.shares.of(self.evict.limit - self._second, a_row)
         self._fresh = {alias: synopsis.ids(FRESH) for alias, synopsis in self.held.synopses.items()}
         self.evicted = 0
         if self.archiver is not None:
@@ -254,13 +257,13 @@ class Eviction:
     @property
     def nbytes(self) -> int:
         """The room that the statistics take."""
-        return self.ranking.nbytes + self.account.nbytes
+        return self.ranking.nbytes + self.account.nbytes + self.shares.nbytes
 
     def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
         """Write the statistics; gives the numbers, as JSON holds them."""
         ranking, put[_STATISTICS] = self.ranking.save()
         return {
-            "shares": self.shares.save(),
+            "shares": self.shares.save(put),
             "lifetimes": self.lifetimes.save(),
             "ranking": ranking,
             "account": self.account.save(put, delete),
@@ -270,7 +273,7 @@ class Eviction:
 
     def load(self, saved: Any, entries: Entries) -> None:
         """Go on where a saved one stood."""
-        self.shares.load(saved["shares"])
+        self.shares.load(saved["shares"], entries)
         self.lifetimes.load(saved["lifetimes"])
         self.ranking.load(saved["ranking"], entries[_STATISTICS])
         self.account.load(saved["account"], entries)

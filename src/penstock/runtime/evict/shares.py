@@ -1,9 +1,10 @@
 """The share of a cell in the budget of the query, by need. A cell asks no other: the headers tell all of them the same.
 
-Each header says how many rows of its chunk go to each cell. A cell's need is the number of rows that it was given,
-older batches counting less; its share is the budget times its part of all needs, rounded down. Every cell gets every
-header of every batch and computes the needs of all in the same order, so all know the same shares, and their sum is at
-most the budget after every batch.
+Each header says how many rows of its chunk go to each cell and, where all streams are joined by one key, how many fall
+into each bucket of keys. A cell's share is first what `key_needs.py` finds that it ought to hold; of what is left over,
+its part of the rows that were given, older batches counting less. Every cell gets every header of every batch and
+computes the needs of all in the same order, so all know the same shares, and their sum is at most the budget after
+every batch.
 """
 
 from __future__ import annotations
@@ -12,8 +13,12 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from penstock.plan.plan import Plan
+from penstock.runtime.evict.key_needs import KeyNeeds, is_shared_by_key
 from penstock.runtime.headers import Header
+from penstock.runtime.store import Entries
 
+_ENTRY = "needs"
 _KEPT = 0.9
 """How much of the need a batch later still counts."""
 
@@ -21,31 +26,52 @@ _KEPT = 0.9
 class Shares:
     """The needs of all cells, as one of them knows them."""
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, plan: Plan, number: int, rows: int) -> None:
         self.number = number
         """Which of the cells this is."""
         self.needs: list[float] = []
+        self.by_key = KeyNeeds(plan, rows) if is_shared_by_key(plan) else None
+
+    @property
+    def nbytes(self) -> int:
+        """The room that what it knows takes."""
+        return 0 if self.by_key is None else self.by_key.nbytes
 
     def read(self, headers: Iterable[Header]) -> None:
         """Take note of the headers of a batch."""
-        told = [header.by_cell for header in headers if header.by_cell]
-        if not told:
+        told = list(headers)
+        by_cell = [header.by_cell for header in told if header.by_cell]
+        if not by_cell:
             return
-        given = [sum(counts) for counts in zip(*told, strict=True)]
+        given = [sum(counts) for counts in zip(*by_cell, strict=True)]
         before = self.needs or [0.0] * len(given)
         self.needs = [need * _KEPT + rows for need, rows in zip(before, given, strict=True)]
+        if self.by_key is not None and len(given) > 1:
+            self.by_key.read(told, len(given))
 
-    def of(self, limit: int) -> int:
-        """This cell's share of a limit; all of it where there is but one cell."""
+    def of(self, limit: int, a_row: int = 1) -> int:
+        """This cell's share of a limit, where a row takes so much; all of it where there is but one cell."""
         total = sum(map(Fraction, self.needs))
         if total == 0:
             return limit // max(1, len(self.needs))
-        return int(limit * Fraction(self.needs[self.number]) / total)
+        first = self._wanted(limit // a_row)
+        rest = limit - sum(first) * a_row
+        return first[self.number] * a_row + int(rest * Fraction(self.needs[self.number]) / total)
 
-    def save(self) -> Any:
-        """What it must remember, as JSON holds it."""
-        return self.needs
+    def _wanted(self, rows: int) -> list[int]:
+        cells = len(self.needs)
+        return [0] * cells if self.by_key is None or cells == 1 else self.by_key.wanted(rows, cells)
 
-    def load(self, saved: Any) -> None:
+    def save(self, put: dict[str, bytes]) -> Any:
+        """Write the counts; gives the numbers that it must remember, as JSON holds them."""
+        by_key = None
+        if self.by_key is not None:
+            by_key, put[_ENTRY] = self.by_key.save()
+        return [self.needs, by_key]
+
+    def load(self, saved: Any, entries: Entries) -> None:
         """Go on where a saved one stood."""
-        self.needs = [float(need) for need in saved]
+        needs, by_key = saved
+        self.needs = [float(need) for need in needs]
+        if self.by_key is not None:
+            self.by_key.load(by_key, entries[_ENTRY])

@@ -1,0 +1,164 @@
+"""How many rows each cell ought to hold, where all streams are joined by one key: by how often keys come.
+
+The rows that are worth most lie with the frequent keys, and a cell that has one of them needs more room than its number
+of rows says. So each header tells how many of its rows fall into each **bucket** of keys, finer than cells. Every cell
+adds up the same headers: for each source and bucket, the rows that would be alive with room for all. A row is worth
+what the other sources have in its bucket, the product of it. The budget, filled from the top, gives each cell what of
+it lies there; what is left over goes by the number of rows.
+
+All is whole numbers, or products of two floats at a time: every cell of every host comes to the same, so the shares
+together are at most the budget. An estimate of need, and of nothing else: it decides nothing about answers.
+Preconditions: one key class over all sources, and no merged rows, of which fewer are stored than come.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from penstock.plan.plan import Plan, SourcePlan
+from penstock.runtime.codes import DAY_TICKS, Ints, flat, hash_rows
+from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.headers import Header
+
+_BUCKETS = 4096
+_ONE = 1 << 16
+"""A row; parts of it are what is left of rows that fade."""
+_LIVES_OF_BUDGET = 80
+"""How many times the budget comes before a row that nothing lets go is taken to have gone half."""
+_LEAST_BYTES = 4 << 20
+"""A budget in bytes below which there is no room for this."""
+
+
+def is_shared_by_key(plan: Plan) -> bool:
+    """Whether cells know their needs by keys."""
+    if plan.evict is None or (plan.evict.bytes is not None and plan.evict.bytes < _LEAST_BYTES):
+        return False
+    joined = len(plan.axes) == 1 and all(plan.axes[0].column(alias) is not None for alias in plan.aliases)
+    return joined and len(plan.aliases) > 1 and all(source.merge is None for source in plan.sources)
+
+
+def buckets_of(cells: int) -> int:
+    """The number of buckets; a bucket lies in one cell, which is its number modulo the cells."""
+    return cells * max(1, _BUCKETS // cells)
+
+
+def bucket_counts(plan: Plan, alias: str, table: Any, cells: int) -> tuple[int, ...]:
+    """How many rows of a chunk fall into each bucket, as bucket and count in turn; a NULL falls into none."""
+    column = plan.axes[0].column(alias)
+    assert column is not None
+    present = flat(table.column(column)).is_valid().to_numpy(zero_copy_only=False)
+    places = (hash_rows(table, [column])[present] % np.uint64(buckets_of(cells))).astype(np.int64)
+    counts = np.bincount(places, minlength=1)
+    filled = np.flatnonzero(counts)
+    return tuple(np.stack([filled, counts[filled]], axis=1).ravel().tolist())
+
+
+class _Life:
+    """How many rows of its stream come while a row of a source lives, as far as windows and bands say."""
+
+    def __init__(self, plan: Plan, source: SourcePlan, limit: int) -> None:
+        self.stream = source.stream
+        self.time = source.event_time
+        self.longest = _LIVES_OF_BUDGET * limit
+        self.rows = None if source.window is None else source.window.rows
+        self.span = None if source.window is None else source.window.ticks
+        bands = [b.ticks for b in plan.time_bounds if b.earlier.alias == source.alias and b.ticks > 0]
+        if self.span is None and bands:
+            self.span = max(bands)
+        kinds = {column.name: column.type for column in source.read}
+        self.unit = DAY_TICKS if kinds.get(self.time or "", "").upper() == "DATE" else 1
+        self.last: int | None = None
+        self.moved = 0
+        self.came = 0
+
+    def read(self, headers: Sequence[Header]) -> int:
+        """Take note of the headers of its stream; gives the rows that came."""
+        came = sum(header.rows for header in headers)
+        tops = [top for h in headers if self.time is not None and isinstance(top := h.maxima.get(self.time), int)]
+        if tops:
+            top = max(tops) * self.unit
+            if self.last is not None and top > self.last:
+                self.moved, self.came = self.moved * 9 // 10 + top - self.last, self.came * 9 // 10 + came
+            self.last = top if self.last is None else max(top, self.last)
+        return came
+
+    @property
+    def length(self) -> int:
+        """In rows of the stream."""
+        found = [self.longest]
+        if self.rows is not None:
+            found.append(self.rows)
+        if self.span is not None and self.moved > 0:
+            found.append(self.span * self.came // self.moved)
+        return max(1, min(found))
+
+    def save(self) -> Any:
+        return [self.last, self.moved, self.came]
+
+    def load(self, saved: Any) -> None:
+        self.last, self.moved, self.came = saved
+
+
+class KeyNeeds:
+    """What would be alive of each source and bucket, in parts of a row."""
+
+    def __init__(self, plan: Plan, limit: int) -> None:
+        self.aliases = plan.aliases
+        self.lives = {source.alias: _Life(plan, source, limit) for source in plan.sources}
+        self.alive: dict[str, Ints] = {}
+
+    @property
+    def nbytes(self) -> int:
+        """The room that it takes."""
+        return sum(counts.nbytes for counts in self.alive.values())
+
+    def read(self, headers: Iterable[Header], cells: int) -> None:
+        """Take note of the headers of a batch."""
+        told = list(headers)
+        size = buckets_of(cells)
+        for alias, life in self.lives.items():
+            own = [header for header in told if header.stream == life.stream]
+            came, length = life.read(own), life.length
+            alive = self.alive.get(alias, np.zeros(size, np.int64))
+            alive = alive * (_ONE * length // (length + came)) // _ONE
+            for header in own:
+                pairs = np.array(header.by_key.get(alias, ()), np.int64).reshape(-1, 2)
+                alive[pairs[:, 0]] += pairs[:, 1] * _ONE
+            self.alive[alias] = alive
+
+    def wanted(self, limit: int, cells: int) -> list[int]:
+        """The rows of each cell, at most the limit together, that the budget would be filled with."""
+        if not self.alive:
+            return [0] * cells
+        counts = [self.alive[alias] for alias in self.aliases]
+        worth = np.concatenate([self._worth(place, counts) for place in range(len(counts))])
+        each = np.concatenate(counts)
+        order = np.lexsort((np.arange(len(each)), -worth))
+        filled = np.cumsum(each[order])
+        taken = np.clip(limit * _ONE - (filled - each[order]), 0, each[order])
+        cell = order % len(counts[0]) % cells
+        return [int(taken[cell == number].sum()) // _ONE for number in range(cells)]
+
+    @staticmethod
+    def _worth(place: int, counts: Sequence[Ints]) -> Floats:
+        found: Floats = np.ones(len(counts[0]))
+        for other, alive in enumerate(counts):
+            if other != place:
+                found = found * (alive / _ONE)
+        return found
+
+    def save(self) -> tuple[Any, bytes]:
+        """The numbers, as JSON holds them, and the counts."""
+        counts = [self.alive[alias] for alias in self.aliases] if self.alive else []
+        return [life.save() for life in self.lives.values()], b"".join(one.tobytes() for one in counts)
+
+    def load(self, numbers: Any, saved: Any) -> None:
+        """Go on where a saved one stood."""
+        for life, told in zip(self.lives.values(), numbers, strict=True):
+            life.load(told)
+        if len(saved):
+            parts = np.frombuffer(saved, np.int64).reshape(len(self.aliases), -1)
+            self.alive = {alias: part.copy() for alias, part in zip(self.aliases, parts, strict=True)}

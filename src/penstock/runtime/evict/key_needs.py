@@ -23,7 +23,7 @@ from penstock.runtime.codes import DAY_TICKS, Ints, flat, hash_rows
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.headers import Header
 
-_BUCKETS = 4096
+_LEAST_BUCKETS, _MOST_BUCKETS = 1 << 10, 1 << 14
 _ONE = 1 << 16
 """A row; parts of it are what is left of rows that fade."""
 _LIVES_OF_BUDGET = 80
@@ -40,9 +40,11 @@ def is_shared_by_key(plan: Plan) -> bool:
     return joined and len(plan.aliases) > 1 and all(source.merge is None for source in plan.sources)
 
 
-def buckets_of(cells: int) -> int:
+def buckets_of(plan: Plan, cells: int) -> int:
     """The number of buckets; a bucket lies in one cell, which is its number modulo the cells."""
-    return cells * max(1, _BUCKETS // cells)
+    assert plan.evict is not None
+    wanted = min(_MOST_BUCKETS, max(_LEAST_BUCKETS, 4 * plan.evict.limit))
+    return cells * max(1, wanted // cells)
 
 
 def bucket_counts(plan: Plan, alias: str, table: Any, cells: int) -> tuple[int, ...]:
@@ -50,7 +52,7 @@ def bucket_counts(plan: Plan, alias: str, table: Any, cells: int) -> tuple[int, 
     column = plan.axes[0].column(alias)
     assert column is not None
     present = flat(table.column(column)).is_valid().to_numpy(zero_copy_only=False)
-    places = (hash_rows(table, [column])[present] % np.uint64(buckets_of(cells))).astype(np.int64)
+    places = (hash_rows(table, [column])[present] % np.uint64(buckets_of(plan, cells))).astype(np.int64)
     counts = np.bincount(places, minlength=1)
     filled = np.flatnonzero(counts)
     return tuple(np.stack([filled, counts[filled]], axis=1).ravel().tolist())
@@ -106,6 +108,7 @@ class KeyNeeds:
     """What would be alive of each source and bucket, in parts of a row."""
 
     def __init__(self, plan: Plan, limit: int) -> None:
+        self.plan = plan
         self.aliases = plan.aliases
         self.lives = {source.alias: _Life(plan, source, limit) for source in plan.sources}
         self.alive: dict[str, Ints] = {}
@@ -118,7 +121,7 @@ class KeyNeeds:
     def read(self, headers: Iterable[Header], cells: int) -> None:
         """Take note of the headers of a batch."""
         told = list(headers)
-        size = buckets_of(cells)
+        size = buckets_of(self.plan, cells)
         for alias, life in self.lives.items():
             own = [header for header in told if header.stream == life.stream]
             came, length = life.read(own), life.length

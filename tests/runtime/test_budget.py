@@ -34,7 +34,7 @@ from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.workloads import Workload, workloads
 
-EXAMPLES = size(60, 1500)
+EXAMPLES = size(40, 1500)
 
 budgets = st.tuples(st.sampled_from([1, 2, 3, 5, 8, 13, 1_000_000]), st.sampled_from(EVICTION_POLICIES), st.booleans())
 

@@ -27,7 +27,7 @@ from tests.runtime.test_aggregates import SEEDS, grouped
 from tests.runtime.test_core_against_reference import bag, drained
 from tests.runtime.workloads import Workload, workloads
 
-EXAMPLES = size(50, 1500)
+EXAMPLES = size(24, 1500)
 RANDOM = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 BUDGETS = st.sampled_from([1, 2, 3, 5, 8, 13])
 AMPLE = 1_000_000

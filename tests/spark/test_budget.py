@@ -198,12 +198,12 @@ def test_bytes_values_distinct_and_groups_under_budgets(bench: Bench) -> None:
     rows = {
         name: [
             {"k": int(k), "n": n, "v": int(v)}
-            for n, (k, v) in enumerate(zip(random.integers(0, 60, 400), random.choice([1, 50], 400), strict=True))
+            for n, (k, v) in enumerate(zip(random.integers(0, 60, 300), random.choice([1, 50], 300), strict=True))
         ]
         for name in "rs"
     }
     schema = pa.schema([("k", pa.int64()), ("n", pa.int64()), ("v", pa.int64())])
-    for first in range(0, 400, 100):
+    for first in range(0, 300, 100):
         for name in "rs":
             bench.write(name, rows[name][first : first + 100], schema)
     ran = bench.run(SEVERAL)

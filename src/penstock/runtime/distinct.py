@@ -143,7 +143,8 @@ class Distinct:
         stage = cls(plan, room)
         if _OWNER in entries:
             counters = from_json(entries[_OWNER])
-            stage._batch, stage._serial, stage.dropped = counters["batch"], counters["serial"], counters["dropped"]
+            stage._batch, stage._serial = counters["batch"], counters["serial"]
+            stage.dropped = counters.get("dropped", 0)
             load_synopsis(_OWNER, stage.seen, entries)
         return stage
 

@@ -253,7 +253,7 @@ class GroupStage:
         if _OWNER in entries:
             counters = from_json(entries[_OWNER])
             stage._batch, stage._serial = counters["batch"], counters["serial"]
-            stage.passed, stage.dropped = dict(counters["passed"]), counters["dropped"]
+            stage.passed, stage.dropped = dict(counters["passed"]), counters.get("dropped", 0)
             for tally in (stage.groups, *stage.values.values()):
                 tally.load(entries)
         return stage

@@ -179,7 +179,7 @@ class Eviction:
         return True
 
     def _fit_statistics(self) -> None:
-        room = self.share // _PART_FOR_STATISTICS
+        room = self.share // _PART_FOR_STATISTICS - self.shares.nbytes
         self.ranking.shrink(room // 2)
         self.account.shrink(room - self.ranking.nbytes)
 

@@ -28,7 +28,7 @@ _ONE = 1 << 16
 """A row; parts of it are what is left of rows that fade."""
 _LIVES_OF_BUDGET = 80
 """How many times the budget comes before a row that nothing lets go is taken to have gone half."""
-_LEAST_BYTES = 4 << 20
+_LEAST_BYTES = 16 << 20
 """A budget in bytes below which there is no room for this."""
 
 
@@ -43,7 +43,9 @@ def is_shared_by_key(plan: Plan) -> bool:
 def buckets_of(plan: Plan, cells: int) -> int:
     """The number of buckets; a bucket lies in one cell, which is its number modulo the cells."""
     assert plan.evict is not None
-    wanted = min(_MOST_BUCKETS, max(_LEAST_BUCKETS, 4 * plan.evict.limit))
+    # In bytes they count against the budget themselves.
+    fine = 4 * plan.evict.rows if plan.evict.rows is not None else plan.evict.limit >> 16
+    wanted = min(_MOST_BUCKETS, max(_LEAST_BUCKETS, fine))
     return cells * max(1, wanted // cells)
 
 

@@ -75,6 +75,7 @@ def cube() -> Any:
 @pytest.mark.parametrize(("cells", "shares"), [(1, (1, 1)), (4, (2, 2)), (6, (3, 2)), (9, (3, 3))])
 def test_shares_make_the_fewest_copies(cells: int, shares: tuple[int, int]) -> None:
     assert sorted(best_shares(cube(), cells, {})) == sorted(shares)
+    assert set(best_shares(cube(), cells, {}, may_copy=False)) == {1}, "no axis has all streams"
 
 
 def test_shares_follow_the_rates() -> None:

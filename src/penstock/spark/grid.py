@@ -33,9 +33,17 @@ class Grid:
     """By cell; chosen so that Spark's hash spreads the cells evenly over its partitions."""
 
     @classmethod
-    def of(cls, plan: Plan, cells: int, partitions: int, rates: Mapping[str, float] | None = None) -> Grid:
-        """At most that many cells, over so many partitions of the shuffle."""
-        shares = best_shares(plan, cells, rates or {})
+    def of(
+        cls,
+        plan: Plan,
+        cells: int,
+        partitions: int,
+        rates: Mapping[str, float] | None = None,
+        *,
+        may_copy: bool = True,
+    ) -> Grid:
+        """At most that many cells, over so many partitions of the shuffle; with copies of rows only if they may be."""
+        shares = best_shares(plan, cells, rates or {}, may_copy=may_copy)
         return cls(shares, balanced_keys(prod(shares), partitions))
 
     @property
@@ -71,10 +79,12 @@ class Grid:
         return found
 
 
-def best_shares(plan: Plan, cells: int, rates: Mapping[str, float]) -> tuple[int, ...]:
+def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy: bool = True) -> tuple[int, ...]:
     """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""
     best: tuple[tuple[float, ...], tuple[int, ...]] | None = None
-    whole = () if plan.outer is None else plan.outer.whole_axes
+    whole = set(() if plan.outer is None else plan.outer.whole_axes)
+    if not may_copy:
+        whole |= {n for n, axis in enumerate(plan.axes) if any(axis.column(alias) is None for alias in plan.aliases)}
     for shares in _factorings(cells, len(plan.axes)):
         if any(shares[axis] > 1 for axis in whole):
             continue

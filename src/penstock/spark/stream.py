@@ -96,7 +96,8 @@ def assemble(
     wanted = spark.conf.get(CELLS, None)
     cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
     patience = purge_strategy(spark.conf.get(PURGE, None))
-    grid = Grid.of(plan, cells, partitions)
+    # A copy takes room of a budget that another row could have.
+    grid = Grid.of(plan, cells, partitions, may_copy=plan.evict is None or wanted is not None)
     packed = packed_streams(spark, script, plan, grid, inputs or {})
     run = new_run()
     essence = essence_of(script, query, plan, grid)

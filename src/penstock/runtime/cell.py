@@ -101,12 +101,8 @@ class Cell:
         if self.carrying is not None:
             derive_fresh(self.plan, self.synopses)
         merged = self.merge.gather() | self.absorbing.gather()
-        counts = self.carrying is not None and self.carrying.counts_matches
-        joined = self._joined(batch) if not counts or self.eviction is not None else []
-        groups = self.carrying.added(self.clock, self.order) if self.carrying is not None and counts else None
-        if groups is not None and self.eviction is not None:
-            self.eviction.gave(groups)
-        found, missed = self.aside.without_lost(joined if groups is None else [])
+        joined, groups = self._added(batch)
+        found, missed = self.aside.without_lost(joined)
         lost = sum(self._copies(partial) for partial in missed)
         rows = groups
         if groups is None and self.outer is None:
@@ -143,6 +139,17 @@ class Cell:
         archived = None if self.eviction is None else self.eviction.archived
         reached = {} if self.aside.recovers else frontier(self.plan, self.closing, self.synopses)
         return StepResult(rows, metrics, tuple(answers.quarantined), reached, archived)
+
+    def _added(self, batch: Batch) -> tuple[list[Partial], Any]:
+        """What the batch adds to the answer by its matches: these, or what they come to in groups."""
+        if self.carrying is None or not self.carrying.counts_matches:
+            return self._joined(batch), None
+        if self.eviction is not None:
+            self.eviction.join(batch)
+        groups = self.carrying.added(self.clock, self.order)
+        if self.eviction is not None:
+            self.eviction.gave(groups)
+        return [], groups
 
     def _joined(self, batch: Batch) -> list[Partial]:
         """What the batch adds to the answer by its matches."""

@@ -18,6 +18,7 @@ from penstock.cli import app
 from penstock.errors import DataError
 from penstock.runtime.evict.archive import Archived
 from penstock.spark.archive_files import read_archived, write_archived
+from penstock.spark.small_budget import too_small
 from tests.runtime.driving import plan_of
 from tests.spark.conftest import Bench
 
@@ -170,6 +171,18 @@ def test_a_cell_that_takes_longer_than_its_turn_sheds_rows_and_accounts_for_them
     assert sum(line["evicted"] for line in ran.batches) > 0
     assert ran.batches[-1]["recall"] == pytest.approx(bench.sink().total() / due, abs=0.05)
     assert max(bench.sink().values()) == 1
+
+
+@pytest.mark.parametrize(
+    ("budget", "needed", "enough"),
+    [("40 ROWS", 40, None), ("40 ROWS", 41, "41 ROWS"), ("8 KB", 6_553, None), ("8 KB", 10_000, "13 KB")],
+)
+def test_a_budget_below_what_one_batch_needs_is_answered_with_one_that_would_hold_it(
+    budget: str, needed: int, enough: str | None
+) -> None:
+    told = too_small(plan_of(f"{STREAMS} SELECT /*+ BUDGET({budget}) */ r.n FROM r, s WHERE r.k = s.k;"), needed)
+    assert (told is None) == (enough is None)
+    assert enough is None or f"BUDGET({enough}) would hold it" in str(told)
 
 
 SEVERAL = """

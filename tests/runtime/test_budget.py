@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
+from penstock.errors import PenstockError
 from penstock.model.hints import EVICTION_POLICIES, Budget, Hints
 from penstock.model.query import RowsWindow
 from penstock.plan.plan import Plan
@@ -356,3 +357,17 @@ def test_a_value_over_several_streams_is_a_product(value: str, factors: dict[str
 def test_a_value_that_is_no_product_is_refused() -> None:
     (query,) = penstock.parse(VALUED.format(value="r.k + s.j")).queries
     assert "write a product of which each factor is about one stream" in obstacles(query)[0]
+
+
+@pytest.mark.parametrize(
+    ("budget", "said"),
+    [
+        ("0 ROWS", "a budget must be at least 1"),
+        ("-5 ROWS", "a budget must be at least 1"),
+        ("1.5 MB", "a budget is a whole number"),
+        ("10 PARSECS", "a budget is counted in ROWS, KB, MB, GB, not in PARSECS"),
+    ],
+)
+def test_a_bad_budget_is_a_mistake_in_the_script(budget: str, said: str) -> None:
+    with pytest.raises(PenstockError, match=said):
+        penstock.parse(PAIR.format(rows=1, policy="gain").replace("1 ROWS", budget))

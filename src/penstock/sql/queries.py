@@ -267,7 +267,8 @@ class QueryGrammar(DeclarationGrammar):
         parts: dict[str, Any] = {}
         match name:
             case "BUDGET":
-                parts = {"number": self.number("a number"), "words": (self._word("ROWS, KB, MB or GB"),)}
+                sign = -1 if self.symbol(TokenType.DASH) else 1
+                parts = {"number": sign * self.number("a number"), "words": (self._word("ROWS, KB, MB or GB"),)}
             case "EVICT":
                 parts = {"words": (self._word("a policy").lower(),)}
             case "VALUE":

@@ -26,6 +26,7 @@ _UNSEEN = 0.1
 _SPOKE_AT_FIRST = (100.0, 10.0)
 """The rows taken to have spoken for either part of the mixture before any came; the kin must show their use."""
 _SPOKE_KEPT = 0.9
+_NOTHING = 1e-300
 _ROUNDS = 5
 """Of expectation maximization, on each batch."""
 
@@ -76,7 +77,8 @@ class Rates:
 
     @property
     def _for_kin(self) -> float:
-        return self.spoke[1] / sum(self.spoke)
+        # Either part keeps a word, so that it can be heard again.
+        return min(max(self.spoke[1] / max(sum(self.spoke), _NOTHING), 0.01), 0.99)
 
     def listen(self, keys: Hashes, weights: Floats, kin: Sequence[Rates]) -> None:
         """Learn from the keys of a batch, before they are counted, how much the kin are to be asked."""

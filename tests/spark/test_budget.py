@@ -232,7 +232,7 @@ def test_bytes_values_distinct_and_groups_under_budgets(bench: Bench) -> None:
     assert bench.sink("bytes") < Counter((a["n"], b["n"]) for a, b in pairs)
     assert last["bytes"]["recall"] == pytest.approx(bench.sink("bytes").total() / len(pairs), abs=0.05)
     plain, worth = (sum(row[2] * count for row, count in bench.sink(name).items()) for name in ("plain", "worth"))
-    assert worth > 1.2 * plain
+    assert worth > 1.1 * plain, "of which a third is of the first batch, which is joined whole"
     once = bench.sink("once")
     assert set(once) <= {(a["k"], b["v"]) for a, b in pairs}
     assert once.total() == len(once) == 30, "as many as there is room for"

@@ -208,7 +208,7 @@ class Carrying:
         order = np.argsort(met, kind="stable")
         met, key = met[order], key[order]
         values = synopsis.gather(met, lambda s: getattr(s, ordered.how)(ordered.column))
-        near = np.flatnonzero((values >= low.min()) & (values <= high.max())) if len(met) else met
+        near = np.flatnonzero((values >= low.min()) & (values <= high.max())) if len(met) and len(asking) else met[:0]
         met, key, values = met[near], key[near], values[near]
         group, below = self._below(child, met, alias, parts)
         first = np.zeros(int(group.max()) + 1 if len(group) else 0, np.int64)

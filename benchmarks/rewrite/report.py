@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
 
 from benchmarks.packets.report import table
-from benchmarks.rewrite.systems import Ran
+from benchmarks.rewrite.systems import Ran, by_window
 from benchmarks.rewrite.traffic import Traffic
 
 PUBLISHED = json.loads((Path(__file__).parent / "published.json").read_text(encoding="utf-8"))
@@ -16,16 +17,40 @@ _OPEN = 90
 """Seconds before the end whose windows are not compared: no clock has passed them."""
 
 
-def as_text(
-    made: Traffic,
-    connections: int,
-    runs: Sequence[Ran],
-    truth: Mapping[int, Mapping[int, int]],
-    alone: Mapping[int, str],
-) -> list[str]:
-    """Everything, line by line; `alone` is the error of counts where no row breaks a declaration."""
-    given = [f"{made.rows:,} packets: {connections:,} connections a second for {made.seconds:,} s of event time", ""]
-    return [*given, *_costs(runs), "", *_errors(made, runs, truth, alone)]
+@dataclass(frozen=True)
+class Watched:
+    """Traffic, the original's answer by window length and window, and what counts with bounds said of it."""
+
+    name: str
+    made: Traffic
+    truth: Mapping[int, Mapping[int, int]]
+    runs: dict[int, Ran] = field(default_factory=dict)
+    """By window length in minutes."""
+
+    def over(self, minutes: int) -> list[int]:
+        """The windows that are over, and have results."""
+        return [w for w in self.truth[minutes] if (w + 1) * minutes * 60 <= self.made.seconds - _OPEN]
+
+    def agrees(self, run: Ran) -> bool:
+        """Whether a system that ran gave the original's answer."""
+        return all(
+            counts.get(window, 0) == self.truth[minutes][window]
+            for minutes, counts in run.counts.items()
+            for window in self.over(minutes)
+        )
+
+    def error_text(self, minutes: int, counts: Mapping[int, float]) -> str:
+        """The relative error of some counts: the median and the largest over the windows."""
+        truth = self.truth[minutes]
+        return _spread([abs(counts.get(w, 0.0) - truth[w]) / truth[w] for w in self.over(minutes)])
+
+
+def as_text(connections: int, runs: Sequence[Ran], watched: Watched, kept: Watched) -> list[str]:
+    """Everything, line by line; `kept` is the same traffic without what breaks a declaration."""
+    made = watched.made
+    given = f"{made.rows:,} packets: {connections:,} connections a second for {made.seconds:,} s of event time"
+    told = [line for one in (watched, kept) for line in ("", *_told(one))]
+    return [given, "", *_costs(runs), "", *_errors(runs, watched, kept), *told]
 
 
 def _costs(runs: Sequence[Ran]) -> list[str]:
@@ -47,26 +72,57 @@ def _costs(runs: Sequence[Ran]) -> list[str]:
     return [*table(rows), *missing, f"  the paper: the original takes {PUBLISHED['cpu']['original']}"]
 
 
-def _errors(
-    made: Traffic, runs: Sequence[Ran], truth: Mapping[int, Mapping[int, int]], alone: Mapping[int, str]
-) -> list[str]:
+def _errors(runs: Sequence[Ran], watched: Watched, kept: Watched) -> list[str]:
     """Relative errors of the answer, median and largest over the windows that are over."""
-    rows = [["relative error, median (largest)", *(f"{minutes} min" for minutes in truth)]]
+    lengths = list(watched.truth)
+    rows = [["relative error, median (largest)", *(f"{minutes} min" for minutes in lengths)]]
     named: dict[str, dict[int, str]] = {}
     for run in runs:
         for minutes, counts in run.counts.items():
-            system = "counts" if run.system.startswith("counts") else run.system
-            named.setdefault(system, {})[minutes] = error_text(made, minutes, counts, truth[minutes])
+            system = run.system.removesuffix(f", {minutes} min")
+            named.setdefault(system, {})[minutes] = watched.error_text(minutes, counts)
     for system, cells in named.items():
-        rows.append([system, *(cells.get(minutes, "-") for minutes in truth)])
-    rows.append(["counts, were all declarations kept", *(alone[minutes] for minutes in truth)])
+        rows.append([system, *(cells.get(minutes, "-") for minutes in lengths)])
+    alone = [kept.error_text(minutes, kept.runs[minutes].counts[minutes]) for minutes in lengths]
+    rows.append(["counts, all declarations kept", *alone])
     for label, key in (("the paper, counts", "error_percent"), ("the paper, epsilon / k", "boundary_percent")):
-        rows.append([label, *(f"at most {PUBLISHED[key][str(minutes)]:g} %" for minutes in truth)])
+        rows.append([label, *(f"at most {PUBLISHED[key][str(minutes)]:g} %" for minutes in lengths)])
     return table(rows)
 
 
-def error_text(made: Traffic, minutes: int, counts: Mapping[int, float], truth: Mapping[int, int]) -> str:
-    """The error of some counts: the median and the largest over the windows that are over."""
-    over = [w for w in truth if (w + 1) * minutes * 60 <= made.seconds - _OPEN]
-    errors = [abs(counts.get(window, 0.0) - truth[window]) / truth[window] for window in over]
-    return f"{100 * median(errors):.2f} % ({100 * max(errors):.2f} %)" if errors else "-"
+def _told(watched: Watched) -> list[str]:
+    """What WITH BOUNDS says beside what is true, in shares of the SYNs of a window."""
+    rows = [[f"shares of the SYNs, {watched.name}", *(f"{minutes} min" for minutes in watched.runs)]]
+    columns = [_told_column(watched, minutes, run) for minutes, run in watched.runs.items()]
+    labels = (
+        "error, median (largest)",
+        "error_declared",
+        "error_observed",
+        "error_violations",
+        "windows with an error of at most both",
+        "windows whose truth is in [cnt_low, cnt_high]",
+        "windows that say exceeded",
+    )
+    return table([*rows, *([label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True))])
+
+
+def _told_column(watched: Watched, minutes: int, run: Ran) -> list[str]:
+    truth, over = watched.truth[minutes], watched.over(minutes)
+    syns = by_window(watched.made.packets["syn"][0], minutes)
+    errors = {w: abs(run.counts[minutes].get(w, 0.0) - truth[w]) / syns[w] for w in over}
+    told = {w: run.told[w] for w in over if w in run.told}
+    covered = sum(errors[w] <= one.lags + one.violations for w, one in told.items())
+    inside = sum(one.low <= truth[w] <= one.high for w, one in told.items())
+    return [
+        _spread(list(errors.values())),
+        f"{PUBLISHED['boundary_percent'][str(minutes)]:.2f} %",
+        _spread([one.lags for one in told.values()]),
+        _spread([one.violations for one in told.values()]),
+        f"{covered} of {len(over)}",
+        f"{inside} of {len(over)}",
+        f"{sum(one.exceeded for one in told.values())} of {len(over)}",
+    ]
+
+
+def _spread(shares: Sequence[float]) -> str:
+    return f"{100 * median(shares):.2f} % ({100 * max(shares):.2f} %)" if shares else "-"

@@ -12,7 +12,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +28,19 @@ from penstock.spark.run import RunOptions, run_script
 
 ROOT = Path(__file__).parents[2]
 _TICKS = os.sysconf("SC_CLK_TCK")
+ALLOWED, WITH_BOUNDS = "/*+ ERROR(25 PERCENT) */ ", "/*+ ERROR(25 PERCENT WITH BOUNDS) */ "
 CONF = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """What WITH BOUNDS says of a window: limits, shares of the SYNs, and whether more was measured than declared."""
+
+    low: int
+    high: int
+    lags: float
+    violations: float
+    exceeded: bool
 
 
 @dataclass(frozen=True)
@@ -42,6 +54,10 @@ class Ran:
     state_bytes: int
     counts: dict[int, dict[int, float]]
     why_not: str | None = None
+    told: dict[int, Told] = field(default_factory=dict)
+    """By window, where bounds are asked for."""
+    is_exact: bool = False
+    """Whether it joins, and all connections."""
 
 
 def cpu_of_tree() -> float:
@@ -84,6 +100,7 @@ def spark_joins(spark: SparkSession, data: Path, home: Path, percent: int, minut
         max(sum(o["numRowsTotal"] for o in batch) for batch in operators),
         max(sum(o["memoryUsedBytes"] for o in batch) for batch in operators),
         counts,
+        is_exact=percent == 100,
     )
 
 
@@ -124,16 +141,22 @@ def engine(data: Path, home: Path, minutes: tuple[int, ...]) -> Ran:
         return ran
     syns = np.array([row["s_us"] for row in _rows(home / "out")], np.int64) - START
     counts = {m: {w: float(n) for w, n in by_window(syns, m).items()} for m in minutes}
-    return replace(ran, counts=counts)
+    return replace(ran, counts=counts, is_exact=True)
 
 
-def counts(data: Path, home: Path, minutes: int, hint: str) -> Ran:
+def counts(data: Path, home: Path, minutes: int, *, bounds: bool) -> Ran:
     """Section 2's script with a hint that allows the counts."""
-    ran = _run(script(data, home / "out", minutes, hint), home, f"counts, {minutes} min")
+    name = f"counts with bounds, {minutes} min" if bounds else f"counts, {minutes} min"
+    ran = _run(script(data, home / "out", minutes, WITH_BOUNDS if bounds else ALLOWED), home, name)
     length = minutes * 60 * SECOND
-    rows = _rows(home / "out")
-    found = {(int(row["tb"].timestamp() * SECOND) - START) // length: float(row["cnt"]) for row in rows}
-    return replace(ran, counts={minutes: found})
+    rows = {(int(row["tb"].timestamp() * SECOND) - START) // length: row for row in _rows(home / "out")}
+    told = {window: _told(row) for window, row in rows.items()} if bounds else {}
+    return replace(ran, counts={minutes: {window: float(row["cnt"]) for window, row in rows.items()}}, told=told)
+
+
+def _told(row: dict[str, Any]) -> Told:
+    lags, violations = (row[f"error_{name}"] or 0.0 for name in ("observed", "violations"))
+    return Told(row["cnt_low"], row["cnt_high"], lags, violations, row["exceeded"])
 
 
 def _run(text: str, home: Path, name: str) -> Ran:

@@ -58,6 +58,7 @@ def test_section_5_2_the_revised_bounds() -> None:
     revised = [observed(lengths, 60.0 * minutes) for minutes in (1, 2, 5)]
     assert [round(100 * share, 1) for share in revised] == [6.7, 3.3, 1.3]
     assert total(revised[0], violated(2, 100)) == pytest.approx(revised[0] + 0.02)
+    assert violated(4, 100, one_in=4) == pytest.approx((4 + 2 * 3**0.5) / 100)
     assert boundary(15, 300) == pytest.approx(0.05)
 
 

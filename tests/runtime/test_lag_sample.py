@@ -9,35 +9,44 @@ import pytest
 
 from penstock.runtime.lag_sample import Counted, Entities, Lags, measure
 
-V, A, PROMISED = Lags(0, 7), Lags(0, 20), Lags(0, 13)
+Rows = list[tuple[int, int]]
+V, V_ASKED = Lags(0, 7), Lags(-1, 9)
+A, PROMISED, ASKED = Lags(0, 20), Lags(0, 13), Lags(0, 15)
 
 
-def entities(rows: list[tuple[int, int]]) -> Entities:
+def entities(rows: Rows) -> Entities:
     return Entities(np.array([k for k, _ in rows], np.int64), np.array([t for _, t in rows], np.int64))
 
 
-def naive(
-    root: list[tuple[int, int]], counted: list[tuple[int, int]], removed: list[tuple[int, int]]
-) -> tuple[int, list[int], list[int], int]:
+def naive(root: Rows, counted: Rows, removed: Rows) -> tuple[int, list[int], list[int], int]:
     """Rows of the root in [0, 100), lags of V and of A, and what breaks a declaration, row by row."""
-    breaking = 0
-    lags: tuple[list[int], list[int]] = ([], [])
-    for key, at in counted:
-        if 0 <= at < 100:
-            partners = [t for k, t in root if k == key and V.low <= at - t <= V.high]
-            breaking += abs(len(partners) - 1)
-            lags[0].extend([at - max(partners)] if partners else [])
-    met: list[int] = []
-    for key, at in removed:
-        if 0 <= at < 100:
-            partners = [t for k, t in root if k == key and A.low <= at - t <= A.high]
-            lags[1].extend([at - max(partners)] if partners else [])
-            beside = [(k, t) for k, t in counted if k == key and PROMISED.low <= at - t <= PROMISED.high]
-            breaking += abs(len(beside) - 1)
-            if beside:
-                met.append(sorted(counted).index(max(beside, key=lambda row: row[1])))
-    breaking += len(met) - len(set(met))
-    return sum(0 <= t < 100 for _, t in root), lags[0], lags[1], breaking
+    lags = [
+        [at - max(partners) for key, at in rows if inside(at) and (partners := within(root, key, at, limits))]
+        for rows, limits in ((counted, V), (removed, A))
+    ]
+    own = [row for row in root if inside(row[1])]
+    of_v, v_here = broken(root, own, counted, V, V_ASKED)
+    of_a, _ = broken(counted, v_here, removed, PROMISED, ASKED)
+    return len(own), lags[0], lags[1], of_v + of_a
+
+
+def inside(at: int) -> bool:
+    return 0 <= at < 100
+
+
+def within(rows: Rows, key: int, at: int, limits: Lags) -> list[int]:
+    return [t for k, t in rows if k == key and limits.low <= at - t <= limits.high]
+
+
+def broken(parents: Rows, parents_here: Rows, rows: Rows, promised: Lags, asked: Lags) -> tuple[int, Rows]:
+    """What breaks a declaration among rows that are in the window or match what is; and which rows these are."""
+    here = [(key, at) for key, at in rows if inside(at) or within(parents_here, key, at, asked)]
+    found, met = 0, []
+    for key, at in here:
+        partners = within(parents, key, at, asked)
+        found += (not within(parents, key, at, promised)) + max(len(partners) - 1, 0)
+        met += [(key, max(partners))] if partners else []
+    return found + len(met) - len(set(met)), here
 
 
 @pytest.mark.parametrize("seed", range(40))
@@ -50,7 +59,7 @@ def test_it_counts_what_loops_count(seed: int) -> None:
 
     root, counted, removed = some(30), some(30), some(30)
     rows, of_v, of_a, breaking = naive(root, counted, removed)
-    v, a = Counted(entities(counted), V, V), Counted(entities(removed), A, PROMISED)
+    v, a = Counted(entities(counted), V, V, V_ASKED), Counted(entities(removed), A, PROMISED, ASKED)
     shown = measure(entities(root), v, a, 0, 100)
     assert (shown.rows, shown.breaking) == (rows, breaking)
     if rows:
@@ -64,10 +73,10 @@ def test_it_counts_what_loops_count(seed: int) -> None:
 
 def test_a_late_row_shows_as_one_without_a_partner() -> None:
     root, late = entities([(1, 10), (2, 10)]), entities([(1, 15), (2, 40)])
-    shown = measure(root, Counted(late, Lags(0, 10), Lags(0, 10)), None, 0, 100)
+    shown = measure(root, Counted(late, Lags(0, 10), Lags(0, 10), Lags(0, 10)), None, 0, 100)
     assert (shown.rows, shown.breaking) == (2, 1)
 
 
 def test_an_empty_sample_shows_nothing() -> None:
-    shown = measure(entities([]), Counted(entities([]), V, V), None, 0, 10)
+    shown = measure(entities([]), Counted(entities([]), V, V, V), None, 0, 10)
     assert (shown.rows, shown.mean_lag, shown.breaking) == (0, 0.0, 0)

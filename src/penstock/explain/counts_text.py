@@ -33,7 +33,10 @@ def counts_items(query: Query, finding: RewriteFinding, seen: Observed | None = 
         ("rules", finding.because),
         ("error", _errors(made)),
         ("observed", _observed(made, seen)),
-        ("watched", ["no declaration: counts cannot see a row that breaks one" + _but_sampled(made)]),
+        (
+            "watched",
+            ["only rows too late for their window: counts cannot see what else is broken" + _but_sampled(made)],
+        ),
         ("sql", made.sql.splitlines()),
     ]
 

@@ -6,10 +6,13 @@ columns that the query matches by, are looked at whole: all their rows in a wind
 - the lag of each row of V and of A behind the latest row of the root that it matches; the mean over the root's rows is
   the share that crosses the end of a window, times its length (REWRITE 5.2);
 - rows that break a declaration: of V without a partner in the root, and of A without one in V, in the declared window;
-  matches beyond the first; rows of A that match one row twice. Each changes the count by one.
+  matches beyond the first, as the query matches; rows that match what another row of their stream has matched. Each
+  changes the count by one. They are looked for among the rows of V and A in the window, and those beyond its ends
+  whose partner is in it.
 
 Preconditions: the margins are at least as long as the longest declared lag, so that a partner in the declared window is
-seen. A lag that is longer than declared shows as a row without a partner. Whole columns, sorted once.
+seen. A lag that is longer than declared shows as a row without a partner. What a stream holds that is not counted is
+not seen. Whole columns, sorted once.
 """
 
 from __future__ import annotations
@@ -50,9 +53,12 @@ class Entities:
     keys: Array
     times: Array
 
-    def within(self, begin: int, end: int) -> Entities:
-        """Those in a stretch of time."""
-        chosen = (self.times >= begin) & (self.times < end)
+    def are_within(self, begin: int, end: int) -> Array:
+        """Which of them are in a stretch of time."""
+        return np.asarray((self.times >= begin) & (self.times < end))
+
+    def take(self, chosen: Array) -> Entities:
+        """Some of them."""
         return Entities(self.keys[chosen], self.times[chosen])
 
 
@@ -63,25 +69,35 @@ class Counted:
     rows: Entities
     lags: Lags
     promised: Lags
+    asked: Lags
+    """How far after that partner the query would match them."""
 
 
 def measure(root: Entities, counted: Counted | None, removed: Counted | None, begin: int, end: int) -> Sampled:
     """What the rows of a window show; `counted` is None where V is the root."""
-    rows = len(root.within(begin, end).times)
+    parents, parents_here = root, root.take(root.are_within(begin, end))
+    rows = len(parents_here.times)
     spread, breaking = [], 0
-    if counted is not None:
-        first, last, lags = _partners(root, counted.rows.within(begin, end), counted.promised)
-        found = last - first
-        breaking += int((found == 0).sum() + np.maximum(found - 1, 0).sum())
-        spread.append(lags)
-    if removed is not None:
-        own = removed.rows.within(begin, end)
-        spread.append(_partners(root, own, removed.lags)[2])
-        first, last, _ = _partners(root if counted is None else counted.rows, own, removed.promised)
-        found = last - first
-        matched = last[found > 0]
-        breaking += int((found == 0).sum() + np.maximum(found - 1, 0).sum()) + len(matched) - len(np.unique(matched))
+    for child in (counted, removed):
+        if child is None:
+            continue
+        inside = child.rows.are_within(begin, end)
+        spread.append(_partners(root, child.rows.take(inside), child.lags)[2])
+        first, last, _ = _partners(parents_here, child.rows, child.asked)
+        here = child.rows.take(inside | (last > first))
+        breaking += _broken(parents, here, child)
+        parents, parents_here = child.rows, here
     return Sampled(rows, max((_mean(lags, rows) for lags in spread), default=0.0), breaking)
+
+
+def _broken(parents: Entities, rows: Entities, child: Counted) -> int:
+    """How many of some rows of V or A, and of their matches, break a declaration."""
+    promised = _partners(parents, rows, child.promised)
+    first, last, _ = _partners(parents, rows, child.asked)
+    found = last - first
+    matched = last[found > 0]
+    without = int((promised[0] == promised[1]).sum())
+    return without + int(np.maximum(found - 1, 0).sum()) + len(matched) - len(np.unique(matched))
 
 
 def _partners(parents: Entities, children: Entities, limits: Lags) -> tuple[Array, Array, Array]:

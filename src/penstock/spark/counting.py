@@ -16,6 +16,7 @@ A sample of entities shows the lags and violations that there are (`runtime/lag_
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from functools import reduce
 from typing import Any
@@ -25,6 +26,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import UsageError
 from penstock.model.names import fold, quoted
+from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.codec import encode
 from penstock.plan.counting import BOUNDS, SOURCE, TIME, WINDOW, CountedSource, Observed, Rewriting, literal
@@ -32,6 +34,7 @@ from penstock.plan.plan import Plan
 from penstock.spark.cache import new_run
 from penstock.spark.checkpoint import Essence, stream_text
 from penstock.spark.lags import KEY, LAGS, MEASURED, Measurer, sampled_rows
+from penstock.spark.late_rows import WINDOWS, Clock, late_rows, order_broken, windows_of
 from penstock.spark.sources import read_stream, with_declared_columns
 
 SAMPLE = "penstock.sample"
@@ -91,6 +94,7 @@ def _rows(frame: DataFrame, made: Rewriting, source: CountedSource, observation:
     frame = frame.alias(source.alias)
     for condition in source.conditions:
         frame = frame.where(condition)
+    frame = frame.observe(f"{observation}_windows", windows_of(F.col(_CLOCK), made))
     groups = [F.col(quoted(c)).alias(n) for c, n in zip(source.groups, made.group_names, strict=True)]
     key = [F.xxhash64(*(F.col(quoted(c)) for c in source.keys)).alias(KEY)] if made.with_bounds else []
     return frame.select(F.lit(source.alias).alias(SOURCE), F.col(_CLOCK).alias(TIME), *groups, *key)
@@ -107,7 +111,7 @@ def _outputs(made: Rewriting, count: Column) -> list[Column]:
 
 
 def _with_bounds(spark: SparkSession, rows: DataFrame, made: Rewriting) -> DataFrame:
-    margin, period = made.reach, made.period
+    margin, period = made.sight, made.period
     wide = F.window(
         TIME,
         f"{period + 2 * margin} microseconds",
@@ -138,7 +142,7 @@ def _with_bounds(spark: SparkSession, rows: DataFrame, made: Rewriting) -> DataF
     types = {field.name: field.dataType.simpleString() for field in shown.schema}
     kept = [name for name in shown.columns if name not in ("begin", "sample")]
     schema = ", ".join(f"{quoted(name)} {types[name]}" for name in kept) + f", {fields}"
-    measured = shown.select(*kept, "begin", sampled_rows()).mapInArrow(Measurer(made, tuple(kept)), schema)
+    measured = shown.select(*kept, "begin", sampled_rows()).mapInArrow(Measurer(made, tuple(kept), one_in), schema)
     limits = [F.col(end).alias(name) for name, end in made.limits]
     return measured.select(*_outputs(made, F.col("counted")), *limits, *(F.col(name) for name in BOUNDS))
 
@@ -231,13 +235,18 @@ GROUPS = "(groups)"
 """The name of the counts where aliases stand in the metrics."""
 
 
-def counting_metrics(made: Rewriting, observation: str, progress: Any) -> dict[str, Any]:
+def counting_metrics(query: Query, made: Rewriting, observation: str, progress: Any, clock: Clock) -> dict[str, Any]:
     """What Spark's progress of a batch says of the counts, in the fields of `run --metrics`."""
     observed = progress["observedMetrics"]
-    rows_in = {}
+    rows_in, windows = {}, {}
     for source in made.sources:
-        read = observed.get(input_observation(observation, source.alias))
+        name = input_observation(observation, source.alias)
+        read, counted = observed.get(name), observed.get(f"{name}_windows")
         rows_in[source.alias] = int(read["rows"] or 0) if read is not None else 0
+        windows[source.alias] = counted[WINDOWS] if counted is not None else None
+    violations: Counter[str] = Counter()
+    for alias, rows in late_rows(made, windows, clock.before(progress)).items():
+        violations[order_broken(query.by_alias[alias].stream)] += rows
     operators = progress["stateOperators"]
     groups = sum(int(operator["numRowsTotal"]) for operator in operators)
     return {
@@ -246,7 +255,8 @@ def counting_metrics(made: Rewriting, observation: str, progress: Any) -> dict[s
         "state_rows": {GROUPS: groups},
         "state_tuples": {GROUPS: groups},
         "state_bytes": sum(int(operator["memoryUsedBytes"]) for operator in operators),
-        # Counts watch nothing: no constraint is in force with a k of its own.
+        "violations": dict(violations),
+        # Counts watch nothing else: no constraint is in force with a k of its own.
         "k": {},
     }
 

@@ -34,6 +34,8 @@ class Measurer:
 
     made: Rewriting
     kept: tuple[str, ...]
+    one_in: int
+    """One in so many entities is in the sample."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """One row a window and group; each has a whole sample, so the loop is over windows."""
@@ -59,7 +61,7 @@ class Measurer:
         found = self._measured(sources, keys, times, begin)
         if found is None or not found.rows:
             return None, None
-        return observed([(1.0, found.mean_lag)], self.made.period), violated(found.breaking, found.rows)
+        return observed([(1.0, found.mean_lag)], self.made.period), violated(found.breaking, found.rows, self.one_in)
 
     def _measured(self, sources: Any, keys: Any, times: Any, begin: int) -> Sampled | None:
         if not len(sources):
@@ -72,7 +74,8 @@ class Measurer:
                 return None
             source = made.source(alias)
             promised = Lags(source.partner_low, source.partner_high)
-            return Counted(rows[alias], Lags(source.low, source.high), promised)
+            asked = Lags(source.asked_low, source.asked_high)
+            return Counted(rows[alias], Lags(source.low, source.high), promised, asked)
 
         return measure(
             rows[made.root], beside_root(made.counted), beside_root(made.removed), begin, begin + made.period

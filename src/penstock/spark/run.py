@@ -31,6 +31,7 @@ from penstock.spark.counting import counting_metrics, seen_in
 from penstock.spark.counts import metrics_of, second_stage_of, with_second_stage
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.interrupts import Interrupt, noted_interrupts
+from penstock.spark.late_rows import Clock
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
@@ -83,6 +84,7 @@ class Running:
     """What the last batch would have taken, where there is a budget."""
     observed: Observed | None = None
     """What the samples of this run show, where joins are replaced by counts."""
+    clock: Clock = field(default_factory=Clock)
 
 
 Follower = Callable[[Running, dict[str, Any]], None]
@@ -195,7 +197,9 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
     resumes = checkpoint is not None and not checkpoint.is_new
-    return Running(query, plan, assembled, checkpoint, drains_of(script, plan, checkpoint), resumes=resumes)
+    clock = Clock(checkpoint.spark if checkpoint is not None else None)
+    drains = drains_of(script, plan, checkpoint)
+    return Running(query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock)
 
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:
@@ -305,7 +309,7 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     observed = _counted(progress, one.assembled.observation)
     known = metrics_of(one.plan, observed)
     if one.plan.rewriting is not None:
-        known |= counting_metrics(one.plan.rewriting, one.assembled.observation, progress)
+        known |= counting_metrics(one.query, one.plan.rewriting, one.assembled.observation, progress, one.clock)
     elif (stage := second_stage_of(one.plan)) is not None:
         known = with_second_stage(stage, known, _counted(progress, second_observation(one.assembled.observation)))
     one.needed = known.get("needed", 0)
@@ -347,6 +351,10 @@ def waiting_lines(ran: Sequence[Running]) -> list[str]:
             kept = "is kept in the checkpoint" if one.checkpoint is not None else "is lost, for there is no checkpoint"
             rows = f"{count:,} rows" if count > 1 else "1 row"
             found.append(f"{one.query.name}: {rows} read ahead of the slowest stream; what waits for it {kept}")
+        late = sum(sum(line["violations"].values()) for line in one.batches) if one.plan.rewriting is not None else 0
+        if late:
+            rows = f"{late:,} rows" if late > 1 else "1 row"
+            found.append(f"{one.query.name}: {rows} came for windows that were given already, and are not counted")
         if one.observed is not None and one.observed.exceeded:
             windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
             found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")

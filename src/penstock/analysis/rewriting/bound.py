@@ -17,6 +17,7 @@ None of these is certain however rows come; the limits that are (`spark/counting
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -31,9 +32,10 @@ def observed(lags: Iterable[tuple[float, float]], period: float) -> float:
     return sum(share * length for share, length in lags) / period
 
 
-def violated(breaking: int, rows: int) -> float:
-    """The share of rows that break a declaration, each of which changes a count by one."""
-    return breaking / rows if rows else 0.0
+def violated(breaking: int, rows: int, one_in: int = 1) -> float:
+    """The share of rows that break a declaration, and two standard errors where one in so many entities was seen."""
+    unseen = 2 * math.sqrt(breaking * (1 - 1 / one_in))
+    return (breaking + unseen) / rows if rows else 0.0
 
 
 def total(crossing: float, breaking: float) -> float:

@@ -35,6 +35,8 @@ class Composed:
     """By counted source, how far after the root's row it lies."""
     apart: Reach
     """How far after its partner in V a row of A lies; nothing if there is no A."""
+    asked: dict[str, Reach]
+    """By counted source, how far after its partner, the root for V and V for A, the query matches it."""
     groups: dict[str, tuple[str, ...]]
     """By counted source, its columns for the groups."""
 
@@ -77,7 +79,9 @@ def _by(known: SubStreams, identity: Identity) -> Composed | str:
             return f"{alias} has no column that equals the group {ref} for every row of one identity, and is never NULL"
         groups[alias] = tuple(column for column in columns if column is not None)
     apart = Reach(0, 0) if removed is None else _lag(predicates, counted, removed)
-    return Composed(identity, counted, removed, lags, apart, groups)
+    partners = {question.root: question.root, counted: question.root} | ({removed: counted} if removed else {})
+    asked = {alias: predicates.reach(partner, alias) for alias, partner in partners.items() if alias != partner}
+    return Composed(identity, counted, removed, lags, apart, asked, groups)
 
 
 def _unmatched(predicates: WindowPredicates) -> Iterator[str]:

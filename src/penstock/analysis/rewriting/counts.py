@@ -38,6 +38,9 @@ class CountedSource:
     partner_low: int
     partner_high: int
     """By how much it lies after the row that its FOREIGN KEY promises: V's for A, the root's for V."""
+    asked_low: int
+    asked_high: int
+    """By how much it would lie after that row if only the query said so."""
     slack: int
     """How far its event times may stray from their order: a watermark."""
 
@@ -80,6 +83,12 @@ class Rewriting:
     def reach(self) -> int:
         """The paper's epsilon: the length of the edges of a window over which some match can lie."""
         return max(source.stray for source in self.sources)
+
+    @property
+    def sight(self) -> int:
+        """How far beyond the ends of a window WITH BOUNDS looks: as far as the query matches, at most a window."""
+        asked = max(max(-source.asked_low, source.asked_high) for source in self.sources)
+        return max(self.reach, min(asked, self.period))
 
     @property
     def error_bound(self) -> float:

@@ -89,6 +89,7 @@ def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource
     partner = composed.apart if alias == composed.removed else lag
     assert partner.low is not None
     assert partner.high is not None
+    asked = composed.asked.get(alias, partner)
     return CountedSource(
         alias,
         stream.name,
@@ -100,6 +101,8 @@ def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource
         lag.high,
         partner.low,
         partner.high,
+        partner.low if asked.low is None else min(asked.low, partner.low),
+        partner.high if asked.high is None else max(asked.high, partner.high),
         0 if slack is None else slack,
     )
 

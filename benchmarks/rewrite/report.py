@@ -28,8 +28,8 @@ class Watched:
     """By window length in minutes."""
 
     def over(self, minutes: int) -> list[int]:
-        """The windows that are over, and have results."""
-        return [w for w in self.truth[minutes] if (w + 1) * minutes * 60 <= self.made.seconds - _OPEN]
+        """The windows that are whole and over, and have results."""
+        return [w for w in self.truth[minutes] if w >= 0 and (w + 1) * minutes * 60 <= self.made.seconds - _OPEN]
 
     def agrees(self, run: Ran) -> bool:
         """Whether a system that ran gave the original's answer."""

@@ -18,7 +18,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 START = 1_700_000_100_000_000
-"""Microseconds since 1970 at which the streams begin: a whole number of 5 minutes."""
+"""Microseconds since 1970 at which the first window begins: a whole number of 5 minutes."""
+LEAD = 60
+"""Seconds of traffic before it, so that the first window is like any other: matches come in from before."""
 SECOND = 1_000_000
 STREAMS = ("syn", "synack", "fin")
 
@@ -38,7 +40,7 @@ class Traffic:
     def write(self, folder: Path, files: int) -> None:
         """One parquet file of each stream for each stretch of event time."""
         edges = np.linspace(0, self.seconds * SECOND, files + 1)
-        edges[-1] = np.inf
+        edges[0], edges[-1] = -np.inf, np.inf
         for name, (times, ips) in self.packets.items():
             (folder / name).mkdir(parents=True)
             for number in range(files):
@@ -51,8 +53,8 @@ class Traffic:
 def traffic(seconds: int, connections: int, seed: int = 5, breaking: bool = True) -> Traffic:
     """So many connections a second, for so long; without late FINs and retransmissions if nothing is to break."""
     random = np.random.default_rng(seed)
-    count = seconds * connections
-    syn = random.uniform(0, seconds, count)
+    count = (LEAD + seconds) * connections
+    syn = random.uniform(-LEAD, seconds, count)
     floods = np.arange(400, seconds, 900)  # half a minute of a SYN flood, every quarter of an hour
     flood = random.random(count) < (0.02 if len(floods) else 0)
     if len(floods):

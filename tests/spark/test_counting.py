@@ -114,9 +114,11 @@ def test_two_runs_give_every_window_once_within_its_limits(bench: Bench) -> None
     _write(bench, rows, 0, 150)
     first = bench.run(SCRIPT, conf=conf, unbounded=False)
     assert first.code == 0, first.err
+    bench.write("syn", [{"ip": "late", "ts": START}], PACKET)
     _write(bench, rows, 150, 400)
     second = bench.run(SCRIPT, conf=conf, unbounded=False)
     assert second.code == 0, second.err
+    assert "plain: 1 row came for windows that were given already, and is not counted" in second.err
     over = [START + n * MINUTE for n in range(5)]  # the last minutes are open: no clock has passed them
     plain = {row["tb"]: row["cnt"] for row in _sink(bench, "plain")}
     assert len(plain) == len(_sink(bench, "plain"))
@@ -134,7 +136,9 @@ def test_two_runs_give_every_window_once_within_its_limits(bench: Bench) -> None
         assert list(line) == list(KINDS)
         assert all(isinstance(line[name], kinds) for name, kinds in KINDS.items())
         assert set(line["state_rows"]) == {"(groups)"}
-    assert sum(line["rows_in"]["s"] for line in lines) == len(rows["syn"])
+    assert sum(line["rows_in"]["s"] for line in lines) == len(rows["syn"]) + 1
+    violated = [line["violations"] for line in lines if line["violations"]]
+    assert violated == [{"ORDERED BY ts WITHIN 1 SECOND ON syn": 1}]
     assert sum(line["rows_out"] for line in lines) == len(plain)
     seen = json.loads((bench.folder / "checkpoint" / "bounded" / "observed.json").read_text())
     assert seen["error_observed"] == pytest.approx(max(row["error_observed"] for row in bounded.values()))

@@ -353,8 +353,8 @@ def waiting_lines(ran: Sequence[Running]) -> list[str]:
             found.append(f"{one.query.name}: {rows} read ahead of the slowest stream; what waits for it {kept}")
         late = sum(sum(line["violations"].values()) for line in one.batches) if one.plan.rewriting is not None else 0
         if late:
-            rows = f"{late:,} rows" if late > 1 else "1 row"
-            found.append(f"{one.query.name}: {rows} came for windows that were given already, and are not counted")
+            rows, are = (f"{late:,} rows", "are") if late > 1 else ("1 row", "is")
+            found.append(f"{one.query.name}: {rows} came for windows that were given already, and {are} not counted")
         if one.observed is not None and one.observed.exceeded:
             windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
             found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")

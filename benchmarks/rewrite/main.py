@@ -117,7 +117,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="a quarter of an hour of 20 connections a second")
     parser.add_argument("--introduction", action="store_true", help="only the paper's queries 1, 2 and 3")
     parser.add_argument("--seconds", type=int, default=3600, help="of event time")
-    parser.add_argument("--connections", type=int, default=100, help="a second of event time")
+    parser.add_argument("--connections", type=int, default=500, help="a second of event time")
     parser.add_argument("--files", type=int, default=8, help="of each stream; one a batch")
     parser.add_argument("--packets", type=Path, default=ROOT.parent / "shared" / "data" / "packets")
     parser.add_argument("--json", type=Path, default=None, help="write the figures here too")

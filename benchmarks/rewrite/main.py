@@ -87,15 +87,13 @@ def _measured(watched: Watched, kept: Watched, home: Path, say: Callable[[str], 
     joined(100, tiny, "tiny-joins")
     for bounds in (False, True):
         counts(tiny, _new(home / f"tiny-counts-{bounds}"), 5, bounds=bounds)
-    joining = engine(tiny, _new(home / "tiny-engine"), MINUTES)
+    engine(tiny, _new(home / "tiny-engine"), MINUTES)
     runs = []
     for percent in (100, 10, 1):
         say(f"Spark's joins, {percent} % of connections")
         runs.append(joined(percent, data, f"joins-{percent}"))
-    if joining.why_not is None:
-        say("Penstock's engine")
-        joining = engine(data, _new(home / "engine"), MINUTES)
-    runs.append(joining)
+    say("Penstock's engine")
+    runs.append(engine(data, _new(home / "engine"), MINUTES))
     for minutes in MINUTES:
         say(f"counts, by {minutes} minutes")
         runs.append(counts(data, _new(home / f"counts-{minutes}"), minutes, bounds=False))

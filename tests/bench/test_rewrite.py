@@ -83,18 +83,14 @@ def test_the_report_puts_the_papers_figures_beside() -> None:
     exact = {m: {w: float(n) for w, n in truth[m].items()} for m in MINUTES}
     runs = [Ran("Spark's joins", 50.0, 9.0, 100, 9000, exact, is_exact=True)]
     runs += [Ran(f"counts, {m} min", 10.0, 3.0, 2, 500, {m: counted(made, m)}) for m in MINUTES]
-    runs.append(Ran("Penstock's engine", 0, 0, 0, 0, {}, "it cannot"))
     told = {w: Told(0, 10**6, 0.3, 0.1, exceeded=w == 1) for w in range(600)}
-    bounds = {
-        m: Ran(f"counts with bounds, {m} min", 10.0, 3.0, 2, 500, {m: counted(made, m)}, None, told) for m in truth
-    }
+    bounds = {m: Ran(f"counts with bounds, {m} min", 10.0, 3.0, 2, 500, {m: counted(made, m)}, told) for m in truth}
     watched, kept = (Watched(name, made, truth, bounds) for name in ("as it comes", "declarations kept"))
     assert watched.agrees(runs[0])
     assert not watched.agrees(runs[1])
     lines = as_text(10, runs, watched, kept)
     assert any("5.0" in line and "Spark's joins" in line for line in lines)
     assert any(line.startswith("  Spark's joins") and "0.00 % (0.00 %)" in line for line in lines)
-    assert "  Penstock's engine: not run: it cannot" in lines
     assert any("at most 3 %" in line for line in lines)
     assert sum("windows that say exceeded" in line and "1 of 8" in line for line in lines) == 2
 

@@ -3,8 +3,9 @@ and the counts.
 
 Spark's joins are written as its guide says: an inner join on ip with both limits of time, then a left outer join whose
 unmatched rows are the answer; its event times but one are plain numbers after a join. It writes the time of the SYN of
-each result and is spared the aggregation; the engine runs the query as it stands. A sample takes every connection whose ip hashes to it, as the
-paper does. CPU is that of the whole process tree, the session's start and a first small run of each system left out.
+each result and is spared the aggregation; the engine runs the query as it stands. A sample takes every connection whose
+ip hashes to it, as the paper does. CPU is that of the whole process tree, the session's start and a first small run of
+each system left out.
 """
 
 from __future__ import annotations

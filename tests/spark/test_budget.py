@@ -185,6 +185,12 @@ def test_a_budget_below_what_one_batch_needs_is_answered_with_one_that_would_hol
     assert enough is None or f"BUDGET({enough}) would hold it" in str(told)
 
 
+def test_distinct_has_as_much_of_a_budget_as_the_rows_of_the_join() -> None:
+    plan = plan_of(f"{STREAMS} SELECT /*+ BUDGET(40 ROWS) */ DISTINCT r.n FROM r, s WHERE r.k = s.k;")
+    assert too_small(plan, 20) is None
+    assert "BUDGET(42 ROWS) would hold it" in str(too_small(plan, 21))
+
+
 SEVERAL = """
 CREATE STREAM r (k BIGINT, n BIGINT, v BIGINT, EVENT TIME n, ORDERED BY n)
   USING parquet OPTIONS (path '{data}/r', maxFilesPerTrigger '1');

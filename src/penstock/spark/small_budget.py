@@ -8,6 +8,7 @@ purging left of it, and for a budget in bytes the statistics beside them.
 from __future__ import annotations
 
 from penstock.plan.plan import Plan
+from penstock.plan.second_room import second_room
 
 _KB = 1 << 10
 
@@ -20,6 +21,9 @@ def too_small(plan: Plan, needed: int) -> str | None:
     if not in_rows:
         # A fifth is for statistics.
         needed = -(-needed * 5 // 4)
+    elif (second := second_room(plan)) > 0:
+        # DISTINCT or GROUP BY has what it is bound to, or else as much as the rows of the join.
+        needed += second if 2 * second < plan.evict.limit - 1 else needed
     if needed <= plan.evict.limit:
         return None
     asked = f"{plan.evict.limit} ROWS" if in_rows else f"{plan.evict.limit // _KB} KB"

@@ -20,7 +20,8 @@ from benchmarks.kmon.graphs import Experiment
 import penstock
 from penstock.compile import plan
 from penstock.plan.plan import Plan
-from penstock.runtime import Batch, Cell, Chunk
+from penstock.runtime import Batch, Cell, Chunk, Metrics
+from penstock.runtime.promises.keys import KeyWatch
 
 
 @dataclass(frozen=True)
@@ -54,33 +55,68 @@ class Course:
         return 1e6 * sum(self.seconds[at + 1 :]) / rows
 
 
+@dataclass
+class Driving:
+    """One way, batch by batch."""
+
+    experiment: Experiment
+    way: str
+    rows_a_batch: int
+    hints: str = ""
+    keys: bool | None = None
+    """Whether closed keys are remembered where that is chosen by cost; None leaves it to be chosen."""
+
+    def __post_init__(self) -> None:
+        self.plan = plan(penstock.parse(self.experiment.script(self.way, self.hints)))
+        self.cell = Cell(self.plan)
+        rows = self.experiment.made.rows
+        for watch in self.cell.watches:
+            for choice in watch.choices if isinstance(watch, KeyWatch) and self.keys is not None else ():
+                choice.kept, choice.window = bool(self.keys), rows
+        marks = np.arange(self.rows_a_batch, rows + self.rows_a_batch, self.rows_a_batch)
+        self.seen = [min(mark, rows) for mark in marks.tolist()]
+        columns = self.experiment.made.columns
+        self._tables = {name: pa.table({c: pa.array(v) for c, v in of.items()}) for name, of in columns.items()}
+        self._cuts = {name: np.concatenate([[0], np.searchsorted(of["seq"], marks)]) for name, of in columns.items()}
+        self._metrics: list[Metrics] = []
+        self._seconds: list[float] = []
+
+    def step(self, number: int) -> None:
+        """Run one batch."""
+        cuts = {name: (cut[number], cut[number + 1]) for name, cut in self._cuts.items()}
+        pieces = {name: self._tables[name].slice(start, end - start) for name, (start, end) in cuts.items()}
+        began = time.process_time()
+        chunks = tuple(_chunk(self.plan, self.experiment, name, piece) for name, piece in pieces.items())
+        found = self.cell.step(Batch(number, chunks))
+        self._seconds.append(time.process_time() - began)
+        self._metrics.append(found.metrics)
+
+    @property
+    def course(self) -> Course:
+        """What was seen of it."""
+        return Course(
+            self.way,
+            tuple(self.seen),
+            tuple(sum(m.state_rows.values()) + m.promise_rows for m in self._metrics),
+            tuple(m.rows_out for m in self._metrics),
+            tuple(self._seconds),
+            tuple(dict(m.k) for m in self._metrics),
+            sum(sum(m.violations.values()) for m in self._metrics),
+        )
+
+
+def drive_in_turn(runs: list[Driving]) -> list[Course]:
+    """Run several ways of one experiment, a batch of each after the other: what disturbs one then disturbs all."""
+    for number in range(len(runs[0].seen)):
+        for run in runs[number % len(runs) :] + runs[: number % len(runs)]:
+            run.step(number)
+    return [run.course for run in runs]
+
+
 def drive(experiment: Experiment, way: str, rows_a_batch: int, hints: str = "") -> Course:
     """Run one way."""
-    made = plan(penstock.parse(experiment.script(way, hints)))
-    cell = Cell(made)
-    tables = {name: pa.table({c: pa.array(v) for c, v in columns.items()}) for name, columns in _columns(experiment)}
-    marks = np.arange(rows_a_batch, experiment.made.rows + rows_a_batch, rows_a_batch)
-    cuts = {
-        name: np.concatenate([[0], np.searchsorted(columns["seq"], marks)]) for name, columns in _columns(experiment)
-    }
-    seen, kept, results, seconds, ks, violations = [], [], [], [], [], 0
-    for number in range(len(marks)):
-        pieces = {n: t.slice(cuts[n][number], cuts[n][number + 1] - cuts[n][number]) for n, t in tables.items()}
-        began = time.process_time()
-        chunks = tuple(_chunk(made, experiment, name, piece) for name, piece in pieces.items())
-        found = cell.step(Batch(number, chunks))
-        seconds.append(time.process_time() - began)
-        metrics = found.metrics
-        seen.append(int(min(marks[number], experiment.made.rows)))
-        kept.append(sum(metrics.state_rows.values()) + metrics.promise_rows)
-        results.append(metrics.rows_out)
-        ks.append(dict(metrics.k))
-        violations += sum(metrics.violations.values())
-    return Course(way, tuple(seen), tuple(kept), tuple(results), tuple(seconds), tuple(ks), violations)
-
-
-def _columns(experiment: Experiment) -> list[tuple[str, Mapping[str, Any]]]:
-    return list(experiment.made.columns.items())
+    (course,) = drive_in_turn([Driving(experiment, way, rows_a_batch, hints)])
+    return course
 
 
 def _chunk(made: Plan, experiment: Experiment, name: str, piece: Any) -> Chunk:

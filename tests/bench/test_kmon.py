@@ -13,11 +13,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from benchmarks.kmon.graphs import graph_a, graph_b, graph_c
+from benchmarks.kmon.graphs import combination_of_ca_and_rids, graph_a, graph_b, graph_c
 from benchmarks.kmon.linear_road import experiments, generated
 from benchmarks.kmon.main import main
 from benchmarks.kmon.plot import Plot
-from benchmarks.kmon.runs import drive
+from benchmarks.kmon.runs import Driving, drive, drive_in_turn
 from benchmarks.kmon.streams import clustering, interleaved, join_distance, scrambling
 
 from tests.measure import FULL
@@ -90,6 +90,19 @@ def test_the_experiments_give_right_answers_and_at_full_size_meet_their_targets(
     assert found["wrong"] == []
     assert {p.name for p in (tmp_path / "plots").glob("*.svg")} >= {"figure_5.svg", "figure_7.svg", "figure_9.svg"}
     assert code == 0, [t for t in found["targets"] if not t["met"]]
+
+
+def test_figure_11_crosses_and_the_choice_by_cost_follows_the_cheaper() -> None:
+    kept = {}
+    for k in (0, 400):
+        experiment = combination_of_ca_and_rids(6_000, k, 1_000)
+        ways = [("CA", None), ("CA and RIDS", False), ("CA and RIDS", None)]
+        courses = drive_in_turn([Driving(experiment, way, 500, keys=keys) for way, keys in ways])
+        assert len({course.results for course in courses}) == 1
+        kept[k] = [course.final for course in courses]
+    assert kept[0][1] < kept[0][0], "beside FOLLOWS 0 keys need not be remembered"
+    assert kept[400][1] > kept[400][0], "beside a large k they had better be"
+    assert all(chosen <= 1.25 * min(others) for *others, chosen in kept.values()), kept
 
 
 def test_a_learned_k_of_references_stays_near_the_one_in_the_data() -> None:

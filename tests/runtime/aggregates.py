@@ -121,6 +121,7 @@ class Run:
     restarts: bool = False
     absent: dict[str, bool] = field(default_factory=dict)
     """What the tests of an outer join are worth where their stream is absent."""
+    keeps_promises: bool = True
     verdict: Verdict = field(init=False)
     lost: int = 0
     promise_rows: int = 0
@@ -144,7 +145,8 @@ class Run:
             if self.cells_an_axis > 1:
                 mine = Batch(batch.number, tuple(share(self.plan, chunk, place) for chunk in batch.chunks))
             result = cell.step(mine)
-            assert result.metrics.violations == {}
+            assert not (self.keeps_promises and result.metrics.violations)
+            self.lost += result.metrics.lost
             frontiers.append(result.frontier)
             self.promise_rows += result.metrics.promise_rows
             tables += [self._typed(result.rows)] if result.rows.num_rows else []
@@ -234,7 +236,7 @@ def check_running(run: Run, workload: Batches) -> int:
         assert dict(given) == changed, f"batch {number}"
         before, rows = after, rows + len(given)
         for source in run.plan.sources:
-            if source.state.rows is not None:
+            if source.state.rows is not None and run.keeps_promises:
                 assert run.stored[source.alias] <= source.state.rows
     assert run.lost == 0
     return rows

@@ -13,13 +13,23 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from hypothesis import HealthCheck, given, settings
 
 from penstock.analysis.check import check_query
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
-from penstock.runtime import HOME, INDEX, Batch, Cell, Chunk, clusters_alone, hash_rows, keys_of, promise_columns
+from penstock.runtime import (
+    HOME,
+    INDEX,
+    Batch,
+    Cell,
+    Chunk,
+    belongs,
+    clustered_columns,
+    hash_rows,
+    keys_of,
+    promise_columns,
+)
 from tests.runtime.reference import answer
 from tests.runtime.test_core_against_reference import EXAMPLES, bag
 from tests.runtime.workloads import Workload, workloads
@@ -60,10 +70,9 @@ def share(plan: Plan, chunk: Chunk, cell: Coordinates) -> Chunk:
                 dropped = chunk.keys[alias].select(columns)
                 pieces.append(dropped.filter(pa.array(on_a_line(plan, alias, dropped, cell))))
             keys[alias] = pa.concat_tables(pieces)
-            for column in clusters_alone(plan, alias):
+            for column in clustered_columns(plan, alias):
                 known = pa.array(lies_in(plan, alias, keys[alias], cell, (column,)))
-                place = keys[alias].column_names.index(column)
-                keys[alias] = keys[alias].set_column(place, column, pc.if_else(known, keys[alias].column(column), None))
+                keys[alias] = keys[alias].append_column(belongs(column), known)
     punctuations = {
         number: table.filter(
             pa.array(lies_in(plan, plan.promises[number].alias, table, cell, plan.promises[number].columns))

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from itertools import product
+
+import pyarrow as pa
 import pytest
 
-from penstock.runtime import PromiseBroken
+from penstock.runtime import Batch, Cell, Chunk, PromiseBroken
 from tests.runtime.driving import Driver, rows_of
+from tests.runtime.test_cells import share
 
 CLUSTER = "CLUSTERED BY k WITHIN 1 ROWS"
 CONSTRAINT = f"{CLUSTER} ON s"
@@ -89,3 +94,34 @@ def test_an_ended_cluster_is_forgotten_once_the_key_it_names_has_come() -> None:
         result = driver.step(s=[(number, 0, 1), (number + 1, 0, 1)], t=[(number, 0, 2), (number + 1, 0, 2)])
     assert sum(result.metrics.state_rows.values()) <= 3
     assert result.metrics.promise_rows <= 4
+
+
+@pytest.mark.parametrize("also", ["PRIMARY KEY (k, n)", "EVENT TIME k"])
+def test_no_cell_of_a_hypercube_holds_clusters_that_no_row_there_names(also: str) -> None:
+    """The column of one cluster travels with the keys of the other, since a key or the clock is made of it."""
+    fields = "k BIGINT, ts BIGINT, n BIGINT"
+    one = Driver(
+        f"CREATE STREAM s ({fields}, CLUSTERED BY k WITHIN 6 ROWS, CLUSTERED BY ts WITHIN 6 ROWS, {also});"
+        f"CREATE STREAM t ({fields}, PRIMARY KEY (k)); CREATE STREAM u ({fields}, PRIMARY KEY (ts));"
+        "SELECT s.n FROM s, t, u WHERE s.k = t.k AND s.ts = u.ts;"
+    )
+    cells = {place: Cell(one.plan) for place in product(range(2), repeat=2)}
+    kept = []
+    for number in range(40):
+        tables = {
+            "s": [(n // 3, n // 2, n) for n in range(6 * number, 6 * number + 6)],
+            "t": [(k, 0, 0) for k in range(2 * number, 2 * number + 2)],
+            "u": [(0, ts, 0) for ts in range(3 * number, 3 * number + 3)],
+        }
+        chunks = [Chunk.of(one.plan, s, 0, _table(rows)) for s, rows in tables.items()]
+        results = [
+            cell.step(Batch(number, tuple(share(one.plan, chunk, place) for chunk in chunks)))
+            for place, cell in cells.items()
+        ]
+        assert sum(result.rows.num_rows for result in results) == 6
+        kept.append(sum(result.metrics.promise_rows for result in results))
+    assert kept[-1] <= max(kept[:10])
+
+
+def _table(rows: Sequence[tuple[int, ...]]) -> pa.Table:
+    return pa.table({c: pa.array([row[n] for row in rows], pa.int64()) for n, c in enumerate(("k", "ts", "n"))})

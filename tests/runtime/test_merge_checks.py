@@ -55,6 +55,14 @@ def test_others_count_the_rows_and_join_them_with_what_is_there(policy: str) -> 
     assert driver.stored("s") == 2, "what breaks a CHECK has no bucket to stay in"
 
 
+def test_recover_finds_what_has_no_bucket_when_its_partner_comes() -> None:
+    driver = merged("RECOVER")
+    broken(driver)
+    driver.step(s=[(7, 0, 0)])
+    driver.restart()
+    assert rows_of(driver.step(t=[(7, 0, 1), (0, 0, 0)])) == [(0,), (7,), (7,)]
+
+
 def test_values_of_every_exact_type_are_watched() -> None:
     def columns(condition: str, kind: str) -> list[tuple[str, ...]]:
         plan = plan_of(

@@ -122,7 +122,28 @@ def test_a_match_outside_its_window_breaks_cooccurs_and_is_still_a_result() -> N
     result = driver.step(t=[(1, 4, 9)])
     assert rows_of(result) == [(1, 9)]
     assert result.metrics.violations == {f"{window} ON t": 1}
+    assert result.metrics.k[f"{window} ON t"] == 3
     assert driver.step(t=[(1, 4, 10)]).metrics.violations == {}
+
+
+@pytest.mark.parametrize(
+    ("declared", "before", "after"),
+    [
+        ("COOCCURS (k) AND s (k) WINDOW [-2, 0]", 2, 3),
+        ("COOCCURS (k) AND s (k) WINDOW [-2, -1]", 2, 3),
+        ("COOCCURS (k) AND s (k) WINDOW [-2, *]", 2, 3),
+        ("FOLLOWS s (k) ON (k) WITHIN 4", 4, 4),
+    ],
+)
+def test_the_metrics_show_how_far_a_match_in_time_may_lie_as_it_was_widened(
+    declared: str, before: int, after: int
+) -> None:
+    driver = Driver(join("", declared))
+    assert driver.step(s=[(1, 1, 1)]).metrics.k[f"{declared} ON t"] == before
+    result = driver.step(t=[(1, 4, 9)])
+    assert result.metrics.violations == ({f"{declared} ON t": 1} if after > before else {})
+    driver.restart()
+    assert driver.step(s=[(2, 1, 1)]).metrics.k[f"{declared} ON t"] == after
 
 
 def test_a_restored_cell_remembers_what_it_adapted_to() -> None:

@@ -18,6 +18,7 @@ from penstock.model.script import Script
 from penstock.profile import run
 from penstock.profile.declaring import declaring
 from penstock.profile.findings import Profile
+from penstock.profile.replay import conditions_of, plans_of
 from penstock.profile.run import profile_script
 from penstock.profile.text import profile_report
 from penstock.spark.profiling.progress import Progress
@@ -152,3 +153,15 @@ def test_data_that_is_not_there_is_named(bench: Bench) -> None:
     done = _profiled(str(script))
     assert (done.exit_code, done.stdout) == (1, "")
     assert "cannot read stream s" in done.stderr
+
+
+def test_outer_joins_and_exists_are_replayed_with_the_conditions_that_joined_rows_decide() -> None:
+    streams = SCRIPT.split("SELECT", maxsplit=1)[0]
+    script = penstock.parse(
+        f"{streams} SELECT o.id, p.kind FROM orders AS o LEFT JOIN payments AS p ON o.id = p.id AND p.kind <> 'void';"
+        "SELECT o.id FROM orders AS o WHERE NOT EXISTS (SELECT 1 FROM payments AS p WHERE p.id = o.id);"
+    )
+    plans = plans_of(script)
+    assert list(plans) == ["query_1", "query_2"]
+    flags = {condition for plan in plans.values() for condition in conditions_of(plan, "payments")}
+    assert [alias for alias, text in flags if "void" in text] == ["p"]

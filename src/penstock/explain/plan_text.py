@@ -15,6 +15,7 @@ from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
+from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.counting import Observed
 from penstock.plan.key_memory import key_memories
@@ -244,13 +245,19 @@ def promise_lines(plan: Plan, alias: str) -> list[str]:
 
 
 def memory_lines(plan: Plan, alias: str) -> list[str]:
-    """Whether keys that have left are remembered, where another constraint could do without them; and why."""
-    return [
+    """Whether keys that have left and clusters are remembered, where other constraints would do; and why."""
+    lines = [
         f"keys that have left are {'kept' if memory.kept else 'not kept'} for rows of {memory.closer.source} to come: "
         f"{memory.because}"
         for memory in key_memories(plan)
         if memory.closer.target == alias and memory.waits
     ]
+    for clusters in cluster_memories(plan):
+        if clusters.promise.alias == alias:
+            named = " and ".join(other for other, _ in clusters.alternatives)
+            is_used = "used" if clusters.kept else "not used"
+            lines.append(f"{clusters.promise.constraint} is {is_used} for rows of {named}: {clusters.because}")
+    return lines
 
 
 def _item(label: str, texts: Sequence[str], ink: Ink) -> Iterator[str]:

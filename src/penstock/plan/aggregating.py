@@ -24,8 +24,6 @@ from penstock.analysis.finding import Verdict
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Expression, Op, Predicate, aliases_of
 from penstock.model.query import Aggregate, Join, Leaf, Query, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
-from penstock.model.schemes import Policy
-from penstock.model.stream import Stream
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
 from penstock.plan.conditions import Moment, conditions_at
@@ -92,8 +90,6 @@ def aggregate_plan(
 
 def grouping_obstacles(query: Query) -> Iterator[str]:
     """Why the groups of a query cannot be worked out."""
-    if recovered := [s.stream.name for s in query.all_sources if _recovers(s.stream)]:
-        yield f"GROUP BY over {recovered[0]} cannot be run yet under RECOVER: use ADAPT, QUARANTINE or FAIL"
     for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
         if isinstance(value, Expression) and _is_random(value):
             yield f"{value} may give another value each time, so nothing can be grouped by it or summed up of it"
@@ -108,12 +104,6 @@ def grouping_obstacles(query: Query) -> Iterator[str]:
 def _is_random(expression: Expression) -> bool:
     """Whether it calls a function that is known to give another value each time; Spark finds what is not known here."""
     return not expression.deterministic and _RANDOM.search(_TEXTS.sub("''", expression.text)) is not None
-
-
-def _recovers(stream: Stream) -> bool:
-    answers = [scheme.on_violation for scheme in stream.schemes]
-    answers += [] if stream.arrival is None else [stream.arrival.on_violation]
-    return any(answer is not None and answer.policy is Policy.RECOVER for answer in answers)
 
 
 def _aggregates(query: Query) -> Iterator[Aggregate]:

@@ -18,15 +18,17 @@ from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_ar
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
+from penstock.plan.recovering import recovers, recovery_obstacles
 from penstock.plan.simplify import simplified
 
 _OURS = "__"
+_RECOVERED = "the bound of {} is not kept under RECOVER: a late row may recover a result at any time"
 
 
 def obstacles(query: Query) -> tuple[str, ...]:
     """Why the engine cannot run the query at all."""
     query = simplified(query)
-    found = [*_outer_obstacles(query)]
+    found = [*_outer_obstacles(query), *recovery_obstacles(query)]
     if query.is_grouped:
         found += grouping_obstacles(query)
     if query.hints.budget is not None:
@@ -106,6 +108,8 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
     """DISTINCT forgets a row when the clock of a stream passes an output column that is its event time."""
     if figure.means != Means.PURGE:
         return None
+    if recovers(plan):
+        return _RECOVERED.format("(distinct)")
     for source in plan.sources:
         given = {c.output for c in plan.selected}
         is_given = any(
@@ -125,6 +129,8 @@ def _unkept_groups(plan: Plan, figure: StateFigure) -> str | None:
     assert plan.aggregate is not None
     if figure.means != Means.PURGE:
         return None
+    if recovers(plan):
+        return _RECOVERED.format("(groups)")
     clocks = {(clock.alias, clock.column) for key in plan.aggregate.keys for clock in key.clocks}
     ordered = {(p.alias, p.columns[0]) for p in _orders(plan)}
     if any(_leaves(plan, plan.by_alias[alias]) for alias, _ in clocks & ordered):

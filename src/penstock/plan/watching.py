@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
+from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
 
 _MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
@@ -57,6 +58,8 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         yield f"a match that breaks it is not seen once the row that it meets has left{merged}"
     elif promise.kind is PromiseKind.CLUSTERED:
         yield "a value that comes again after its cluster is not seen once no stored or future row needs its end"
+        if any(memory.promise == promise for memory in cluster_memories(plan)):
+            yield "not watched while it is not used"
     elif promise.kind is PromiseKind.PUNCTUATED:
         yield "a row that comes after its own punctuation is not seen once no stored or future row needs that one"
     elif promise.kind is PromiseKind.CHECK and promise.policy not in (Policy.FAIL, Policy.QUARANTINE):

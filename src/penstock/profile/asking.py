@@ -114,7 +114,7 @@ def _ask_of_join(found: Asking, query: Query, own: Source, other: Source, pairs:
         found.add((Question(parent, Clustered(column), Need.ROWS),), foreign)
     follows = Follows(parent.name, theirs, columns)
     in_order = by_arrival(query) and uncomparable_arrivals(query) is None
-    if in_order or _files_are_counted(stream, parent):
+    if in_order or files_are_counted(stream, parent):
         first = [s.stream.name for s in query.all_sources]
         parent_first = in_order and first.index(parent.name) < first.index(stream.name)
         found.add((Question(stream, follows, Need.ROWS, parent, in_order, parent_first),))
@@ -132,7 +132,7 @@ def _ends(stream: Stream, scheme: Scheme, parent: Stream) -> Asked:
     return tuple(Question(stream, scheme, need, parent) for need in (Need.BEFORE, Need.AFTER))
 
 
-def _files_are_counted(*streams: Stream) -> bool:
+def files_are_counted(*streams: Stream) -> bool:
     """Whether files are read a few at a time, so that there is an order of reading."""
     return all(
         s.storage is not None and "maxfilespertrigger" in {name.lower() for name, _ in s.storage.options}
@@ -161,7 +161,7 @@ def declared_questions(script: Script) -> Iterator[tuple[str, Question | None]]:
                 and verified.need is Need.ROWS
                 and parent is not None
             ):
-                verified = verified if in_order or _files_are_counted(stream, parent) else None
+                verified = verified if in_order or files_are_counted(stream, parent) else None
             yield scheme.on(stream.name), verified
 
 

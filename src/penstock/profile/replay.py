@@ -4,12 +4,12 @@ The rows of all streams are cut into batches at common instants: of ARRIVES BY w
 time, else in proportion. After each batch the stored rows and the promises are counted; what counts is their mean. So a
 saving is what this engine would save on these rows, filters, windows and the combination of promises included; it
 grows with the data where state does. Policies play no part: broken promises are trusted, so that k stays as declared.
-Outer joins, EXISTS, and what the engine cannot run are not replayed, and the report says so.
+What the engine cannot run is not replayed, and the report says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -20,12 +20,13 @@ from penstock.analysis.check import check_query
 from penstock.model.schemes import OnViolation, Policy
 from penstock.model.script import Script
 from penstock.model.stream import Stream
+from penstock.plan.outer import TestPlan
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.profile.asking import streams_of
 from penstock.profile.declaring import over_streams
-from penstock.runtime import Batch, Cell, Chunk, Punctuating, punctuation_promises
+from penstock.runtime import Batch, Cell, Chunk, Punctuating, Truth, punctuation_promises
 from penstock.spark.profiling.reading import IS_DATA
 from penstock.spark.profiling.sampling import INSTANT
 
@@ -47,9 +48,13 @@ NOTHING = Kept(0.0, 0)
 def plans_of(script: Script) -> dict[str, Plan]:
     """The plans of the queries that can be replayed, every promise trusted."""
     trusted = {s.name: _trusting(s) for s in script.streams}
-    queries = [over_streams(query, trusted) for query in script.queries if query.is_inner and not obstacles(query)]
+    queries = [over_streams(query, trusted) for query in script.queries]
     # Without a budget: what is asked is how much would be kept.
-    return {query.name: replace(make_plan(query, check_query(query)), evict=None) for query in queries}
+    return {
+        query.name: replace(make_plan(query, check_query(query)), evict=None)
+        for query in queries
+        if not obstacles(query)
+    }
 
 
 def _trusting(stream: Stream) -> Stream:
@@ -84,6 +89,15 @@ def conditions_of(plan: Plan, stream: str) -> Iterator[tuple[str | None, str]]:
     for _, promise in punctuation_promises(plan, stream):
         assert promise.when is not None
         yield promise.alias, promise.when
+    for test in _tests(plan, stream):
+        yield test.alias, test.text
+
+
+def _tests(plan: Plan, stream: str) -> Iterator[TestPlan]:
+    """The conditions on a stream of a query with outer joins that are decided on joined rows."""
+    for test in plan.outer.tests if plan.outer is not None else ():
+        if plan.by_alias[test.alias].stream == stream:
+            yield test
 
 
 @dataclass
@@ -94,10 +108,18 @@ class Replay:
     flags: Mapping[tuple[str | None, str], str]
     cuts: Mapping[str, Any]
     """By stream, where each batch begins, and where the last ends."""
+    absent: Callable[[Plan], Truth]
+    """What such conditions are worth where their stream is absent."""
     seen: dict[str, Kept] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, tables: Mapping[str, Any], flags: Mapping[tuple[str | None, str], str], clocked: bool) -> Replay:
+    def of(
+        cls,
+        tables: Mapping[str, Any],
+        flags: Mapping[tuple[str | None, str], str],
+        clocked: bool,
+        absent: Callable[[Plan], Truth],
+    ) -> Replay:
         """Cut the rows; where they share no clock, in proportion."""
         instants = {name: _instants(table, clocked) for name, table in tables.items()}
         ends = [at[-1] for at in instants.values() if len(at)]
@@ -105,7 +127,7 @@ class Replay:
         together = np.concatenate([at[at <= last] for at in instants.values()]) if ends else np.zeros(0)
         marks = np.unique(np.quantile(together, np.linspace(0, 1, BATCHES + 1)[1:])) if len(together) else np.zeros(0)
         cuts = {name: np.concatenate([[0], np.searchsorted(at, marks, "right")]) for name, at in instants.items()}
-        return cls(tables, flags, cuts)
+        return cls(tables, flags, cuts, absent)
 
     @property
     def rows(self) -> int:
@@ -130,7 +152,7 @@ class Replay:
         return self.seen[essence]
 
     def _run(self, plan: Plan) -> Kept:
-        cell = Cell(plan)
+        cell = Cell(plan, absent=self.absent(plan))
         counts = []
         for number in range(self.batches):
             chunks = tuple(self._chunk(plan, stream, number) for stream in plan.streams)
@@ -146,6 +168,8 @@ class Replay:
             for source in plan.sources
             if source.stream == stream and source.filters
         }
+        for test in _tests(plan, stream):
+            piece = piece.append_column(test.column, piece.column(self.flags[test.alias, test.text]))
         punctuating = None
         if any(rows.stream == stream for rows in plan.punctuations):
             made = {n: piece.column(self.flags[p.alias, p.when or ""]) for n, p in punctuation_promises(plan, stream)}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
@@ -12,12 +13,21 @@ from penstock.model.script import Script
 from penstock.plan.arrival import by_arrival
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
-from penstock.profile.asking import Asking, asking_of, columns_asked, declared_questions, streams_of
+from penstock.profile.asking import (
+    Asking,
+    asking_of,
+    columns_asked,
+    declared_questions,
+    files_are_counted,
+    streams_of,
+)
 from penstock.profile.declaring import Declaration
 from penstock.profile.facts import Fact
 from penstock.profile.findings import Domain, Profile, Verified
 from penstock.profile.proposals import Ranking, candidates_of
 from penstock.profile.replay import NOTHING, Replay, conditions_of, plans_of, reads, shared_clock
+from penstock.runtime import Truth
+from penstock.spark.absence import worth_of_absence
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.profiling.distributions import answers, domains
 from penstock.spark.profiling.progress import Progress
@@ -35,6 +45,13 @@ REPLAYED_ROWS = 100_000
 _FEW_VALUES = 1_000
 _INTERPRETED_ROWS = 5_000_000
 """Up to so many rows Spark compiles no code of its own: dozens of small stages cost more to compile than to run."""
+
+
+_COUNTED = "not all streams declare ARRIVES BY: FOLLOWS in rows is about the order of reading, a micro-batch an instant"
+_NOT_COUNTED = (
+    "FOLLOWS in rows is not measured, for nothing says which rows of different streams came first: declare ARRIVES BY "
+    "on every stream, or set maxFilesPerTrigger, so that files are read in turn"
+)
 
 
 def profile_script(script: Script, progress: Progress) -> Profile:
@@ -108,12 +125,12 @@ def _judged(
     clock = shared_clock(script)
     plans = [base, *(plans for c in candidates for plans in c.plans.values())]
     with progress.following(spark, "fetching the first rows"):
-        replay = _replay(read, plans, None if clock is None else clock[1])
+        replay = _replay(read, plans, None if clock is None else clock[1], partial(worth_of_absence, spark))
     proposals = Ranking(script, replay, base, progress.say).proposals(candidates)
     how = "in proportion, for they share no clock" if clock is None else f"by {clock[0]}"
     return Profile(
         tuple((name, stream.rows) for name, stream in read.items()),
-        (f"in the replay, rows of different streams are cut into batches {how}", *_notes(script)),
+        (f"in the replay, rows of different streams are cut into batches {how}", *_notes(script, base)),
         replay.rows,
         replay.batches,
         replay.kept(base) if base else NOTHING,
@@ -126,7 +143,10 @@ def _judged(
 
 
 def _replay(
-    read: Mapping[str, Arrived], plans: Sequence[Mapping[str, Plan]], clock: Mapping[str, str] | None
+    read: Mapping[str, Arrived],
+    plans: Sequence[Mapping[str, Plan]],
+    clock: Mapping[str, str] | None,
+    absent: Callable[[Plan], Truth],
 ) -> Replay:
     """The first rows of each stream, with all that any plan wants to know of them."""
     total = sum(stream.rows for stream in read.values())
@@ -141,7 +161,7 @@ def _replay(
         if wanted:
             column = None if clock is None else clock[name]
             tables[name] = first_rows(stream, wanted, own, column, round(stream.rows * share))
-    return Replay.of(tables, names, clock is not None)
+    return Replay.of(tables, names, clock is not None, absent)
 
 
 def _domains(script: Script, stream: Arrived, columns: Sequence[str]) -> list[Domain]:
@@ -165,15 +185,13 @@ def _verified(text: str, question: Question, answer: Answer) -> Verified:
     return Verified(text, answer.rows, answer.beyond, answer.needs[0] if has_k else None, unit, instants)
 
 
-def _notes(script: Script) -> list[str]:
+def _notes(script: Script, replayed: Collection[str]) -> list[str]:
     notes = []
     for query in script.queries:
-        found = obstacles(query) or (() if query.is_inner else ("outer joins and EXISTS are not replayed",))
+        found = () if query.name in replayed else obstacles(query)
         if found:
             notes.append(f"{query.name} is not replayed, so nothing is said of its savings: {'; '.join(found)}")
         elif len(query.all_sources) > 1 and not by_arrival(query):
-            notes.append(
-                f"{query.name}: not all streams declare ARRIVES BY, so FOLLOWS in rows is about the order of reading, "
-                "a micro-batch being one instant; without maxFilesPerTrigger there is none, and it is not measured"
-            )
+            streams = [source.stream for source in query.all_sources]
+            notes.append(f"{query.name}: {_COUNTED if files_are_counted(*streams) else _NOT_COUNTED}")
     return notes

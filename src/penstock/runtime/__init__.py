@@ -29,8 +29,9 @@ one stream's input in the order of arrival; the chunks of one stream must be han
   columns `promise_columns(plan, alias)` (the keys and the event time) and `INDEX` of the data rows that are *not* in
   `rows[alias]` of this cell but whose key may be named by a tuple here: those that a filter dropped, and in a
   hypercube those that live in another cell of the line. **Key promises go to every cell that agrees on the axes of
-  one key's own columns, whatever the other axes** (`keys_of(plan, alias)`). Leave it out where it would be empty. Of
-  the columns `clusters_alone(plan, alias)` one on whose axis the cell does not agree is NULL: no tuple here names it.
+  one key's own columns, whatever the other axes** (`keys_of(plan, alias)`). Leave it out where it would be empty. In a
+  hypercube, for each of `clustered_columns(plan, alias)` also a boolean `belongs(column)`: whether the cell agrees on
+  the axis of that column. Where it does not, no tuple here names the value, and its cluster is not counted here.
 
 - `punctuations[number]`: for a PUNCTUATED promise of use, by its number in `plan.promises`
   (`punctuation_promises(plan, stream)`), the columns `punctuation_columns(plan, promise)` of the punctuation rows that
@@ -89,7 +90,8 @@ from penstock.runtime.distinct import Distinct
 from penstock.runtime.headers import Header, header_of, read_header, spell
 from penstock.runtime.needs import (
     ORDER,
-    clusters_alone,
+    belongs,
+    clustered_columns,
     key_columns,
     keys_of,
     order_column,
@@ -123,7 +125,8 @@ __all__ = [
     "StepResult",
     "Truth",
     "apart",
-    "clusters_alone",
+    "belongs",
+    "clustered_columns",
     "given_name",
     "hash_rows",
     "header_of",

@@ -161,6 +161,8 @@ class Metrics:
     """By constraint with a k: rows, or ticks of event time, as in force after the batch."""
     loss: Loss | None = None
     """Under a budget, what was evicted and what is lost by it."""
+    used: Mapping[str, int] = field(default_factory=dict)
+    """By constraint whose promises are remembered only as long as that pays: 1 while they are, 0 while not."""
     lost: int = 0
     """Results known to be lost: a row of theirs had been let go by a promise that the batch shows to be broken."""
 

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.plan.aggregate import COUNT
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.absorbing import Absorbing
 from penstock.runtime.aggregate.derived import derive_fresh, derived_columns
@@ -101,12 +102,7 @@ class Cell:
         if self.carrying is not None:
             derive_fresh(self.plan, self.synopses)
         merged = self.merge.gather() | self.absorbing.gather()
-        joined, groups = self._added(batch)
-        found, missed = self.aside.without_lost(joined)
-        lost = sum(self._copies(partial) for partial in missed)
-        rows = groups
-        if groups is None and self.outer is None:
-            rows = self._rows(found)
+        found, rows, lost = self._answered(batch)
         self.aside.send_away()
         marked: dict[str, list[Ints]] = {}
         for watch in self.watches:
@@ -119,14 +115,14 @@ class Cell:
         touched = {alias: np.concatenate(ids) for alias, ids in marked.items()}
         if self.outer is None:
             purged = self.purge.run(touched, asking)
-            self.aside.keep(purged)
         else:
             certain, purged = self.outer.settle(touched)
-            rows = self._rows([*found, certain], groups)
+            rows = self._rows([*found, certain], rows)
         for alias, ids in merged.items():
-            purged.add(alias, "merged", ids)
+            purged.add(alias, "merged", self.aside.renumbered(alias, ids))
         self.merge.fold(purged)
         self.absorbing.fold(purged)
+        self.aside.keep(purged)
         self.patient.asked(asking, self._stored)
         removed = {alias: purged.of(alias) for alias in self.plan.aliases}
         for watch in self.watches:
@@ -140,16 +136,25 @@ class Cell:
         reached = {} if self.aside.recovers else frontier(self.plan, self.closing, self.synopses)
         return StepResult(rows, metrics, tuple(answers.quarantined), reached, archived)
 
-    def _added(self, batch: Batch) -> tuple[list[Partial], Any]:
-        """What the batch adds to the answer by its matches: these, or what they come to in groups."""
+    def _answered(self, batch: Batch) -> tuple[list[Partial], Any, int]:
+        """What the batch adds: the combinations, as far as they are made; rows or groups; what is known to be lost.
+
+        Under outer joins rows are made later, with those that have no match.
+        """
         if self.carrying is None or not self.carrying.counts_matches:
-            return self._joined(batch), None
+            found, missed = self.aside.without_lost(self._joined(batch))
+            rows = self._rows(found) if self.outer is None else None
+            return found, rows, sum(self._copies(partial) for partial in missed)
+        lost = 0
+        if self.aside.has_shadows:
+            lost = sum(self._copies(partial) for partial in self.aside.without_lost(self._joined(batch))[1])
+            self.aside.send_away()
         if self.eviction is not None:
             self.eviction.join(batch)
         groups = self.carrying.added(self.clock, self.order)
         if self.eviction is not None:
             self.eviction.gave(groups)
-        return [], groups
+        return [], groups, lost
 
     def _joined(self, batch: Batch) -> list[Partial]:
         """What the batch adds to the answer by its matches."""
@@ -187,6 +192,10 @@ class Cell:
     def _copies(self, partial: Partial) -> int:
         """How many results the combinations stand for."""
         copies = self.merge.copies(partial)
+        for alias, ids in partial.items():
+            if COUNT in self.synopses[alias].columns:
+                own = self.synopses[alias].arrow(COUNT, ids).to_numpy(zero_copy_only=False)
+                copies = own if copies is None else copies * own
         return len(next(iter(partial.values()))) if copies is None else int(copies.sum())
 
     def _finish(self) -> None:
@@ -232,6 +241,7 @@ class Cell:
             answers.violations,
             {w.promise.constraint: w.k for w in self.watches if w.k is not None},
             None if self.eviction is None else self.eviction.loss,
+            {w.promise.constraint: int(w.is_used) for w in self.watches if w.is_used is not None},
         )
 
     @property

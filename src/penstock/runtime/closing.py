@@ -157,9 +157,7 @@ class Closing:
         nothing: Bools = np.zeros(len(ids), np.bool_)
         if closer.kind in ABOUT_VALUES:
             name = mark_name(closer)
-            return (
-                synopsis.gather(ids, lambda s: s.marks.get(name, np.zeros(len(s), np.bool_))) if len(ids) else nothing
-            )
+            return synopsis.gather(ids, lambda s: s.mask(name)) if len(ids) else nothing
         limit = self.limits[closer]
         if limit is None or not len(ids):
             return nothing

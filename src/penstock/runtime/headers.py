@@ -24,10 +24,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.plan.plan import ORDERS, Plan, PromiseKind, PromisePlan
+from penstock.runtime.climbs import Climbs
 from penstock.runtime.codes import DAY_TICKS, INT64, Ints, Ordinal, codes, flat, is_coded
 
-Climb = tuple[Ordinal, int]
-"""A value above all before it, and the index of its row."""
 Stair = tuple[Ordinal, int, int]
 """Climbs taken together: the last value, the index of its row, and that of the first climb among them."""
 
@@ -52,7 +51,7 @@ class Header:
     rows: int
     maxima: Mapping[str, Ordinal] = field(default_factory=dict)
     """By ordered column, the largest value; a column that is all NULL is left out."""
-    climbs: Mapping[str, tuple[Climb, ...]] = field(default_factory=dict)
+    climbs: Mapping[str, Climbs] = field(default_factory=dict)
     """By column that is ordered within rows, where it climbed; see above."""
     late: Mapping[str, Late] = field(default_factory=dict)
     """By constraint, the rows that break it within the chunk; most often none."""
@@ -71,7 +70,7 @@ class Header:
 def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
     """The header of a chunk that holds these rows, all data rows of the piece."""
     maxima: dict[str, Ordinal] = {}
-    climbs: dict[str, tuple[Climb, ...]] = {}
+    climbs: dict[str, Climbs] = {}
     late: dict[str, Late] = {}
     stairs: dict[str, tuple[Stair, ...]] = {}
     swings: dict[str, int] = {}
@@ -133,13 +132,17 @@ class _Rise:
         value: Ordinal = self.column[row].as_py()
         return value
 
-    def climbs(self, rows: int) -> tuple[Climb, ...]:
+    def climbs(self, rows: int) -> Climbs:
         """The climbs in the last so many rows, and the last one before them."""
         tail = self.highest[max(0, len(self.highest) - rows - 1) :]
         steps = np.flatnonzero(np.diff(tail)) + 1 + len(self.highest) - len(tail)
         first = int(np.searchsorted(self.highest, tail[0], "left"))
         # The least number of all is closed by nothing, and stands for NULL too.
-        return tuple((self.value(row), row) for row in [first, *steps.tolist()] if self.highest[row] > INT64.min)
+        found = np.concatenate([[first], steps])
+        found = found[self.highest[found] > INT64.min]
+        if is_coded(self.column.type):
+            return Climbs(self.numbers[found], found)
+        return Climbs.of(self.column.take(pa.array(found)).to_pylist(), found.tolist())
 
     def stairs(self) -> tuple[Stair, ...]:
         """All climbs, taken together the more the further back they lie."""
@@ -195,7 +198,7 @@ def spell(header: Header) -> str:
     """What travels of a header; its stream and its place go with it anyway."""
     told: dict[str, Any] = {"rows": header.rows, "maxima": {c: plain(v) for c, v in header.maxima.items()}}
     if header.climbs:
-        told["climbs"] = {c: [[plain(v), n] for v, n in found] for c, found in header.climbs.items()}
+        told["climbs"] = {c: spell_climbs(found) for c, found in header.climbs.items()}
     if header.by_cell:
         told["by_cell"] = header.by_cell
     if header.by_key:
@@ -217,13 +220,25 @@ def read_header(stream: str, place: int, text: str) -> Header:
         place,
         told["rows"],
         {c: unplain(v) for c, v in told["maxima"].items()},
-        {c: tuple((unplain(v), n) for v, n in found) for c, found in told.get("climbs", {}).items()},
+        {c: read_climbs(found) for c, found in told.get("climbs", {}).items()},
         {c: Late(tuple(index), tuple(needed)) for c, (index, needed) in told.get("late", {}).items()},
         {c: tuple((unplain(v), n, since) for v, n, since in found) for c, found in told.get("stairs", {}).items()},
         told.get("swings", {}),
         by_cell=tuple(told.get("by_cell", ())),
         by_key={alias: tuple(counts) for alias, counts in told.get("by_key", {}).items()},
     )
+
+
+def spell_climbs(climbs: Climbs) -> list[Any]:
+    """Climbs as JSON holds them."""
+    values = climbs.values.tolist()
+    return [values if climbs.values.dtype == np.int64 else [plain(v) for v in values], climbs.rows.tolist()]
+
+
+def read_climbs(told: list[Any]) -> Climbs:
+    """The climbs that `spell_climbs` wrote."""
+    values, rows = told
+    return Climbs.of([unplain(v) for v in values], rows)
 
 
 def plain(value: Ordinal) -> Any:

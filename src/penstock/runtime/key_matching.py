@@ -33,11 +33,12 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
     """All (place in ids, living row of target) whose values agree.
 
     A batch is asked for the same matches several times, by the join, the watches and the purge: what all fresh rows
-    of a source meet is kept until the step ends. Rows only die meanwhile, so it is enough to look who still lives.
+    of a source meet is kept until the step ends, or the rows are numbered anew. Rows only die meanwhile, so it is
+    enough to look who still lives.
     """
     if not len(ids) or target.synopsis.size(part) == 0:
         return empty_ids(), empty_ids()
-    asked = (id(source.synopsis), source.columns, part, target.columns)
+    asked = (id(source.synopsis), source.synopsis.numbering, source.columns, part, target.columns)
     known = target.synopsis.probes.get(asked)
     if known is None or not (known[0] is ids or (ids[1:] > ids[:-1]).all()):
         left, right = _look_up(source, ids, target, part)

@@ -44,12 +44,15 @@ def keys_of(plan: Plan, alias: str) -> tuple[tuple[str, ...], ...]:
     return tuple(dict.fromkeys(p.columns for p in plan.promises if p.kind in _BY_KEY and p.alias == alias))
 
 
-def clusters_alone(plan: Plan, alias: str) -> tuple[str, ...]:
-    """The clustered columns of an alias that are of use for nothing else: not in a key, not the event time."""
-    keys = {c for p in plan.promises if p.kind is PromiseKind.PRIMARY_KEY and p.alias == alias for c in p.columns}
-    clustered = [p.columns[0] for p in plan.promises if p.kind is PromiseKind.CLUSTERED and p.alias == alias]
-    others = {*keys, plan.by_alias[alias].event_time}
-    return tuple(dict.fromkeys(column for column in clustered if column not in others))
+def clustered_columns(plan: Plan, alias: str) -> tuple[str, ...]:
+    """The columns of an alias whose clusters close something."""
+    clustered = (p.columns[0] for p in plan.promises if p.kind is PromiseKind.CLUSTERED and p.alias == alias)
+    return tuple(dict.fromkeys(clustered))
+
+
+def belongs(column: str) -> str:
+    """The boolean column of a key: whether rows here may name its value of a clustered column."""
+    return f"__belongs_{column}"
 
 
 def promise_columns(plan: Plan, alias: str) -> tuple[str, ...]:

@@ -142,6 +142,11 @@ class Segment:
             self._derived[key] = make()
         return self._derived[key]
 
+    def mask(self, name: str) -> Bools:
+        """The rows that have a mark; none where rows of this kind cannot have it."""
+        found = self.marks.get(name)
+        return np.zeros(len(self), np.bool_) if found is None else found
+
     def kill(self, rows: Ints) -> None:
         """Mark rows as purged; each must be alive."""
         self.alive[rows] = False
@@ -164,6 +169,14 @@ class Segment:
         counts = 0 if self.counts is None else self.counts.nbytes
         own = int(self.table.nbytes) + self.arrival.nbytes + self.batch.nbytes + counts
         return own + len(self) * (2 + len(self.marks))
+
+    def taken(self, rows: Ints) -> Segment:
+        """Some of the rows as a segment of their own."""
+        marks = {name: mask[rows] for name, mask in self.marks.items()}
+        table = self.table.take(pa.array(rows))
+        chosen = Segment(table, self.arrival[rows], self.batch[rows], self.home[rows], marks)
+        chosen.counts = None if self.counts is None else self.counts[rows]
+        return chosen
 
     @classmethod
     def merged(cls, segments: list[Segment]) -> Segment:

@@ -32,6 +32,8 @@ class Synopsis:
         self.segments: list[Segment] = []
         self.has_fresh = False
         self._bases: Ints = np.zeros(1, np.int64)
+        self.numbering = 0
+        """How often rows were numbered anew: what was found for ids of another numbering is void."""
         self.probes: dict[tuple[Any, ...], tuple[Ints, Ints, Ints]] = {}
         """What fresh rows of another source met here, while the step lasts; see `key_matching`."""
         self._ids: dict[str, Ints] = {}
@@ -42,6 +44,7 @@ class Synopsis:
         sizes = [len(s) for s in self.segments]
         self._ids = {}
         self.probes = {}
+        self.numbering += 1
         self._bases = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
 
     def begin(self, fresh: Segment) -> None:
@@ -87,6 +90,13 @@ class Synopsis:
         if first == last:
             yield self.segments[first], slice(None), ids - self._bases[first] if first else ids
             return
+        if (ids[1:] >= ids[:-1]).all():
+            cuts = np.searchsorted(ids, self._bases[first : last + 2])
+            for number, low, high in zip(range(first, last + 1), cuts[:-1], cuts[1:], strict=True):
+                if low < high:
+                    part = slice(int(low), int(high))
+                    yield self.segments[number], part, ids[part] - self._bases[number]
+            return
         for number in range(first, last + 1):
             start, end = self._bases[number], self._bases[number + 1]
             mine = np.flatnonzero((ids >= start) & (ids < end))
@@ -98,7 +108,7 @@ class Synopsis:
         out: Any = None
         for segment, mine, rows in self.split(ids):
             values = read(segment)
-            if isinstance(mine, slice):
+            if len(rows) == len(ids):
                 return values[rows]
             if out is None:
                 out = np.empty(len(ids), values.dtype)
@@ -130,6 +140,8 @@ class Synopsis:
             return self.segments[0].column(name).slice(0, 0) if self.segments else pa.nulls(0)
         if len(pieces) == 1:
             return pieces[0]
+        if isinstance(places[0], slice):
+            return pa.concat_arrays(pieces)
         back = np.empty(len(ids), np.int64)
         back[np.concatenate(places)] = np.arange(len(ids))
         return pa.concat_arrays(pieces).take(pa.array(back))
@@ -206,9 +218,16 @@ class Synopsis:
         return np.concatenate(lefts), np.concatenate(rights)
 
     def in_range(self, how: str, name: str, above: int, upto: int) -> Ints:
-        """The stored living rows with above < value <= upto; touches only segments that reach into the range."""
+        """The stored living rows with above < value <= upto; touches only segments that reach into the range.
+
+        Small segments are soon merged, so sorting them would be in vain: there every row is looked at.
+        """
         found = []
         for base, segment in self.part(OLD):
+            if len(segment) < MERGE_BELOW:
+                read = segment.ticks(name) if how == "ticks" else segment.codes(name)
+                found.append(np.flatnonzero((read > above) & (read <= upto) & segment.alive) + base)
+                continue
             values, order = segment.sorted_by(how, name)
             if not len(values) or values[-1] <= above or values[0] > upto:
                 continue
@@ -236,17 +255,20 @@ class Synopsis:
             self.has_fresh = False
         kept: list[Segment] = []
         for segment in self.segments:
-            if segment.live * 2 <= len(segment) or (segment.name is None and segment.live < len(segment)):
+            if segment.live * 2 <= len(segment):
                 if segment.name is not None:
                     dropped.append(segment.name)
                 if segment.live:
-                    kept.append(Segment.merged([segment]))
+                    kept.append(segment if segment.name is None else Segment.merged([segment]))
             else:
                 kept.append(segment)
         self.segments = []
         for segment in kept:
             self.segments.append(segment)
             dropped += self._merge_tail()
+        # What no merge has rewritten of the batch is rewritten here, without the rows that have left.
+        is_whole = [s.name is not None or s.live == len(s) for s in self.segments]
+        self.segments = [s if whole else Segment.merged([s]) for s, whole in zip(self.segments, is_whole, strict=True)]
         self.rebase()
         return dropped
 
@@ -261,7 +283,7 @@ class Synopsis:
         dropped: list[str] = []
         while len(self.segments) > 1:
             pair = self.segments[-2:]
-            if max(len(s) for s in pair) >= MERGE_BELOW or len(pair[0]) > 2 * len(pair[1]):
+            if max(s.live for s in pair) >= MERGE_BELOW or pair[0].live > 2 * pair[1].live:
                 break
             dropped += [s.name for s in pair if s.name is not None]
             self.segments[-2:] = [Segment.merged(pair)]

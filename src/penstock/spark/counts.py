@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.plan.cluster_memory import cluster_memories
+from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime import Distinct, GroupStage, Metrics
 
@@ -51,6 +53,7 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
     found += [Count("purged", rule, False) for rule in RULES]
     for constraint in dict.fromkeys(p.constraint for p in plan.promises):
         found += [Count("violations", constraint, False), Count("k", constraint, True)]
+    found += [Count("used", constraint, True) for constraint in _chosen(plan)]
     if plan.evict is not None:
         found += [Count(name, None, False) for name in LOSS]
     else:
@@ -58,14 +61,26 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
     return tuple(found)
 
 
+def _chosen(plan: Plan) -> tuple[str, ...]:
+    """The constraints whose promises are remembered only as long as that pays."""
+    keys = {(m.closer.target, m.closer.target_columns) for m in key_memories(plan) if m.ends}
+    clusters = {m.promise for m in cluster_memories(plan)}
+    chosen = (
+        p.constraint
+        for p in plan.promises
+        if p in clusters or (p.kind is PromiseKind.PRIMARY_KEY and (p.alias, p.columns) in keys)
+    )
+    return tuple(dict.fromkeys(chosen))
+
+
 def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
-    """The array of a cell's batch; -1 for a k that is not in force."""
+    """The array of a cell's batch; -1 for a k that is not in force, and for what is not chosen."""
     counts = []
     for count in vocabulary(plan):
         of_budget = metrics.loss is not None and count.field in LOSS
         value = getattr(metrics.loss if of_budget else metrics, count.field)
         if count.key is not None:
-            value = value.get(count.key, -1 if count.field == "k" else 0)
+            value = value.get(count.key, -1 if count.field in ("k", "used") else 0)
         counts.append(int(value))
     return counts
 
@@ -121,6 +136,9 @@ def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
         if count.field == "k":
             if value >= 0:
                 keyed[count.key] = value / _MICROSECONDS if count.key in timed else value
+        elif count.field == "used":
+            if value >= 0:
+                keyed[count.key] = bool(value)
         elif value or count.field not in ("purged", "violations"):
             keyed[count.key] = value
     return fields

@@ -23,7 +23,8 @@ from penstock.runtime import (
     INDEX,
     ORDER,
     Chunk,
-    clusters_alone,
+    belongs,
+    clustered_columns,
     header_of,
     key_columns,
     keys_of,
@@ -183,7 +184,7 @@ class Packer:
     def _route_keys(self, source: SourcePlan, names: list[str], indexed: Any, chosen: Any) -> list[tuple[int, Any]]:
         """Each key goes along its line of cells, which may hold a partner, but not where the row itself goes.
 
-        A cell on the line of one key learns no cluster of another: its end would be held there for ever.
+        A cell on the line of one key counts no cluster of another: its end would be held there for ever.
         """
         passed = np.ones(indexed.num_rows, np.bool_)
         if chosen is not None:
@@ -201,10 +202,9 @@ class Packer:
                     goes &= ~(there & passed) if number == 0 else ~there
                 if goes.any():
                     sent = keys.filter(pa.array(goes))
-                    for column in clusters_alone(self.plan, source.alias):
+                    for column in clustered_columns(self.plan, source.alias):
                         here = self.grid.agree(self.plan, source.alias, column, sent, cells[goes])
-                        known = pc.if_else(pa.array(here), sent.column(column), None)
-                        sent = sent.set_column(sent.column_names.index(column), column, known)
+                        sent = sent.append_column(belongs(column), pa.array(here))
                     for cell, rows in split_by_cell(sent, cells[goes]):
                         pieces.setdefault(cell, []).append(rows)
             lines.append((base, offsets))

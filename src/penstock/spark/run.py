@@ -318,6 +318,7 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         # No row came, so no cell was asked: all stands as it stood.
         if one.batches:
             known |= {field: one.batches[-1][field] for field in _STANDS}
+            known |= {"used": one.batches[-1].get("used", {})}
             recall, error = one.batches[-1]["recall"], one.batches[-1]["recall_error"]
         elif progress["batchId"] > 0:
             return None
@@ -339,6 +340,8 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         "lost": known.get("lost", 0),
         "k": known.get("k", {}),
         "seconds": progress["durationMs"].get("triggerExecution", 0) / 1000,
+        # Only where there is something to choose.
+        **({"used": known["used"]} if known.get("used") else {}),
     }
 
 

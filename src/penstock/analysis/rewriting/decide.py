@@ -160,7 +160,7 @@ def _unable(question: CountQuestion, made: Rewriting) -> Iterator[str]:
         schemes = (*stream.schemes, *((stream.arrival,) if stream.arrival is not None else ()))
         for scheme in schemes:
             policy = scheme.on_violation.policy if scheme.on_violation is not None else Policy.ADAPT
-            if policy in (Policy.FAIL, Policy.QUARANTINE):
+            if policy in (Policy.FAIL, Policy.QUARANTINE, Policy.RECOVER):
                 yield f"{scheme.on(stream.name)} ON VIOLATION {policy} asks to be watched, and counts watch nothing"
     for alias in (source.alias for source in made.sources):
         stream = query.by_alias[alias].stream

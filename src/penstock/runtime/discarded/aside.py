@@ -22,6 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.model.schemes import Policy
+from penstock.plan.aggregate import COUNT
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, mix
@@ -49,8 +50,8 @@ class Aside:
         self.plan = plan
         self.synopses = synopses
         self.closing = closing
-        # A row that was given out with NULLs cannot be taken back, nor can a group; a budget is there to lose rows.
-        sets_aside = plan.outer is None and plan.evict is None and plan.aggregate is None
+        # A row that was given out with NULLs cannot be taken back; a budget is there to lose rows.
+        sets_aside = plan.outer is None and plan.evict is None
         doubted = {p.constraint for p in plan.promises if p.policy is Policy.RECOVER and sets_aside}
         self.recovers = bool(doubted)
         self.monitored = tuple(w for w in watches if w.is_monitored and sets_aside and not doubted)
@@ -62,6 +63,8 @@ class Aside:
         }
         self._brought: dict[str, tuple[int, int]] = {}
         """By alias, the ids of the rows that stand with the stored ones while the batch is joined."""
+        self._sent: dict[str, tuple[int, int]] = {}
+        """The same, of the running batch, once they were sent away."""
 
     def fetch_by(self, fetch: Callable[[str], Any]) -> None:
         """Say how entries of the store are read; from then on rows on disk are not held in memory."""
@@ -70,6 +73,7 @@ class Aside:
 
     def bring_back(self) -> None:
         """Let rows that may stand with fresh ones stand among the stored rows."""
+        self._sent = {}
         for alias, segments in (Recall(self.plan, self.synopses, self.piles).run() if self.piles else {}).items():
             synopsis = self.synopses[alias]
             place = len(synopsis.segments) - 1 if synopsis.has_fresh else len(synopsis.segments)
@@ -86,7 +90,13 @@ class Aside:
             starts = np.cumsum([0, *(len(segment) for segment in synopsis.segments)])
             synopsis.segments = [s for n, s in enumerate(synopsis.segments) if not first <= starts[n] < end]
             synopsis.rebase()
+        self._sent |= self._brought
         self._brought = {}
+
+    def renumbered(self, alias: str, ids: Ints) -> Ints:
+        """What ids of fresh rows became when those that had been brought back were sent away."""
+        first, end = self._sent.get(alias, (0, 0))
+        return ids - (end - first)
 
     def without_lost(self, partials: list[Partial]) -> tuple[list[Partial], list[Partial]]:
         """The results that are given, and those that are lost because a row of theirs is no more than a shadow."""
@@ -100,6 +110,11 @@ class Aside:
             given.append({alias: ids[~gone] for alias, ids in partial.items()})
             lost.append({alias: ids[gone] for alias, ids in partial.items()})
         return given, lost
+
+    @property
+    def has_shadows(self) -> bool:
+        """Whether rows stand among the stored ones that are no more than shadows."""
+        return bool(self._brought) and not self.recovers
 
     def keep(self, purged: Purged) -> None:
         """Set aside what promises in doubt have let go, and let go of what has been aside for long enough."""
@@ -124,13 +139,15 @@ class Aside:
 
     def _segment(self, alias: str, ids: Ints) -> Segment:
         synopsis = self.synopses[alias]
-        meeting = (*self.plan.by_alias[alias].not_null, *order_column(self.plan))
+        meeting = (*self.plan.by_alias[alias].not_null, *order_column(self.plan), COUNT)
         columns = synopsis.columns if self.recovers else tuple(c for c in synopsis.columns if c in meeting)
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
         batch: Ints = synopsis.gather(ids, lambda s: s.batch)
         home: Bools = synopsis.gather(ids, lambda s: s.home)
         marks: dict[str, Bools] = {name: np.zeros(len(ids), np.bool_) for name in mark_names(self.plan, alias)}
-        return Segment(pa.table({c: synopsis.arrow(c, ids) for c in columns}), arrival, batch, home, marks)
+        segment = Segment(pa.table({c: synopsis.arrow(c, ids) for c in columns}), arrival, batch, home, marks)
+        segment.counts = None if synopsis.segments[0].counts is None else synopsis.counts(ids)
+        return segment
 
     def _expire(self, piles: Piles) -> None:
         window = self.plan.by_alias[piles.alias].window
@@ -199,4 +216,6 @@ def _whole(synopsis: Synopsis, segment: Segment) -> Segment:
         if name not in table.column_names:
             kind = synopsis.kind(name) or pa.null()
             table = table.append_column(name, pa.nulls(len(segment), kind))
-    return Segment(table, segment.arrival, segment.batch, segment.home, segment.marks)
+    whole = Segment(table, segment.arrival, segment.batch, segment.home, segment.marks)
+    whole.counts = segment.counts
+    return whole

@@ -25,7 +25,7 @@ COLD = "cold/"
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
-_ARRIVAL, _BATCH, _HOME = "__arrival", "__batch", "__home"
+_ARRIVAL, _BATCH, _HOME, _STANDS_FOR = "__arrival", "__batch", "__home", "__stands_for"
 
 
 @dataclass(eq=False)
@@ -88,10 +88,7 @@ class Piles:
 
     def sample(self, segment: Segment, rows: Ints) -> Pile:
         """A pile of some of the rows of one, for as long as there is room."""
-        marks = {name: mask[rows] for name, mask in segment.marks.items()}
-        table = segment.table.take(pa.array(rows))
-        chosen = Segment(table, segment.arrival[rows], segment.batch[rows], segment.home[rows], marks)
-        return self._pile(chosen, {})
+        return self._pile(segment.taken(rows), {})
 
     def drop(self, pile: Pile) -> None:
         """Let a pile go for good."""
@@ -107,10 +104,12 @@ class Piles:
         return self._segment(from_ipc(self.fetch(self._entry(pile))))
 
     def _segment(self, table: Any) -> Segment:
-        hidden = [_ARRIVAL, _BATCH, _HOME]
-        arrival, batch, home = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
+        hidden = [c for c in (_ARRIVAL, _BATCH, _HOME, _STANDS_FOR) if c in table.column_names]
+        arrival, batch, home, *counts = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
         marks = {name: np.zeros(len(arrival), np.bool_) for name in self.marks}
-        return Segment(table.drop_columns(hidden), arrival, batch, home, marks)
+        segment = Segment(table.drop_columns(hidden), arrival, batch, home, marks)
+        segment.counts = counts[0] if counts else None
+        return segment
 
     def _entry(self, pile: Pile) -> str:
         return f"{COLD if self.on_disk else 'shadow/'}{self.alias}/{pile.number:012d}"
@@ -126,9 +125,10 @@ class Piles:
                 pile.number = serial
                 serial += 1
                 table = pile.segment.table
-                hidden = (_ARRIVAL, pile.segment.arrival), (_BATCH, pile.segment.batch), (_HOME, pile.segment.home)
-                for name, values in hidden:
-                    table = table.append_column(name, pa.array(values))
+                own = pile.segment
+                hidden = {_ARRIVAL: own.arrival, _BATCH: own.batch, _HOME: own.home, _STANDS_FOR: own.counts}
+                for name, values in hidden.items():
+                    table = table if values is None else table.append_column(name, pa.array(values))
                 put[self._entry(pile)] = to_ipc(table)
                 bits = {column: pa.array(found.bits) for column, found in pile.filters.items()}
                 put[self._filter_entry(pile)] = to_ipc(pa.table(bits))

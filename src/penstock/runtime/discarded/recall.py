@@ -13,7 +13,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-import pyarrow as pa
 
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import Bools, Hashes, Ints
@@ -51,7 +50,7 @@ class Recall:
         found: dict[str, list[Segment]] = {}
         for alias, segment, chosen in self._taken.values():
             if chosen.any():
-                found.setdefault(alias, []).append(_chosen(segment, np.flatnonzero(chosen)))
+                found.setdefault(alias, []).append(segment.taken(np.flatnonzero(chosen)))
         return found
 
     def _meet(self, alias: str, keys: dict[str, Hashes]) -> None:
@@ -113,9 +112,3 @@ def _connected(plan: Plan) -> bool:
         if further <= reached:
             return reached == set(plan.aliases)
         reached |= further
-
-
-def _chosen(segment: Segment, rows: Ints) -> Segment:
-    table = segment.table.take(pa.array(rows))
-    marks = {name: mask[rows] for name, mask in segment.marks.items()}
-    return Segment(table, segment.arrival[rows], segment.batch[rows], segment.home[rows], marks)

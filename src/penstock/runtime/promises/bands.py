@@ -72,8 +72,11 @@ class BandWatch(Watch):
 
     @property
     def k(self) -> int | None:
-        """See Watch."""
-        return None if self.promise.high is None else self.promise.high + self.widened
+        """See Watch; how far a match may lie from a row, before it or after it."""
+        low, high = self.promise.low, self.promise.high
+        if low is None and high is None:
+            return None
+        return max(0, high or 0, -(low or 0)) + self.widened
 
     def save(self) -> dict[str, Any]:
         """See Watch."""

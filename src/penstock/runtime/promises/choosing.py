@@ -1,9 +1,11 @@
-"""Whether closed keys are worth remembering, chosen anew from what a cell sees (KMON section 8; `plan/key_memory.py`).
+"""Which promises are worth remembering, chosen anew from what a cell sees (KMON section 8).
 
-Seen are: the rows of both streams, the share of keys that have left, the share of rows that name such a key (while
-keys are remembered; else the share of keys stands in for it), and the k in force of the constraints that compete. The
-choice changes only when the other side is cheaper by a quarter, and not before W rows of each stream were seen, so
-that it does not swing. Either choice gives the same answer.
+Of closed keys (`plan/key_memory.py`) are seen: the rows of both streams, the share of keys that have left, the share of
+rows that name such a key (while keys are remembered; else the share of keys stands in for it), and the k in force of
+the constraints that compete. Of clusters (`plan/cluster_memory.py`): the promise rows that they keep, or while they are
+not used what they kept before; the rows that wait for the stream; and the k in force. A choice changes only when the
+other side is cheaper by a quarter, and not before W rows of each stream were seen, so that it does not swing. Either
+choice gives the same answer.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from penstock.plan.cluster_memory import ClusterMemory, clusters_pay
 from penstock.plan.key_memory import KeyMemory, keeping_is_cheaper
 from penstock.plan.plan import Plan
 
@@ -60,3 +63,53 @@ class Choice:
     def load(self, saved: list[Any]) -> None:
         """Go on where a saved one stood."""
         self.kept, self._keys, self._keys_left, self._rows, self._rows_naming = saved
+
+
+class ClusterChoice:
+    """The choice whether the clusters of one CLUSTERED are used."""
+
+    def __init__(self, plan: Plan, memory: ClusterMemory) -> None:
+        self.memory = memory
+        self.kept = memory.kept
+        self.window = plan.monitor.window
+        self._seen = dict.fromkeys((alias for alias, _ in memory.alternatives), 0)
+        """Rows that came here of the streams whose rows clusters let go."""
+        self._values = 1.0
+        """Promise rows for each row within k, when last seen."""
+        self._k: int | None = None
+        """The k in force when clusters were last used: one that is learned is not known while they are not."""
+
+    def see(self, fresh: Mapping[str, int]) -> None:
+        """Take note of the rows that a batch stored."""
+        for alias in self._seen:
+            self._seen[alias] += fresh[alias]
+
+    def choose(self, own_k: int | None, promise_rows: int, rows: int, k: Mapping[str, int | None]) -> bool:
+        """Choose anew; gives whether the choice changed. `rows` are all that came of the clustered stream."""
+        if own_k is None and not self.kept:
+            own_k = self._k
+        self._k = own_k
+        if own_k is None or rows < max(self.window, own_k) or min(self._seen.values()) < self.window:
+            return False
+        if self.kept:
+            self._values = promise_rows / max(1, own_k)
+        saved = 0.0
+        for alias, constraints in self.memory.alternatives:
+            waits = [wait for c in constraints if (wait := k.get(c)) is not None]
+            if not waits:
+                return False
+            saved += self._seen[alias] / rows * max(0, min(waits) - own_k)
+        remembered = float(promise_rows) if self.kept else self._values * own_k
+        mine, other = (remembered, saved) if self.kept else (saved, remembered)
+        if mine <= other * _MARGIN:
+            return False
+        before, self.kept = self.kept, clusters_pay(saved, remembered)
+        return before != self.kept
+
+    def save(self) -> list[Any]:
+        """What it must remember, as JSON holds it."""
+        return [self.kept, self._seen, self._values, self._k]
+
+    def load(self, saved: list[Any]) -> None:
+        """Go on where a saved one stood."""
+        self.kept, self._seen, self._values, self._k = saved

@@ -9,25 +9,34 @@ A cluster that ends becomes a promise row like that of a punctuation: it marks t
 may still come, and is forgotten by the same need (`punctuated.py`, `forgetting.py`). A row whose value is held as ended
 breaks the constraint, as does one that comes too late within the batch; when k is widened, ended clusters that the
 larger k leaves open are open again. NULL is no value, and differs from every one. What was forgotten is not watched.
+
+Where other constraints would do, clusters are counted only as long as that pays (`choosing.py`).
 """
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
-from penstock.runtime.codes import Bools, Ints, codes, empty_ids, flat, is_coded
+from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, flat, is_coded
 from penstock.runtime.key_matching import Keyed, match_keys
+from penstock.runtime.needs import ORDER, belongs, order_column
+from penstock.runtime.promises.choosing import ClusterChoice
 from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.punctuated import PunctuatedWatch
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 from penstock.runtime.violations import Breach
+
+if TYPE_CHECKING:
+    from penstock.runtime.closing import Closing
 
 
 class ClusteredWatch(PunctuatedWatch):
@@ -40,17 +49,29 @@ class ClusteredWatch(PunctuatedWatch):
         self.monitor = Monitor(plan, promise.rows)
         self.open = Synopsis(self.columns)
         """Values that may still come, and in `counts` the number that the count of the stream is compared with."""
+        self.held = Synopsis((*self.held.columns, *order_column(plan)))
         self._read: list[tuple[Any, Ints]] = []
         self._rows_read = 0
+        memories = [m for m in cluster_memories(plan) if m.promise == promise]
+        self.choice = ClusterChoice(plan, memories[0]) if memories else None
+
+    @property
+    def is_used(self) -> bool | None:
+        """See Watch."""
+        return None if self.choice is None else self.choice.kept
 
     def read(self, chunk: Chunk, count: int) -> None:
         """See Watch."""
         if chunk.header.stream != self.stream:
             return
         self._rows_read = count
+        if self.is_used is False:
+            return
         start = count - chunk.header.rows if chunk.header.start is None else chunk.header.start
         for table in (chunk.rows.get(self.alias), chunk.keys.get(self.alias)):
             if table is not None and table.num_rows:
+                if belongs(self.column) in table.column_names:
+                    table = table.filter(table.column(belongs(self.column)))  # noqa: PLW2901
                 self._read.append((flat(table.column(self.column)), start + codes(table.column(INDEX))))
 
     def breaches(self, step: Step) -> list[Breach]:
@@ -61,7 +82,7 @@ class ClusteredWatch(PunctuatedWatch):
         place, distance = self._count(pa.concat_arrays([v for v, _ in read]), np.concatenate([p for _, p in read]))
         if not len(place):
             return []
-        self.monitor.see(len(place), int(distance.max()))
+        self.monitor.see(len(place), int(distance.max()), self._rows_read)
         if self.k is None or not (distance > self.k).any():
             return []
         late = distance > self.k
@@ -80,13 +101,16 @@ class ClusteredWatch(PunctuatedWatch):
         valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
         if not len(valid):
             return empty_ids(), empty_ids()
-        distinct, value = _told_apart(values.take(pa.array(valid)))
-        place = place[valid]
-        order = np.lexsort((place, value))
+        if len(valid) < len(values):
+            values, place = values.take(pa.array(valid)), place[valid]
+        value = _numbered(values)
+        # Rows come in order of arrival; only keys of rows that live elsewhere are appended to them.
+        in_order = bool((place[1:] > place[:-1]).all())
+        order = np.argsort(value, kind="stable") if in_order else np.lexsort((place, value))
         value, place = value[order], place[order]
-        first = np.flatnonzero(np.diff(value, prepend=-1))
+        first = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
         size = np.diff(first, append=len(value))
-        table = pa.table({self.column: distinct})
+        table = pa.table({self.column: values.take(pa.array(order[first]))})
         found = Segment(table, place[first], np.zeros(len(first), np.int64), np.ones(len(first), np.bool_), {})
         known, others = self._known(found, size)
         base = np.where(others, place[first], known)
@@ -139,8 +163,13 @@ class ClusteredWatch(PunctuatedWatch):
         ids = ids[step.clock.count[self.stream] - self.open.counts(ids) > self.k]
         if not len(ids):
             return
+        ended = {self.column: self.open.arrow(self.column, ids)}
+        if step.order is not None:
+            # Not before its last row, so that FOLLOWS closes it no earlier.
+            top = step.order.top[self.stream]
+            ended[ORDER] = pa.array(np.full(len(ids), INT64.min if top is None else top))
         made = _rows(
-            {self.column: self.open.arrow(self.column, ids)},
+            ended,
             self.open.gather(ids, lambda s: s.arrival),
             self.open.counts(ids),
             np.full(len(ids), step.clock.batch),
@@ -148,6 +177,18 @@ class ClusteredWatch(PunctuatedWatch):
         made.marks = {name: np.zeros(len(ids), np.bool_) for name in self.need.marks}
         self.held.begin(made)
         self.open.kill(ids)
+
+    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+        """See Watch."""
+        super().settle(step, removed, closing)
+        if self.choice is None:
+            return
+        self.choice.see({alias: synopsis.size(FRESH) for alias, synopsis in step.synopses.items()})
+        k = {**step.k, self.promise.constraint: None}
+        if self.choice.choose(self.monitor.k, self.promise_rows, step.clock.count[self.stream], k):
+            self.monitor.begin_again(self._rows_read)
+            self.open.kill(self.open.ids(ALL))
+            self.held.kill(self.held.ids(ALL))
 
     @property
     def is_monitored(self) -> bool:
@@ -162,7 +203,7 @@ class ClusteredWatch(PunctuatedWatch):
     @property
     def k(self) -> int | None:
         """See Watch."""
-        return self.monitor.k
+        return None if self.is_used is False else self.monitor.k
 
     def forget(self, count: int) -> int:
         """See Watch; a value that comes again after it was forgotten counts as one that comes first."""
@@ -191,21 +232,22 @@ class ClusteredWatch(PunctuatedWatch):
 
     def save(self) -> dict[str, Any]:
         """See Watch."""
-        return {"monitor": self.monitor.save(), "read": self._rows_read}
+        choice = None if self.choice is None else self.choice.save()
+        return {"monitor": self.monitor.save(), "read": self._rows_read, "choice": choice}
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
         self.monitor.load(saved["monitor"])
         self._rows_read = saved["read"]
+        if self.choice is not None:
+            self.choice.load(saved["choice"])
 
 
-def _told_apart(values: Any) -> tuple[Any, Ints]:
-    """The different values, and for each row the number of its own."""
+def _numbered(values: Any) -> Ints:
+    """Numbers that are equal where values are."""
     if is_coded(values.type):
-        _, first, number = np.unique(codes(values), return_index=True, return_inverse=True)
-        return values.take(pa.array(first)), number.astype(np.int64)
-    coded = values.dictionary_encode()
-    return coded.dictionary, coded.indices.to_numpy().astype(np.int64)
+        return codes(values)
+    return values.dictionary_encode().indices.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
 
 
 def _rows(columns: dict[str, Any], arrival: Ints, counts: Ints, batch: Ints | None = None) -> Segment:

@@ -52,8 +52,8 @@ class FollowsWatch(Watch):
     def reach(self) -> int:
         """The rows of the parent whose places must be known; where k is measured, of distances that are usual too."""
         monitor = self.monitor
-        usual = 2 * max(monitor.window, monitor.largest, monitor.missed) if monitor.is_active else 0
-        return max(self.k or 0, usual)
+        usual = max(2 * max(monitor.window, monitor.largest, monitor.missed), monitor.sight)
+        return max(self.k or 0, usual if monitor.is_active else 0)
 
     def closed_batch(self, step_clock: Clock) -> int:
         """The last batch whose rows of the child are closed on the parent; -1 if there is none."""
@@ -73,7 +73,7 @@ class FollowsWatch(Watch):
         """See Watch."""
         self._arrived, self._largest = 0, 0
         found = self._by_batch(step) if step.order is None else self._across(step, step.order)
-        self.monitor.see(self._arrived, self._largest)
+        self.monitor.see(self._arrived, self._largest, self._rows_read)
         return found
 
     def _by_batch(self, step: Step) -> list[Breach]:

@@ -76,6 +76,11 @@ class KeyWatch(Watch):
         """The closers that keys are remembered for."""
         return [*self._always, *(choice.memory.closer for choice in self.choices if choice.kept)]
 
+    @property
+    def is_used(self) -> bool | None:
+        """See Watch."""
+        return bool(self.needed_by) if self.choices else None
+
     def breaches(self, step: Step) -> list[Breach]:
         """See Watch."""
         synopsis = step.synopses[self.alias]
@@ -124,7 +129,7 @@ class KeyWatch(Watch):
             wanted = Keyed(target, closer.columns)
             found = [new_pairs(Keyed(own, self.columns), wanted)[1]]
             dropped = step.dropped[self.alias]
-            found.append(match_keys(Keyed(dropped, self.columns), dropped.ids(FRESH), wanted, ALL)[1])
+            found.append(new_pairs(Keyed(dropped, self.columns), wanted)[1])
             fresh = target.ids(FRESH)
             places, _ = match_keys(wanted, fresh, Keyed(self.ghosts, self.columns), OLD)
             self._naming[closer] = (len(fresh), len(places))
@@ -266,7 +271,7 @@ class KeyWatch(Watch):
 
 
 def _mark_reader(name: str) -> Callable[[Segment], Bools]:
-    return lambda segment: segment.marks.get(name, np.zeros(len(segment), np.bool_))
+    return lambda segment: segment.mask(name)
 
 
 def _ends_punctuations(plan: Plan, user: Closer) -> bool:
@@ -277,7 +282,7 @@ def _ends_punctuations(plan: Plan, user: Closer) -> bool:
     if plan.by_alias[user.target].has_rows_window:
         return False
     others = plan.closers_between(user.source, user.target)
-    follows = not plan.in_arrival_order and any(c.kind is CloserKind.FOLLOWS for c in others)
+    follows = any(c.kind is CloserKind.FOLLOWS for c in others)
     kinds = (PromiseKind.PUNCTUATED,) if follows else (PromiseKind.PUNCTUATED, PromiseKind.CLUSTERED)
     return any(
         p.kind in kinds and p.alias == user.source and set(user.columns) <= set(p.columns) for p in plan.promises

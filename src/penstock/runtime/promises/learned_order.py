@@ -13,6 +13,7 @@ from typing import Any
 
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import Chunk
+from penstock.runtime.climbs import Climbs
 from penstock.runtime.codes import Ordinal
 from penstock.runtime.headers import EXACT, GRAIN, Stair, plain, unplain
 from penstock.runtime.promises.ordered import OrderedWatch
@@ -30,7 +31,7 @@ class LearnedOrderWatch(OrderedWatch):
             if not self._stairs or value > self._stairs[-1][0]:  # type: ignore[operator] # one type a column
                 self._stairs.append((value, start + row, start + since))
         self._take_together()
-        self._climbs = [(value, since) for value, _, since in self._stairs]
+        self._climbs = Climbs.of([value for value, _, _ in self._stairs], [since for _, _, since in self._stairs])
 
     def _take_together(self) -> None:
         """Let neighbours become one where the rows between them are a small part of those after them."""

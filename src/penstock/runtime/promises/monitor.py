@@ -5,6 +5,11 @@ falls back to a smaller k, not below the declared one, once that held for W arri
 nothing: no promise is made before W arrivals were seen; then k is the largest distance among the last W. A row that
 needs more stops the use of the constraint until W more arrivals were seen (the paper's k = infinity).
 
+A distance is seen only if what it is measured from is still there: when a stream begins nothing is older than it, and
+after a rise nothing is older than the k that was in force. So the largest distance of W arrivals may be no more than
+the **sight**, and a k out of use is adopted only once distances a quarter beyond it would have been seen. (The paper
+adopts it after W arrivals, and loses results over and over while a rise goes on.)
+
 Arrivals are the rows that the cell itself sees, and time passes in whole batches: W is reached, never undercut. What
 counts as a distance, and that it is never measured too small, is for the watch of each kind.
 """
@@ -15,11 +20,14 @@ from typing import Any
 
 from penstock.plan.plan import Plan
 
+_BEYOND = 1.25
+"""How far beyond a k distances must have been in sight before it is adopted."""
+
 
 class Monitor:
     """The k or d in force; None while the constraint is not in use."""
 
-    def __init__(self, plan: Plan, declared: int | None) -> None:
+    def __init__(self, plan: Plan, declared: int | None, begins_at: int | None = 0) -> None:
         self.declared = declared
         self.k = declared
         self.is_learned = declared is None
@@ -27,13 +35,20 @@ class Monitor:
         self.window = plan.monitor.window
         self.missed = 0
         """The distance that put a learned k out of use: while it is, distances that far must still be measured."""
+        self._sees_from = begins_at
+        """Where the constraint stood, in the unit of k, when the eldest came that is still there to be seen, while k is
+        not in use; None if that is where the first batch leaves it."""
+        self._position = 0
         self._blocks: list[tuple[int, int]] = []
         """Of the last batches: the rows that arrived, and the largest distance among them; W rows or a little more."""
 
-    def see(self, arrivals: int, largest: int) -> None:
-        """Take note of a batch."""
+    def see(self, arrivals: int, largest: int, position: int) -> None:
+        """Take note of a batch, after which the constraint stands at that position."""
         if not self.is_active or not arrivals:
             return
+        self._position = position
+        if self._sees_from is None:
+            self._sees_from = position
         self._blocks.append((arrivals, largest))
         seen = sum(count for count, _ in self._blocks)
         while seen - self._blocks[0][0] >= self.window:
@@ -43,7 +58,8 @@ class Monitor:
         """Adopt a smaller k, if it held for W arrivals."""
         if not self.is_active or sum(count for count, _ in self._blocks) < self.window:
             return
-        if self.k is None or self.largest < self.k:
+        in_sight = self.k is not None or self.largest * _BEYOND <= self.sight
+        if in_sight and (self.k is None or self.largest < self.k):
             self.k = max(self.largest, self.declared or 0)
             self.missed = 0
 
@@ -55,11 +71,24 @@ class Monitor:
     def exceeded(self, needed: int) -> None:
         """A row needed more: widen a declared k, stop using a learned one."""
         if self.is_learned:
+            if self.k is not None:
+                self._sees_from = self._position - self.k
             self.k = None
             self.missed = max(self.missed, needed)
             self._blocks = []
         elif self.k is not None:
             self.k = max(self.k, needed)
+
+    def begin_again(self, position: int) -> None:
+        """What is measured from is gone: a k that is learned is learned anew."""
+        if self.is_learned:
+            self.k, self._blocks = None, []
+            self._sees_from = position
+
+    @property
+    def sight(self) -> int:
+        """The largest distance that would have been seen, while k is not in use."""
+        return 0 if self.k is not None or self._sees_from is None else self._position - self._sees_from
 
     @property
     def largest(self) -> int:
@@ -68,9 +97,11 @@ class Monitor:
 
     def save(self) -> dict[str, Any]:
         """What it must remember, as JSON holds it."""
-        return {"k": self.k, "missed": self.missed, "blocks": self._blocks}
+        sight = {"sees_from": self._sees_from, "position": self._position}
+        return {"k": self.k, "missed": self.missed, "blocks": self._blocks, **sight}
 
     def load(self, saved: dict[str, Any]) -> None:
         """Go on where a saved one stood."""
         self.k, self.missed = saved["k"], saved["missed"]
+        self._sees_from, self._position = saved["sees_from"], saved["position"]
         self._blocks = [(count, largest) for count, largest in saved["blocks"]]

@@ -21,8 +21,9 @@ import pyarrow as pa
 
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.batch import Chunk
+from penstock.runtime.climbs import NO_CLIMBS, Climbs
 from penstock.runtime.codes import DAY_TICKS, INT64, Bools, Ints, Ordinal, is_coded
-from penstock.runtime.headers import Climb, Late, plain, ranks, ticks_below, unplain
+from penstock.runtime.headers import Late, ranks, read_climbs, spell_climbs, ticks_below
 from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
@@ -45,12 +46,13 @@ class OrderedWatch(Watch):
         types = {column.name: column.type for column in source.read}
         self._per_day = DAY_TICKS if types.get(self.column) == "DATE" else 1
         self.in_time = promise.kind is PromiseKind.ORDERED_TIME
-        self.monitor = Monitor(plan, promise.high if self.in_time else promise.rows)
-        self._climbs: list[Climb] = []
+        declared = promise.high if self.in_time else promise.rows
+        self.monitor = Monitor(plan, declared, None if self.in_time else 0)
+        self._climbs = NO_CLIMBS
         """Higher and higher values and the arrival numbers of their rows: the highest that k rows have followed, then
         those that fewer have. In time only the highest matters."""
         self._count = 0
-        self._chunks: list[tuple[list[Climb], int, Late]] = []
+        self._chunks: list[tuple[Climbs, int, Late]] = []
         """Of each chunk of the running batch: the climbs before it, the number of its first row, its late rows."""
         self._swing = 0
         """The most that rows of a chunk of the running batch need among themselves, where that is monitored."""
@@ -66,7 +68,7 @@ class OrderedWatch(Watch):
         if header.stream != self.stream:
             return
         start = count - header.rows if header.start is None else header.start
-        self._chunks.append((list(self._climbs), start, header.late.get(self.promise.constraint, _NOT_LATE)))
+        self._chunks.append((self._climbs, start, header.late.get(self.promise.constraint, _NOT_LATE)))
         self._count = count
         self._swing = max(self._swing, header.swings.get(self.promise.constraint, 0))
         self._climb(chunk, start)
@@ -76,27 +78,26 @@ class OrderedWatch(Watch):
         header = chunk.header
         if self.in_time:
             top = header.maxima.get(self.column)
-            told: tuple[Climb, ...] = () if top is None else ((top, header.rows - 1),)
+            told = NO_CLIMBS if top is None else Climbs.of([top], [header.rows - 1])
         else:
-            told = header.climbs.get(self.column, ())
-        for value, index in told:
-            if not self._climbs or value > self._climbs[-1][0]:  # type: ignore[operator] # one type a column
-                self._climbs.append((value, start + index))
+            told = header.climbs.get(self.column, NO_CLIMBS)
+        self._climbs = self._climbs.then(told, start)
         self._move_on()
 
     def _move_on(self) -> None:
         """Let go of climbs that a higher one, old enough, stands for."""
-        followed = [n for n, (_, number) in enumerate(self._climbs) if self._is_followed(number)]
-        if followed:
-            del self._climbs[: followed[-1]]
+        if self.in_time:
+            self._climbs = self._climbs.without_passed(INT64.max)
+        elif self.slack is not None:
+            self._climbs = self._climbs.without_passed(self._count - 1 - self.slack)
 
     def _is_followed(self, number: int) -> bool:
         return self.in_time or (self.slack is not None and self._count - 1 - number >= self.slack)
 
     @property
     def _highest_closed(self) -> Ordinal | None:
-        if self._climbs and self._is_followed(self._climbs[0][1]):
-            return self._climbs[0][0]
+        if len(self._climbs) and self._is_followed(int(self._climbs.rows[0])):
+            return self._climbs.value(0)
         return None
 
     @property
@@ -122,7 +123,7 @@ class OrderedWatch(Watch):
         synopsis = step.synopses[self.promise.alias]
         if synopsis.size(FRESH) == 0:
             return []
-        if not any(climbs or late.index for climbs, _, late in chunks):
+        if not any(len(climbs) or late.index for climbs, _, late in chunks):
             self._see(synopsis.size(FRESH), swing, 0)
             return []
         ids = synopsis.ids(FRESH)
@@ -132,7 +133,7 @@ class OrderedWatch(Watch):
         needed = np.zeros(len(ids), np.int64)
         for number, (climbs, start, late) in enumerate(chunks):
             here = slice(*np.searchsorted(chunk_of, [number, number + 1]))
-            if here.start < here.stop and (climbs or late.index):
+            if here.start < here.stop and (len(climbs) or late.index):
                 needed[here] = self._needed(segment, rows[here], climbs, start, late)
         column = segment.column(self.column)
         if column.null_count:
@@ -144,14 +145,14 @@ class OrderedWatch(Watch):
         return [Breach(self.promise, self.promise.alias, ids[broken], needed[broken])]
 
     def _see(self, arrivals: int, swing: int, needed: int) -> None:
-        self.monitor.see(arrivals, max(swing, needed))
+        self.monitor.see(arrivals, max(swing, needed), self.position)
         self.monitor.stretch(swing)
 
-    def _needed(self, segment: Segment, rows: Ints, climbs: list[Climb], start: int, late: Late) -> Ints:
+    def _needed(self, segment: Segment, rows: Ints, climbs: Climbs, start: int, late: Late) -> Ints:
         """The k or d that rows of one chunk would need."""
         needed = np.zeros(len(rows), np.int64)
         arrival = segment.arrival[rows]
-        if climbs:
+        if len(climbs):
             heights, values = self._numbers(segment, rows, climbs)
             # Most often no row is late, which the least of them shows.
             furthest = int(heights[-1]) - int(values.min())
@@ -161,8 +162,7 @@ class OrderedWatch(Watch):
             elif not self.in_time and furthest > 0:
                 above = np.searchsorted(heights, values, "right")
                 below = np.flatnonzero(above < len(heights))
-                numbers = np.array([number for _, number in climbs], np.int64)
-                needed[below] = arrival[below] - numbers[above[below]]
+                needed[below] = arrival[below] - climbs.rows[above[below]]
         if late.index:
             index = np.array(late.index, np.int64)
             place = np.minimum(np.searchsorted(index, arrival - start), len(index) - 1)
@@ -170,13 +170,12 @@ class OrderedWatch(Watch):
             needed[told] = np.maximum(needed[told], np.array(late.needed, np.int64)[place[told]])
         return needed
 
-    def _numbers(self, segment: Segment, rows: Ints, climbs: list[Climb]) -> tuple[Ints, Ints]:
+    def _numbers(self, segment: Segment, rows: Ints, climbs: Climbs) -> tuple[Ints, Ints]:
         """The climbs and the values of rows as numbers of one order."""
         column = segment.column(self.column)
         if is_coded(column.type):
-            heights = np.array([_held(value) for value, _ in climbs], np.int64)
-            return heights, segment.codes(self.column)[rows]
-        told = pa.array([value for value, _ in climbs], column.type)
+            return climbs.values, segment.codes(self.column)[rows]
+        told = pa.array(climbs.values.tolist(), column.type)
         together = ranks(pa.concat_arrays([told, column.take(pa.array(rows))]))
         return together[: len(climbs)], together[len(climbs) :]
 
@@ -191,7 +190,7 @@ class OrderedWatch(Watch):
     @property
     def _top(self) -> int:
         """The highest event time read, in ticks."""
-        highest = self._climbs[-1][0] if self._climbs else 0
+        highest = self._climbs.value(-1) if len(self._climbs) else 0
         return highest * self._per_day if isinstance(highest, int) else 0
 
     @property
@@ -213,17 +212,12 @@ class OrderedWatch(Watch):
         """See Watch."""
         return {
             "monitor": self.monitor.save(),
-            "climbs": [[plain(value), number] for value, number in self._climbs],
+            "climbs": spell_climbs(self._climbs),
             "count": self._count,
         }
 
     def load(self, saved: dict[str, Any]) -> None:
         """See Watch."""
         self.monitor.load(saved["monitor"])
-        self._climbs = [(unplain(value), number) for value, number in saved["climbs"]]
+        self._climbs = read_climbs(saved["climbs"])
         self._count = saved["count"]
-
-
-def _held(value: Ordinal) -> int:
-    assert isinstance(value, int)
-    return max(INT64.min, min(INT64.max, value))

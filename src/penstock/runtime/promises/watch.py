@@ -89,6 +89,11 @@ class Watch:
         return None
 
     @property
+    def is_used(self) -> bool | None:
+        """Whether its promises are remembered, where that is chosen by cost; None where there is no choice."""
+        return None
+
+    @property
     def is_monitored(self) -> bool:
         """Whether its k is measured, and may rise beyond what was seen."""
         return False

@@ -8,6 +8,7 @@ r_j the rows of each stream in the same time:
 
     remembered:  (share of keys that left) * r_j * (k_e / r_i)   promise rows
     forgotten:   (share of rows that name one) * r_i * (k_f / r_j)   stored rows that wait
+                 (share of keys that left before their cluster of i ended) * k_f   clusters that are held for the key
 
 So KMON's Figure 11 crosses: past some k_f it is cheaper to remember. Where no such end is declared, promise rows would
 be needed for ever, and the key is forgotten. Either choice is right; only memory differs, and it can be made anew at

@@ -1,16 +1,17 @@
 """Which promises are worth remembering, chosen anew from what a cell sees (KMON section 8).
 
 Of closed keys (`plan/key_memory.py`) are seen: the rows of both streams, the share of keys that have left, the share of
-rows that name such a key (while keys are remembered; else the share of keys stands in for it), and the k in force of
-the constraints that compete. Of clusters (`plan/cluster_memory.py`): the promise rows that they keep, or while they are
-not used what they kept before; the rows that wait for the stream; and the k in force. A choice changes only when the
-other side is cheaper by a quarter, and not before W rows of each stream were seen, so that it does not swing. Either
-choice gives the same answer.
+rows that name such a key and the clusters that it lets be forgotten (while keys are remembered; before they ever were,
+the share of keys stands in for it), and the k in force of the constraints that compete. Of clusters
+(`plan/cluster_memory.py`): the promise rows that they keep, or while they are not used what they kept before; the rows
+that wait for the stream; and the k in force. A choice changes only when the other side is cheaper by a quarter, and not
+before W rows of each stream were seen, so that it does not swing. Either choice gives the same answer.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from penstock.plan.cluster_memory import ClusterMemory, clusters_pay
@@ -18,6 +19,15 @@ from penstock.plan.key_memory import KeyMemory, keeping_is_cheaper
 from penstock.plan.plan import Plan
 
 _MARGIN = 1.25
+
+
+@dataclass(frozen=True)
+class Named:
+    """Of a batch: the rows of the source, those that named a key that had left, and the clusters that ended so."""
+
+    rows: int = 0
+    naming: int = 0
+    clusters: int = 0
 
 
 class Choice:
@@ -31,14 +41,18 @@ class Choice:
         """Keys of the target that came, and that left or were never stored."""
         self._rows = self._rows_naming = 0
         """Rows of the source that came while keys were remembered, and those of them that named one that had left."""
+        self._keys_kept = self._clusters = 0
+        """Keys that came while they were remembered, and clusters of the source that ended after their key had left."""
 
-    def see(self, keys: int, keys_left: int, rows: int, rows_naming: int) -> None:
+    def see(self, keys: int, keys_left: int, named: Named) -> None:
         """Take note of a batch."""
         self._keys += keys
         self._keys_left += keys_left
         if self.kept:
-            self._rows += rows
-            self._rows_naming += rows_naming
+            self._keys_kept += keys
+            self._rows += named.rows
+            self._rows_naming += named.naming
+            self._clusters += named.clusters
 
     def choose(self, source_rows: int, target_rows: int, k: Mapping[str, int | None]) -> bool:
         """Choose anew; gives whether the choice changed. The rows are all that came of the two streams."""
@@ -49,7 +63,9 @@ class Choice:
         share_left = self._keys_left / self._keys
         share_naming = self._rows_naming / self._rows if self._rows >= self.window else share_left
         remembered = share_left * target_rows * min(ends) / source_rows
-        waiting = share_naming * source_rows * min(waits) / target_rows
+        # A cluster whose key is not remembered is held until the same constraint says that the key can come no more.
+        clusters = self._clusters / self._keys_kept if self._keys_kept >= self.window else 0.0
+        waiting = (share_naming * source_rows / target_rows + clusters) * min(waits)
         mine, other = (remembered, waiting) if self.kept else (waiting, remembered)
         if mine <= other * _MARGIN:
             return False
@@ -58,11 +74,13 @@ class Choice:
 
     def save(self) -> list[Any]:
         """What it must remember, as JSON holds it."""
-        return [self.kept, self._keys, self._keys_left, self._rows, self._rows_naming]
+        kept = [self._rows, self._rows_naming, self._keys_kept, self._clusters]
+        return [self.kept, self._keys, self._keys_left, *kept]
 
     def load(self, saved: list[Any]) -> None:
         """Go on where a saved one stood."""
-        self.kept, self._keys, self._keys_left, self._rows, self._rows_naming = saved
+        self.kept, self._keys, self._keys_left, *kept = saved
+        self._rows, self._rows_naming, self._keys_kept, self._clusters = kept
 
 
 class ClusterChoice:

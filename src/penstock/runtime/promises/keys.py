@@ -23,7 +23,7 @@ from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, nulls, repeated
 from penstock.runtime.marks import ABOUT_VALUES, held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
-from penstock.runtime.promises.choosing import Choice
+from penstock.runtime.promises.choosing import Choice, Named
 from penstock.runtime.promises.watch import Promised, Step, Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries, load_synopsis
@@ -62,8 +62,8 @@ class KeyWatch(Watch):
         self._given_up = False
         """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
         self._came = 0
-        self._naming: dict[Closer, tuple[int, int]] = {}
-        """By closer, the fresh rows of its source, and those that name a key remembered here."""
+        self._naming: dict[Closer, Named] = {}
+        """By closer, what names a key remembered here."""
         self._enders = {m.closer: tuple(_enders(plan, m.closer)) for m in memories}
 
     @property
@@ -132,12 +132,23 @@ class KeyWatch(Watch):
             found.append(new_pairs(Keyed(dropped, self.columns), wanted)[1])
             fresh = target.ids(FRESH)
             places, _ = match_keys(wanted, fresh, Keyed(self.ghosts, self.columns), OLD)
-            self._naming[closer] = (len(fresh), len(places))
+            self._naming[closer] = Named(len(fresh), len(places), self._ended(step, closer))
             found.append(fresh[places])
             ids = self._unexcepted(target, union(found), closer.columns)
             if len(ids):
                 touched[closer.source] = target.mark(mark_name(closer), ids)
         return touched
+
+    def _ended(self, step: Step, closer: Closer) -> int:
+        """How many clusters of a user ended in this batch that are forgotten because the key is remembered here."""
+        if not self.choices:
+            return 0
+        ended = 0
+        for held in step.promised.get((closer.source, closer.columns), ()):
+            ended += len(
+                match_keys(Keyed(held, closer.columns), held.ids(FRESH), Keyed(self.ghosts, self.columns), OLD)[0]
+            )
+        return ended
 
     def _unexcepted(self, target: Synopsis, ids: Ints, columns: tuple[str, ...]) -> Ints:
         if not len(ids) or not self.excepted.segments:
@@ -172,7 +183,7 @@ class KeyWatch(Watch):
         came = self._came + dropped
         for choice in self.choices:
             closer = choice.memory.closer
-            choice.see(came, dropped + left, *self._naming.get(closer, (0, 0)))
+            choice.see(came, dropped + left, self._naming.get(closer, Named()))
             count = step.clock.count
             source, target = (self.plan.by_alias[alias].stream for alias in (closer.source, closer.target))
             if choice.choose(count[source], count[target], step.k) and not choice.kept:

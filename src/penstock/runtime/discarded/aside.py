@@ -212,10 +212,11 @@ def _rests_on(plan: Plan, closer: Closer, doubted: set[str]) -> bool:
 def _whole(synopsis: Synopsis, segment: Segment) -> Segment:
     """The rows with every column that stored ones have: of a shadow, what was let go is NULL, and is not looked at."""
     table = segment.table
+    # What is worked out of rows, such as their bucket, fresh ones do not have yet.
+    known = {f.name: f.type for stored in synopsis.segments[:1] for f in stored.table.schema}
     for name in synopsis.columns:
         if name not in table.column_names:
-            kind = synopsis.kind(name) or pa.null()
-            table = table.append_column(name, pa.nulls(len(segment), kind))
+            table = table.append_column(name, pa.nulls(len(segment), known.get(name, pa.null())))
     whole = Segment(table, segment.arrival, segment.batch, segment.home, segment.marks)
     whole.counts = segment.counts
     return whole

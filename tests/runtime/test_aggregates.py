@@ -134,6 +134,20 @@ def test_results_under_range_are_counted_by_their_latest_row() -> None:
     assert rows > size(60, 3000)
 
 
+def test_rows_of_a_self_join_are_not_merged_where_a_window_asks_which_came_first() -> None:
+    script = "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT); "
+    driver = Driver(script + "SELECT count(*) AS c FROM s [ROWS 6] AS x, s AS y WHERE x.k = y.k;")
+    stage = GroupStage(driver.plan)
+    batches = ([0], [3, 1, 0], [2, 0, 0], [3])
+    keys = [key for batch in batches for key in batch]
+    for number, batch in enumerate(batches):
+        result = driver.step(s=[(key, 0, 0) for key in batch])
+        given = stage.step(number, result.rows, result.frontier).rows.to_pylist()
+    places = range(len(keys))
+    pairs = [(i, j) for i in places for j in places if keys[i] == keys[j] and max(i, j) - i < 6]
+    assert given == [{given_name(0): len(pairs)}]
+
+
 TUMBLING = (
     "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 0{policy});"
     "SELECT window(s.ts, 5).start AS since, count(*) AS results, sum(s.n) AS total FROM s GROUP BY window(s.ts, 5);"

@@ -284,7 +284,9 @@ def _merged_by_value(facts: _Facts, source: Source) -> MergePlan | None:
     """How rows of a grouped query become one that differ in nothing but what is summed up of them."""
     alias, aggregate = source.alias, facts.aggregate
     is_watched = any(p.kind in BY_ROW and alias in (p.alias, p.partner) for p in facts.promises)
-    is_counted = counts_by_arrival(facts.query) or isinstance(source.window, RowsWindow)
+    # Of two rows of one stream that come in one batch, [ROWS n] of either alias asks which came first.
+    kin = [s for s in facts.query.all_sources if s.stream.name == source.stream.name]
+    is_counted = counts_by_arrival(facts.query) or any(isinstance(s.window, RowsWindow) for s in kin)
     kept = _kept(facts.query, alias, facts.outputs, facts.matched[alias])
     types = [source.stream.type_of(column) for column in kept]
     if aggregate is None or is_watched or is_counted or len(facts.query.all_sources) == 1:

@@ -22,14 +22,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 import typer
 
 from penstock import __version__
-from penstock.errors import (
-    InternalError,
-    MachineError,
-    Mistake,
-    PenstockError,
-    ScriptErrors,
-    UsageError,
-)
+from penstock.errors import InternalError, MachineError, Mistake, PenstockError, ScriptErrors, UsageError
 
 if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
@@ -257,15 +250,12 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
 
         _say(run_quiet_hour(plans, settings, wanted, _complain))
         return DONE
-    from penstock.spark.broken import unwatched_failures  # noqa: PLC0415
-    from penstock.spark.run import RunOptions, run_script, show_progress, waiting_lines  # noqa: PLC0415
+    from penstock.spark.progress import opening_lines, show_progress, waiting_lines  # noqa: PLC0415
+    from penstock.spark.run import RunOptions, run_script  # noqa: PLC0415
 
-    for verdict in verdicts:
-        for notice in verdict.notices:
-            _complain(f"note: {verdict.query}: {notice}")
-    for query, plan in plans:
-        for notice in unwatched_failures(query, plan):
-            _complain(f"note: {query.name}: {notice}")
+    notices = [f"note: {verdict.query}: {notice}" for verdict in verdicts for notice in verdict.notices]
+    for line in (*notices, *opening_lines(plans)):
+        _complain(line)
     progress = show_progress()
     progress.begin()
     try:

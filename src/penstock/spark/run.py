@@ -7,7 +7,6 @@ computed, and how, is none of its business.
 from __future__ import annotations
 
 import json
-import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -24,7 +23,6 @@ from penstock.model.stream import Sink
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
 from penstock.runtime.evict.loss import recall_of
-from penstock.spark.broken import BrokenPromises
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counting import counting_metrics, seen_in
@@ -36,7 +34,6 @@ from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
-from penstock.spark.small_budget import too_small
 from penstock.spark.stream import (
     CELLS,
     PURGE,
@@ -343,77 +340,3 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         # Only where there is something to choose.
         **({"used": known["used"]} if known.get("used") else {}),
     }
-
-
-def waiting_lines(ran: Sequence[Running]) -> list[str]:
-    """What was read and still waits for the slowest stream, and what was worse than declared; a sentence for each."""
-    found = []
-    for one in ran:
-        count = one.batches[-1]["pending_rows"] if one.batches else 0
-        if count:
-            kept = "is kept in the checkpoint" if one.checkpoint is not None else "is lost, for there is no checkpoint"
-            rows = f"{count:,} rows" if count > 1 else "1 row"
-            found.append(f"{one.query.name}: {rows} read ahead of the slowest stream; what waits for it {kept}")
-        late = sum(sum(line["violations"].values()) for line in one.batches) if one.plan.rewriting is not None else 0
-        if late:
-            rows, are = (f"{late:,} rows", "are") if late > 1 else ("1 row", "is")
-            found.append(f"{one.query.name}: {rows} came for windows that were given already, and {are} not counted")
-        if one.observed is not None and one.observed.exceeded:
-            windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
-            found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")
-    return found
-
-
-class ProgressLine:
-    """The live line of a run: rows a second, state beside its bound, the time of the batch."""
-
-    def __init__(self, out: TextIO) -> None:
-        self.out = out
-        self.live = out.isatty()
-        self._noted: set[str] = set()
-        self._broken = BrokenPromises()
-
-    def begin(self) -> None:
-        """Say what the first seconds go into; only to somebody who watches."""
-        if self.live:
-            self.out.write("starting Spark and its workers; the first batch takes some ten seconds …")
-            self.out.flush()
-
-    def __call__(self, one: Running, line: dict[str, Any]) -> None:
-        """Show a batch."""
-        rows = sum(line["rows_in"].values())
-        rate = rows / line["seconds"] if line["seconds"] else 0.0
-        state = "  ".join(
-            f"{alias} {count:,}{_bound(one.plan, alias)}" for alias, count in line["state_tuples"].items()
-        )
-        text = (
-            f"{line['query']} batch {line['batch']}: {rows:,} rows in, {line['rows_out']:,} out, {rate:,.0f} rows/s, "
-            f"{line['seconds']:.2f} s; state {state}; promises {line['promise_rows']:,}"
-        )
-        if line["recall"] is not None:
-            text += f"; recall {line['recall']:.1%} ± {line['recall_error']:.1%}"
-        self.out.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
-        notes = list(self._broken.notes(one.plan, line))
-        if (note := too_small(one.plan, one.needed)) is not None and line["query"] not in self._noted:
-            self._noted.add(line["query"])
-            notes.append(note)
-        for note in notes:
-            self.out.write(f"\nnote: {line['query']}: {note}\n" if self.live else f"note: {line['query']}: {note}\n")
-        self.out.flush()
-
-    def close(self) -> None:
-        """Leave the line."""
-        if self.live:
-            self.out.write("\n")
-            self.out.flush()
-
-
-def _bound(plan: Plan, alias: str) -> str:
-    state = plan.by_alias[alias].state if alias in plan.by_alias else plan.second_stage[0]
-    rows = state.rows
-    return "" if rows is None else f" of at most {rows:,}"
-
-
-def show_progress() -> ProgressLine:
-    """The live line on the terminal's error stream, so that a console sink's output stays apart."""
-    return ProgressLine(sys.stderr)

@@ -54,8 +54,8 @@ def _drawn(units: int, chance: np.random.Generator) -> Ints:
     return chance.integers(0, 100, units)
 
 
-def _sources(*names: str, window: int) -> str:
-    return ", ".join(f"{name} [ROWS {window}]" for name in names)
+def _sources(*names: str, window: int | None) -> str:
+    return ", ".join(name if window is None else f"{name} [ROWS {window}]" for name in names)
 
 
 def graph_a(units: int, degree: Degree | int, window: int = WINDOW, seed: int = 1) -> Experiment:
@@ -176,7 +176,9 @@ def combination_of_ca_and_oac(units: int, k: int = 5_000, window: int = WINDOW, 
     )
 
 
-def combination_of_ca_and_rids(units: int, k: int, window: int = WINDOW, seed: int = 5) -> Experiment:
+def combination_of_ca_and_rids(
+    units: int, k: int, window: int = WINDOW, seed: int = 5, *, windowed: bool = True
+) -> Experiment:
     """Figure 11: CA(5000), a tenth of the window, on S1.A beside RIDS(k); multiplicity 2, a tenth of S2 passes."""
     chance = np.random.default_rng(seed)
     child = np.arange(units)
@@ -191,7 +193,8 @@ def combination_of_ca_and_rids(units: int, k: int, window: int = WINDOW, seed: i
     return Experiment(
         made,
         {"s1": ("a",), "s2": ("a", "f")},
-        f"SELECT {{hints}} s1.a FROM {_sources('s1', 's2', window=window)} WHERE s1.a = s2.a AND s2.f < 10;",
+        f"SELECT {{hints}} s1.a FROM {_sources('s1', 's2', window=window if windowed else None)} "
+        "WHERE s1.a = s2.a AND s2.f < 10;",
         {
             "SWJ": {},
             "CA": {**key, "s1": (clustered,)},

@@ -141,7 +141,7 @@ class KeyWatch(Watch):
 
     def _ended(self, step: Step, closer: Closer) -> int:
         """How many clusters of a user ended in this batch that are forgotten because the key is remembered here."""
-        if not self.choices:
+        if not self.choices or self.plan.by_alias[self.alias].has_rows_window:
             return 0
         ended = 0
         for held in step.promised.get((closer.source, closer.columns), ()):

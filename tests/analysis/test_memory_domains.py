@@ -118,3 +118,14 @@ def test_types_with_steps_are_alike(kind: str) -> None:
         one, two = memory_finding(numbers), memory_finding(other)
         assert (one.bounded, one.results) == (two.bounded, two.results), (plain, one, two)
         assert [s.rows for s in one.synopses] == [s.rows for s in two.synopses], plain
+
+
+def test_a_check_that_leaves_no_value_leaves_null() -> None:
+    """A CHECK passes where it is unknown, so rows that lack the column are in results, unless a condition needs it."""
+    none = stream("s", "a BIGINT, b BIGINT", check("b > 5", "b < 3"))
+    other = stream("t", "c BIGINT", check("c >= 1", "c <= 4"))
+    unneeded = memory_finding(query([source(none), source(other)], "s.a = t.c", select=["s.a", "s.b"]))
+    assert (unneeded.bounded, unneeded.never) == (True, False)
+    assert [synopsis.rows for synopsis in unneeded.synopses] == [4, 4]
+    needed = memory_finding(query([source(none), source(other)], "s.b = t.c", select=["s.b"]))
+    assert (needed.bounded, needed.never) == (True, True)

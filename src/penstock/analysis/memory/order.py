@@ -12,6 +12,8 @@ stretch is below one that must lie in a lower one. On a line with steps there ar
 the solutions for what is above a column that must lie high, and the minimum for the rest. On a dense line there may
 be more, and the pass upwards decides.
 
+A column that no condition needs may be NULL where its CHECKs leave it no value.
+
 Preconditions: the conditions are `Reading.binding`. Time differences are not looked at: leaving a condition out can
 only make a column less bounded. Not decided: whether a dense stretch holds any value at all (no STRING lies between
 'a' and 'a' followed by the least character); the witness finds out.
@@ -40,6 +42,8 @@ class _Node:
     line: Line
     domain: Stretch
     members: frozenset[int] | None = None
+    is_null: bool = False
+    """Whether it can be NULL and nothing else: its CHECKs leave it no value, and no condition needs one."""
 
     def raised(self, place: int) -> int | None:
         """The least place of the domain that is no lower."""
@@ -201,6 +205,8 @@ class Order:
         places = [-FAR] * len(self._nodes)
         for number in self._order:
             node = self._nodes[number]
+            if node.is_null:
+                continue
             least = max((s.low for pinned, s in pins if pinned == number), default=-FAR)
             for under, strict in self._into[number]:
                 least = max(least, node.line.after(places[under]) if strict else places[under])
@@ -216,6 +222,8 @@ class Order:
             return None
         places = [FAR] * len(self._nodes)
         for number in reversed(self._order):
+            if self._nodes[number].is_null:
+                continue
             place = self._nodes[number].lowered(places[number])
             if place is None:
                 return None
@@ -270,6 +278,9 @@ class Order:
             stretches = [stretch_of(node.line, kind, Op.EQ, constant) for constant in predicate.constants]
             members = frozenset(s.low for s in stretches if s is not None and s.size == 1)
             node.members = members if node.members is None else node.members & members
+        for node in self._nodes:
+            if node.raised(-FAR) is None and self._reading.given.isdisjoint(node.columns):
+                node.is_null, node.members = True, frozenset()
 
 
 def conflicting(reading: Reading) -> tuple[Condition, ...]:

@@ -29,6 +29,8 @@ def _matches(column: BucketColumn, value: int | None) -> bool:
     limits = column.limits
     if value is None:
         return True
+    if column.members is not None and value not in column.members:
+        return False
     above = not isinstance(limits.low, int) or value > limits.low or (value == limits.low and limits.low_is_in)
     return above and (
         not isinstance(limits.high, int) or value < limits.high or (value == limits.high and limits.high_is_in)

@@ -3,7 +3,7 @@
 Rows go into buckets: one for each choice of parts of the bucket columns. A column with steps has a part for each value
 from `low` to `high`, one for all below and one for all above; a column without has a part for each of its points and
 one for each open stretch between. NULL is a part of its own. A row that fails a filter is dropped, and so is one with a
-value outside `limits`: the conditions together leave it no match.
+value outside `limits`, or that is none of `members`: the conditions together leave it no match.
 
 Of each bucket is kept
 
@@ -52,6 +52,8 @@ class BucketColumn:
     points: tuple[Value, ...] | None = None
     """Without steps: the values that are told apart."""
     limits: Limits = Limits()
+    members: tuple[Value, ...] | None = None
+    """The only values that it takes in results, where `=` and IN with constants say so, of it or of its equals."""
 
     @property
     def parts(self) -> int:

@@ -39,6 +39,8 @@ class PartColumn:
     """A row with a value outside is in no result."""
     least_is_in: bool
     greatest_is_in: bool
+    members: tuple[str, ...] | None
+    """A row with any other value is in no result; None if that is not known."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +90,7 @@ class MergePlan:
                 points=tuple(read(part.column, point) for point in part.points),
                 least=other(part.column, part.least),
                 greatest=other(part.column, part.greatest),
+                members=None if part.members is None else tuple(read(part.column, text) for text in part.members),
             )
             for part in self.parts
         )

@@ -158,7 +158,7 @@ def _exact(value: Value) -> str | None:
 def merge_by_value(columns: Mapping[str, str]) -> MergePlan:
     """Rows of a grouped query that agree on all columns, given with their words, become one, and leave as one."""
     kept = f"for each choice of {', '.join(columns.values())}" if columns else "in all"
-    parts = tuple(PartColumn(column, True, None, None, (), None, None, True, True) for column in columns)
+    parts = tuple(PartColumn(column, True, None, None, (), None, None, True, True, None) for column in columns)
     return MergePlan(parts, True, (), (), True, f"one row {kept}, with a count and what is summed up of it")
 
 
@@ -174,6 +174,9 @@ def _part(column: BucketColumn, kind: DataType | None) -> PartColumn:
         _text(limits.high, kind),
         limits.low_is_in,
         limits.high_is_in,
+        None
+        if column.members is None
+        else tuple(t for member in column.members if (t := _text(member, kind)) is not None),
     )
 
 

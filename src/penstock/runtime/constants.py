@@ -9,6 +9,7 @@ import datetime as dt
 from decimal import Decimal
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -39,3 +40,13 @@ def compared(op: Any, values: Any, text: str) -> Bools:
         return held & ~_is_null(values)  # type: ignore[no-any-return]
     constant = pa.scalar(Decimal(text), values.type) if pa.types.is_decimal(values.type) else text
     return pc.fill_null(op(values, constant), False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def is_none_of(values: Any, texts: tuple[str, ...]) -> Bools:
+    """Which values are none of those of the plan; NULL is not asked."""
+    found: Bools = ~_is_null(values)
+    if is_coded(values.type):
+        return found & ~np.isin(codes(values), [ordinal(text, values.type) for text in texts])
+    for text in texts:
+        found &= ~compared(pc.equal, values, text)
+    return found

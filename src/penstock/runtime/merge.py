@@ -26,7 +26,7 @@ from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.numbering import Groups, grouped
 from penstock.runtime.codes import INT64, Bools, Ints, codes, combine, empty_ids, flat, hashes, is_coded, mix
-from penstock.runtime.constants import compared, ordinal
+from penstock.runtime.constants import compared, is_none_of, ordinal
 from penstock.runtime.purge import Purged
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 
@@ -216,6 +216,8 @@ def outside(merge: MergePlan, rows: Mapping[str, Any]) -> Bools:
             found |= compared(pc.less if part.least_is_in else pc.less_equal, values, part.least)
         if part.greatest is not None:
             found |= compared(pc.greater if part.greatest_is_in else pc.greater_equal, values, part.greatest)
+        if part.members is not None:
+            found |= is_none_of(values, part.members)
     return found
 
 

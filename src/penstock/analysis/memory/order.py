@@ -135,10 +135,12 @@ class Order:
         return node.domain, node.members
 
     def reach(self, ref: ColumnRef) -> Stretch:
-        """The least and the greatest place of a column in any solution."""
+        """The least and the greatest place of a column in any solution; nothing if it can only be NULL."""
         assert self._lows is not None
         assert self._highs is not None
         node = self._index[ref]
+        if self._nodes[node].is_null:
+            return Stretch(0, -1)
         return Stretch(self._lows[node], self._highs[node])
 
     def values(self, ref: ColumnRef) -> int | None:

@@ -71,16 +71,22 @@ def _bucket_column(reading: Reading, order: Order, ref: ColumnRef) -> BucketColu
     line, reach = order.line(ref), order.reach(ref)
     kind = reading.kind(ref)
     assert kind is not None
-    limits = _reached(line, reach, kind)
+    _, places = order.domain(ref)
+    if not reach.size:
+        return BucketColumn(ref.column, values + null, members=())
+    limits, members = _reached(line, reach, kind), None
+    if places is not None:
+        reached = sorted(place for place in places if reach.low <= place <= reach.high)
+        members = tuple(value_at(place, kind) if line.has_steps else line.points[place // 2] for place in reached)
     if not line.has_steps:
-        places = range(reach.low, reach.high + 1)
-        points = tuple(line.points[place // 2] for place in places if place % 2)
-        return BucketColumn(ref.column, values + null, endless, points=points, limits=limits)
+        inside = range(reach.low, reach.high + 1)
+        points = tuple(line.points[place // 2] for place in inside if place % 2)
+        return BucketColumn(ref.column, values + null, endless, points=points, limits=limits, members=members)
     middle = line.middle.within(reach)
     if not middle.size:
-        return BucketColumn(ref.column, values + null, endless, limits=limits)
+        return BucketColumn(ref.column, values + null, endless, limits=limits, members=members)
     low, high = value_at(middle.low, kind), value_at(middle.high, kind)
-    return BucketColumn(ref.column, values + null, endless, low, high, limits=limits)
+    return BucketColumn(ref.column, values + null, endless, low, high, limits=limits, members=members)
 
 
 def _reached(line: Line, reach: Stretch, kind: DataType) -> Limits:

@@ -348,6 +348,28 @@ def test_example_8_1_a_source_that_another_covers_is_left_out(select: str) -> No
     assert results
 
 
+@pytest.mark.parametrize(
+    ("kind", "arrow", "members", "values"),
+    [
+        ("BIGINT", pa.int64(), "3, 7", [*range(2, 9)]),
+        ("STRING", pa.string(), "'b', 'd'", [*"abcde"]),
+        ("DECIMAL(30,1)", pa.decimal128(30, 1), "0.5, 2.5", [Decimal(n) / 2 for n in range(7)]),
+    ],
+)
+def test_values_that_in_leaves_out_have_no_bucket(kind: str, arrow: Any, members: str, values: list[Any]) -> None:
+    """IN is said of one stream; a row of the other with a value between the members meets nothing, and is not kept."""
+    (query,) = penstock.parse(
+        f"CREATE STREAM s (a {kind}, CHECK (a IN ({members}))); CREATE STREAM t (c {kind});"
+        "SELECT s.a FROM s, t WHERE s.a = t.c;"
+    ).queries
+    verdict = check_query(query)
+    run = Run(query, verdict)
+    assert run.bounds == {"s": 2, "t": 2}
+    ends = [values[1], values[3]] if kind == "STRING" else [values[1], values[5]]
+    batches = [{"s": [{"a": value} for value in ends], "t": [{"c": value} for value in values]} for _ in range(2)]
+    assert check_against_reference(run, batches, {"a": arrow, "c": arrow}) == 8
+
+
 def test_a_plan_that_merges_survives_json() -> None:
     plan = plan_of(f"{PAPER} SELECT DISTINCT {Q6};")
     assert Plan.from_json(plan.to_json()) == plan

@@ -23,8 +23,10 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import Batch, Cell
+from penstock.runtime.outer import meeting
 from penstock.runtime.synopsis import ALL
 from tests.measure import size
+from tests.runtime.driving import Driver
 from tests.runtime.outer_reference import Evaluator
 from tests.runtime.outer_workloads import OuterWorkload, Wanted, outer_workloads
 from tests.runtime.test_cells import share
@@ -88,6 +90,36 @@ def test_rows_come_once_and_when_they_are_certain(kind: str, restart: bool) -> N
         run(workload.drained(), restart=restart)
 
     look()
+
+
+@pytest.mark.parametrize("kind", ["exists", "not exists"])
+def test_rows_of_a_crowd_are_those_of_its_pairs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meeting, "MANY", -1)
+    monkeypatch.setattr(meeting, "_TIMES", 0)
+
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(outer_workloads(KINDS[kind]))
+    def look(workload: OuterWorkload) -> None:
+        assume(not obstacles(workload.query))
+        run(workload.drained())
+
+    look()
+
+
+@pytest.mark.parametrize("negated", ["", "NOT "])
+def test_a_crowd_is_asked_without_making_its_pairs(negated: str) -> None:
+    """Two hundred and twenty-five million pairs would not fit."""
+    stream = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts);"
+    condition = "s.k = t.k AND t.ts - s.ts BETWEEN 0 AND 30"
+    driver = Driver(
+        f"{stream.format('s')} {stream.format('t')}"
+        f"SELECT s.n FROM s WHERE {negated}EXISTS (SELECT 1 FROM t WHERE {condition});"
+    )
+    many = 15_000
+    first = driver.step(s=[(1, 5 if n < many else 90, 1 + n // many) for n in range(2 * many)], t=[(1, 20, 0)] * many)
+    second = driver.step(s=[(2, 200, 3)], t=[(2, 200, 0)])
+    given_rows = first.rows.column(0).to_pylist() + second.rows.column(0).to_pylist()
+    assert given_rows == ([2] * many if negated else [1] * many + [3])
 
 
 @pytest.mark.parametrize("kind", ["left", "full", "not exists over joins", "mixed"])

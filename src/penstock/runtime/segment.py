@@ -40,6 +40,11 @@ class KeyIndex:
         np.cumsum(counts, out=starts[1:])
         return cls(rows[order], ordered, starts, shift)
 
+    def near(self, keys: Hashes) -> int:
+        """How many pairs share a bucket: at least as many as have equal hashes, and few more."""
+        bucket = (keys >> self.shift).view(np.int64)
+        return int((self.starts[bucket + 1] - self.starts[bucket]).sum())
+
     def probe(self, keys: Hashes) -> tuple[Ints, Ints]:
         """All pairs (place in keys, row) with equal hashes."""
         bucket = (keys >> self.shift).view(np.int64)

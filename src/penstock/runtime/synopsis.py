@@ -202,6 +202,10 @@ class Synopsis:
             return empty_ids(), empty_ids()
         return np.concatenate(lefts), np.concatenate(rights)
 
+    def near(self, which: str, names: tuple[str, ...], keys: Hashes) -> int:
+        """About how many pairs `probe` would find, and not fewer."""
+        return sum(segment.index(names).near(keys) for _, segment in self.part(which))
+
     def between(self, which: str, how: str, name: str, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """All pairs (place in low, living row) with low <= value <= high."""
         lefts, rights = [], []

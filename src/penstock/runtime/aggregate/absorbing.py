@@ -17,8 +17,9 @@ from penstock.plan.aggregate import COUNT
 from penstock.plan.merge import MergePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.derived import columns_of_measure
-from penstock.runtime.aggregate.measures import Measured, Totals, from_columns
+from penstock.runtime.aggregate.measures import Measured, from_columns
 from penstock.runtime.aggregate.numbering import Groups
+from penstock.runtime.aggregate.totals import Totals
 from penstock.runtime.codes import Ints
 from penstock.runtime.merge import Merge
 from penstock.runtime.segment import Segment

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT
-from penstock.runtime.aggregate.measures import Measured, added, among_absent
+from penstock.runtime.aggregate.measures import Measured, among_absent
 from penstock.runtime.aggregate.numbering import Groups, grouped
+from penstock.runtime.aggregate.totals import added
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.segment import spread
 

@@ -16,16 +16,8 @@ import pyarrow.compute as pc
 
 from penstock.errors import DataError
 from penstock.plan.aggregate import AggregateColumn
-from penstock.runtime.aggregate.measures import (
-    PART_BITS,
-    Extremes,
-    Measured,
-    Numbers,
-    Totals,
-    WideTotals,
-    numbers_of,
-    true_sums,
-)
+from penstock.runtime.aggregate.measures import Extremes, Measured, Numbers, numbers_of
+from penstock.runtime.aggregate.totals import PART_BITS, Totals, WideTotals, true_sums
 from penstock.runtime.codes import Bools, Ints, codes, is_coded
 
 _DECIMAL = re.compile(r"DECIMAL\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", re.IGNORECASE)

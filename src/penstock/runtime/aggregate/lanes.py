@@ -14,8 +14,9 @@ import pyarrow as pa
 
 from penstock.model.predicates import Op
 from penstock.runtime.aggregate.bag import Bag
-from penstock.runtime.aggregate.measures import Extremes, Totals, WideTotals
+from penstock.runtime.aggregate.measures import Extremes
 from penstock.runtime.aggregate.numbering import grouped
+from penstock.runtime.aggregate.totals import Totals, WideTotals, running_sums
 from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.segment import spread
 
@@ -35,7 +36,7 @@ class Lanes:
         order = np.lexsort((values, lane))
         self._steps = np.unique(values)
         self._places = lane[order] * (len(self._steps) + 1) + np.searchsorted(self._steps, values[order])
-        self._counts = _running(bag.count[order])
+        self._counts = running_sums(bag.count[order])
         self._sums: dict[str, Totals | WideTotals] = {}
         for name, measure in bag.measures.items():
             assert not isinstance(measure, Extremes)
@@ -78,7 +79,3 @@ def limits(conditions: Iterable[tuple[Op, Ints, int]], size: int) -> tuple[Ints,
             never |= below | ((edge == INT64.min) & (op is Op.LT))
             high = np.minimum(high, np.where(above, INT64.max, edge - (op is Op.LT)))
     return np.where(never, INT64.max, low), np.where(never, INT64.min, high)
-
-
-def _running(values: Ints) -> Ints:
-    return np.concatenate([np.zeros(1, np.int64), np.cumsum(values, dtype=np.int64)])

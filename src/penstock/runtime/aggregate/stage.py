@@ -23,9 +23,10 @@ from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.admission import admit
 from penstock.runtime.aggregate.finals import final_values, medians
-from penstock.runtime.aggregate.measures import Measured, Totals, from_columns, measured, numbers_of
+from penstock.runtime.aggregate.measures import Measured, from_columns, measured, numbers_of
 from penstock.runtime.aggregate.numbering import Groups, grouped
 from penstock.runtime.aggregate.tally import Columns, Kept, Tally
+from penstock.runtime.aggregate.totals import Totals
 from penstock.runtime.codes import Bools, Ints, flat, ticks
 from penstock.runtime.row_values import null_safe_equal
 from penstock.runtime.store import Changes, Entries, from_json, to_json

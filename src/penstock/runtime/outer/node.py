@@ -14,6 +14,7 @@ import numpy as np
 
 from penstock.plan.outer import NodeKind, NodePlan
 from penstock.runtime.codes import Ints, empty_ids, union
+from penstock.runtime.outer.meeting import Meeting
 from penstock.runtime.outer.node_matching import NodeMatcher
 from penstock.runtime.outer.rows import Rows, count, padded, take, together
 from penstock.runtime.outer.settling import Settling
@@ -42,6 +43,7 @@ class Node:
         self.plan = plan
         self.sides = sides
         self.matcher = matcher
+        self.meeting = Meeting(matcher)
         self._done: Ints = empty_ids()
         """Rows of the left that EXISTS or NOT EXISTS has its answer for, until they leave."""
 
@@ -51,6 +53,8 @@ class Node:
             taking.add(rows, batch)
         # Of two streams, the one with more new tuples looks up and is not indexed.
         first = _LEFT if self._fresh(_LEFT) >= self._fresh(_RIGHT) else _RIGHT
+        if self.plan.kind in (NodeKind.SEMI, NodeKind.ANTI) and self._is_crowded(first):
+            return self._answered(self.first_matches(_LEFT))
         found = [self._matches(first, ALL), self._matches(1 - first, OLD)]
         given: list[Rows] = []
         met: tuple[list[Ints], list[Ints]] = ([], [])
@@ -64,6 +68,19 @@ class Node:
             if keeps:
                 self.sides[side].mark(union(met[side]))
         return together(given, self.plan.aliases)
+
+    def first_matches(self, side: int) -> Ints:
+        """The rows of a side that the batch gives a match; either side is a single stream, without [ROWS n]."""
+        kept, other = self.sides[side], self.sides[1 - side]
+        assert isinstance(kept, StreamSide)
+        assert isinstance(other, StreamSide)
+        return self.meeting.met(kept, other)
+
+    def _is_crowded(self, first: int) -> bool:
+        one, other = self.sides[first], self.sides[1 - first]
+        if not (isinstance(one, StreamSide) and isinstance(other, StreamSide)) or self.matcher.counts_rows:
+            return False
+        return self.meeting.is_crowded(one, other)
 
     def _fresh(self, side: int) -> int:
         chosen = self.sides[side]

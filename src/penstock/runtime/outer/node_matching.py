@@ -76,6 +76,11 @@ class NodeMatcher:
         for alias, column in [*((r.alias, r.column) for r in refs), *timed]:
             self._read[alias] = tuple(dict.fromkeys((*self._read.get(alias, ()), column)))
 
+    @property
+    def counts_rows(self) -> bool:
+        """Whether some stream has [ROWS n]."""
+        return any(s.window is not None and s.window.rows is not None for s in self.plan.sources)
+
     def able(self, rows: Rows) -> Bools:
         """Which rows of either side can match at all."""
         found: Bools = np.ones(count(rows), np.bool_)

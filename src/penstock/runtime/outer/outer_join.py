@@ -127,6 +127,8 @@ class OuterJoin:
         for number, node in self.nodes.items():
             self._note(number, node.let_go())
         rows = self._pass(late=True)
+        for side in self.streams:
+            side.late = False
         self._leave()
         return rows, self._purged
 

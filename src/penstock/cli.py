@@ -234,9 +234,10 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     code = _exit_code(verdicts)
     if code != DONE and not allow_unbounded:
         _report(verdicts, as_json=False, witness=None)
+        budget = ", give the query a BUDGET" if all(query.is_inner for query in script.queries) else ""
         _complain(
             "error: not started: some state has no bound\n"
-            "  hint: declare what the report says, give the query a BUDGET, or run with --allow-unbounded"
+            f"  hint: declare what the report says{budget}, or run with --allow-unbounded"
         )
         return code
     from penstock.compile import runnable_plan  # noqa: PLC0415

@@ -21,11 +21,11 @@ from penstock.model.predicates import (
 )
 from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Output, Query, Source
 from penstock.model.schemes import Punctuated
+from penstock.model.simplify import simplified
 from penstock.model.spans import Span
 from penstock.model.stream import Column, Stream
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.plan import Plan
-from penstock.plan.simplify import simplified
 from penstock.runtime import Batch, Chunk
 from tests.runtime.outer_reference import holds
 from tests.runtime.reference import Arrived, Punctuation

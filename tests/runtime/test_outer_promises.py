@@ -152,3 +152,24 @@ def test_a_key_is_looked_for_by_the_column_whose_value_is_sure_to_come(kind: str
     assert given(run.step(s=[(3, 0, 1), (7, 0, 7)])) == [(1, None), (7, 7), *[(None, 1)] * alone]
     assert given(run.step(s=[(9, 0, 8)])) == [(8, None), *[(None, 8)] * alone]
     assert (run.stored("x"), run.stored("y")) == (0, 0)
+
+
+def test_what_an_inner_partner_closes_makes_a_missing_row_certain() -> None:
+    """c, not a, says when no b comes; (a LEFT b) JOIN c waits as (a JOIN c) LEFT b does."""
+    cell = Driver(
+        """
+        CREATE STREAM a (k BIGINT, ts BIGINT, n BIGINT, FOLLOWS c (k) ON (k) WITHIN 5 ROWS);
+        CREATE STREAM b (k BIGINT, ts BIGINT, n BIGINT, FOLLOWS a (k) ON (k) WITHIN 5 ROWS);
+        CREATE STREAM c (k BIGINT, ts BIGINT, n BIGINT,
+          FOLLOWS a (k) ON (k) WITHIN 5 ROWS, FOLLOWS b (k) ON (k) WITHIN 5 ROWS);
+        SELECT a.n AS an, b.n AS bn, c.n AS cn FROM a LEFT JOIN b ON b.k = a.k JOIN c ON c.k = a.k;
+        """
+    )
+    given: list[dict[str, Any]] = []
+    for number in range(60):
+        key = number if number % 2 == 0 else 1000 + number
+        given += cell.step(a=[(number, 0, number)], c=[(number, 0, number)], b=[(key, 0, number)]).rows.to_pylist()
+        assert max(cell.stored(alias) for alias in "abc") <= 8
+    assert sorted(given, key=lambda row: row["a_n"])[:40] == [
+        {"a_n": n, "b_n": n if n % 2 == 0 else None, "c_n": n} for n in range(40)
+    ]

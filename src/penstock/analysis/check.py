@@ -34,6 +34,7 @@ from penstock.analysis.unsafe import Scenario, scenarios
 from penstock.model.hints import Budget
 from penstock.model.query import Query, RowsWindow
 from penstock.model.schemes import Follows, PrimaryKey
+from penstock.model.simplify import simplified
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
 
@@ -71,7 +72,7 @@ def check_query(query: Query) -> Verdict:
         rewrite,
         witness,
         notices=(*_notices(query, graph), *_key_notices(query, graph), *_counting_notice(query, rewrite)),
-        finality=finality(query, graph),
+        finality=finality(simplified(query), graph),
     )
 
 

@@ -13,7 +13,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.edges import Way
+from penstock.analysis.fixes import text_of
 from penstock.model.query import JoinKind, Query, certain, joins, leaves
+
+_LIKELY = (Way.FOLLOWS, Way.CLOCK, Way.PUNCTUATION, Way.CLUSTER, Way.ORDER, Way.WINDOW, Way.KEY, Way.NEVER)
+"""What one is likeliest to know of streams that need not meet."""
 
 
 def finality(query: Query, graph: ClosingGraph) -> tuple[str, ...]:
@@ -30,15 +35,17 @@ def _sentences(query: Query, graph: ClosingGraph) -> Iterator[str]:
             # What must be there for other reasons makes it an inner join.
             if join.kind in kinds and query.core.isdisjoint(leaves(other)):
                 rows = f"a row of {', '.join(leaves(kept))} without a match in {', '.join(leaves(other))}"
-                once = _once(graph, frozenset(certain(kept)), frozenset(certain(other) or leaves(other)))
-                yield f"{rows} is given with NULLs {once}" if once else _never(rows)
+                there, others = frozenset(certain(kept)), frozenset(certain(other) or leaves(other))
+                once = _once(graph, there, others)
+                yield f"{rows} is given with NULLs {once}" if once else _never(rows, graph, there, others)
     for existence in query.existences:
         alias = existence.source.alias
         rows = f"a row of {', '.join(source.alias for source in query.sources)}"
         if existence.negated:
-            once = _once(graph, query.core - {alias}, frozenset({alias}))
+            there, others = query.core - {alias}, frozenset({alias})
+            once = _once(graph, there, others)
             rows = f"{rows} without a match in {alias}"
-            yield f"{rows} is given {once}" if once else _never(rows)
+            yield f"{rows} is given {once}" if once else _never(rows, graph, there, others)
         else:
             yield f"{rows} is given at its first match in {alias}"
 
@@ -51,5 +58,8 @@ def _once(graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) ->
     return f"once {', or '.join(ways)}" if ways else None
 
 
-def _never(rows: str) -> str:
-    return f"{rows} is never certain to have none, so it could never be given"
+def _never(rows: str, graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) -> str:
+    would = [c for c in graph.candidates if c.target in others and all(there & set(need) for need in c.needs)]
+    told = min(would, key=lambda closing: _LIKELY.index(closing.way), default=None)
+    known = f"; {text_of(told.missing)} would tell" if told is not None else ""
+    return f"{rows} is never certain to have none, so it could never be given{known}"

@@ -2,8 +2,10 @@
 
 A stream is unbounded if its rows are needed for ever (unsafe.py) and the input that shows it grows, whatever algorithm
 keeps the state. Where no stream declares a promise and none has a window, MEMORY's growing input is one too, for
-streams and for what DISTINCT or GROUP BY remembers. Constant memory that suffices rules both out. Everything else
-stays undecided, and says why.
+streams and for what DISTINCT or GROUP BY remembers. Constant memory that suffices rules both out. Where a stream is
+named more than once, and equal results count once, one row may stand for what several wait for (8.1's folding), so an
+input that makes rows wait need not force any algorithm to keep them: that stays undecided where MEMORY does not decide
+it. Everything else stays undecided too, and says why.
 """
 
 from __future__ import annotations
@@ -26,6 +28,8 @@ def settled(
     if memory.bounded or not open_ends:
         return entries, None
     waiting = {alias: scenarios[alias] for alias in open_ends if alias in scenarios}
+    if memory.bounded is None and _may_fold(graph.query):
+        waiting = dict.fromkeys(open_ends, "one row may stand for several names of its stream")
     witness = growing(graph, waiting)
     grows = {alias for alias, scenario in waiting.items() if isinstance(scenario, Scenario)} if witness else set[str]()
     if witness is None and memory.bounded is False and _is_plain(graph.query):
@@ -49,6 +53,12 @@ def _named(entry: StateFinding, grows: bool, waiting: Mapping[str, Scenario | st
     if isinstance(doubt, str):
         return replace(finding, because=(*finding.because, f"whether it grows is not known: {doubt}"))
     return finding
+
+
+def _may_fold(query: Query) -> bool:
+    """Whether results that say the same count once, and one row may take the place of rows under other names."""
+    named = [source.stream.name for source in query.all_sources]
+    return (query.distinct or query.is_grouped) and len(set(named)) < len(named)
 
 
 def _is_plain(query: Query) -> bool:

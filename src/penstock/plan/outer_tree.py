@@ -5,7 +5,7 @@ then joined with the rows of its other inputs, one after the other; each conditi
 all its streams have met. A condition of the ON of an outer join is tested there and nowhere else, whichever sides it
 names: it decides matches. [RANGE] windows are conditions between any two streams that are there.
 
-Preconditions: the query is simplified (plan/simplify.py), so WHERE has no condition on two streams.
+Preconditions: the query is simplified (model/simplify.py), so WHERE has no condition on two streams.
 
 An axis of the cells is a class of columns that are equal wherever two of their streams stand together; where that
 fails the class is no axis. A row that may be given without having matched must lie in one cell: an axis that none of

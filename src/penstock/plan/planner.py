@@ -17,6 +17,7 @@ from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.schemes import Policy
+from penstock.model.simplify import simplified
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, carried_columns, told_apart
 from penstock.plan.arrival import counts_by_arrival
@@ -58,7 +59,6 @@ from penstock.plan.plan import (
 )
 from penstock.plan.punctuations import find_punctuation_rows, find_punctuations
 from penstock.plan.purge_trees import find_purge_trees
-from penstock.plan.simplify import simplified
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
 
 

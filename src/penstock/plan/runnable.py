@@ -13,13 +13,13 @@ from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
 from penstock.model.query import JoinKind, Query, RowsWindow, joins
+from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_arrivals
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.recovering import recovers, recovery_obstacles
-from penstock.plan.simplify import simplified
 
 _OURS = "__"
 _RECOVERED = "the bound of {} is not kept under RECOVER: a late row may recover a result at any time"

@@ -134,7 +134,8 @@ def refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
 def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     """What SQL calls a part that the language leaves out, and what to write instead."""
     if isinstance(part, exp.In) and part.args.get("query") is not None:
-        return "IN (SELECT …)", "write EXISTS (SELECT 1 FROM t WHERE t.x = s.x)"
+        negated = "NOT " if isinstance(part.parent, exp.Not) else ""
+        return f"{negated}IN (SELECT …)", f"write {negated}EXISTS (SELECT 1 FROM t WHERE t.x = s.x)"
     if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
         return "EXISTS", "it is a condition of WHERE, joined by AND"
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:

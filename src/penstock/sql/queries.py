@@ -146,7 +146,8 @@ class QueryGrammar(DeclarationGrammar):
             if not crossed:
                 if self.looking_at("USING"):
                     self.refuse("USING", "write ON a.x = b.x")
-                self.expect_words("ON", hint="a join without a condition is written with a comma or CROSS JOIN")
+                plain = "a join without a condition is written with a comma or CROSS JOIN"
+                self.expect_words("ON", hint=plain if kind is JoinKind.INNER else "an outer join needs a condition")
                 condition = self.condition()
             part = FromJoin(kind, part, right, condition)
         return part

@@ -156,9 +156,8 @@ class SelectBinder:
     def _existence(self, written: WrittenExists, outer: Scope) -> Existence | None:
         select = written.select
         if not isinstance(select.source, FromItem):
-            self.report(
-                "EXISTS takes one stream", written.at, "write one EXISTS for each stream, joined by AND", Refused
-            )
+            advice = None if written.negated else "write one EXISTS for each stream, joined by AND"
+            self.report("EXISTS takes one stream", written.at, advice, Refused)
             return None
         for clause, present in (("GROUP BY", bool(select.group_by)), ("a hint", bool(select.hints))):
             if present:

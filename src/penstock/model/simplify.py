@@ -7,6 +7,10 @@ the rows that lack it matter to nobody, and the join is an inner one on that sid
 WHERE on two streams meet in an inner join, and the condition joins its ON: nothing is left in WHERE but conditions on
 one stream.
 
+An inner join that does not name the optional side of an outer join below it is made first: (A LEFT B) JOIN C is
+(A JOIN C) LEFT B. So the row that waits for its match has all the streams that may tell that none comes. Windows count
+what stands together, in the order of the joins, so a query with one is left as it is written.
+
 Not decided: what opaque conditions reject, and what only the data rule out.
 """
 
@@ -30,7 +34,26 @@ def simplified(query: Query) -> Query:
     joined = tuple(p for p in query.where if len(aliases_of(p)) > 1)
     for predicate in joined:
         tree = _lowered(tree, predicate)
+    if all(source.window is None for source in query.all_sources):
+        tree = _inner_first(tree)
     return replace(query, tree=tree, where=tuple(p for p in query.where if p not in joined))
+
+
+def _inner_first(tree: FromTree) -> FromTree:
+    """Inner joins below the outer ones whose optional side they do not name."""
+    if isinstance(tree, Leaf):
+        return tree
+    left, right = _inner_first(tree.left), _inner_first(tree.right)
+    named = {alias for predicate in tree.on for alias in aliases_of(predicate)}
+    if tree.kind is JoinKind.INNER:
+        for outer, other in ((left, right), (right, left)):
+            if not isinstance(outer, Join):
+                continue
+            if outer.kind is JoinKind.LEFT and named.isdisjoint(leaves(outer.right)):
+                return replace(outer, left=_inner_first(Join(JoinKind.INNER, outer.left, other, tree.on)))
+            if outer.kind is JoinKind.RIGHT and named.isdisjoint(leaves(outer.left)):
+                return replace(outer, right=_inner_first(Join(JoinKind.INNER, outer.right, other, tree.on)))
+    return Join(tree.kind, left, right, tree.on)
 
 
 def _rejecting(predicates: tuple[Predicate, ...]) -> set[str]:

@@ -114,7 +114,7 @@ def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
     """Small, the answers and the state are held; at full size every target of the issue is."""
     figures = tmp_path / "figures.json"
     began = time.perf_counter()
-    small = ["--quick", "--only", "throughput"]
+    small = ["--quick", "--seconds", "75", "--only", "throughput"]
     done = _bench("packets", *([] if IS_FULL else small), "--json", str(figures))
     print(done.stdout, f"\n{time.perf_counter() - began:.0f} s")
     assert done.returncode == 0, done.stdout + done.stderr

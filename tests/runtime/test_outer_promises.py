@@ -173,3 +173,11 @@ def test_what_an_inner_partner_closes_makes_a_missing_row_certain() -> None:
     assert sorted(given, key=lambda row: row["a_n"])[:40] == [
         {"a_n": n, "b_n": n if n % 2 == 0 else None, "c_n": n} for n in range(40)
     ]
+
+
+def test_a_row_whose_own_columns_differ_is_final_at_once() -> None:
+    """b.k = a.k and b.k = a.n can both hold only where a.k = a.n."""
+    cell = driver(LEFT, on=" AND b.k = a.n")
+    given = cell.step(a=[(1, 0, 2), (3, 0, 3)]).rows.to_pylist()
+    assert [row["a_n"] for row in given] == [2]
+    assert cell.stored("a") == 1

@@ -1,15 +1,16 @@
 """Which rows of the two sides of a node match: its ON, or the WHERE of an EXISTS, and the windows.
 
 A row is **able** to match at a node if the streams that the conditions name are there, the columns they read are not
-NULL, the conditions on one side hold, and no event time is NULL where some stream has [RANGE]. What is not able matches
-nothing, now or ever. Stored tuples of one stream are looked up by the index of its synopsis; rows that wait are joined
-by sorting the hashes of their keys.
+NULL, those that must equal one column of the other side equal each other, the conditions on one side hold, and no event
+time is NULL where some stream has [RANGE]. What is not able matches nothing, now or ever. Stored tuples of one stream
+are looked up by the index of its synopsis; rows that wait are joined by sorting the hashes of their keys.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import combinations
 
 import numpy as np
 
@@ -75,6 +76,7 @@ class NodeMatcher:
         self._read: dict[str, tuple[str, ...]] = {}
         for alias, column in [*((r.alias, r.column) for r in refs), *timed]:
             self._read[alias] = tuple(dict.fromkeys((*self._read.get(alias, ()), column)))
+        self._same = tuple(_equal_within(node.equalities))
 
     @property
     def counts_rows(self) -> bool:
@@ -91,6 +93,11 @@ class NodeMatcher:
             missing = nulls(self.synopses[alias], self._read.get(alias, ()), ids[there])
             if missing is not None:
                 found[np.flatnonzero(there)[missing]] = False
+        for alias, first, second in self._same:
+            if alias in rows:
+                places = np.flatnonzero(found & (rows[alias] != ABSENT))
+                one, other = (Keyed(self.synopses[alias], (column,)) for column in (first, second))
+                found[places] = agree(one, rows[alias][places], other, rows[alias][places])
         for test in self.plan.outer.tests if self.plan.outer is not None else ():
             if test.column in self.node.tests and test.alias in rows:
                 found &= truth(self.synopses[test.alias], test.column, rows[test.alias], self.absent)
@@ -182,6 +189,16 @@ class NodeMatcher:
         if inside is not None:
             keep &= inside
         return (first, keys) if keep.all() else (first[keep], keys[keep])
+
+
+def _equal_within(equalities: tuple[KeyAxis, ...]) -> Iterator[tuple[str, str, str]]:
+    """Pairs of columns of one stream that equal one column of another, so each other in every row that matches."""
+    for one, other in combinations(equalities, 2):
+        if set(one.columns) & set(other.columns):
+            for first in one.columns:
+                for second in other.columns:
+                    if first.alias == second.alias and first != second:
+                        yield first.alias, first.column, second.column
 
 
 def _same(many: Hashes, few: Hashes) -> tuple[Ints, Ints]:

@@ -3,7 +3,7 @@
 A key of j that has left may still be named by rows of i to come. Remembered as a promise row it lets these go as they
 arrive; forgotten, they stay until another constraint closes j for them. Where there is none, it is remembered. Where
 FOLLOWS closes j within k_f rows of j, and a constraint on i ends the need for the key within k_e rows of i, either will
-do, and the cheaper is chosen. For rows that leave by [ROWS n] it is not remembered for ever. In steady state, with
+do, and the cheaper is chosen. Rows of i that leave by [ROWS n] need nothing remembered. In steady state, with
 r_i and r_j the rows of each stream in the same time:
 
     remembered:  (share of keys that left) * r_j * (k_e / r_i)   promise rows
@@ -47,13 +47,13 @@ def keeping_is_cheaper(rows_waiting: float, rows_remembered: float) -> bool:
 
 
 def _choice(plan: Plan, closer: Closer) -> KeyMemory:
+    if plan.by_alias[closer.source].has_rows_window:
+        return KeyMemory(closer, (), (), False, "[ROWS n] lets every row that would name a key go in time")
     others = [
         c
         for c in plan.closers_between(closer.source, closer.target)
         if c.certain and c.kind not in (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
     ]
-    if not others and plan.by_alias[closer.source].has_rows_window and not _ends(plan, closer):
-        return KeyMemory(closer, (), (), False, "[ROWS n] lets rows that name one go, and nothing ends the need for it")
     if not others:
         return KeyMemory(closer, (), (), True, "nothing else closes it for rows that name a key which has left")
     if any(c.kind is not CloserKind.FOLLOWS for c in others):

@@ -102,8 +102,7 @@ def _carrier(
         # A cluster stands for rows that came: what follows them within so many rows can come no more after these.
         followed = [c for c in plan.closers_between(promise.alias, alias) if c.kind is CloserKind.FOLLOWS]
         ended += [c for c in followed if set(c.columns) <= set(named)]
-    # What ends within so many rows costs less than the rows that would wait for their window.
-    windowed = plan.by_alias[alias].has_rows_window and not any(c.kind is CloserKind.FOLLOWS for c in ended)
+    windowed = plan.by_alias[alias].has_rows_window
     otherwise_closed = not bounded and (windowed or any(c.certain for c in others))
     return Carrier(alias, columns, named, tuple(ended), otherwise_closed)
 

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-START = 1_700_000_100_000_000
-"""Microseconds since 1970 at which the first window begins: a whole number of 5 minutes."""
+START = 1_700_000_400_000_000
+"""Microseconds since 1970 at which the first window begins: a whole number of 1, 2 and 5 minutes."""
 LEAD = 60
 """Seconds of traffic before it, so that the first window is like any other: matches come in from before."""
 SECOND = 1_000_000

@@ -13,7 +13,7 @@ from benchmarks.rewrite.captures import read_captures, text, without
 from benchmarks.rewrite.main import MINUTES
 from benchmarks.rewrite.report import PUBLISHED, Watched, as_text
 from benchmarks.rewrite.systems import ALLOWED, Ran, Told, by_window, cpu_of_tree, script
-from benchmarks.rewrite.traffic import SECOND, STREAMS, Traffic, original, traffic
+from benchmarks.rewrite.traffic import SECOND, START, STREAMS, Traffic, original, traffic
 
 from penstock.analysis.finding import Strategy
 from penstock.compile import check, parse
@@ -68,6 +68,11 @@ def test_counts_are_as_near_as_the_papers_where_declarations_are_kept() -> None:
         answer, truth = counted(made, minutes), watched.truth[minutes]
         errors = [abs(answer[window] - truth[window]) / truth[window] for window in watched.over(minutes)]
         assert 0 < max(errors) <= PUBLISHED["error_percent"][str(minutes)] / 100
+
+
+def test_the_first_window_of_every_length_begins_with_the_traffic() -> None:
+    """Else the windows that Spark makes are not those that the truth is counted by."""
+    assert [START % (minutes * 60 * SECOND) for minutes in MINUTES] == [0, 0, 0]
 
 
 @pytest.mark.parametrize("minutes", MINUTES)

@@ -125,6 +125,8 @@ class Run:
     verdict: Verdict = field(init=False)
     lost: int = 0
     promise_rows: int = 0
+    state_bytes: int = 0
+    """Of the cells; the stages know their own."""
 
     def __post_init__(self) -> None:
         self.verdict = check_query(self.query)
@@ -138,7 +140,7 @@ class Run:
     def step(self, batch: Batch) -> list[tuple[Row, Row]]:
         """One batch: the groups given out, each with its aggregates."""
         frontiers, tables = [], []
-        self.promise_rows = 0
+        self.promise_rows = self.state_bytes = 0
         self.stored = dict.fromkeys(self.plan.aliases, 0)
         for place, cell in self.cells.items():
             mine = batch
@@ -149,6 +151,7 @@ class Run:
             self.lost += result.metrics.lost
             frontiers.append(result.frontier)
             self.promise_rows += result.metrics.promise_rows
+            self.state_bytes += result.metrics.state_bytes
             tables += [self._typed(result.rows)] if result.rows.num_rows else []
             for alias, count in result.metrics.state_tuples.items():
                 self.stored[alias] += count

@@ -29,21 +29,21 @@ from tests.runtime.workloads import Workload, workloads
 
 EXAMPLES = size(24, 1500)
 RANDOM = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-BUDGETS = st.sampled_from([1, 2, 3, 5, 8, 13])
-AMPLE = 1_000_000
+AMPLE = Budget(1_000_000, "ROWS")
+BUDGETS = st.sampled_from([*(Budget(n, "ROWS") for n in (1, 2, 3, 5, 8, 13)), *(Budget(n, "KB") for n in (1, 2, 4))])
 
 
-def budgeted(workload: Workload, rows: int) -> Workload:
-    query = replace(workload.query, hints=Hints(budget=Budget(rows, "ROWS")))
+def budgeted(workload: Workload, budget: Budget) -> Workload:
+    query = replace(workload.query, hints=Hints(budget=budget))
     return Workload(query, workload.history, workload.batches, workload.cuts, workload.punctuations)
 
 
 @RANDOM
 @given(workloads(most_sources=3).map(drained), SEEDS, BUDGETS, st.booleans(), st.booleans())
 def test_groups_hold_a_budget_and_count_no_result_too_often(
-    workload: Workload, seed: int, rows: int, windowed: bool, restarts: bool
+    workload: Workload, seed: int, budget: Budget, windowed: bool, restarts: bool
 ) -> None:
-    one = budgeted(grouped(workload, seed, windowed=windowed), rows)
+    one = budgeted(grouped(workload, seed, windowed=windowed), budget)
     run = Run(one.query, restarts=restarts)
     results = results_of(one.query, one.history)
     exact = answers(one.query, [result for batch in results.values() for result in batch])
@@ -56,11 +56,16 @@ def test_groups_hold_a_budget_and_count_no_result_too_often(
             assert not windowed or group not in counted, "a window is given once"
             counted[group] = values[0]
         (cell,) = run.cells.values()
-        held = sum(s.live for s in cell.synopses.values()) + run.promise_rows + sum(s.live for s in run.stages)
-        assert held <= rows, f"batch {number}"
+        if budget.rows is None:
+            assert run.state_bytes + sum(s.nbytes for s in run.stages) <= budget.amount * 1024, f"batch {number}"
+        else:
+            held = sum(s.live for s in cell.synopses.values()) + run.promise_rows + sum(s.live for s in run.stages)
+            assert held <= budget.rows, f"batch {number}"
     assert cell.eviction is not None
     loss = cell.eviction.loss
-    assert loss.due == sum(group_of(one.query, result) is not None for batch in results.values() for result in batch)
+    assert budget.rows is None or loss.due == sum(
+        group_of(one.query, result) is not None for batch in results.values() for result in batch
+    )
     dropped = sum(stage.dropped for stage in run.stages)
     if not any(isinstance(key, TimeWindow) for key in one.query.group_by):
         assert sum(counted.values()) == loss.emitted - dropped
@@ -74,11 +79,11 @@ def test_groups_with_room_for_all_are_those_of_the_full_history(workload: Worklo
 
 
 @RANDOM
-@given(workloads(most_sources=3), st.sampled_from([1, 2, 3, 5, 8, AMPLE]), st.booleans())
+@given(workloads(most_sources=3), BUDGETS | st.just(AMPLE), st.booleans())
 def test_distinct_holds_a_budget_and_gives_rows_of_the_answer_once(
-    workload: Workload, rows: int, restarts: bool
+    workload: Workload, budget: Budget, restarts: bool
 ) -> None:
-    query = replace(workload.query, distinct=True, hints=Hints(budget=Budget(rows, "ROWS")))
+    query = replace(workload.query, distinct=True, hints=Hints(budget=budget))
     plan = make_plan(query, check_query(query))
     cell, room = Cell(plan), bucket_room(plan, 0, 1)
     stage = Distinct(plan, room)
@@ -92,8 +97,11 @@ def test_distinct_holds_a_budget_and_gives_rows_of_the_answer_once(
         assert all(count == 1 for count in found.values())
         assert seen.isdisjoint(found)
         seen |= set(found)
-        held = sum(s.live for s in cell.synopses.values()) + result.metrics.promise_rows + stage.live
-        assert held <= rows, f"batch {number}"
+        if budget.rows is None:
+            assert result.metrics.state_bytes + stage.nbytes <= budget.amount * 1024, f"batch {number}"
+        else:
+            held = sum(s.live for s in cell.synopses.values()) + result.metrics.promise_rows + stage.live
+            assert held <= budget.rows, f"batch {number}"
         if restarts:
             for store, changes in zip(stores, (cell.save(), stage.save()), strict=True):
                 store.update(changes.put)
@@ -101,7 +109,7 @@ def test_distinct_holds_a_budget_and_gives_rows_of_the_answer_once(
                     store.pop(name, None)
             cell, stage = Cell.restore(plan, stores[0]), Distinct.restore(plan, stores[1], room)
     assert seen <= exact
-    if rows == AMPLE:
+    if budget == AMPLE:
         assert seen == exact
         assert stage.dropped == 0
 

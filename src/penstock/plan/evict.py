@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
 from penstock.model.predicates import Expression
-from penstock.model.query import Query, RowsWindow
+from penstock.model.query import JoinKind, Query, RowsWindow, joins
 from penstock.plan.arrival import counts_by_arrival
 
 _BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
@@ -73,26 +73,49 @@ def budget_obstacles(query: Query) -> list[str]:
     found = []
     budget, value = query.hints.budget, query.hints.value
     if not query.is_inner:
-        found.append(
-            "a BUDGET is held for inner joins only: under outer joins and EXISTS, evicted partners would seem never to "
-            "have come, and what is given out would be wrong, not less"
-        )
+        found.append(_outer_obstacle(query))
     if query.distinct or query.is_grouped:
         stage = "GROUP BY" if query.is_grouped else "DISTINCT"
-        if budget is not None and budget.rows is None:
-            found.append(f"what {stage} remembers is counted in rows, not in bytes: give the BUDGET in ROWS")
         if query.hints.archive is not None:
-            found.append(f"what an ARCHIVE gives later cannot be added to what {stage} has given: leave one out")
+            found.append(
+                f"what an ARCHIVE gives later cannot be added to what {stage} has given: leave out ARCHIVE, or leave out "
+                f"{stage} and work it out over the sink and the archive's answers together"
+            )
     if budget is not None and budget.rows is None and counts_by_arrival(query):
-        found.append("where rows wait for the slowest stream a BUDGET is held in ROWS only")
-    if query.hints.archive is not None and any(isinstance(s.window, RowsWindow) for s in query.all_sources):
-        found.append("an ARCHIVE cannot be joined later where a window counts rows")
+        found.append(
+            "where rows are counted in the order of ARRIVES BY, those that wait for the slowest stream cannot be evicted, "
+            "so a BUDGET in bytes cannot be held: give it in ROWS"
+        )
+    if query.hints.archive is not None and counts_by_arrival(query) and _counts_rows_in_windows(query):
+        found.append(
+            "an ARCHIVE cannot be joined later where [ROWS n] is counted in the order of ARRIVES BY: leave out ARRIVES "
+            "BY, and rows are counted in the order of reading, or leave out ARCHIVE"
+        )
     if value is not None and any(len({ref.alias for ref in f.columns}) > 1 for f in _factors(query.hints)):
         found.append(
             f"VALUE({value}) cannot be weighed before all its streams have met: write a product of which each factor "
             "is about one stream, as in VALUE(r.price * s.amount)"
         )
     return found
+
+
+def _outer_obstacle(query: Query) -> str:
+    """Why there is no budget under outer joins and EXISTS, and what to do instead."""
+    only_exists = all(join.kind is JoinKind.INNER for join in joins(query.tree))
+    if only_exists and not any(existence.negated for existence in query.existences):
+        return (
+            "a BUDGET is held for inner joins only: write EXISTS as a join, SELECT DISTINCT ... FROM both streams, which "
+            "gives the same rows once each"
+        )
+    return (
+        "a BUDGET is held for inner joins only: under outer joins and NOT EXISTS a row whose partner was evicted would "
+        "be given out as one without a partner, which is wrong, not less; leave out the BUDGET and declare what `penstock "
+        "check` then proposes, or take the inner join"
+    )
+
+
+def _counts_rows_in_windows(query: Query) -> bool:
+    return any(isinstance(source.window, RowsWindow) for source in query.all_sources)
 
 
 def _factors(hints: Hints) -> tuple[Expression, ...]:

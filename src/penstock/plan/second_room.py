@@ -10,18 +10,22 @@ from __future__ import annotations
 
 from penstock.plan.plan import Plan
 
+_MOST_BYTES_A_ROW = 4 << 10
+"""What a remembered row takes, about and at most, where declarations bound their number and a budget is in bytes."""
+
 
 def second_room(plan: Plan) -> int:
-    """The rows of the budget that are the second stage's; 0 where there is none."""
-    if plan.evict is None or plan.evict.rows is None or (plan.aggregate is None and not plan.distinct):
+    """What of the budget is the second stage's, in the unit of the budget; 0 where there is none."""
+    if plan.evict is None or (plan.aggregate is None and not plan.distinct):
         return 0
-    half = max(1, plan.evict.rows // 2)
+    half = max(1, plan.evict.limit // 2)
     known = plan.second_stage[0].rows if plan.second_stage else None
-    return half if known is None else min(half, known)
+    each = 1 if plan.evict.rows is not None else _MOST_BYTES_A_ROW
+    return half if known is None else min(half, known * each)
 
 
 def bucket_room(plan: Plan, number: int, buckets: int) -> int | None:
-    """The rows that one of so many buckets may hold; None where there is no budget."""
+    """What one of so many buckets may hold, in the unit of the budget; None where there is no budget."""
     if plan.evict is None:
         return None
     room = second_room(plan)

@@ -4,8 +4,8 @@ Rows are compared as Spark's DISTINCT does (`row_values.py`). Where SELECT has e
 and the rows are those of SELECT; otherwise they are the columns that the core hands out. A remembered row is forgotten
 once an output column is the event time of a stream whose frontier has passed it: no result can bring that row again.
 Where no output column is an event time with a known low, nothing is forgotten; whether that is bounded is the
-verdict's business. Under a budget at most `room` rows are remembered: a row for which there is no room is not given,
-since it could come again.
+verdict's business. Under a budget at most `room` rows, or bytes of them, are remembered: a row for which there is no
+room is not given, since it could come again.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.plan import Plan
+from penstock.runtime import row_bytes
 from penstock.runtime.codes import Bools, Ints, flat, mix
 from penstock.runtime.key_matching import repeated
 from penstock.runtime.row_values import null_safe_equal, row_hashes
@@ -33,6 +34,7 @@ class Distinct:
 
     def __init__(self, plan: Plan, room: int | None = None) -> None:
         self.room = room
+        self.in_bytes = plan.evict is not None and plan.evict.rows is None
         self.dropped = 0
         """Results, since the beginning, for which there was no room."""
         self.dropped_now = 0
@@ -65,16 +67,30 @@ class Distinct:
             self.seen.segments.append(Segment(table, places, np.full(count, self._batch), np.ones(count, np.bool_), {}))
             self.seen.rebase()
         self._forget(frontier)
-        if self.room is not None and self.seen.live > self.room:
-            new = self._without(rows, new, self.seen.live - self.room)
+        if self.room is not None and new.num_rows:
+            remembered = np.flatnonzero(self.seen.segments[-1].alive)
+            if len(remembered) and (over := self._over(self.room, len(remembered))) > 0:
+                new = self._without(rows, new, remembered[-over:])
         self._dropped += self.seen.finish()
+        if self.in_bytes and self.room is not None and self.nbytes > self.room:
+            self._dropped += self.seen.compact()
         return new
 
-    def _without(self, rows: Any, new: Any, over: int) -> Any:
-        """The new rows but for the last that would have to be remembered, so many."""
-        segment = self.seen.segments[-1]
-        places = np.flatnonzero(segment.alive)[-over:]
-        self.seen.kill(places + sum(len(s) for s in self.seen.segments[:-1]))
+    def _over(self, room: int, new: int) -> int:
+        """For how many of the last rows, so many of which are new, there is no room."""
+        if not self.in_bytes:
+            return self.seen.live - room
+        if row_bytes.table_most(self.seen.segments) <= room:
+            return 0
+        self._dropped += self.seen.compact()
+        *old, fresh = self.seen.segments
+        left = room - row_bytes.table_most(old) - row_bytes.overhead(len(self.seen.columns))
+        fits = np.searchsorted(np.cumsum(row_bytes.most(fresh.table.columns)), left, "right")
+        return new - int(fits)
+
+    def _without(self, rows: Any, new: Any, places: Ints) -> Any:
+        """The new rows but for those at some places, which stand last among what is remembered."""
+        self.seen.kill(self.seen.ids(ALL)[-len(places) :])
         given: Bools = np.ones(new.num_rows, np.bool_)
         given[places] = False
         gone = row_hashes(new.filter(pa.array(~given)))

@@ -26,6 +26,26 @@ def hidden_columns(plan: Plan, alias: str) -> tuple[str, ...]:
     return (*order_column(plan), *value_columns(plan, alias))
 
 
+def matching_columns(plan: Plan, alias: str, stored: tuple[str, ...]) -> tuple[str, ...]:
+    """Of the stored columns of an alias those that say what a row meets and when it can leave, not what it gives."""
+    refs = [ref for axis in plan.axes for ref in axis.columns]
+    refs += [ref for predicate in plan.predicates for ref in (predicate.left, predicate.right)]
+    refs += [ref for bound in plan.time_bounds for ref in (bound.earlier, bound.later)]
+    refs += [ref for agreement in plan.agreements for ref in (agreement.left, agreement.right)]
+    refs += [ref for joint in plan.joint_closers for refs_ in joint.partners for ref in refs_]
+    needed = {ref.column for ref in refs if ref.alias == alias}
+    for closer in plan.closers:
+        needed |= set(closer.columns) if closer.source == alias else set()
+        needed |= set(closer.target_columns) if closer.target == alias else set()
+    for promise in plan.promises:
+        needed |= set(promise.columns) if promise.alias == alias else set()
+        needed |= set(promise.partner_columns) if promise.partner == alias else set()
+    needed |= {column for columns in plan.by_alias[alias].equal for column in columns}
+    needed |= {str(plan.by_alias[alias].event_time), *order_column(plan)}
+    # A table without any column has no rows.
+    return tuple(column for column in stored if column in needed) or stored[:1]
+
+
 def counted_streams(plan: Plan) -> frozenset[str]:
     """The streams whose rows are counted in the order of ARRIVES BY, so that every cell must know the place of each."""
     if not plan.in_arrival_order:

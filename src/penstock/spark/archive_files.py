@@ -6,6 +6,7 @@ renamed. A batch that is replayed gives the same rows, so a folder that is there
 
 from __future__ import annotations
 
+import json
 import shutil
 import uuid
 from pathlib import Path
@@ -15,6 +16,8 @@ import pyarrow.parquet as pq
 from penstock.errors import DataError
 from penstock.plan.plan import Plan
 from penstock.runtime.evict.archive import Archived
+
+_COUNTS = "counts.json"
 
 
 def archive_of(plan: Plan) -> str | None:
@@ -40,6 +43,7 @@ def write_archived(root: str, plan: Plan, cell: int, batch: int, archived: Archi
     for kind, tables in (("rows", archived.rows), ("left", archived.left)):
         for alias, table in tables.items():
             pq.write_table(table, aside / f"{kind}-{plan.aliases.index(alias)}.parquet")
+    (aside / _COUNTS).write_text(json.dumps(archived.counts), encoding="utf-8")
     try:
         aside.rename(target)
     except OSError:
@@ -67,5 +71,6 @@ def read_archived(plan: Plan, folder: Path, upto: int) -> list[Archived]:
         for file in sorted(batch.glob("*.parquet")):
             kind, number = file.stem.split("-")
             parts[kind][plan.aliases[int(number)]] = pq.read_table(file)
-        found.append(Archived(parts["rows"], parts["left"]))
+        counts = {s: (before, n) for s, (before, n) in json.loads((batch / _COUNTS).read_text("utf-8")).items()}
+        found.append(Archived(parts["rows"], parts["left"], counts, batch_of(batch)))
     return found

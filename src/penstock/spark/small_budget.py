@@ -21,7 +21,7 @@ def too_small(plan: Plan, needed: int) -> str | None:
     if not in_rows:
         # A fifth is for statistics.
         needed = -(-needed * 5 // 4)
-    elif (second := second_room(plan)) > 0:
+    if (second := second_room(plan)) > 0:
         # DISTINCT or GROUP BY has what it is bound to, or else as much as the rows of the join.
         needed += second if 2 * second < plan.evict.limit - 1 else needed
     if needed <= plan.evict.limit:

@@ -7,7 +7,8 @@ counted as lost: what was given is never retracted.
 
 count(DISTINCT x) and median keep the values of each group, with how often each came.
 
-Under a budget at most `room` groups and values are remembered (`admission.py`): results that would need more are lost.
+Under a budget at most `room` groups and values, or bytes of them, are remembered (`admission.py`): results that would
+need more are lost.
 """
 
 from __future__ import annotations
@@ -55,6 +56,7 @@ class GroupStage:
     def __init__(self, plan: Plan, room: int | None = None, *, is_first: bool = True) -> None:
         assert plan.aggregate is not None
         self.room = room
+        self.in_bytes = plan.evict is not None and plan.evict.rows is None
         self.dropped = 0
         """Results, since the beginning, for which there was no room."""
         self.aggregate = plan.aggregate
@@ -86,12 +88,12 @@ class GroupStage:
     @property
     def live(self) -> int:
         """The groups and the values of groups remembered."""
-        return self.groups.live + sum(tally.live for tally in self.values.values())
+        return sum(tally.live for tally in self._tallies)
 
     @property
     def nbytes(self) -> int:
         """Their bytes."""
-        return self.groups.nbytes + sum(tally.nbytes for tally in self.values.values())
+        return sum(tally.nbytes for tally in self._tallies)
 
     def step(self, batch: int, rows: Any, frontier: Mapping[str, int]) -> Given:
         """What a batch gives; `frontier` is the least over all cells of the first stage."""
@@ -110,8 +112,10 @@ class GroupStage:
         if self.aggregate.emits_once:
             given = self._shown(closed) if len(closed) else None
         self._forget(closed)
-        for tally in (self.groups, *self.values.values()):
+        for tally in self._tallies:
             tally.finish()
+        if self.in_bytes and self.room is not None and self.nbytes > self.room:
+            self._compact()
         return Given(pa.table({}) if given is None else given, lost)
 
     def _in_time(self, columns: Columns, size: int) -> tuple[dict[str, Any], int]:
@@ -130,17 +134,26 @@ class GroupStage:
 
     def _admitted(self, columns: Columns, room: int, frontier: Mapping[str, int]) -> tuple[dict[str, Any], int]:
         """The rows for which there is room, with what leaves in this step, and how many results the others are."""
-        leaving = self._closed(frontier)
-        keys = {name: self.groups.values(name, leaving) for name in self.keys}
-        freed = len(leaving) + sum(len(np.unique(t.find_group(keys)[1])) for t in self.values.values() if len(leaving))
-        wanted = [(self.groups, self.keys)]
-        wanted += [(t, (*self.keys, str(self.aggregate.columns[n].value))) for n, t in self.values.items()]
-        admitted = admit(wanted, columns, room - self.live + freed)
+        admitted = self._fitting(columns, room, frontier)
+        if self.in_bytes and not admitted.all():
+            self._compact()
+            admitted = self._fitting(columns, room, frontier)
         if admitted.all():
             return dict(columns), 0
         dropped = int(columns[COUNT].to_numpy(zero_copy_only=False)[~admitted].sum())
         keep = pa.array(admitted)
         return ({name: c.filter(keep) for name, c in columns.items()} if admitted.any() else {}), dropped
+
+    def _fitting(self, columns: Columns, room: int, frontier: Mapping[str, int]) -> Bools:
+        leaving = self._with_values(self._closed(frontier))
+        wanted = [(self.groups, self.keys)]
+        wanted += [(t, (*self.keys, str(self.aggregate.columns[n].value))) for n, t in self.values.items()]
+        if self.in_bytes:
+            freed = sum(tally.least_bytes(ids) for tally, ids in leaving)
+            free = room - sum(tally.most_taken() for tally in self._tallies) + freed
+        else:
+            free = room - self.live + sum(len(ids) for _, ids in leaving)
+        return admit(wanted, columns, free, in_bytes=self.in_bytes)
 
     def _added(self, columns: Columns) -> Any:
         """Add rows to their groups; gives the groups that changed."""
@@ -229,18 +242,29 @@ class GroupStage:
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def _forget(self, ids: Ints) -> None:
+        for tally, own in reversed(self._with_values(ids)):
+            tally.forget(own)
+
+    def _with_values(self, ids: Ints) -> list[tuple[Tally, Ints]]:
+        """Groups, and the values of these groups."""
         if not len(ids):
-            return
+            return []
         keys = {name: self.groups.values(name, ids) for name in self.keys}
-        for tally in self.values.values():
-            tally.forget(np.unique(tally.find_group(keys)[1]))
-        self.groups.forget(ids)
+        return [(self.groups, ids), *((t, np.unique(t.find_group(keys)[1])) for t in self.values.values())]
+
+    @property
+    def _tallies(self) -> tuple[Tally, ...]:
+        return (self.groups, *self.values.values())
+
+    def _compact(self) -> None:
+        for tally in self._tallies:
+            tally.compact()
 
     def save(self) -> Changes:
         """What changed since the last save."""
         put: dict[str, bytes] = {}
         gone: tuple[str, ...] = ()
-        for tally in (self.groups, *self.values.values()):
+        for tally in self._tallies:
             self._serial, dropped = tally.save(self._serial, put)
             gone += dropped
         numbers = {"batch": self._batch, "serial": self._serial, "passed": self.passed, "dropped": self.dropped}
@@ -255,7 +279,7 @@ class GroupStage:
             counters = from_json(entries[_OWNER])
             stage._batch, stage._serial = counters["batch"], counters["serial"]
             stage.passed, stage.dropped = dict(counters["passed"]), counters.get("dropped", 0)
-            for tally in (stage.groups, *stage.values.values()):
+            for tally in stage._tallies:
                 tally.load(entries)
         return stage
 

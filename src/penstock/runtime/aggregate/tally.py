@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import Fold
+from penstock.runtime import row_bytes
 from penstock.runtime.aggregate.measures import Measured, Numbers, column_names, from_columns
 from penstock.runtime.codes import Bools, Hashes, Ints, mix
 from penstock.runtime.row_values import null_safe_equal, row_hashes
@@ -59,6 +60,22 @@ class Tally:
     def nbytes(self) -> int:
         """Their bytes."""
         return sum(segment.nbytes() for segment in self.seen.segments)
+
+    def most_bytes(self, keys: Columns) -> Ints:
+        """The most that a row for each of some keys takes."""
+        return row_bytes.most([keys[name] for name in self.keys], len(self.seen.columns) - len(self.keys))
+
+    def most_taken(self) -> int:
+        """The most that the rows can take once they are merged and rewritten, and more are added."""
+        return row_bytes.table_most(self.seen.segments) + row_bytes.overhead(len(self.seen.columns))
+
+    def least_bytes(self, ids: Ints) -> int:
+        """What rows take at least."""
+        return int(row_bytes.least([self.seen.arrow(name, ids) for name in self.seen.columns]).sum()) if len(ids) else 0
+
+    def compact(self) -> None:
+        """Give back the room of rows that are gone."""
+        self._dropped += self.seen.compact()
 
     def find(self, keys: Columns) -> tuple[Ints, Ints]:
         """The places of keys that are remembered, and the rows."""

@@ -10,8 +10,10 @@ A row that is purged may be missed too: with three streams or more, what it wait
 partner was evicted. Such a row is not useless by what is stored, sampled and purged together, so it goes on in the
 sample; given the sampled partners it is drawn like any other, so weights multiply as before.
 
-Sampled rows are no state that answers: they are statistics, which count in bytes only. One leaves when promises say
-that it can miss nothing more, by the rule by which stored rows are purged.
+Sampled rows are no state that answers: they are statistics, which count in bytes only. So of each only the columns are
+kept that say what it meets and when it can leave. One leaves when promises say that it can miss nothing more, by the
+rule by which stored rows are purged. Where a budget in bytes has no room for a sample worth the name, the account is
+`blind`: what it says is told with an error that leaves everything open.
 """
 
 from __future__ import annotations
@@ -35,6 +37,7 @@ from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.marks import held_closers, key_closers, mark_name
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
+from penstock.runtime.needs import matching_columns
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.purge import Purge, Purged
 from penstock.runtime.segment import Segment
@@ -46,6 +49,8 @@ _LEAST_CHAIN = 3
 """Streams from which on what a row waits for may depend on a third."""
 SAMPLED = 2_000
 """The most evicted rows of a source that are sampled in a cell."""
+_LEAST_SAMPLED = 30
+"""Rows of a full sample below which the spread of what they missed says nothing."""
 
 
 @dataclass(frozen=True)
@@ -82,6 +87,9 @@ class Account:
         self.lost = 0.0
         self._variance = 0.0
         self.lost_now = 0
+        self.blind = False
+        """Whether a sample had to be given up, so that nobody knows what was missed."""
+        self._columns = {a: matching_columns(plan, a, synopses[a].columns) for a in plan.aliases}
         self._shed: dict[str, _Shed] = {}
 
     def shed(self, alias: str, ids: Ints) -> None:
@@ -242,7 +250,7 @@ class Account:
 
     def _copied(self, alias: str, ids: Ints) -> Segment:
         synopsis = self.synopses[alias]
-        pieces = [_part(segment, rows, synopsis.columns) for segment, _, rows in synopsis.split(ids)]
+        pieces = [_part(segment, rows, self._columns[alias]) for segment, _, rows in synopsis.split(ids)]
         return pieces[0] if len(pieces) == 1 else Segment.merged(pieces)
 
     @property
@@ -254,16 +262,19 @@ class Account:
         """Make the samples fit into so many bytes from now on."""
         for sample in self.samples.values():
             while sample.nbytes > room // len(self.samples) and len(sample):
-                sample.most = max(1, len(sample) // 2)
-                self._variance += sample.add(_nothing(sample), np.zeros(0, np.int64))
-                if len(sample) <= 1:
+                sample.most = len(sample) // 2
+                self.blind |= sample.most < _LEAST_SAMPLED
+                if sample.most:
+                    self._variance += sample.add(_nothing(sample), np.zeros(0, np.int64))
+                else:
                     self._variance += sample.drop(np.ones(len(sample), np.bool_))
 
     def loss(self, evicted: int, needed: int) -> Loss:
         """What was lost, after a batch in which so many rows were evicted, and which would have needed so much room."""
         variance = self._variance + sum(sample.variance for sample in self.samples.values())
         due = self.emitted + round(self.lost)
-        return Loss(evicted, needed, self.lost_now, self.emitted, due, min(round(variance), _MOST_VARIANCE))
+        variance = _MOST_VARIANCE if self.blind else min(round(variance), _MOST_VARIANCE)
+        return Loss(evicted, needed, self.lost_now, self.emitted, due, variance)
 
     def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
         """Write the samples; gives the numbers, as JSON holds them."""
@@ -274,11 +285,13 @@ class Account:
             else:
                 put[f"sample/{alias}"] = saved
         levels = {alias: [sample.level, sample.most] for alias, sample in self.samples.items()}
-        return {"emitted": self.emitted, "lost": self.lost, "variance": self._variance, "levels": levels}
+        numbers = {"emitted": self.emitted, "lost": self.lost, "variance": self._variance, "blind": self.blind}
+        return {**numbers, "levels": levels}
 
     def load(self, saved: Any, entries: Entries) -> None:
         """Go on where a saved one stood."""
         self.emitted, self.lost, self._variance = saved["emitted"], saved["lost"], saved["variance"]
+        self.blind = saved["blind"]
         for alias, sample in self.samples.items():
             level, sample.most = saved["levels"][alias]
             sample.load(entries.get(f"sample/{alias}"), level)

@@ -6,8 +6,9 @@ that were stored then, every row that arrived since, and of each evicted row the
 archive and dropping the combinations that were emitted gives exactly what is missing: the two together are the exact
 answer, each result once.
 
-Rows that were purged before the first eviction are in no later result, so they need not be there. Preconditions: no
-`[ROWS n]`, whose answers depend on the order within a batch, and no merged rows.
+Rows that were purged before the first eviction are in no later result, so they need not be there. For `[ROWS n]` each
+step also says how many rows of each stream had come before it and with it. Preconditions: no merged rows, and no
+windows counted in the order of ARRIVES BY, whose answers are not given with the batch that brings their last row.
 """
 
 from __future__ import annotations
@@ -38,13 +39,17 @@ class Archived:
     """The columns that are stored, ARRIVAL and BATCH."""
     left: Mapping[str, Any] = field(default_factory=dict)
     """ARRIVAL of evicted rows, and LEFT, the last batch that met them."""
+    counts: Mapping[str, tuple[int, int]] = field(default_factory=dict)
+    """By stream, the rows that came before the step, and up to its end."""
+    batch: int = -1
 
 
 class Archiver:
     """Notes what of each step goes into the archive."""
 
-    def __init__(self, synopses: Mapping[str, Synopsis]) -> None:
+    def __init__(self, synopses: Mapping[str, Synopsis], clock: Clock) -> None:
         self.synopses = synopses
+        self.clock = clock
         self.began = False
         """Whether anything was ever evicted."""
         self._rows: dict[str, Any] = {}
@@ -77,7 +82,9 @@ class Archiver:
 
     def taken(self) -> Archived:
         """What the step adds."""
-        return Archived(dict(self._rows), {alias: pa.concat_tables(found) for alias, found in self._left.items()})
+        left = {alias: pa.concat_tables(found) for alias, found in self._left.items()}
+        counts = {stream: (before, self.clock.count[stream]) for stream, before in self.clock.before.items()}
+        return Archived(dict(self._rows), left, counts, self.clock.batch)
 
 
 def missing_results(plan: Plan, archived: list[Archived], after: int) -> Iterator[tuple[int, Any]]:
@@ -89,12 +96,16 @@ def missing_results(plan: Plan, archived: list[Archived], after: int) -> Iterato
     batches = {alias: codes(table.column(BATCH)) for alias, table in rows.items()}
     synopses = {s.alias: Synopsis((*rows[s.alias].column_names, LEFT)) for s in plan.sources}
     matcher, clock = Matcher(plan, synopses), Clock(plan)
+    counts = {a.batch: a.counts for a in archived}
     for batch in np.unique(np.concatenate(list(batches.values()))).tolist():
         for alias, table in rows.items():
             here = np.flatnonzero(batches[alias] == batch)
             if len(here):
                 synopses[alias].begin(_segment(table.append_column(LEFT, pa.array(left[alias])), here))
-        if batch > after:
+        # Before the first eviction, of which there are no counts, nothing was lost.
+        if batch > after and batch in counts:
+            clock.before = {stream: before for stream, (before, _) in counts[batch].items()}
+            clock.count = {stream: count for stream, (_, count) in counts[batch].items()}
             found = [_lost(synopses, partial, batch) for partial in delta_join(plan, matcher, clock)]
             yield batch, pa.concat_tables([_results(plan, synopses, partial) for partial in found]) if found else None
         for synopsis in synopses.values():

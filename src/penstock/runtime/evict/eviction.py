@@ -38,6 +38,7 @@ from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.purge import Purged
+from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
@@ -75,7 +76,7 @@ class Eviction:
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows)
         self.account = Account(plan, held.synopses, held.merge)
-        self.archiver = Archiver(held.synopses) if evict.archive is not None else None
+        self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None
         self._fresh: dict[str, Ints] = {}
         self._stood: dict[str, Ints] = {}
         """How many rows each of them stood for when it came."""
@@ -157,10 +158,10 @@ class Eviction:
         if self.evict.bytes is None:
             return dropped
         self._fit_statistics()
-        while self._taken() > self.share:
+        while self._taken(whole=True) > self.share:
             for synopsis in self.held.synopses.values():
                 dropped += synopsis.compact()
-            if (over := self._taken() - self.share) <= 0:
+            if (over := self._taken(whole=True) - self.share) <= 0:
                 break
             if any(synopsis.live for synopsis in self.held.synopses.values()):
                 self._evict_worst(over)
@@ -183,20 +184,24 @@ class Eviction:
         self.ranking.shrink(room // 2)
         self.account.shrink(room - self.ranking.nbytes)
 
-    def _taken(self) -> int:
-        """What the cell holds, in the unit of the budget."""
+    def _taken(self, *, whole: bool = False) -> int:
+        """What the cell holds, in the unit of the budget; `whole` counts dead rows too, whose room rewriting frees."""
         if self.evict.rows is not None:
             stored = sum(synopsis.live for synopsis in self.held.synopses.values())
             return stored + sum(watch.promise_rows for watch in self.held.watches)
-        stored = sum(_bytes_of(synopsis) for synopsis in self.held.synopses.values())
+        held = self.held.synopses.values()
+        if whole:
+            stored = sum(segment.nbytes() for synopsis in held for segment in synopsis.segments)
+        else:
+            stored = sum(_living_bytes(synopsis) for synopsis in held)
         return stored + sum(watch.promise_bytes for watch in self.held.watches) + self.nbytes
 
     def _fresh_room(self, synopsis: Synopsis) -> int:
         """What the rows of this batch take."""
         if not synopsis.has_fresh:
             return 0
-        last = len(synopsis.segments) - 1
-        return synopsis.segments[last].live if self.evict.rows is not None else _segment_bytes(synopsis, last)
+        fresh = synopsis.segments[-1]
+        return fresh.live if self.evict.rows is not None else int(fresh.live * _row_bytes(synopsis, fresh))
 
     def _promises_beyond_their_part(self) -> int:
         """Promise rows, or bytes of them, above half the share and above what tuples leave free."""
@@ -220,7 +225,7 @@ class Eviction:
         synopses = self.held.synopses
         ids = {alias: synopses[alias].ids(ALL) for alias in self.plan.aliases}
         sizes = [len(rows) for rows in ids.values()]
-        costs = [1.0 if self.evict.rows is not None else _row_bytes(synopses[alias]) for alias in ids]
+        costs = [1.0 if self.evict.rows is not None else _mean_row_bytes(synopses[alias]) for alias in ids]
         cheap = over if self.evict.rows is not None else int(over / max(1.0, min(costs))) + 1
         worth = self.ranking.worth(self.held.clock.batch, min(cheap, sum(sizes)))
         order = _worst_first(np.concatenate([worth[alias] for alias in ids]), self._ages(ids), cheap)
@@ -293,18 +298,18 @@ def _worst_first(worth: Floats, ages: tuple[Ints, Ints], wanted: int) -> Ints:
     return places[np.lexsort((arrival, batch, worth[places]))]
 
 
-def _bytes_of(synopsis: Synopsis) -> int:
-    return sum(_segment_bytes(synopsis, number) for number in range(len(synopsis.segments)))
+def _row_bytes(synopsis: Synopsis, segment: Segment) -> float:
+    """What a row of a segment takes; of the running batch only what will be stored of it."""
+    carried = 0
+    if synopsis.has_fresh and segment is synopsis.segments[-1]:
+        carried = int(segment.table.nbytes) - int(segment.table.select(list(synopsis.columns)).nbytes)
+    return (segment.nbytes() - carried) / max(1, len(segment))
 
 
-def _segment_bytes(synopsis: Synopsis, number: int) -> int:
-    """The bytes of a segment; of the running batch only what will be stored of it."""
-    segment = synopsis.segments[number]
-    if not synopsis.has_fresh or number < len(synopsis.segments) - 1:
-        return segment.nbytes()
-    carried = int(segment.table.nbytes) - int(segment.table.select(list(synopsis.columns)).nbytes)
-    return (segment.nbytes() - carried) * segment.live // max(1, len(segment))
+def _living_bytes(synopsis: Synopsis) -> int:
+    """What the living rows take."""
+    return int(sum(segment.live * _row_bytes(synopsis, segment) for segment in synopsis.segments))
 
 
-def _row_bytes(synopsis: Synopsis) -> float:
-    return _bytes_of(synopsis) / max(1, sum(len(s) for s in synopsis.segments))
+def _mean_row_bytes(synopsis: Synopsis) -> float:
+    return _living_bytes(synopsis) / max(1, synopsis.live)

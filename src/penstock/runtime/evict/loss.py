@@ -28,7 +28,12 @@ class Loss:
 
 
 def recall_of(emitted: int, due: int, variance: int) -> tuple[float | None, float | None]:
-    """Results emitted over results due, and 1.96 standard deviations of it; None where nothing was due."""
+    """Results emitted over results due, and how far off it may be; None where nothing was due for certain.
+
+    What was due lies within 1.96 standard deviations, and is not less than what was emitted; recall follows from either
+    end, and the farther one is the error.
+    """
     if due <= 0:
-        return None, None
-    return emitted / due, 1.96 * variance**0.5 * emitted / due**2
+        return (None, None) if variance == 0 else (1.0, 1.0)
+    recall, spread = emitted / due, 1.96 * variance**0.5
+    return recall, max(recall - emitted / (due + spread), emitted / max(emitted, due - spread, 1) - recall)

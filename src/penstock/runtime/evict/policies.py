@@ -39,10 +39,10 @@ GAIN, PROB, LIFE, RAND = "gain", "prob", "life", "rand"
 
 _MOST_WIDTH, _LEAST_WIDTH = 1 << 14, 1 << 6
 _PRICE_KEPT = 0.9
-_LEAST_HALF_LIFE = 400.0
-"""Of the statistics that follow a change, in steps; four times the budget where that is more."""
-_SLOWER = 20.0
-"""How much longer the steady ones remember."""
+_HALF_LIVES = (80.0, 5.0, 0.4)
+"""Of the statistics, the steadiest first, in steps for each row of the budget."""
+_LEAST_ROWS = 100.0
+"""A budget of fewer rows is taken to be of so many."""
 
 
 @dataclass(frozen=True)
@@ -72,8 +72,8 @@ class Ranking:
         self.under: dict[str, tuple[Node, ...]] = {a: find(plan, a) if find else () for a in plan.aliases}
         every = [node for nodes in self.under.values() for child in nodes for node in child.below()]
         width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (2 * rows).bit_length()))
-        fast = max(_LEAST_HALF_LIFE, 4.0 * rows)
-        half_lives = (_SLOWER * fast, fast) if policy == GAIN else (None,)
+        budget = max(_LEAST_ROWS, float(rows))
+        half_lives = tuple(times * budget for times in _HALF_LIVES) if policy == GAIN else (None,)
         self.rates = {node: Rates(width, half_lives) for node in dict.fromkeys(every)}
         # PROB and LIFE are SHED's, which asks the one stream.
         self.kin = {node: self._kin_of(node) if policy == GAIN else () for node in self.rates}

@@ -78,13 +78,13 @@ def budget_obstacles(query: Query) -> list[str]:
         stage = "GROUP BY" if query.is_grouped else "DISTINCT"
         if query.hints.archive is not None:
             found.append(
-                f"what an ARCHIVE gives later cannot be added to what {stage} has given: leave out ARCHIVE, or leave out "
-                f"{stage} and work it out over the sink and the archive's answers together"
+                f"what an ARCHIVE gives later cannot be added to what {stage} has given: leave out ARCHIVE, or leave "
+                f"out {stage} and work it out over the sink and the archive's answers together"
             )
     if budget is not None and budget.rows is None and counts_by_arrival(query):
         found.append(
-            "where rows are counted in the order of ARRIVES BY, those that wait for the slowest stream cannot be evicted, "
-            "so a BUDGET in bytes cannot be held: give it in ROWS"
+            "where rows are counted in the order of ARRIVES BY, those that wait for the slowest stream cannot be "
+            "evicted, so a BUDGET in bytes cannot be held: give it in ROWS"
         )
     if query.hints.archive is not None and counts_by_arrival(query) and _counts_rows_in_windows(query):
         found.append(
@@ -104,13 +104,13 @@ def _outer_obstacle(query: Query) -> str:
     only_exists = all(join.kind is JoinKind.INNER for join in joins(query.tree))
     if only_exists and not any(existence.negated for existence in query.existences):
         return (
-            "a BUDGET is held for inner joins only: write EXISTS as a join, SELECT DISTINCT ... FROM both streams, which "
-            "gives the same rows once each"
+            "a BUDGET is held for inner joins only: write EXISTS as a join, SELECT DISTINCT ... FROM both streams, "
+            "which gives the same rows once each"
         )
     return (
         "a BUDGET is held for inner joins only: under outer joins and NOT EXISTS a row whose partner was evicted would "
-        "be given out as one without a partner, which is wrong, not less; leave out the BUDGET and declare what `penstock "
-        "check` then proposes, or take the inner join"
+        "be given out as one without a partner, which is wrong, not less; leave out the BUDGET and declare what "
+        "`penstock check` then proposes, or take the inner join"
     )
 
 

@@ -68,14 +68,74 @@ def test_an_endless_counter_model_is_found_and_said_to_be_endless() -> None:
     assert any("and again every" in row for row in answer.because)
 
 
+RISES = "FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [1 SECOND, 2 SECONDS]"
+
+
+@pytest.mark.parametrize(
+    ("constraint", "r", "s", "implied"),
+    [
+        # Steps of at most 2 seconds pass over no window of 2 seconds, but over one of less.
+        ("FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [20 SECONDS, 22 SECONDS] ON r", RISES, "", True),
+        ("FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [5 SECONDS, 6 SECONDS] ON r", RISES, "", False),
+        ("STREAM KEY (a) SPANS r ON r", RISES + ", STREAM KEY (a) SPANS r WINDOW [0, 2 SECONDS]", "", True),
+        # Of each row both ways, which is a window of 2 seconds again.
+        ("STREAM KEY (a) SPANS r ON r", RISES + ", STREAM KEY (a) SPANS r WINDOW [0, 1 SECOND]", "", True),
+        ("STREAM KEY (a) SPANS r ON r", RISES + ", STREAM KEY (a) SPANS r WINDOW [0, 500 MILLISECONDS]", "", False),
+        # Whoever falls for ever meets the one who falls beside it by short steps.
+        (
+            "STREAM KEY (b) SPANS s ON r",
+            "FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [-2 SECONDS, -2 SECONDS], "
+            "STREAM KEY (b) SPANS s WINDOW [-2 SECONDS, 2 SECONDS]",
+            "FOREIGN KEY (a, b) REFERENCES s (a, b) WINDOW [*, -2 SECONDS]",
+            True,
+        ),
+        # Partners that cannot stay behind rise too, which their key forbids: s has no rows.
+        (
+            "PRIMARY KEY (a) ON s",
+            "PRIMARY KEY (a)",
+            "FOREIGN KEY (a, b) REFERENCES s (a, b) WINDOW [1 SECOND, 1 SECOND], "
+            "FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [0, *]",
+            True,
+        ),
+        # Endless in both directions.
+        (
+            "PRIMARY KEY (a) ON r",
+            RISES + ", FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [-3 SECONDS, -3 SECONDS]",
+            "",
+            False,
+        ),
+    ],
+)
+def test_rows_that_go_on_for_ever(constraint: str, r: str, s: str, implied: bool) -> None:
+    assert ask(constraint, r, s).implied is implied
+
+
+def test_rows_with_open_values_need_not_be_alike_for_ever() -> None:
+    """That s is like r hangs on the window of r, which the next rows of s leave."""
+    r = "FOREIGN KEY (a, b) REFERENCES s (a, b) WINDOW [0, 0], STREAM KEY (a) SPANS s WINDOW [0, 2]"
+    r += ", COOCCURS (a, b) AND s (a, b) WINDOW [*, 10]"
+    answer = ask("PRIMARY KEY (a) ON r", r, "FOREIGN KEY (a) REFERENCES s (a) WINDOW [1, 1]", columns=WHOLE_TIME)
+    assert answer.implied is False
+
+
+def test_a_calendar_knows_whole_days_alone() -> None:
+    days = "a INT, b INT, d DATE, EVENT TIME d"
+    key = "FOREIGN KEY (a, b) REFERENCES s (a, b) WINDOW [{} HOURS, {} HOURS]"
+    assert ask("PRIMARY KEY (a) ON r", key.format(1, 23), columns=days).implied is True
+    once = "PRIMARY KEY (a)"
+    assert ask("COOCCURS (a) AND s (a) WINDOW [1 DAY, 1 DAY] ON r", key.format(1, 47), once, days).implied is True
+    assert ask("COOCCURS (a) AND s (a) WINDOW [0, 0] ON r", key.format(0, 24), once, days).implied is False
+
+
 def test_declarations_that_no_row_can_keep_imply_everything() -> None:
     r = "FOREIGN KEY (a, b) REFERENCES r (a, b) WINDOW [1 SECOND, *], COOCCURS (a) AND r (a) WINDOW [*, 0]"
     assert ask("PRIMARY KEY (b) ON r", r).implied is True
 
 
 def test_a_foreign_key_that_is_not_full_and_goes_on_for_ever_is_not_decided_and_named() -> None:
-    key = "FOREIGN KEY (a) REFERENCES r (b) WINDOW [1 SECOND, 2 SECONDS]"
-    answer = ask("PRIMARY KEY (a, ts) ON s", key, "FOREIGN KEY (a) REFERENCES r (b) WINDOW [1 SECOND, 2 SECONDS]")
+    answer = ask(
+        "PRIMARY KEY (a) ON r", "PRIMARY KEY (b), FOREIGN KEY (a) REFERENCES r (b) WINDOW [1 SECOND, 2 SECONDS]"
+    )
     assert answer.implied is None
     assert "is not full" in answer.because[0]
 

@@ -19,12 +19,16 @@ STREAM = "CREATE STREAM {} (a INT, b INT, ts BIGINT, EVENT TIME ts{});"
 ROW = re.compile(r"(\w): a = (-?\d+), b = (-?\d+), ts = (-?[\d/]+)(?:, and again every (\d+) (after|before) that)?$")
 
 WINDOWS = ("", "WINDOW [0, 0]", "WINDOW [-1, 0]", "WINDOW [0, 1]", "WINDOW [1, *]", "WINDOW [*, 0]", "WINDOW [-1, 1]")
+STRIDES = ("WINDOW [1, 3]", "WINDOW [-3, -2]", "WINDOW [-2, 2]")
 
 
 def _pool() -> list[str]:
     found = [f"PRIMARY KEY ({c}) ON {s}" for s in "rs" for c in ("a", "b", "a, b")]
     found += [
-        f"STREAM KEY ({c}) SPANS {t} {w} ON {s}" for s, t in ("rs", "sr", "rr") for c in ("a", "b") for w in WINDOWS[:5]
+        f"STREAM KEY ({c}) SPANS {t} {w} ON {s}"
+        for s, t in ("rs", "sr", "rr")
+        for c in ("a", "b")
+        for w in (*WINDOWS[:5], *STRIDES)
     ]
     found += [
         f"COOCCURS ({c}) AND {t} ({c}) {w} ON {s}"
@@ -37,7 +41,7 @@ def _pool() -> list[str]:
         f"FOREIGN KEY ({c}) REFERENCES {t} ({d}) {w} ON {s}"
         for s, t in ("rs", "sr", "rr")
         for c, d in (("a, b", "a, b"), ("b, a", "a, b"))
-        for w in WINDOWS
+        for w in (*WINDOWS, *STRIDES)
     ]
     return found
 

@@ -8,7 +8,8 @@ follows is a counter-model.
 
 Full FOREIGN KEYs invent no values, so what may go on for ever is only a sequence of rows alike but for their times.
 The first pass follows new rows alone, the oldest row that lacks a partner first, so that every conclusion is drawn
-some time: it finds all refutations. Where it does not end, a second pass looks for a counter-model, of a single value
+some time: it finds all refutations. Where it does not end soon, a counter-model is looked for on a grid of times
+(`grid.py`); then the first pass goes further; then a last one looks for a counter-model off the grid, of a single value
 first, and may also let an existing row be the partner, or let a row be an earlier one again one period later, and so on
 for ever.
 
@@ -24,16 +25,27 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 
 from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
+from penstock.analysis.implication.grid import models_on_a_grid
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rising import outgrown, overtaken
-from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape
+from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape, ends_of
 from penstock.analysis.implication.state import State
 from penstock.analysis.implication.times import solve
 from penstock.model.spans import Unit
 
-_MOST_ROWS = 20
-"""Rows of a case; proofs of scripts take three or four."""
-_MOST_CASES = 1000
+
+@dataclass(frozen=True)
+class Limits:
+    """How far a search goes: the rows of a case, and the cases."""
+
+    rows: int
+    cases: int
+
+
+QUICK = Limits(8, 100)
+"""Proofs of scripts take three or four rows."""
+FULL = Limits(16, 400)
+LAST = Limits(12, 200)
 
 
 @dataclass(frozen=True)
@@ -68,16 +80,29 @@ class Chase:
     required: tuple[tuple[bool, ...], ...]
     accepts: Callable[[tuple[Row, ...]], bool] = lambda _: True
     """Whether rows that keep the rules also keep what is no rule."""
+    limits: Limits = FULL
     cases: int = field(default=0, init=False)
+    rows: int = field(default=0, init=False)
+    """The most rows of a case so far."""
     borrows: bool = field(default=False, init=False)
     """Whether partners may be rows that are there already."""
 
     def run(self) -> Outcome:
         """Refute every way to break the rule, or complete one to a counter-model."""
+        self.limits = QUICK
         outcome = self.follow()
-        if not isinstance(outcome, GaveUp):
-            return outcome
-        self.borrows = True
+        if isinstance(outcome, GaveUp):
+            for rows in models_on_a_grid(self.shapes, self.rules, self.goal):
+                if self._is_counter_model(rows):
+                    return Broken(rows)
+            self.limits = FULL
+            outcome = self.follow()
+        return self._borrowed() if isinstance(outcome, GaveUp) else outcome
+
+    def _borrowed(self) -> Outcome:
+        """The last pass: partners may be rows that are there already."""
+        self.borrows, self.limits = True, LAST
+        outcome: Outcome = GaveUp()
         for states in (self._of_one_value(), deny(self.goal, self.shapes, self.required)):
             self.cases = 0
             outcome = self._all(states)
@@ -98,6 +123,7 @@ class Chase:
 
     def follow(self) -> Outcome:
         """The first pass alone: enough for a refutation."""
+        self.cases = self.rows = 0
         return self._all(deny(self.goal, self.shapes, self.required))
 
     def _all(self, states: list[State], before: tuple[str, ...] = ()) -> Outcome:
@@ -119,7 +145,8 @@ class Chase:
 
     def _one(self, state: State) -> Outcome:
         self.cases += 1
-        if self.cases > _MOST_CASES:
+        self.rows = max(self.rows, len(state.alive))
+        if self.cases > self.limits.cases:
             return GaveUp()
         if (why := self._saturate(state)) is not None:
             return Refuted((*state.steps, why))
@@ -257,7 +284,7 @@ class Chase:
             outcome = self._one(case)
             if isinstance(outcome, Broken):
                 return outcome
-        if len(state.alive) >= _MOST_ROWS:
+        if len(state.alive) >= self.limits.rows:
             return GaveUp()
         case = state.copy()
         case.steps = state.steps
@@ -295,7 +322,7 @@ class Chase:
         if state.period:
             return [state.period, -state.period]
         most, least = state.times.upper(earlier, row), state.times.upper(row, earlier)
-        far = 2 * sum(abs(end) for rule in self.rules for end in _ends(rule) if end is not None) + Unit.DAY.value
+        far = 2 * sum(abs(end) for rule in self.rules for end in ends_of(rule) if end is not None) + Unit.DAY.value
         high = most[0] if most is not None else far - (least[0] if least is not None else 0)
         low = -least[0] if least is not None else high - 2 * far
         return [period for period in dict.fromkeys((high, low, (high + low) // 2)) if period]
@@ -308,10 +335,13 @@ class Chase:
         alive = [row for row in state.alive if row not in state.repeats]
         for periods in _readings(state, times):
             found = tuple(Row(state.facts[r].stream, state.terms(r), times[r], periods.get(r, _ONCE)) for r in alive)
-            kept = all(keeps(rule, found) for rule in self.rules) and not keeps(self.goal, found)
-            if kept and self.accepts(found):
+            if self._is_counter_model(found):
                 return Broken(found)
         return GaveUp()
+
+    def _is_counter_model(self, rows: tuple[Row, ...]) -> bool:
+        kept = all(keeps(rule, rows) for rule in self.rules) and not keeps(self.goal, rows)
+        return kept and self.accepts(rows)
 
 
 _ONCE = Fraction(0)
@@ -351,8 +381,3 @@ def _is_known(state: State, rule: OneRow | SameValues | Apart, left: int, right:
             return state.same(left, right, values)
         case Apart(then=then):
             return state.times.inside(left, right, then) is True
-
-
-def _ends(rule: Rule) -> tuple[int | None, ...]:
-    ends: tuple[int | None, ...] = (rule.premise.when.low, rule.premise.when.high)
-    return (*ends, rule.then.low, rule.then.high) if isinstance(rule, Apart) else ends

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.analysis.domains import declared_domain
-from penstock.analysis.implication.chase import Broken, Chase, Outcome, Refuted
+from penstock.analysis.implication.chase import FULL, Broken, Chase, Limits, Outcome, Refuted
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
 from penstock.analysis.implication.rules import OneRow, Partner, Rule, Shape, rule_of, shape_of
@@ -77,7 +77,7 @@ class _Question:
         outcome = self._chase(tuple(self.rules), values)
         match outcome:
             case Refuted():
-                return self._implied(self.goal)
+                return self._implied(self.goal, Limits(self.chase.rows, self.chase.cases))
             case Broken() if self.model is not None:
                 heading = "these rows keep every declaration and break it"
                 return Implication(False, (heading, *self.model.rows))
@@ -86,7 +86,8 @@ class _Question:
 
     def _chase(self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...]) -> Outcome:
         assert self.goal is not None
-        return Chase(self.shapes, rules, self.goal, required, self._accepts).run()
+        self.chase = Chase(self.shapes, rules, self.goal, required, self._accepts)
+        return self.chase.run()
 
     def _accepts(self, rows: tuple[Row, ...]) -> bool:
         assert self.goal is not None
@@ -100,12 +101,13 @@ class _Question:
         self.model = made
         return True
 
-    def _implied(self, goal: Rule) -> Implication:
+    def _implied(self, goal: Rule, took: Limits) -> Implication:
         values = _all_valued(self.shapes)
         least = list(self.rules)
         for rule in self.rules:
             fewer = tuple(other for other in least if other is not rule)
-            if isinstance(self._follow(fewer, values), Refuted):
+            # A proof from fewer declarations is not looked for much longer than the first one took.
+            if isinstance(self._follow(fewer, values, Limits(took.rows + 1, 2 * took.cases + 10)), Refuted):
                 least = list(fewer)
         proof = self._chase(tuple(least), values)
         assert isinstance(proof, Refuted)
@@ -128,9 +130,11 @@ class _Question:
             return []
         return [f"provided that {', '.join(named)} {'is' if len(named) == 1 else 'are'} never NULL"]
 
-    def _follow(self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...]) -> Outcome:
+    def _follow(
+        self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...], limits: Limits = FULL
+    ) -> Outcome:
         assert self.goal is not None
-        return Chase(self.shapes, rules, self.goal, required).follow()
+        return Chase(self.shapes, rules, self.goal, required, limits=limits).follow()
 
     def _nullable(self, rule: Rule, required: tuple[tuple[bool, ...], ...]) -> list[str]:
         place = rule.premise.left

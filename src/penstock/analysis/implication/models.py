@@ -18,6 +18,9 @@ from fractions import Fraction
 
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues
 
+_MOST_LOOKED_AT = 1000
+"""Occurrences of a row that are looked at one by one; beyond them it counts as without a partner."""
+
 
 @dataclass(frozen=True)
 class Row:
@@ -49,6 +52,8 @@ class Lags:
 
     def within(self, reach: Reach) -> Iterator[Fraction]:
         """Those in a window; where they are endless, the first few, which are enough to see one that is not 0."""
+        if reach.is_empty:
+            return
         if not self.step:
             yield from [self.first] if contains(reach, self.first) else []
             return
@@ -96,7 +101,7 @@ def violations(rule: Rule, rows: Sequence[Row]) -> Iterator[tuple[Row, Row | Non
                     yield row, None
         case _:
             for left, right in _agreeing(rule.premise, rows):
-                if not _holds(rule, left, right):
+                if not holds(rule, left, right):
                     yield left, right
 
 
@@ -116,7 +121,8 @@ def agree(premise: Premise, left: Row, right: Row) -> bool:
     )
 
 
-def _holds(rule: OneRow | SameValues | Apart, left: Row, right: Row) -> bool:
+def holds(rule: OneRow | SameValues | Apart, left: Row, right: Row) -> bool:
+    """Whether two rows that agree as a rule says keep it, all their occurrences."""
     lags = Lags.between(left, right)
     match rule:
         case OneRow(premise=premise):
@@ -133,16 +139,30 @@ def _holds(rule: OneRow | SameValues | Apart, left: Row, right: Row) -> bool:
 def _has_partner(premise: Premise, row: Row, rows: Sequence[Row]) -> bool:
     """Whether every occurrence of a row has a partner in the window."""
     partners = [other for other in rows if agree(premise, row, other)]
+    if any(meets(premise, row, other) for other in partners):
+        return True
+    apart = max((abs(other.time - row.time) for other in partners), default=Fraction(0))
+    return all(any(meets(premise, one, other) for other in partners) for one in occurrences(row, premise, apart))
+
+
+def occurrences(row: Row, premise: Premise, apart: Fraction) -> Iterator[Row]:
+    """A row each time it comes, as long as a partner may be one that comes once; then the rest of them, as one."""
     if not row.period:
-        return any(next(Lags.between(row, other).within(premise.when), None) is not None for other in partners)
-    for other in partners:
-        lags = Lags.between(row, other)
-        if not other.period or other.period != row.period:
-            if lags.all_within(premise.when):
-                return True
-            continue
-        # The n-th occurrence here meets the n-th, or a later one, there: always at one and the same lag.
-        ahead = Lags(lags.first, lags.step)
-        if next(ahead.within(premise.when), None) is not None:
-            return True
-    return False
+        yield row
+        return
+    far = apart + max(abs(premise.when.low or 0), abs(premise.when.high or 0))
+    count = min(math.ceil(far / abs(row.period)) + 1, _MOST_LOOKED_AT)
+    for n in range(count):
+        yield Row(row.stream, row.values, row.time + n * row.period)
+    yield Row(row.stream, row.values, row.time + count * row.period, row.period)
+
+
+def meets(premise: Premise, row: Row, other: Row) -> bool:
+    """Whether a row, each time it comes, lies in time as a FOREIGN KEY wants it beside some occurrence of another."""
+    lags = Lags.between(row, other)
+    if not row.period:
+        return next(lags.within(premise.when), None) is not None
+    if not other.period or other.period != row.period:
+        return lags.all_within(premise.when)
+    # The n-th occurrence here meets the n-th, or a later one, there: always at one and the same lag.
+    return next(Lags(lags.first, lags.step).within(premise.when), None) is not None

@@ -170,4 +170,7 @@ def _shown_time(stream: Stream, ticks: Fraction) -> str:
 
 def _shown_span(stream: Stream, ticks: Fraction) -> str:
     assert stream.clock is not None
-    return str(ticks) if stream.clock.is_integer else f"{float(ticks) / 1_000_000:g} seconds"
+    if stream.clock.is_integer:
+        return str(ticks)
+    seconds = f"{float(ticks) / 1_000_000:g}"
+    return "second" if seconds == "1" else f"{seconds} seconds"

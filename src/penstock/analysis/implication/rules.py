@@ -40,6 +40,24 @@ class Reach:
         """Whether it says nothing of the times."""
         return self.low is None and self.high is None
 
+    def reversed(self) -> Reach:
+        """The same of s seen from t."""
+        return Reach(None if self.high is None else -self.high, None if self.low is None else -self.low)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether no two times lie so."""
+        return self.low is not None and self.high is not None and self.low > self.high
+
+    def on(self, step: int) -> Reach:
+        """What it comes to on a clock of that step: of `[1 HOUR, 36 HOURS]`, a calendar knows one day."""
+        if step <= 1:
+            return self
+        return Reach(
+            None if self.low is None else -(-self.low // step) * step,
+            None if self.high is None else self.high // step * step,
+        )
+
     def at_once(self) -> Reach:
         """The part of it where both times are equal."""
         low = 0 if self.low is None else max(0, self.low)
@@ -109,6 +127,12 @@ class Partner:
 Rule = OneRow | SameValues | Apart | Partner
 
 
+def ends_of(rule: Rule) -> tuple[int | None, ...]:
+    """Where its windows begin and end; None where they are open."""
+    ends: tuple[int | None, ...] = (rule.premise.when.low, rule.premise.when.high)
+    return (*ends, rule.then.low, rule.then.high) if isinstance(rule, Apart) else ends
+
+
 def shape_of(stream: Stream) -> Shape:
     """The shape of a stream."""
     clock = stream.clock
@@ -146,10 +170,10 @@ def rule_between(
             return None if premise is None else SameValues(premise, _in_common(streams, shapes, own, other), text)
         case Cooccurs():
             premise = premise_of(shapes, own, other, reference.pairs, Reach())
-            return None if premise is None else Apart(premise, _reach(scheme.window), text)
+            return None if premise is None else Apart(premise, _reach(scheme.window).on(shapes[own].step), text)
         case Follows(within=Span() as span):
             premise = premise_of(shapes, own, other, reference.pairs, Reach())
-            return None if premise is None else Apart(premise, Reach(None, span.ticks), text)
+            return None if premise is None else Apart(premise, Reach(None, span.ticks).on(shapes[own].step), text)
         case ForeignKey():
             premise = premise_of(shapes, own, other, reference.pairs, _reach(scheme.window))
             if premise is None:
@@ -179,7 +203,7 @@ def premise_of(
             when = when.at_once()
         else:
             return None
-    return Premise(left, right, tuple(places), when)
+    return Premise(left, right, tuple(places), when.on(shapes[left].step))
 
 
 def _in_common(

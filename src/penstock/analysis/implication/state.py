@@ -24,6 +24,8 @@ class Fact:
     name: str
     parent: int | None
     lag: Reach
+    invents: bool
+    """Whether its FOREIGN KEY left some of its values open."""
 
 
 class State:
@@ -66,7 +68,8 @@ class State:
                 self._valued.append(required)
                 terms.append(len(self._joined) - 1)
         count = sum(fact.stream == stream for fact in self.facts) + 1
-        self.facts.append(Fact(stream, tuple(terms), f"{self.shapes[stream].name}#{count}", parent, lag))
+        invents = len(given or ()) < len(terms)
+        self.facts.append(Fact(stream, tuple(terms), f"{self.shapes[stream].name}#{count}", parent, lag, invents))
         self.alive.append(len(self.facts) - 1)
         return len(self.facts) - 1
 

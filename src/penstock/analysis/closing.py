@@ -22,7 +22,11 @@ from functools import cached_property
 from penstock.analysis.candidates import candidate_closings
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import Closing, Missing, Passage, Way, declared_closings
+from penstock.analysis.leaving import Leaving, beyond
+from penstock.model.nodes import nodes_of
+from penstock.model.query import RowsWindow
 from penstock.model.schemes import Scheme
+from penstock.model.simplify import simplified
 
 Node = tuple[str, ...]
 """The sources that are merged into one, in the order of FROM."""
@@ -72,6 +76,21 @@ class ClosingGraph:
         self._is_inner = self.query.is_inner
         self._known: dict[tuple[str, frozenset[Missing]], Reach] = {}
         self._hoped: dict[str, tuple[str, ...]] = {}
+
+    @cached_property
+    def leaving(self) -> Leaving | None:
+        """Where rows wait under outer joins and EXISTS; None if all joins are inner ones in truth."""
+        query = simplified(self.query)
+        if query.is_inner:
+            return None
+        nodes = nodes_of(query)
+        counted = frozenset(s.alias for s in query.all_sources if isinstance(s.window, RowsWindow))
+        blocks = [() if node.left is not None else beyond(query, node.aliases) for node in nodes]
+        return Leaving(nodes, blocks, counted)
+
+    def closes(self, there: frozenset[str], target: str) -> bool:
+        """Whether rows of some sources that stand together have another closed for them in the end."""
+        return any(c.target == target and all(not there.isdisjoint(n) for n in c.needs) for c in self.closings)
 
     @cached_property
     def declared(self) -> tuple[Closing, ...]:

@@ -7,6 +7,7 @@ that, a fix is grown for each order of preference and what turns out not to be n
 no part that can be left out. If it has few parts, the smallest are searched for; if it has many, or the search takes
 more than `_MOST_STEPS`, it is given as it is, though another of fewer parts may exist. For very many streams that do
 not close each other no fix is given.
+Under outer joins and EXISTS every row must also leave each join in which it waits (leaving.py).
 Sources and declarations are bits of whole numbers here, so that a reach is a few machine operations.
 """
 
@@ -71,10 +72,13 @@ class _Search:
         self.missing = tuple(dict.fromkeys(m for c in graph.candidates for m in c.missing))
         self.number = {missing: 1 << place for place, missing in enumerate(self.missing)}
         closings = (*graph.closings, *graph.candidates)
+        self.any: tuple[_Step, ...] = ()
+        """Of outer joins, whoever uses them."""
         if graph.query.is_inner:
             self.steps = dict.fromkeys(self.goals, tuple(self._step(closing, None) for closing in closings))
             self.index = dict.fromkeys(self.goals, self._indexed(self.steps[self.goals[0]]))
         else:
+            self.any = tuple(self._step(closing, None) for closing in closings)
             self.steps = {self.bit[a]: tuple(self._step(closing, a) for closing in closings) for a in goals}
             self.index = {goal: self._indexed(steps) for goal, steps in self.steps.items()}
         self.looked_at = 0
@@ -96,11 +100,11 @@ class _Search:
             if chosen in seen:
                 continue
             seen.add(chosen)
-            open_end = self._open_end(chosen)
-            if open_end is None:
+            openings = self._openings(chosen)
+            if openings is None:
                 found.append(chosen)
                 continue
-            for step in self._openings(*open_end):
+            for step in openings:
                 larger = chosen | step.missing
                 if larger.bit_count() <= enough:
                     heappush(waiting, (larger.bit_count(), rank + step.way, larger))
@@ -110,15 +114,15 @@ class _Search:
         """A fix for each order of preference, none of whose parts can be left out."""
         for preference in _PREFERENCES:
             chosen = 0
-            while (open_end := self._open_end(chosen)) is not None:
+            while (openings := self._openings(chosen)) is not None:
                 # One at a time: what it opens may make the others needless.
-                best = min(self._openings(*open_end), key=lambda step: preference.index(step.way), default=None)
+                best = min(openings, key=lambda step: preference.index(step.way), default=None)
                 if best is None or self.looked_at > _MOST_STEPS:
                     return
                 chosen |= best.missing
             for missing in reversed(self.missing):
                 without = chosen & ~self.number[missing]
-                if without != chosen and self._open_end(without) is None:
+                if without != chosen and self._openings(without) is None:
                     chosen = without
             yield chosen
 
@@ -148,13 +152,32 @@ class _Search:
                     index.setdefault(bit, []).append(step)
         return index
 
-    def _open_end(self, chosen: int) -> tuple[int, int] | None:
-        """The first of the goals that does not reach everything, and what it reaches, itself included."""
+    def _openings(self, chosen: int) -> list[_Step] | None:
+        """The closings that would lead on where a first goal is not reached; None if all are."""
         for goal in self.goals:
             reached = self._reached(goal, chosen)
             if reached != self.all:
-                return goal, reached
-        return None
+                return self._leading_on(self.steps[goal], reached, self.all & ~reached)
+        if self.graph.leaving is None:
+            return None
+        stuck = next(self.graph.leaving.stuck(lambda there, target: self._closes(there, target, chosen)), None)
+        if stuck is None:
+            return None
+        return self._leading_on(self.any, self._bits(stuck.reached), self._bits(stuck.targets))
+
+    def _bits(self, aliases: Iterable[str]) -> int:
+        return sum(self.bit[alias] for alias in aliases)
+
+    def _closes(self, there: frozenset[str], target: str, chosen: int) -> bool:
+        reached, bit = self._bits(there), self.bit[target]
+        self.looked_at += len(self.any)
+        return any(s.target == bit and not s.missing & ~chosen and all(reached & n for n in s.needs) for s in self.any)
+
+    def _leading_on(self, steps: Iterable[_Step], reached: int, targets: int) -> list[_Step]:
+        """The closings that would close one more of the targets."""
+        found = [s for s in steps if s.missing and s.target & targets and all(reached & need for need in s.needs)]
+        self.looked_at += len(found)
+        return found
 
     def _reached(self, goal: int, chosen: int) -> int:
         index = self.index[goal]
@@ -169,10 +192,3 @@ class _Search:
             if reached == self.all:
                 break
         return reached
-
-    def _openings(self, goal: int, reached: int) -> Iterator[_Step]:
-        """The closings that would lead on from what a goal reaches."""
-        self.looked_at += len(self.steps[goal])
-        for step in self.steps[goal]:
-            if step.missing and not reached & step.target and all(reached & need for need in step.needs):
-                yield step

@@ -21,6 +21,7 @@ from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.edges import Way, guarantee, passages, shared_columns, stalled
 from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.leaving import Stuck
 from penstock.analysis.usefulness import why_useless
 from penstock.model.predicates import ColumnRef, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
@@ -36,10 +37,13 @@ LARGE = 10**6
 def source_findings(combinations: Combinations, graph: ClosingGraph) -> dict[str, Finding]:
     """The findings for the sources of a query, by alias; a fix bounds all sources that nothing bounds yet."""
     found = {s.alias: _bounded(combinations, graph, s) for s in combinations.query.all_sources}
+    waiting = list(graph.leaving.stuck(graph.closes)) if graph.leaving is not None else []
+    for stuck in waiting:
+        found |= {alias: None for alias in stuck.rows if not _is_unstored(found[alias])}
     open_ends = [alias for alias, finding in found.items() if finding is None]
     fixes = tuple(text_of(fix) for fix in fixes_of(graph, open_ends)) if open_ends else ()
     return {
-        alias: finding or _open(combinations, graph, combinations.query.by_alias[alias], fixes)
+        alias: finding or _open(combinations, graph, combinations.query.by_alias[alias], waiting, fixes)
         for alias, finding in found.items()
     }
 
@@ -63,9 +67,17 @@ def _bounded(combinations: Combinations, graph: ClosingGraph, source: Source) ->
     return synopsis(combinations, source, needed_columns(combinations.query, source))
 
 
-def _open(combinations: Combinations, graph: ClosingGraph, source: Source, fixes: tuple[str, ...]) -> Undecided:
+def _is_unstored(finding: Bounded | None) -> bool:
+    return finding is not None and finding.rows == 0
+
+
+def _open(
+    combinations: Combinations, graph: ClosingGraph, source: Source, waiting: list[Stuck], fixes: tuple[str, ...]
+) -> Undecided:
     reach = graph.reach(source.alias)
     reasons = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
+    if reach.is_complete:
+        reasons = (*_why_stuck(source, waiting), *reasons)
     window = f"a window would bound it{' too' if fixes else ''}: {source.alias} [ROWS n]"
     return Undecided((*reasons, window), fixes)
 
@@ -126,6 +138,17 @@ def _listed(here: Combination, ref: ColumnRef) -> str:
     if domain.nullable:
         reasons.append("and it may be NULL")
     return ", ".join(reasons)
+
+
+def _why_stuck(source: Source, waiting: list[Stuck]) -> Iterator[str]:
+    """For each join in which rows of a source wait for ever, though others with which they stand do not."""
+    for stuck in waiting:
+        if source.alias in stuck.rows:
+            rows, others = ", ".join(stuck.rows), ", ".join(stuck.others)
+            yield (
+                f"a row of {rows} waits for rows of {others} before it meets other streams, and nothing that it "
+                "carries there says when no more of them will come"
+            )
 
 
 def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reach) -> Iterator[str]:

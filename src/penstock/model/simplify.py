@@ -7,9 +7,12 @@ the rows that lack it matter to nobody, and the join is an inner one on that sid
 WHERE on two streams meet in an inner join, and the condition joins its ON: nothing is left in WHERE but conditions on
 one stream.
 
-An inner join that does not name the optional side of an outer join below it is made first: (A LEFT B) JOIN C is
-(A JOIN C) LEFT B. So the row that waits for its match has all the streams that may tell that none comes. Windows count
-what stands together, in the order of the joins, so a query with one is left as it is written.
+Joins are re-ordered so that a row which waits for its match has all the streams that may tell that none comes. An
+inner join that does not name the optional side of an outer join below it is made first: (A LEFT B) JOIN C is
+(A JOIN C) LEFT B. An optional side that is an outer join itself is taken apart: A LEFT (B LEFT C) is
+(A LEFT B) LEFT C, if the ON of the upper join does not name C and that of the lower one rejects rows without B; so is
+A FULL (B LEFT C). Windows count what stands together, in the order of the joins, so a query with one is left as it is
+written.
 
 Not decided: what opaque conditions reject, and what only the data rule out.
 """
@@ -35,7 +38,7 @@ def simplified(query: Query) -> Query:
     for predicate in joined:
         tree = _lowered(tree, predicate)
     if all(source.window is None for source in query.all_sources):
-        tree = _inner_first(tree)
+        tree = _outer_last(_inner_first(tree))
     return replace(query, tree=tree, where=tuple(p for p in query.where if p not in joined))
 
 
@@ -54,6 +57,27 @@ def _inner_first(tree: FromTree) -> FromTree:
             if outer.kind is JoinKind.RIGHT and named.isdisjoint(leaves(outer.left)):
                 return replace(outer, right=_inner_first(Join(JoinKind.INNER, outer.right, other, tree.on)))
     return Join(tree.kind, left, right, tree.on)
+
+
+def _outer_last(tree: FromTree) -> FromTree:
+    """Outer joins on the optional side of another above it, where the streams that they keep meet those above."""
+    if isinstance(tree, Leaf):
+        return tree
+    sides = [_outer_last(tree.left), _outer_last(tree.right)]
+    named = {alias for predicate in tree.on for alias in aliases_of(predicate)}
+    for place, keeps_other in ((0, (JoinKind.RIGHT, JoinKind.FULL)), (1, (JoinKind.LEFT, JoinKind.FULL))):
+        below = sides[place]
+        if tree.kind not in keeps_other or not isinstance(below, Join):
+            continue
+        if below.kind not in (JoinKind.LEFT, JoinKind.RIGHT):
+            continue
+        kept, optional = (below.left, below.right) if below.kind is JoinKind.LEFT else (below.right, below.left)
+        if named.isdisjoint(leaves(optional)) and not _rejecting(below.on).isdisjoint(leaves(kept)):
+            sides[place] = kept
+            above = _outer_last(Join(tree.kind, sides[0], sides[1], tree.on))
+            outer = (above, optional) if below.kind is JoinKind.LEFT else (optional, above)
+            return Join(below.kind, *outer, below.on)
+    return Join(tree.kind, sides[0], sides[1], tree.on)
 
 
 def _rejecting(predicates: tuple[Predicate, ...]) -> set[str]:

@@ -1,28 +1,14 @@
 """A query with outer joins or EXISTS as a tree of nodes: inert data, obeyed by `runtime/outer`.
 
-The leaves are **blocks**: streams that meet by inner joins alone, a single stream among them. Every other node joins
-the rows of two nodes. RIGHT is LEFT with its sides exchanged; SEMI and ANTI are EXISTS and NOT EXISTS, and stand above
-all joins. Nodes are numbered from below, the last one gives the answer.
+What the nodes are is said in `model/nodes.py`. They are numbered from below, the last one gives the answer.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import StrEnum
 
+from penstock.model.nodes import NodeKind
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
-
-
-class NodeKind(StrEnum):
-    """How the rows of a node come about."""
-
-    BLOCK = "block"
-    INNER = "inner join"
-    LEFT = "left outer join"
-    FULL = "full outer join"
-    SEMI = "exists"
-    ANTI = "not exists"
-
 
 TEST = "__test_"
 """How the columns of tests begin."""
@@ -37,6 +23,9 @@ class BlockPlan:
     join_tree: tuple[PurgeEdge, ...] | None
     predicates: tuple[PairPredicate, ...]
     purge_trees: tuple[PurgeTree, ...]
+    beyond: tuple[str, ...]
+    """Streams that stand in every result with the block, over which the rule goes where the block alone lacks closers.
+    """
 
 
 @dataclass(frozen=True)

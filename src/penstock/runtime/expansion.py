@@ -8,6 +8,8 @@ Any closed stream may be taken first. Theorem: if p is useless, so is p + u for 
 what is closed for p is closed for p + u and fewer rows agree with it. So a choice that leads to a stuck p + u shows
 that p was not useless by any other choice. Partial results of different rows may choose differently: those over the
 same streams are asked together.
+
+Where only some of the streams must be covered, `enough`, a partial result that covers them is not stuck.
 """
 
 from __future__ import annotations
@@ -29,8 +31,9 @@ Grown = tuple[Partial, Ints]
 class Expansion:
     """Follows the rule over the stored rows of one cell."""
 
-    def __init__(self, plan: Ties, matcher: Matcher, closing: Closing) -> None:
+    def __init__(self, plan: Ties, matcher: Matcher, closing: Closing, enough: frozenset[str] | None = None) -> None:
         self.plan = plan
+        self.enough = frozenset(plan.aliases) if enough is None else enough
         self.matcher = matcher
         self.closing = closing
 
@@ -53,7 +56,9 @@ class Expansion:
     def _grow(self, grown: Grown, useless: Bools) -> list[tuple[str, Grown]]:
         """The partial results one stream larger; rows that one of them is stuck for are struck from the useless."""
         partial, origin = _of_useless(grown, useless)
-        found = []
+        found: list[tuple[str, Grown]] = []
+        if self.enough <= partial.keys():
+            return found
         for target in self.plan.aliases:
             if target in partial or not len(origin):
                 continue
@@ -71,8 +76,7 @@ class Expansion:
                 useless[chosen_origin[left]] = False
             elif len(left):
                 found.append((target, _with(chosen, chosen_origin, target, left, right)))
-        if len(partial) < len(self.plan.aliases):
-            useless[origin] = False
+        useless[origin] = False
         return found
 
     def _fanout(self, partial: Partial, target: str) -> int:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.plan.outer import NodeKind, NodePlan
+from penstock.model.nodes import NodeKind
+from penstock.plan.outer import NodePlan
 from penstock.runtime.codes import Ints, empty_ids, union
 from penstock.runtime.outer.meeting import Meeting
 from penstock.runtime.outer.node_matching import NodeMatcher

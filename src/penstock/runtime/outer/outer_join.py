@@ -7,37 +7,26 @@ leaves when it is done in the node that it feeds and no waiting row names it.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 
-from penstock.plan.outer import NodeKind, NodePlan
+from penstock.model.nodes import NodeKind
+from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
-from penstock.runtime.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.codes import Ints, empty_ids, union
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.marks import LEFT
-from penstock.runtime.outer.block_matching import BlockMatcher
+from penstock.runtime.outer.block_purge import BlockPurge
 from penstock.runtime.outer.node import Left, Node, is_empty
 from penstock.runtime.outer.node_matching import NodeMatcher, Truth, truth
 from penstock.runtime.outer.rows import Rows, nothing, take, together
 from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import Side, StreamSide, WaitingSide
-from penstock.runtime.purge import Purge, Purged
+from penstock.runtime.purge import Purged
 from penstock.runtime.store import Entries, load_synopsis
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
-
-
-class BlockPurge(Purge):
-    """The purge rule within a block: a tuple that is done there is marked, since rows that wait may name it."""
-
-    def _leave(self, purged: Purged, alias: str, rule: str, ids: Ints) -> None:
-        purged.add(alias, rule, self.synopses[alias].mark(LEFT, ids))
-
-    def _ask(self, purged: Purged, root: str, ids: Ints) -> None:
-        done: Bools = self.synopses[root].gather(ids, lambda s: s.marks[LEFT]).astype(np.bool_)
-        super()._ask(purged, root, ids[~done])
 
 
 class OuterJoin:
@@ -55,15 +44,14 @@ class OuterJoin:
         self.absent = absent
         self.settling = Settling(plan, synopses, closing, clock)
         self.nodes: dict[int, Node] = {}
-        self.blocks: dict[int, tuple[Plan, BlockPurge]] = {}
+        self.blocks: dict[int, BlockPurge] = {}
         self.waiting: list[WaitingSide] = []
         self.streams: list[StreamSide] = []
         for number, node in enumerate(self.outer.nodes):
             if node.kind is not NodeKind.BLOCK:
                 self._add_node(number, node)
             elif len(node.aliases) > 1:
-                part = _part(plan, node)
-                self.blocks[number] = part, BlockPurge(part, BlockMatcher(part, synopses), closing, clock)
+                self.blocks[number] = BlockPurge(plan, node, synopses, closing, clock)
 
     def _add_node(self, number: int, node: NodePlan) -> None:
         assert node.left is not None
@@ -114,14 +102,14 @@ class OuterJoin:
         if number not in self.blocks:
             (alias,) = node.aliases
             return {alias: self.synopses[alias].ids(FRESH)}
-        part, purge = self.blocks[number]
-        return together(delta_join(part, purge.matcher, self.clock), node.aliases)
+        purge = self.blocks[number]
+        return together(delta_join(purge.plan, purge.matcher, self.clock), node.aliases)
 
     def settle(self, marked: Mapping[str, Ints]) -> tuple[Rows, Purged]:
         """With the promises of the batch made: the results that are certain now, and the tuples that left."""
         self._purged = Purged()
         self._marked = marked
-        for _, purge in self.blocks.values():
+        for purge in self.blocks.values():
             for rule, gone in purge.run(marked).counts.items():
                 self._purged.counts[rule] = self._purged.counts.get(rule, 0) + gone
         for number, node in self.nodes.items():
@@ -165,7 +153,7 @@ class OuterJoin:
 
     def _leave(self) -> None:
         """Let the tuples go that are done and that no waiting row names."""
-        of_blocks = [alias for part, _ in self.blocks.values() for alias in part.aliases]
+        of_blocks = [alias for purge in self.blocks.values() for alias in purge.plan.aliases]
         for alias in dict.fromkeys([*of_blocks, *(s.alias for s in self.streams if s.retained)]):
             synopsis = self.synopses[alias]
             ids = synopsis.ids(ALL)
@@ -203,18 +191,3 @@ class OuterJoin:
     def nbytes(self) -> int:
         """The bytes of the rows that wait."""
         return sum(segment.nbytes() for side in self.waiting for segment in side.waiting.segments)
-
-
-def _part(plan: Plan, node: NodePlan) -> Plan:
-    """The plan of a block by itself."""
-    assert node.block is not None
-    return replace(
-        plan,
-        sources=tuple(plan.by_alias[alias] for alias in node.aliases),
-        axes=node.block.axes,
-        components=node.block.components,
-        join_tree=node.block.join_tree,
-        predicates=node.block.predicates,
-        purge_trees=node.block.purge_trees,
-        joint_closers=tuple(c for c in plan.joint_closers if c.target in node.aliases),
-    )

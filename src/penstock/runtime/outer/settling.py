@@ -20,7 +20,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from penstock.plan.outer import NodeKind, NodePlan
+from penstock.model.nodes import NodeKind
+from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
@@ -78,7 +79,9 @@ class Settling:
             (*matcher.ties.axes, *node.block.axes, *self.plan.axes),
             (*matcher.ties.predicates, *node.block.predicates),
         )
-        return Expansion(ties, BlockMatcher(ties, self.synopses), self.closing).useless_together(partial)
+        return Expansion(ties, BlockMatcher(ties, self.synopses, frozenset(aliases)), self.closing).useless_together(
+            partial
+        )
 
     def _by_sides(self, partial: Rows, matcher: NodeMatcher, node: NodePlan, number: int) -> Bools:
         assert node.left is not None

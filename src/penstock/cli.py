@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
 import typer
 
 from penstock import __version__
-from penstock.errors import InternalError, MachineError, Mistake, PenstockError, ScriptErrors, UsageError
+from penstock.errors import REFUSALS, InternalError, MachineError, PenstockError, UsageError
 
 if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
@@ -89,7 +89,7 @@ def _abandon_output() -> None:
 
 def _fail(error: PenstockError) -> NoReturn:
     _complain(str(error))
-    raise typer.Exit(BAD_INPUT if isinstance(error, ScriptErrors | Mistake | UsageError) else FAILED) from None
+    raise typer.Exit(BAD_INPUT if isinstance(error, REFUSALS) else FAILED) from None
 
 
 def _bug(error: Exception) -> InternalError:
@@ -321,9 +321,9 @@ def _load(file: Path) -> Script:
 
 
 def _verdicts(script: Script) -> list[Verdict]:
-    from penstock.analysis.check import check_query  # noqa: PLC0415
+    from penstock.compile import judged  # noqa: PLC0415
 
-    return [check_query(query) for query in script.queries]
+    return [judged(query) for query in script.queries]
 
 
 def _observed(script: Script, checkpoint: Path | None) -> dict[str, Observed]:

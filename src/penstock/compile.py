@@ -8,6 +8,7 @@ Each step is a function of the one before; nothing here decides, prints or remem
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -36,7 +37,26 @@ def load(path: str | Path) -> Script:
 
 def check(script: Script, query: str | None = None) -> Verdict:
     """Is the state of a query bounded? The name may be left out where there is but one query."""
-    return check_query(query_named(script, query))
+    return judged(query_named(script, query))
+
+
+def judged(query: Query) -> Verdict:
+    """The verdict on a query, with notices of what this version cannot run of it, and of promises that pile up."""
+    from penstock.plan.ending import endless_punctuations  # noqa: PLC0415 - with the planner
+    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415
+
+    verdict = check_query(query)
+    if verdict.strategy is Strategy.REWRITE:
+        return verdict
+    said: tuple[str, ...] = ()
+    if found := obstacles(query):
+        said = (f"this version cannot run the query: {'; '.join(found)}",)
+    elif verdict.verdict == "bounded":
+        made = plan_of(query, verdict)
+        said = endless_punctuations(made)
+        if unkept := unkept_bounds(made):
+            said = (*said, f"run takes the query only with --allow-unbounded: {'; '.join(unkept)}")
+    return replace(verdict, notices=(*verdict.notices, *said))
 
 
 def plan(script: Script, query: str | None = None) -> Plan:

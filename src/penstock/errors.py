@@ -182,3 +182,7 @@ class NotSupportedYet(PenstockError):
 
 class InternalError(PenstockError):
     """A bug of ours."""
+
+
+REFUSALS = (ScriptErrors, Mistake, UsageError, NotSupportedYet)
+"""What the script or the call must change: nothing was started."""

@@ -25,6 +25,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.second_room import bucket_room
 from penstock.runtime import Batch, Cell, GroupStage, given_name, row_hashes
+from penstock.runtime.closed_items import Reports
 from tests.runtime.reference import Arrived, History, combinations, in_windows
 from tests.runtime.test_cells import share
 
@@ -140,6 +141,7 @@ class Run:
     def step(self, batch: Batch) -> list[tuple[Row, Row]]:
         """One batch: the groups given out, each with its aggregates."""
         frontiers, tables = [], []
+        reports: dict[int, list[Any]] = defaultdict(list)
         self.promise_rows = self.state_bytes = 0
         self.stored = dict.fromkeys(self.plan.aliases, 0)
         for place, cell in self.cells.items():
@@ -150,6 +152,8 @@ class Run:
             assert not (self.keeps_promises and result.metrics.violations)
             self.lost += result.metrics.lost
             frontiers.append(result.frontier)
+            for number, report in result.reports.items():
+                reports[number].append(report)
             self.promise_rows += result.metrics.promise_rows
             self.state_bytes += result.metrics.state_bytes
             tables += [self._typed(result.rows)] if result.rows.num_rows else []
@@ -160,7 +164,9 @@ class Run:
         found: list[tuple[Row, Row]] = []
         for number, stage in enumerate(self.stages):
             shares = [t for table in tables if (t := self._share(table, number)).num_rows]
-            given = stage.step(batch.number, pa.concat_tables(shares) if shares else pa.table({}), least)
+            given = stage.step(
+                batch.number, pa.concat_tables(shares) if shares else pa.table({}), least, Reports(reports)
+            )
             self.lost += given.lost
             found += self._spelled(given.rows)
         if self.restarts:

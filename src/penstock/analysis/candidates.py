@@ -2,9 +2,10 @@
 
 For a target and another source: ORDERED BY a column of the target that lies only so far above one of the source;
 FOLLOWS from the source, or PRIMARY KEY with FOREIGN KEY, over the columns that the two share; and, where the target
-has punctuations already, PUNCTUATED ON the shared columns by the same rows. Each is the weakest of its kind: over all
-shared columns together. Declarations whose numbers or conditions the user must know (windows, COOCCURS, CHECK, a new
-WHEN) are advice in the reasons, never a candidate.
+has punctuations already, PUNCTUATED ON the shared columns by the same rows. A FOREIGN KEY to a stream that may be
+absent is none if equalities are all that is asked of it: its rows would always be there, and the outer join or EXISTS
+ask nothing. Each is the weakest of its kind: over all shared columns together. Declarations whose numbers or conditions
+the user must know (windows, COOCCURS, CHECK, a new WHEN) are advice in the reasons, never a candidate.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from collections.abc import Iterator
 from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.edges import Closing, Missing, Way, guarantee, narrowed, passages, shared_columns
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef
+from penstock.model.predicates import ColumnRef, Comparison, Op, aliases_of
 from penstock.model.query import Source
 from penstock.model.schemes import Follows, ForeignKey, Ordered, PrimaryKey, Punctuated
 from penstock.model.spans import Auto
@@ -43,18 +44,16 @@ def candidate_closings(combinations: Combinations, target: Source) -> Iterator[C
                 )
         pairs = shared_columns(here, own.alias, target.alias)
         if pairs:
-            yield from _by_shared_columns(own, target, here, pairs)
+            yield from _by_shared_columns(own, target, pairs)
+            for keys in _keys(own, target, here, pairs) if _leaves_a_question(combinations, own, target) else ():
+                yield Closing(target.alias, ((own.alias,),), Way.KEY, "", (), keys)
 
 
-def _by_shared_columns(
-    own: Source, target: Source, here: Combination, pairs: tuple[tuple[str, str], ...]
-) -> Iterator[Closing]:
+def _by_shared_columns(own: Source, target: Source, pairs: tuple[tuple[str, str], ...]) -> Iterator[Closing]:
     needs = ((own.alias,),)
     columns, theirs = zip(*pairs, strict=True)
     follows = Follows(target.stream.name, theirs, columns, Auto())
     yield Closing(target.alias, needs, Way.FOLLOWS, "", (), ((own.stream.name, follows),))
-    for missing in _keys(own, target, here, pairs):
-        yield Closing(target.alias, needs, Way.KEY, "", (), missing)
     for scheme in target.stream.schemes:
         if isinstance(scheme, Punctuated):
             other = Punctuated(theirs, scheme.when, scheme.lifespan)
@@ -77,6 +76,16 @@ def _keys(
             is_new = named not in target.stream.keys
             if is_new and guarantee(own, target, here, named) is not None and _is_carried(target, named):
                 yield ((target.stream.name, PrimaryKey(named)),)
+
+
+def _leaves_a_question(combinations: Combinations, own: Source, target: Source) -> bool:
+    """Whether a row may lack its match in the target though the row that it names is sure to come."""
+    query = combinations.query
+    if target.alias in combinations.of(own.alias).present:
+        return True
+    asked = [p for p in query.predicates if target.alias in aliases_of(p)]
+    windowed = any(source.window is not None for source in query.all_sources)
+    return windowed or not all(isinstance(p, Comparison) and p.op is Op.EQ for p in asked)
 
 
 def _is_carried(target: Source, columns: tuple[str, ...]) -> bool:

@@ -22,7 +22,7 @@ from functools import cached_property
 from penstock.analysis.candidates import candidate_closings
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import Closing, Missing, Passage, Way, declared_closings
-from penstock.analysis.leaving import Leaving, beyond
+from penstock.analysis.leaving import Leaving, Stuck, beyond
 from penstock.model.nodes import nodes_of
 from penstock.model.query import RowsWindow
 from penstock.model.schemes import Scheme
@@ -88,9 +88,15 @@ class ClosingGraph:
         blocks = [() if node.left is not None else beyond(query, node.aliases) for node in nodes]
         return Leaving(nodes, blocks, counted)
 
-    def closes(self, there: frozenset[str], target: str) -> bool:
-        """Whether rows of some sources that stand together have another closed for them in the end."""
-        return any(c.target == target and all(not there.isdisjoint(n) for n in c.needs) for c in self.closings)
+    def stuck(self, added: frozenset[Missing] = frozenset()) -> tuple[Stuck, ...]:
+        """The rows that never leave a join in which they wait, with some declarations added."""
+        opened = [c for c in self.candidates if added.issuperset(c.missing)] if added else []
+        closings = (*self.closings, *opened)
+
+        def closes(there: frozenset[str], target: str) -> bool:
+            return any(c.target == target and all(not there.isdisjoint(n) for n in c.needs) for c in closings)
+
+        return () if self.leaving is None else tuple(self.leaving.stuck(closes))
 
     @cached_property
     def declared(self) -> tuple[Closing, ...]:

@@ -189,6 +189,8 @@ def _by_punctuation(combinations: Combinations, stage: _Stage, findings: Mapping
         for scheme in source.stream.schemes:
             if not isinstance(scheme, Punctuated) or narrowed(scheme, source.stream) is not None:
                 continue
+            if scheme.lifespan is not None:
+                continue  # After it the value may come again, and with it the item.
             columns = [ColumnRef(source.alias, column) for column in scheme.columns]
             if given.issuperset(columns) and not any(here.domain(ref).nullable for ref in columns):
                 alias, named = source.alias, " and ".join(map(str, columns))

@@ -37,7 +37,7 @@ LARGE = 10**6
 def source_findings(combinations: Combinations, graph: ClosingGraph) -> dict[str, Finding]:
     """The findings for the sources of a query, by alias; a fix bounds all sources that nothing bounds yet."""
     found = {s.alias: _bounded(combinations, graph, s) for s in combinations.query.all_sources}
-    waiting = list(graph.leaving.stuck(graph.closes)) if graph.leaving is not None else []
+    waiting = graph.stuck()
     for stuck in waiting:
         found |= {alias: None for alias in stuck.rows if not _is_unstored(found[alias])}
     open_ends = [alias for alias, finding in found.items() if finding is None]
@@ -72,7 +72,7 @@ def _is_unstored(finding: Bounded | None) -> bool:
 
 
 def _open(
-    combinations: Combinations, graph: ClosingGraph, source: Source, waiting: list[Stuck], fixes: tuple[str, ...]
+    combinations: Combinations, graph: ClosingGraph, source: Source, waiting: tuple[Stuck, ...], fixes: tuple[str, ...]
 ) -> Undecided:
     reach = graph.reach(source.alias)
     reasons = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
@@ -140,7 +140,7 @@ def _listed(here: Combination, ref: ColumnRef) -> str:
     return ", ".join(reasons)
 
 
-def _why_stuck(source: Source, waiting: list[Stuck]) -> Iterator[str]:
+def _why_stuck(source: Source, waiting: tuple[Stuck, ...]) -> Iterator[str]:
     """For each join in which rows of a source wait for ever, though others with which they stand do not."""
     for stuck in waiting:
         if source.alias in stuck.rows:

@@ -40,6 +40,16 @@ def punctuation_uses(graph: ClosingGraph) -> tuple[PunctuationUse, ...]:
     )
 
 
+def remembered_by_items(graph: ClosingGraph) -> frozenset[tuple[str, str]]:
+    """The schemes, by alias and text, all of whose columns stand in what DISTINCT or GROUP BY remembers."""
+    return frozenset(
+        (source.alias, scheme.on(source.stream.name))
+        for source in graph.query.all_sources
+        for scheme in source.stream.schemes
+        if isinstance(scheme, Punctuated) and _is_remembered(graph, source, scheme)
+    )
+
+
 def why_useless(graph: ClosingGraph, source: Source, scheme: Punctuated) -> str | None:
     """Why punctuations of a scheme never let a row go; None if they do."""
     if _is_remembered(graph, source, scheme):

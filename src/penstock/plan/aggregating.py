@@ -27,6 +27,7 @@ from penstock.model.query import Aggregate, Join, Leaf, Query, RangeWindow, Rows
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
 from penstock.plan.conditions import Moment, conditions_at
+from penstock.plan.item_closing import punctuates_groups
 from penstock.plan.merging import synopsis_of
 from penstock.plan.plan import OutputColumn
 
@@ -94,7 +95,8 @@ def grouping_obstacles(query: Query) -> Iterator[str]:
         if isinstance(value, Expression) and _is_random(value):
             yield f"{value} may give another value each time, so nothing can be grouped by it or summed up of it"
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
-    if windows and not any(query.by_alias[c.alias].stream.low for w in windows for c in _clocks(query, w.column)):
+    is_passed = any(query.by_alias[c.alias].stream.low for w in windows for c in _clocks(query, w.column))
+    if windows and not is_passed and not punctuates_groups(query):
         yield (
             f"{windows[0]} is never known to be closed, since nothing says that {windows[0].column} is an event time "
             "that is ordered"

@@ -21,6 +21,7 @@ from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, UselessPunctuations
 from penstock.plan.codec import decode, encode
 from penstock.plan.evict import EvictPlan
+from penstock.plan.items import ItemCloser
 from penstock.plan.merge import MergePlan
 from penstock.plan.monitor import MonitorPlan
 from penstock.plan.outer import OuterPlan
@@ -96,7 +97,12 @@ class SourcePlan:
     @property
     def has_rows_window(self) -> bool:
         """Whether its rows leave by [ROWS n], whatever they wait for."""
-        return self.window is not None and self.window.rows is not None
+        return self.window_rows is not None
+
+    @property
+    def window_rows(self) -> int | None:
+        """The n of its [ROWS n], if it has one."""
+        return None if self.window is None else self.window.rows
 
 
 class PromiseKind(StrEnum):
@@ -272,6 +278,8 @@ class Plan:
     """How outer joins and EXISTS are run; None where every stream stands in every result."""
     aggregate: AggregatePlan | None
     """How its groups are worked out, if it has any."""
+    item_closers: tuple[ItemCloser, ...]
+    """The punctuations that let DISTINCT and GROUP BY forget."""
     monitor: MonitorPlan
     verdict: str
     strategy: str

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.safe_plans import plans_in_words
-from penstock.analysis.usefulness import punctuation_uses
+from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
@@ -28,6 +28,7 @@ from penstock.plan.clusters import find_clusters
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values, one_value
 from penstock.plan.evict import evict_plan
 from penstock.plan.folding import without_covered
+from penstock.plan.item_closing import item_closers
 from penstock.plan.merge import MergePlan
 from penstock.plan.merging import (
     BY_ROW,
@@ -79,7 +80,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     idle = {
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
     }
-    punctuations = find_punctuations(pairing, frozenset(idle))
+    punctuations = find_punctuations(pairing, frozenset(idle), remembered_by_items(closing))
     clusters, clustered = find_clusters(pairing)
     closers = (*find_closers(pairing, bounds, matched), *punctuations.closers, *clusters)
     promises = (*find_promises(pairing, closers), *punctuations.promises, *clustered)
@@ -115,6 +116,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         query.distinct,
         outer,
         aggregate,
+        item_closers(query, promises, sources, outputs, aggregate),
         monitor_plan(query.hints),
         verdict.verdict,
         verdict.strategy.value,

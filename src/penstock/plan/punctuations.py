@@ -68,15 +68,20 @@ def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:
     return tuple(dict.fromkeys(found))
 
 
-def find_punctuations(pairing: Pairing, useless: frozenset[tuple[str, str]] = frozenset()) -> Punctuations:
+def find_punctuations(
+    pairing: Pairing,
+    useless: frozenset[tuple[str, str]] = frozenset(),
+    remembered: frozenset[tuple[str, str]] = frozenset(),
+) -> Punctuations:
     """The closers and promises of all useful schemes; `useless` are those that never fire, by alias and text.
 
-    One that closes for a single row by itself is of use all the same: what it does name, it lets go.
+    `remembered` are those that may close what the second stage remembers, whatever else they close. One that closes for
+    a single row by itself is of use all the same: what it does name, it lets go.
     """
     closers: list[Closer] = []
     joint: list[JointCloser] = []
     promises: list[PromisePlan] = []
-    for use in _uses(pairing.query):
+    for use in _uses(pairing.query, remembered):
         alone = [*_closers(pairing.query, use)]
         if not alone and (use.source.alias, use.constraint) in useless:
             continue
@@ -99,7 +104,7 @@ def find_punctuations(pairing: Pairing, useless: frozenset[tuple[str, str]] = fr
     )
 
 
-def _uses(query: Query) -> Iterator[_Use]:
+def _uses(query: Query, remembered: frozenset[tuple[str, str]]) -> Iterator[_Use]:
     equalities = query.equalities(frozenset(source.alias for source in query.all_sources))
     for source in query.all_sources:
         for scheme in source.stream.schemes:
@@ -107,6 +112,9 @@ def _uses(query: Query) -> Iterator[_Use]:
                 held = query.holding(frozenset({source.alias})).predicates
                 bounds = [p for p in held if isinstance(p, Bound) and p.op is Op.EQ]
                 use = _use(query, source, scheme, equalities, bounds)
+                if use is None and (source.alias, scheme.on(source.stream.name)) in remembered:
+                    columns = tuple(dict.fromkeys(scheme.columns))
+                    use = _Use(source, scheme, columns, ((),) * len(columns), ())
                 if use is not None:
                     yield use
 

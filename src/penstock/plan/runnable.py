@@ -94,8 +94,7 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
         return True
     reached = {source.alias}
     while True:
-        windows = [plan.by_alias[alias].window for alias in reached]
-        if any(window is not None and window.rows is not None for window in windows):
+        if any(plan.by_alias[alias].has_rows_window for alias in reached):
             return True  # What was met there leaves by itself, whatever it waits for.
         further = {c.target for c in plan.closers if c.certain and c.source in reached}
         further |= {c.target for c in plan.joint_closers if c.certain and c.within(frozenset(reached)) is not None}
@@ -105,7 +104,7 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
 
 
 def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
-    """DISTINCT forgets a row when the clock of a stream passes an output column that is its event time."""
+    """DISTINCT forgets a row when a clock passes an output column that is its event time, or by a punctuation."""
     if figure.means != Means.PURGE:
         return None
     if recovers(plan):
@@ -118,9 +117,11 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
         is_clock = any(p.alias == source.alias and p.columns == (source.event_time,) for p in _orders(plan))
         if is_given and is_clock and _leaves(plan, source):
             return None
+    if _forgets_by_punctuation(plan):
+        return None
     return (
-        "the bound of (distinct) needs forgetting by a punctuation, or by a clock that is not itself an output "
-        "column, which cannot be done yet"
+        "the bound of (distinct) needs forgetting by a clock that is not itself an output column, or by a punctuation "
+        "of FLOAT or DOUBLE, which cannot be done yet"
     )
 
 
@@ -135,7 +136,14 @@ def _unkept_groups(plan: Plan, figure: StateFigure) -> str | None:
     ordered = {(p.alias, p.columns[0]) for p in _orders(plan)}
     if any(_leaves(plan, plan.by_alias[alias]) for alias, _ in clocks & ordered):
         return None
-    return "the bound of (groups) needs forgetting by a punctuation, which cannot be done yet"
+    if _forgets_by_punctuation(plan):
+        return None
+    return "the bound of (groups) needs forgetting by a punctuation of FLOAT or DOUBLE, which cannot be done yet"
+
+
+def _forgets_by_punctuation(plan: Plan) -> bool:
+    """Whether punctuations close each row or group, and the rows of their stream leave."""
+    return any(_leaves(plan, plan.by_alias[closer.alias]) for closer in plan.item_closers)
 
 
 def _orders(plan: Plan) -> Iterator[PromisePlan]:

@@ -178,3 +178,5 @@ class StepResult:
     """For a DISTINCT query, by alias with a known low: no future result has an event time of that alias below it."""
     archived: Archived | None = None
     """Under a budget with an ARCHIVE, what goes there."""
+    reports: Mapping[int, Any] = field(default_factory=dict)
+    """By the number of `plan.item_closers`: punctuations, and whether rows with their values are stored here."""

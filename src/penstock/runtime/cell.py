@@ -37,6 +37,7 @@ from penstock.runtime.outer.outer_join import OuterJoin
 from penstock.runtime.outer.rows import values
 from penstock.runtime.patience import Patience, Patient
 from penstock.runtime.promises import remembered, watches_of
+from penstock.runtime.promises.items import ItemWatch
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.purge import Purge
 from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
@@ -134,7 +135,9 @@ class Cell:
         metrics = replace(self._metrics(batch, rows, purged.counts, answers), lost=lost)
         archived = None if self.eviction is None else self.eviction.archived
         reached = {} if self.aside.recovers else frontier(self.plan, self.closing, self.synopses)
-        return StepResult(rows, metrics, tuple(answers.quarantined), reached, archived)
+        items = [] if self.aside.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]
+        reports = {number: watch.told for number, watch in enumerate(items) if watch.told is not None}
+        return StepResult(rows, metrics, tuple(answers.quarantined), reached, archived, reports)
 
     def _answered(self, batch: Batch) -> tuple[list[Partial], Any, int]:
         """What the batch adds: the combinations, as far as they are made; rows or groups; what is known to be lost.

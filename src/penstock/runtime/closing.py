@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
 from penstock.plan.bounds import Reach, Reaches, close, tabled
+from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Closer, CloserKind, Plan
 from penstock.plan.ties import PairPredicate
 from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
 from penstock.runtime.key_matching import nulls
-from penstock.runtime.marks import ABOUT_VALUES, mark_name
+from penstock.runtime.marks import mark_name
 from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.follows import FollowsWatch

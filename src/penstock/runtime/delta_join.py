@@ -64,11 +64,7 @@ def in_rows_windows(
 
     They may leave out sources of the plan.
     """
-    windows = {
-        s.alias: s.window.rows
-        for s in plan.sources
-        if s.alias in partial and s.window is not None and s.window.rows is not None
-    }
+    windows = {s.alias: s.window_rows for s in plan.sources if s.alias in partial and s.window_rows is not None}
     if not windows:
         return None
     arrival: dict[str, Ints] = {a: matcher.synopses[a].gather(ids, lambda s: s.arrival) for a, ids in partial.items()}

@@ -2,10 +2,10 @@
 
 Rows are compared as Spark's DISTINCT does (`row_values.py`). Where SELECT has expressions, Spark has evaluated them,
 and the rows are those of SELECT; otherwise they are the columns that the core hands out. A remembered row is forgotten
-once an output column is the event time of a stream whose frontier has passed it: no result can bring that row again.
-Where no output column is an event time with a known low, nothing is forgotten; whether that is bounded is the
-verdict's business. Under a budget at most `room` rows, or bytes of them, are remembered: a row for which there is no
-room is not given, since it could come again.
+once an output column is the event time of a stream whose frontier has passed it, or a punctuation has closed it: no
+result can bring that row again. Where neither is known, nothing is forgotten; whether that is bounded is the verdict's
+business. Under a budget at most `room` rows, or bytes of them, are remembered: a row for which there is no room is not
+given, since it could come again.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from penstock.plan.plan import Plan
 from penstock.runtime import row_bytes
+from penstock.runtime.closed_items import NO_REPORTS, ClosedItems, Reports
 from penstock.runtime.codes import Bools, Ints, flat, mix
 from penstock.runtime.key_matching import repeated
 from penstock.runtime.row_values import null_safe_equal, row_hashes
@@ -49,12 +50,13 @@ class Distinct:
             for o in plan.outputs
             if plan.by_alias[o.alias].event_time == o.column and o.name in given
         }
+        self.items = ClosedItems(plan, given)
         self.seen = Synopsis((*self.names, _KEY))
         self._batch = -1
         self._serial = 0
         self._dropped: list[str] = []
 
-    def step(self, batch: int, rows: Any, frontier: Mapping[str, int]) -> Any:
+    def step(self, batch: int, rows: Any, frontier: Mapping[str, int], reports: Reports = NO_REPORTS) -> Any:
         """The rows that were not given before; `frontier` is the least over all cells of the first stage."""
         self._batch = max(batch, self._batch + 1)
         self.dropped_now = 0
@@ -67,6 +69,9 @@ class Distinct:
             self.seen.segments.append(Segment(table, places, np.full(count, self._batch), np.ones(count, np.bool_), {}))
             self.seen.rebase()
         self._forget(frontier)
+        closed = self.items.found(reports, self.seen)
+        if len(closed):
+            self.seen.kill(closed)
         if self.room is not None and new.num_rows:
             remembered = np.flatnonzero(self.seen.segments[-1].alive)
             if len(remembered) and (over := self._over(self.room, len(remembered))) > 0:
@@ -149,6 +154,7 @@ class Distinct:
         """What changed since the last save."""
         put: dict[str, bytes] = {}
         self._serial = save_synopsis(_OWNER, self.seen, self._serial, put)
+        self.items.save(put)
         put[_OWNER] = to_json({"batch": self._batch, "serial": self._serial, "dropped": self.dropped})
         gone, self._dropped = self._dropped, []
         return Changes(put, deletions(gone))
@@ -162,6 +168,7 @@ class Distinct:
             stage._batch, stage._serial = counters["batch"], counters["serial"]
             stage.dropped = counters.get("dropped", 0)
             load_synopsis(_OWNER, stage.seen, entries)
+            stage.items.load(entries)
         return stage
 
 

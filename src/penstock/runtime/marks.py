@@ -10,10 +10,6 @@ from __future__ import annotations
 
 from penstock.plan.plan import Closer, CloserKind, Plan
 
-ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
-"""Kinds whose promises are about values: marks on the rows that carry them, remembered as promise rows."""
-
-
 _SIGNS = {CloserKind.KEY: "", CloserKind.PUNCTUATION: "!", CloserKind.CLUSTER: "~"}
 
 MATCHED, LEFT = "#matched", "#left"

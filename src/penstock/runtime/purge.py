@@ -164,11 +164,11 @@ class Purge:
 
     def _leave_windows(self, purged: Purged) -> None:
         for source in self.plan.sources:
-            if source.window is not None and source.window.rows is not None:
+            if source.window_rows is not None:
                 if self.across is None:
-                    last = self.clock.count[source.stream] - source.window.rows - 1
+                    last = self.clock.count[source.stream] - source.window_rows - 1
                 else:
-                    last = self.across.out_of_window(source.stream, source.window.rows)
+                    last = self.across.out_of_window(source.stream, source.window_rows)
                 out = self.synopses[source.alias].arrived(lambda s: s.arrival, -1, last, ALL)
                 self._leave(purged, source.alias, "out of [ROWS]", out)
 

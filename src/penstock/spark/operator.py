@@ -23,6 +23,7 @@ from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
 from penstock.plan.second_room import bucket_room
 from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, StepResult, Truth
+from penstock.runtime.closed_items import Reports
 from penstock.runtime.discarded.piles import COLD
 from penstock.runtime.store import Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
@@ -35,7 +36,8 @@ from penstock.spark.worker import settle
 RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
 """The columns of what an operator gives: packed result rows, what the second stage must know, or the counts."""
 
-ANSWER, FRONTIER, COUNTS = "answer", "frontier", "counts"
+ANSWER, FRONTIER, COUNTS, REPORT = "answer", "frontier", "counts", "report "
+"""What a row is; a report has the number of its closer behind it."""
 
 _MOST_BYTES = 64 << 20
 """Of results in one packed row; Spark's rows hold at most 2 GB."""
@@ -186,6 +188,8 @@ class CellProcessor(StoredProcessor[Cell]):
         yield from _answers(result.rows)
         if self.plan.distinct or self.plan.aggregate is not None:
             yield Row(kind=FRONTIER, payload=json.dumps(dict(result.frontier)).encode(), counts=None)
+            for number, table in result.reports.items():
+                yield Row(kind=f"{REPORT}{number}", payload=to_ipc(table), counts=None)
         yield Row(kind=COUNTS, payload=None, counts=counts_of(self.plan, result.metrics))
 
 
@@ -201,18 +205,23 @@ class SecondProcessor(StoredProcessor[S]):
         """What a bucket may hold of the budget."""
         return bucket_room(plan, self.keys.index(key), len(self.keys))
 
-    def told(self, rows: Iterator[Row]) -> tuple[Any | None, dict[str, int]]:
-        """The rows of a batch, None if there are none, and the least frontier; none if a cell has not spoken."""
+    def told(self, rows: Iterator[Row]) -> tuple[Any | None, dict[str, int], Reports]:
+        """The rows of a batch, None if there are none; the least frontier, none if a cell has not spoken; reports."""
         tables: list[Any] = []
         frontiers: list[dict[str, int]] = []
+        reports: dict[int, list[Any]] = {}
         for row in rows:
             if row["kind"] == FRONTIER:
                 frontiers.append(json.loads(row["payload"]))
+            elif row["kind"].startswith(REPORT):
+                number = int(row["kind"].removeprefix(REPORT))
+                reports.setdefault(number, []).append(from_ipc(row["payload"]))
             else:
                 tables.append(from_ipc(row["payload"]))
-        known = set(frontiers[0]).intersection(*frontiers[1:]) if len(frontiers) >= len(self.keys) else set()
+        all_spoke = len(frontiers) >= len(self.keys)
+        known = set(frontiers[0]).intersection(*frontiers[1:]) if all_spoke else set()
         least = {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
-        return pa.concat_tables(tables) if tables else None, least
+        return pa.concat_tables(tables) if tables else None, least, Reports(reports, all_spoke)
 
 
 class DistinctProcessor(SecondProcessor[Distinct]):
@@ -227,10 +236,10 @@ class DistinctProcessor(SecondProcessor[Distinct]):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one bucket of output rows; called by Spark."""
-        given, frontier = self.told(rows)
+        given, frontier, reports = self.told(rows)
         stage, number, base = self.load(key[0])
         new = stage.step(
-            number, pa.table({name: pa.nulls(0) for name in stage.names}) if given is None else given, frontier
+            number, pa.table({name: pa.nulls(0) for name in stage.names}) if given is None else given, frontier, reports
         )
         self.store(key[0], stage, number, base)
         yield from _answers(new)
@@ -249,9 +258,9 @@ class GroupProcessor(SecondProcessor[GroupStage]):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one bucket of groups; called by Spark."""
-        given, frontier = self.told(rows)
+        given, frontier, reports = self.told(rows)
         stage, number, base = self.load(key[0])
-        result = stage.step(number, pa.table({}) if given is None else given, frontier)
+        result = stage.step(number, pa.table({}) if given is None else given, frontier, reports)
         self.store(key[0], stage, number, base)
         yield from _answers(result.rows)
         yield Row(kind=COUNTS, payload=None, counts=second_counts_of(result.rows.num_rows, result.lost, stage))

@@ -27,7 +27,6 @@ from penstock.spark.groups import deal, show
 from penstock.spark.operator import (
     ANSWER,
     COUNTS,
-    FRONTIER,
     RESULT,
     CellProcessor,
     DistinctProcessor,
@@ -121,14 +120,14 @@ def assemble(
     given = _observed(given, observation, vocabulary(plan))
     evaluated: DataFrame | None = None
     if plan.aggregate is not None:
-        groups = deal(given.where(F.col("kind").isin(ANSWER, FRONTIER)).select("kind", "payload"), plan, grid.keys)
+        groups = deal(given.where(F.col("kind") != COUNTS).select("kind", "payload"), plan, grid.keys)
         processor = GroupProcessor(groups.plan.to_json(), *told[1:], grid.keys)
         given = groups.rows.groupBy("target").transformWithState(processor, RESULT, "append", "None")
         given = _observed(given, second_observation(observation), second_vocabulary("(groups)"))
         answers = given.where(F.col("kind") == ANSWER).select("payload")
         return Assembled(show(answers, query, groups), observation, run, essence)
     if query.distinct:
-        told_all = given.where(F.col("kind").isin(ANSWER, FRONTIER)).select("kind", "payload")
+        told_all = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         if plan.distinct_over_expressions:
             evaluated = _evaluated(told_all, query, plan)
             dealt = _carried(evaluated).mapInArrow(EvaluatedRedealer(grid.keys), DEALT)

@@ -1,9 +1,10 @@
 """GROUP BY: the second stage. Adds up what the cells give, group by group, and says what is to be given out.
 
-A group by a window of time is given once, when the frontiers say that no result can fall into it any more, and is then
-forgotten. Any other group is given whenever a batch changed a value of it, and forgotten once an event time that it
-holds has been passed. A result that comes for a group that was closed already (only a broken promise brings one) is
-counted as lost: what was given is never retracted.
+A group by a window of time is given once, when the frontiers, or a punctuation of its other columns, say that no result
+can fall into it any more, and is then forgotten. Any other group is given whenever a batch changed a value of it, and
+forgotten once an event time that it holds has been passed or a punctuation has closed it. A result that comes for a
+group that time has closed (only a broken promise brings one) is counted as lost: what was given is never retracted.
+What a punctuation closed is remembered no more, so such a result begins the group anew.
 
 count(DISTINCT x) and median keep the values of each group, with how often each came.
 
@@ -28,6 +29,7 @@ from penstock.runtime.aggregate.measures import Measured, from_columns, measured
 from penstock.runtime.aggregate.numbering import Groups, grouped
 from penstock.runtime.aggregate.tally import Columns, Kept, Tally
 from penstock.runtime.aggregate.totals import Totals
+from penstock.runtime.closed_items import NO_REPORTS, ClosedItems, Reports
 from penstock.runtime.codes import Bools, Ints, flat, ticks
 from penstock.runtime.row_values import null_safe_equal
 from penstock.runtime.store import Changes, Entries, from_json, to_json
@@ -76,6 +78,7 @@ class GroupStage:
             for n, c in enumerate(self.aggregate.columns)
             if c.keeps_values and c.value is not None and not self._is_key(c)
         }
+        self.items = ClosedItems(plan)
         self.passed: dict[str, int] = {}
         """By key with a clock, how far that has come."""
         self._batch = -1
@@ -95,8 +98,8 @@ class GroupStage:
         """Their bytes."""
         return sum(tally.nbytes for tally in self._tallies)
 
-    def step(self, batch: int, rows: Any, frontier: Mapping[str, int]) -> Given:
-        """What a batch gives; `frontier` is the least over all cells of the first stage."""
+    def step(self, batch: int, rows: Any, frontier: Mapping[str, int], reports: Reports = NO_REPORTS) -> Given:
+        """What a batch gives; `frontier` is the least over all cells of the first stage, `reports` are of each."""
         begins = self._batch < 0
         self._batch = max(batch, self._batch + 1)
         columns = {name: flat(rows.column(name)) for name in rows.column_names} if rows.num_rows else {}
@@ -108,7 +111,7 @@ class GroupStage:
         given = self._added(columns) if columns else None
         if given is None and begins and not self.keys and self.is_first:
             given = self._empty_group()
-        closed = self._closed(frontier)
+        closed = np.union1d(self._closed(frontier), self.items.found(reports, self.groups.seen))
         if self.aggregate.emits_once:
             given = self._shown(closed) if len(closed) else None
         self._forget(closed)
@@ -269,6 +272,7 @@ class GroupStage:
             gone += dropped
         numbers = {"batch": self._batch, "serial": self._serial, "passed": self.passed, "dropped": self.dropped}
         put[_OWNER] = to_json(numbers)
+        self.items.save(put)
         return Changes(put, gone)
 
     @classmethod
@@ -281,6 +285,7 @@ class GroupStage:
             stage.passed, stage.dropped = dict(counters["passed"]), counters.get("dropped", 0)
             for tally in stage._tallies:
                 tally.load(entries)
+            stage.items.load(entries)
         return stage
 
 

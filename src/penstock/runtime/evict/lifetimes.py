@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
+from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Closer, CloserKind, Plan
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints
 from penstock.runtime.evict.sketch import Floats
-from penstock.runtime.marks import ABOUT_VALUES
 from penstock.runtime.needs import ORDER
 from penstock.runtime.synopsis import Synopsis
 

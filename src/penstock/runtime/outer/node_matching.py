@@ -81,7 +81,7 @@ class NodeMatcher:
     @property
     def counts_rows(self) -> bool:
         """Whether some stream has [ROWS n]."""
-        return any(s.window is not None and s.window.rows is not None for s in self.plan.sources)
+        return any(s.has_rows_window for s in self.plan.sources)
 
     def able(self, rows: Rows) -> Bools:
         """Which rows of either side can match at all."""

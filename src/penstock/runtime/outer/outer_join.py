@@ -138,8 +138,8 @@ class OuterJoin:
         found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis)]
         found.append(self._marked.get(own.alias, empty_ids()))
         source = self.plan.by_alias[own.alias]
-        if source.window is not None and source.window.rows is not None:
-            last = self.clock.count[source.stream] - source.window.rows - 1
+        if source.window_rows is not None:
+            last = self.clock.count[source.stream] - source.window_rows - 1
             found.append(own.synopsis.arrived(lambda s: s.arrival, -1, last, ALL))
         return union(found)
 

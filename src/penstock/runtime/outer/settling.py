@@ -59,10 +59,10 @@ class Settling:
         found: Bools = np.zeros(count(rows), np.bool_)
         for alias, ids in rows.items():
             source = self.plan.by_alias[alias]
-            if source.window is not None and source.window.rows is not None:
+            if source.window_rows is not None:
                 there = np.flatnonzero(ids != ABSENT)
                 arrival = self.synopses[alias].gather(ids[there], lambda s: s.arrival)
-                found[there] |= arrival < self.clock.count[source.stream] - source.window.rows
+                found[there] |= arrival < self.clock.count[source.stream] - source.window_rows
         return found
 
     def _nothing_comes(self, partial: Rows, matcher: NodeMatcher, number: int) -> Bools:

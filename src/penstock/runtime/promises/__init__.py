@@ -13,6 +13,7 @@ from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.checks import CheckWatch
 from penstock.runtime.promises.clustered import ClusteredWatch
 from penstock.runtime.promises.follows import FollowsWatch
+from penstock.runtime.promises.items import ItemWatch
 from penstock.runtime.promises.keys import KeyWatch
 from penstock.runtime.promises.learned_order import LearnedOrderWatch
 from penstock.runtime.promises.ordered import OrderedWatch
@@ -35,8 +36,9 @@ WATCHES: dict[PromiseKind, type[Watch]] = {
 
 
 def watches_of(plan: Plan) -> tuple[Watch, ...]:
-    """A watch for each promise of the plan, in its order."""
-    return tuple(_watch_of(promise)(plan, promise) for promise in plan.promises)
+    """A watch for each promise of the plan, in its order, then one for each punctuation that closes items."""
+    made = [_watch_of(promise)(plan, promise) for promise in plan.promises]
+    return (*made, *(ItemWatch(plan, closer) for closer in plan.item_closers))
 
 
 def _watch_of(promise: PromisePlan) -> type[Watch]:

@@ -18,10 +18,11 @@ from functools import partial
 
 import numpy as np
 
+from penstock.plan.ending import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, match_keys, new_pairs
-from penstock.runtime.marks import ABOUT_VALUES, mark_name
+from penstock.runtime.marks import mark_name
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
@@ -96,25 +97,13 @@ class Need:
 def _carrier(
     plan: Plan, promise: PromisePlan, alias: str, columns: tuple[str, ...], named: tuple[str, ...], *, bounded: bool
 ) -> Carrier:
-    others = [c for c in plan.closers_between(alias, promise.alias) if c.kind not in ABOUT_VALUES]
     ended = [*ending(plan, promise.alias, alias, named)]
     if promise.kind is PromiseKind.CLUSTERED:
         # A cluster stands for rows that came: what follows them within so many rows can come no more after these.
         followed = [c for c in plan.closers_between(promise.alias, alias) if c.kind is CloserKind.FOLLOWS]
         ended += [c for c in followed if set(c.columns) <= set(named)]
-    windowed = plan.by_alias[alias].has_rows_window
-    otherwise_closed = not bounded and (windowed or any(c.certain for c in others))
+    otherwise_closed = not bounded and is_closed_otherwise(plan, alias, promise.alias)
     return Carrier(alias, columns, named, tuple(ended), otherwise_closed)
-
-
-def ending(plan: Plan, source: str, target: str, columns: tuple[str, ...]) -> Iterator[Closer]:
-    """What closes, on target, values of those columns of source, whether a tuple of source ever carried them or not."""
-    for closer in plan.closers_between(source, target):
-        if not set(closer.columns) <= set(columns):
-            continue
-        between = closer.between
-        if closer.kind in ABOUT_VALUES or (between is not None and between.earlier == between.later):
-            yield closer
 
 
 def _closed_values(step: Step, held: Synopsis, closer: Closer) -> Iterator[Ints]:

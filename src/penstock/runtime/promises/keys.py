@@ -17,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.bounds import close
+from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, nulls, repeated
-from penstock.runtime.marks import ABOUT_VALUES, held_closers, key_closers, mark_name, mark_names
+from penstock.runtime.marks import held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.choosing import Choice, Named
 from penstock.runtime.promises.watch import Promised, Step, Watch

@@ -1,0 +1,107 @@
+"""Punctuations that close what the second stage remembers, in one cell: does the cell still store their values?
+
+A punctuation is told to the second stage in every batch from the one in which it came: as **blocked** while a row of
+the stream with its values is stored here, and once as free when none is. Every cell that may store such a row is given
+the punctuation in the same batch, so the stage may forget the item when some cell says free and none says blocked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.items import ItemCloser
+from penstock.plan.plan import Plan
+from penstock.runtime.batch import Chunk
+from penstock.runtime.codes import Bools, Ints, flat
+from penstock.runtime.key_matching import Keyed, match_keys
+from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.segment import Segment
+from penstock.runtime.store import Entries, load_synopsis
+from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+
+if TYPE_CHECKING:
+    from penstock.runtime.closing import Closing
+
+BLOCKED = "__blocked"
+"""Whether a cell still stores a row with the values of a punctuation."""
+
+
+class ItemWatch(Watch):
+    """The punctuations of one scheme that wait for rows of their stream to leave."""
+
+    def __init__(self, plan: Plan, closer: ItemCloser) -> None:
+        super().__init__(plan, plan.promises[closer.promise])
+        self.closer = closer
+        self.waiting = Synopsis(closer.columns)
+        self.told: Any | None = None
+        """What the second stage must know of this batch; None if nothing."""
+        self._arrived: list[Any] = []
+
+    def read(self, chunk: Chunk, count: int) -> None:  # noqa: ARG002 - a hook
+        """See Watch."""
+        if self.closer.promise in chunk.punctuations:
+            self._arrived.append(chunk.punctuations[self.closer.promise].select(list(self.closer.columns)))
+
+    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:  # noqa: ARG002 - a hook
+        """See Watch."""
+        self._take(step.clock.batch)
+        ids = self.waiting.ids(ALL)
+        self.told = None
+        if not len(ids):
+            return
+        stored = Keyed(step.synopses[self.closer.alias], self.closer.columns)
+        blocked: Bools = np.zeros(len(ids), np.bool_)
+        blocked[match_keys(Keyed(self.waiting, self.closer.columns), ids, stored, ALL)[0]] = True
+        values = {column: self.waiting.arrow(column, ids) for column in self.closer.columns}
+        self.told = pa.table({**values, BLOCKED: pa.array(blocked)})
+        self.waiting.kill(ids[~blocked])
+
+    def _take(self, batch: int) -> None:
+        """Let the punctuations of the batch wait, each value once; a NULL promises nothing."""
+        arrived, self._arrived = self._arrived, []
+        if not arrived:
+            return
+        table = pa.concat_tables(arrived).group_by(list(self.closer.columns)).aggregate([])
+        size = table.num_rows
+        known: Bools = np.ones(size, np.bool_)
+        for column in self.closer.columns:
+            known &= flat(table.column(column)).is_valid().to_numpy(zero_copy_only=False)
+        segment = Segment(table, np.arange(size), np.full(size, batch), np.ones(size, np.bool_), {})
+        segment.kill(np.flatnonzero(~known))
+        self.waiting.begin(segment)
+        own = Keyed(self.waiting, self.closer.columns)
+        fresh = self.waiting.ids(FRESH)
+        self.waiting.kill(fresh[np.unique(match_keys(own, fresh, own, OLD)[0])])
+
+    def forget(self, count: int) -> int:
+        """See Watch: the items are then kept for ever, within the room that they have."""
+        gone = self.waiting.ids(ALL)[:count]
+        self.waiting.kill(gone)
+        return len(gone)
+
+    def finish(self) -> list[str]:
+        """See Watch."""
+        return self.waiting.finish()
+
+    @property
+    def promise_rows(self) -> int:
+        """See Watch."""
+        return self.waiting.live
+
+    @property
+    def promise_bytes(self) -> int:
+        """See Watch."""
+        return sum(s.nbytes() for s in self.waiting.segments)
+
+    def segments(self) -> dict[str, Synopsis]:
+        """See Watch."""
+        return {f"items/{self.closer.promise}": self.waiting}
+
+    def restore(self, entries: Entries) -> None:
+        """See Watch."""
+        for name, synopsis in self.segments().items():
+            load_synopsis(name, synopsis, entries)

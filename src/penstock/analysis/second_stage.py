@@ -7,8 +7,8 @@ DISTINCT remembers each row that it gave, GROUP BY each group. Both are bounded
 - if one of them is the event time, or a window of the event time, of a source that stands in every result, whose
   event time is ordered and has no largest value (limits.py), and whose own rows all leave: once its clock has passed
   the value, and the rows with it have left, that row or group cannot come again; or
-- if they hold all columns of a punctuation scheme of such a source (SAFETY, Example 1), but for one with a LIFESPAN, after
-  which the value may come again: once its punctuation has come.
+- if they hold all columns of a punctuation scheme of such a source (SAFETY, Example 1): once its punctuation has come.
+  Not of one with a LIFESPAN, after which its values may come again.
 
 count(DISTINCT x) and median keep the values of a group: x needs a finite domain too, or the groups must close by
 time. A row without an event time is never passed by any clock: where the event time may be NULL, the other columns

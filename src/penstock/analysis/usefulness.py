@@ -3,7 +3,8 @@
 A scheme is of use if its punctuations can ever let a row go: a row of one source alone may carry values for all its
 columns, and then dies or completes by it; or some source reaches, over closings of any kind, enough others to carry
 them. Closings that are uncertain count, since what did arrive is purged by them too. A scheme whose columns all stand
-in what DISTINCT or GROUP BY remembers is of use there. Everything else closes nothing that is stored.
+in what DISTINCT or GROUP BY remembers is of use there, unless its values may come again after a LIFESPAN. Everything
+else closes nothing that is stored.
 
 Preconditions: those of edges.py. Not decided: whether a scheme is worth its cost where another closes as much.
 """
@@ -86,7 +87,7 @@ def _loose_ends(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Iter
 
 def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> bool:
     query = graph.query
-    if not (query.distinct or query.is_grouped) or source.alias not in query.core:
+    if not (query.distinct or query.is_grouped) or source.alias not in query.core or scheme.lifespan is not None:
         return False
     values = query.group_by if query.is_grouped else tuple(o.value for o in query.outputs)
     given = {ref for value in values if isinstance(value, ColumnRef) for ref in columns_of(value)}

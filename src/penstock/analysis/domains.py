@@ -28,7 +28,7 @@ from fractions import Fraction
 
 from penstock.model.closure import Equalities
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, Constant, OneOf, Op, Opaque, Predicate, rejects_null
+from penstock.model.predicates import Bound, ColumnRef, Constant, OneOf, Op, Opaque, Predicate, rejects_null, written
 from penstock.model.query import Holding, Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
@@ -88,7 +88,7 @@ def domain_of(query: Query, holding: Holding, equalities: Equalities, ref: Colum
         stream = query.by_alias[member.alias].stream
         own = declared_domain(stream, member.column)
         for predicate in _about(member, holding.predicates):
-            own = _narrowed(own, predicate, query.type_of(member), reason=str(predicate), keeps_null=False)
+            own = _narrowed(own, predicate, query.type_of(member), reason=written(predicate), keeps_null=False)
         domain = own if domain is None else _intersection(domain, own, kind)
     assert domain is not None
     return replace(domain, nullable=False) if len(members) > 1 else domain
@@ -104,11 +104,11 @@ def declared_domain(stream: Stream, column: str) -> Domain:
         domain = replace(domain, low=low, high=high, because=(f"{column} of {stream.name} is {kind}",))
     own = ColumnRef("", column)
     for predicate in _about(own, stream.where):
-        domain = _narrowed(domain, predicate, kind, reason=f"{predicate} in {stream.name}", keeps_null=False)
+        domain = _narrowed(domain, predicate, kind, reason=f"{written(predicate)} in {stream.name}", keeps_null=False)
     for scheme in stream.schemes:
         if isinstance(scheme, Check):
             for predicate in _about(own, scheme.condition):
-                domain = _narrowed(domain, predicate, kind, reason=scheme.on(stream.name), keeps_null=True)
+                domain = _narrowed(domain, predicate, kind, reason=scheme.as_written(stream.name), keeps_null=True)
     return domain
 
 
@@ -146,7 +146,7 @@ def contradiction(stream: Stream, conditions: Iterable[Predicate]) -> str | None
         kind = stream.type_of(ref.column)
         left = Domain(nullable=False)
         for predicate in _about(ref, conditions):
-            left = _narrowed(left, predicate, kind, reason=str(predicate), keeps_null=False)
+            left = _narrowed(left, predicate, kind, reason=written(predicate), keeps_null=False)
         if left.is_empty:
             return _listed(left.because)
     return None
@@ -166,9 +166,12 @@ def _about(ref: ColumnRef, predicates: Iterable[Predicate]) -> Iterator[Predicat
 
 def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, reason: str, keeps_null: bool) -> Domain:
     # CHECK passes where it is unknown; IS NOT NULL never is.
-    if rules_out_null(predicate) or (rejects_null(predicate) and not keeps_null):
+    excludes = isinstance(predicate, Opaque) and bool(predicate.excluded)
+    if rules_out_null(predicate) or ((rejects_null(predicate) or excludes) and not keeps_null):
         domain = replace(domain, nullable=False)
     match predicate:
+        case Opaque(excluded=constants) if constants:
+            return _without(domain, constants, kind, reason)
         case Bound(op=Op.EQ, constant=constant):
             return _within_set(domain, (constant,), kind, reason)
         case OneOf(constants=constants):
@@ -220,6 +223,21 @@ def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType 
     else:
         members = frozenset[object](constant.value for constant in constants)
     return _intersection(domain, replace(domain, members=members, because=(reason,)), kind)
+
+
+def _without(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: str) -> Domain:
+    """Less some values: of a set, or at the ends of a range."""
+    steps = {step_of(constant, kind) for constant in constants}
+    gone = steps if kind is not None and has_steps(kind) else {constant.value for constant in constants}
+    low, high, members = domain.low, domain.high, domain.members
+    while low is not None and low in steps:
+        low += 1
+    while high is not None and high in steps:
+        high -= 1
+    if members is not None:
+        members = frozenset(member for member in members if member not in gone)
+    left = replace(domain, low=low, high=high, members=members)
+    return left if left == domain else replace(left, because=(*domain.because, reason))
 
 
 def _intersection(left: Domain, right: Domain, kind: DataType | None) -> Domain:

@@ -82,7 +82,7 @@ class MemoryFinding:
 
     bounded: bool | None
     violates: tuple[str, ...] = ()
-    """The conditions that fail, each as `C2: …`; nothing unless `bounded` is false."""
+    """The conditions that fail, each as `C2: …`; where `bounded` is None, `because` says why that is not enough."""
     because: tuple[str, ...] = ()
     """What makes it so, or why it is not decided."""
     synopses: tuple[Synopsis, ...] = ()

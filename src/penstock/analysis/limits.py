@@ -100,7 +100,7 @@ def _by_condition(
                         return f"never passes {other} ({reason}), which {limit}"
             return None
         case Opaque(expression=expression) if all(_is(ref, column) for ref in expression.columns):
-            is_harmless = rules_out_null(predicate) is not None
+            is_harmless = rules_out_null(predicate) is not None or bool(predicate.excluded)
             return None if is_harmless else f"may never pass some value, for only Spark reads this: {reason}"
         case _:
             return None

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from penstock.analysis.domains import has_steps
 from penstock.analysis.keeping import Arrived, is_punctuation
 from penstock.analysis.layout import Layout
+from penstock.analysis.memory.lines import point_of
 from penstock.model.names import fold
 from penstock.model.predicates import Bound, ColumnRef, OneOf, Op, Opaque
 from penstock.model.schemes import Punctuated
@@ -50,6 +52,9 @@ def _met(stream: Stream, scheme: Punctuated) -> dict[str, object] | None:
     for predicate in scheme.when:
         match predicate:
             case Bound(column=ref, op=Op.EQ, constant=constant):
+                kind = stream.type_of(ref.column)
+                if kind is not None and has_steps(kind) and point_of(constant, kind) is None:
+                    return None
                 values[ref.column] = constant.value
             case OneOf(column=ref, constants=constants):
                 values[ref.column] = constants[0].value

@@ -129,7 +129,7 @@ def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
 def _memory(verdict: Verdict, ink: Ink) -> list[str]:
     """Whether merging could do it: what MEMORY found wrong, where nothing else bounds the query either."""
     memory = verdict.memory
-    reasons = memory.violates or memory.because
+    reasons = (*memory.because, *memory.violates) if memory.bounded is None else memory.violates
     if verdict.verdict == "bounded" or memory.bounded is True or not reasons:
         return []
     says = "no constant memory suffices by the conditions alone"

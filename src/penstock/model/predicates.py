@@ -29,8 +29,14 @@ class Op(StrEnum):
         """The same comparison read from the right."""
         return _MIRROR[self]
 
+    @property
+    def denied(self) -> Op | None:
+        """The comparison that holds where this one is false; both are unknown where a side is NULL. `=` has none."""
+        return _DENIED.get(self)
+
 
 _MIRROR = {Op.EQ: Op.EQ, Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
+_DENIED = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT}
 
 
 @dataclass(frozen=True, order=True)
@@ -154,6 +160,8 @@ class Opaque:
 
     expression: Expression
     text: str = field(default="", compare=False)
+    excluded: tuple[Constant, ...] = field(default=(), compare=False)
+    """Where it says that its one column is none of some constants (`<>`, NOT IN) and no more than that: these."""
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
@@ -170,6 +178,11 @@ Predicate = Comparison | Bound | OneOf | Difference | Opaque
 def aliases_of(predicate: Predicate) -> frozenset[str]:
     """The streams of the query that a predicate is about."""
     return frozenset(ref.alias for ref in predicate.columns)
+
+
+def written(predicate: Predicate) -> str:
+    """The predicate in the user's own words."""
+    return predicate.text or str(predicate)
 
 
 def rejects_null(predicate: Predicate) -> bool:

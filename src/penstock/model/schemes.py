@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.names import quoted, quoted_list
-from penstock.model.predicates import Predicate, conjunction
+from penstock.model.predicates import Predicate, conjunction, written
 from penstock.model.spans import Rows, Span, Window, Within
 
 
@@ -301,6 +301,11 @@ class Check(_Scheme):
     def text(self) -> str:
         """See _Scheme."""
         return f"CHECK ({conjunction(self.condition)})"
+
+    def as_written(self, stream: str) -> str:
+        """The constraint in the user's own words, as findings quote it: a BETWEEN stays one."""
+        words = dict.fromkeys(written(predicate) for predicate in self.condition)
+        return f"CHECK ({' AND '.join(words)}) ON {quoted(stream)}"
 
     @property
     def own_columns(self) -> tuple[str, ...]:

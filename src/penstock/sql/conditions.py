@@ -1,8 +1,10 @@
 """Conditions: a conjunction becomes the predicates that the analyses understand.
 
 Understood are comparisons of two columns, of a column and a constant, IN with constants, a bare BOOLEAN column, and
-time differences `x.ts - y.ts op i`, `x.ts op y.ts ± i`, each also with BETWEEN. Any other condition on one stream is
-opaque: Spark evaluates it. Any other condition on several streams is a mistake, because nothing could be purged by it.
+time differences `x.ts - y.ts op i`, `x.ts op y.ts ± i`, each also with BETWEEN; in a query also NOT over one of them
+that has an opposite, and over an OR of such. Any other condition on one stream is opaque: Spark evaluates it; of `<>`
+and NOT IN the constants are known. Any other condition on several streams is a mistake, because nothing could be
+purged by it.
 """
 
 from __future__ import annotations
@@ -59,12 +61,15 @@ class Conjuncts:
     existences: list[WrittenExists] = field(default_factory=list)
 
 
-def bind_condition(code: Code | None, scope: Scope, *, may_exist: bool = False) -> Conjuncts:
-    """The conjuncts of a condition; mistakes are left in the source."""
+def bind_condition(code: Code | None, scope: Scope, *, may_exist: bool = False, reads_not: bool = True) -> Conjuncts:
+    """The conjuncts of a condition; mistakes are left in the source.
+
+    `reads_not`: whether NOT over a comparison is read as the opposite one. A constraint keeps its own words.
+    """
     bound = Conjuncts()
     if code is not None:
         for node in _flattened(code.node):
-            _bind_conjunct(node, tokens_of(node, code.tokens), scope, may_exist, bound)
+            _bind_conjunct(node, tokens_of(node, code.tokens), scope, bound, may_exist=may_exist, reads_not=reads_not)
     return bound
 
 
@@ -81,7 +86,9 @@ def _flattened(node: exp.Expr) -> list[exp.Expr]:
     return found
 
 
-def _bind_conjunct(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, may_exist: bool, bound: Conjuncts) -> None:
+def _bind_conjunct(
+    node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, bound: Conjuncts, *, may_exist: bool, reads_not: bool
+) -> None:
     at = stretch_of(tokens)
     exists, negated = _existence(node)
     if exists is not None:
@@ -98,6 +105,8 @@ def _bind_conjunct(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, may_
         return
     text = spelt(scope.source.text, tokens)
     understood = _understood(node, text, scope)
+    if understood is None and reads_not and isinstance(node, exp.Not):
+        understood = _denied(unwrapped(node.this), text, scope)
     if understood is not None:
         bound.predicates += [(predicate, at) for predicate in understood]
         return
@@ -124,7 +133,7 @@ def _bind_conjunct(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, may_
         if not _is_always_true(node):
             scope.report("this condition names no column", at, "a condition is about the columns of a stream")
     else:
-        bound.predicates.append((Opaque(expression, text), at))
+        bound.predicates.append((Opaque(expression, text, _excluded(node, scope)), at))
 
 
 def _existence(node: exp.Expr) -> tuple[Select | None, bool]:
@@ -161,6 +170,40 @@ def _understood(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | No
             return None if predicate is None else [predicate]
         case _:
             return None
+
+
+def _denied(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
+    """What NOT says of a condition, where that is a conjunction of comparisons; NULL makes both sides unknown."""
+    match node:
+        case exp.Or():
+            sides = [_denied(unwrapped(side), text, scope) for side in (node.this, node.expression)]
+            return None if sides[0] is None or sides[1] is None else sides[0] + sides[1]
+        case exp.Not():
+            return _understood(unwrapped(node.this), text, scope)
+        case exp.NEQ():
+            op: Op | None = Op.EQ
+        case _:
+            op = _OPS[type(node)].denied if type(node) in _OPS else None
+    predicate = None if op is None else _compared(node.this, op, node.expression, text, scope)
+    return None if predicate is None else [predicate]
+
+
+def _excluded(node: exp.Expr, scope: Scope) -> tuple[Constant, ...]:
+    """The constants that a column is none of, if a condition says that and no more."""
+    inner = unwrapped(node.this) if isinstance(node, exp.Not) else node
+    if isinstance(inner, exp.In) and inner is not node:
+        said: Predicate | None = next(iter(_one_of(inner, "", scope) or ()), None)
+    elif isinstance(inner, exp.NEQ if inner is node else exp.EQ):
+        said = _compared(inner.this, Op.EQ, inner.expression, "", scope)
+    else:
+        return ()
+    match said:
+        case Bound(constant=constant):
+            return (constant,)
+        case OneOf(constants=constants):
+            return constants
+        case _:
+            return ()
 
 
 def _type_of(ref: ColumnRef, scope: Scope) -> DataType | None:

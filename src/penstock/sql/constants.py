@@ -15,6 +15,10 @@ from penstock.sql.expressions import unwrapped
 from penstock.sql.words import string_literal
 
 _OTHER_UNITS = {"WEEK": (7, Unit.DAY), "WEEKS": (7, Unit.DAY)}
+_EXACT_IN_DOUBLE = 2**53
+"""Below this, whole numbers are what they are as a DOUBLE too, which is what 1e3 is to Spark."""
+_MOST_DIGITS = 18
+"""Decimals of so many digits are compared with a BIGINT without rounding."""
 
 
 def number_of(node: exp.Expr) -> Decimal | None:
@@ -84,9 +88,11 @@ def constant_of(node: exp.Expr, kind: DataType) -> Constant | None:
     node = unwrapped(node)
     if kind.is_integer:
         number = number_of(node)
-        if number is None or number != number.to_integral_value():
+        if number is None or not _is_compared_exactly(node, number):
             return None
-        return Constant(str(int(number)), int(number))
+        # A fraction lies between two values: `a > 2.5` is what it says, and `a = 2.5` holds of none.
+        is_whole = number == number.to_integral_value()
+        return Constant(str(int(number)), int(number)) if is_whole else Constant(format(number, "f"), number)
     if kind.kind is Kind.DECIMAL:
         number = number_of(node)
         return None if number is None else Constant(format(number, "f"), number)
@@ -98,6 +104,17 @@ def constant_of(node: exp.Expr, kind: DataType) -> Constant | None:
     if kind.kind in (Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ):
         return _moment(node, kind.kind)
     return None
+
+
+def _is_compared_exactly(node: exp.Expr, number: Decimal) -> bool:
+    """Whether Spark rounds neither side when it compares a whole number with this one."""
+    is_whole = number == number.to_integral_value()
+    if node.find(exp.Cast) is not None:
+        return is_whole  # 10L; what CAST makes of a fraction only Spark knows
+    literal = node.find(exp.Literal)
+    if literal is not None and "e" in literal.name.lower() and abs(number) >= _EXACT_IN_DOUBLE:
+        return False
+    return is_whole or len(number.as_tuple().digits) <= _MOST_DIGITS
 
 
 def _string(node: exp.Expr) -> str | None:

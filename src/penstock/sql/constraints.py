@@ -178,9 +178,9 @@ class ConstraintBinder:
             return None
         return column.name
 
-    def predicates(self, code: Code | None) -> tuple[Predicate, ...]:
+    def predicates(self, code: Code | None, reads_not: bool = False) -> tuple[Predicate, ...]:
         """A condition on this stream's own columns."""
-        return tuple(predicate for predicate, _ in bind_condition(code, self.scope).predicates)
+        return tuple(predicate for predicate, _ in bind_condition(code, self.scope, reads_not=reads_not).predicates)
 
     def violation(self, written: Violation | None) -> OnViolation | None:
         """ON VIOLATION."""

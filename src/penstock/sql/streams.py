@@ -94,7 +94,7 @@ class StreamBinder:
         without_clock = event_at is not None and event_time is None
         if without_clock:
             schemes = [replace(s, lifespan=None) if isinstance(s, Punctuated) else s for s in schemes]
-        where = constraints.predicates(self.written.where)
+        where = constraints.predicates(self.written.where, reads_not=True)
         storage = bound_storage(self.written.storage) if self.written.storage is not None else None
         while True:
             try:

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from penstock.analysis.memory.conditions import Edge, Rung, Violation, active, stretches
 from penstock.analysis.memory.lines import Stretch
@@ -99,15 +100,18 @@ def _is_settled(comparison: Comparison, reading: Reading, order: Order) -> bool:
     return order.reach(low).high <= order.reach(high).low
 
 
-def aggregate_violations(aggregate: Aggregate, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation | Doubt]:
+def aggregate_violations(
+    aggregate: Aggregate, edges: tuple[Edge, ...], order: Order, *, every: bool = False
+) -> Iterator[Violation | Doubt]:
     """What one aggregate asks beyond the join."""
+    most = None if every else 1
     match aggregate.argument:
         case None:
             return
         case Expression() as expression:
             yield from _of_expression(aggregate, expression, edges, order)
         case ColumnRef() as ref if is_holistic(aggregate):
-            for stretch in order.endless(ref)[:1]:
+            for stretch in order.endless(ref)[:most]:
                 yield Violation(
                     "C2",
                     f"{aggregate} needs every value of {ref}, and no constant limits them",
@@ -117,7 +121,7 @@ def aggregate_violations(aggregate: Aggregate, edges: tuple[Edge, ...], order: O
                     f"a row to come may repeat any one of them, and {aggregate} depends on it",
                 )
         case ColumnRef() as ref if aggregate.function in ("min", "max"):
-            yield from _of_extreme(aggregate, ref, edges, order)
+            yield from islice(_of_extreme(aggregate, ref, edges, order), most)
         case _:
             return
 
@@ -143,8 +147,7 @@ def _of_extreme(aggregate: Aggregate, ref: ColumnRef, edges: tuple[Edge, ...], o
                 for stretch in stretches(order, edge):
                     if not order.admits([(ref, own), (edge.low, stretch), (edge.high, stretch)]):
                         continue
-                    rungs = _rungs(order, ref, own, edge, stretch, with_it=above == wants_greatest)
-                    if rungs is not None:
+                    for rungs in _rungs(order, ref, own, edge, stretch, with_it=above == wants_greatest):
                         yield Violation(
                             "C3",
                             f"{aggregate} and {edge.text} ask for different rows of {ref.alias}",
@@ -153,20 +156,19 @@ def _of_extreme(aggregate: Aggregate, ref: ColumnRef, edges: tuple[Edge, ...], o
                             tuple(dict(rungs).items()),
                             f"rows to come may match any of them by {edge.text}, and {aggregate} tells which",
                         )
-                        return
 
 
 def _rungs(
     order: Order, ref: ColumnRef, own: Stretch, edge: Edge, stretch: Stretch, *, with_it: bool
-) -> list[tuple[ColumnRef, Rung]] | None:
-    """How to place the extreme's column and the comparison against each other; None if they agree."""
+) -> Iterator[list[tuple[ColumnRef, Rung]]]:
+    """How to place the extreme's column and the comparison against each other; nothing if they agree."""
     ends = (edge.low, edge.high)
-    if not with_it:
-        return [(ref, Rung(own)), *((end, Rung(stretch)) for end in ends)]
     if own != stretch:
-        return [*((end, Rung(stretch, falling=True)) for end in ends), (ref, Rung(own))]
+        yield [*((end, Rung(stretch, falling=with_it)) for end in ends), (ref, Rung(own))]
+        return
+    if not with_it:
+        yield [(ref, Rung(own)), *((end, Rung(stretch)) for end in ends)]
     if not order.below(edge.low, ref):
-        return [(ref, Rung(own, half=0)), *((end, Rung(stretch, falling=True, half=1)) for end in ends)]
+        yield [(ref, Rung(own, half=0)), *((end, Rung(stretch, falling=with_it, half=1)) for end in ends)]
     if not order.below(ref, edge.high):
-        return [(ref, Rung(own, half=1)), *((end, Rung(stretch, falling=True, half=0)) for end in ends)]
-    return None
+        yield [(ref, Rung(own, half=1)), *((end, Rung(stretch, falling=with_it, half=0)) for end in ends)]

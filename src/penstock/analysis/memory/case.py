@@ -11,6 +11,7 @@ Preconditions: the query is in the language (`Reading.outside` is empty).
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from math import prod
 
 from penstock.analysis.memory.aggregates import (
@@ -22,6 +23,7 @@ from penstock.analysis.memory.aggregates import (
 )
 from penstock.analysis.memory.conditions import (
     Edge,
+    Rung,
     Violation,
     compared_in_one_stretch,
     edges_of,
@@ -29,6 +31,7 @@ from penstock.analysis.memory.conditions import (
     equal_and_endless,
     extremes_in_conflict,
 )
+from penstock.analysis.memory.lines import Stretch
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.scale import has_scale
@@ -39,9 +42,13 @@ from penstock.model.query import Aggregate, Query, Scalar, columns_of
 
 
 class Case:
-    """A query as read, and everything that stands against bounded memory."""
+    """A query as read, and everything that stands against bounded memory.
 
-    def __init__(self, query: Query) -> None:
+    `every`: each place where a condition fails, constants counting for all names of their stream (self_joins.py).
+    """
+
+    def __init__(self, query: Query, *, every: bool = False) -> None:
+        self._every = every
         self.covers: tuple[tuple[str, str], ...] = ()
         """The sources that were left out, each with the one that covers it (section 8.1)."""
         self.reading = Reading(query)
@@ -50,6 +57,8 @@ class Case:
             self.covers = covered_sources(query)
             self.reading = Reading(folded(query, self.covers))
             self.order = Order(self.reading)
+        if every:
+            self.order = Order(self.reading, by_stream=True)
         self.edges: tuple[Edge, ...] = edges_of(self.reading)
         found = list(self._found()) if self.order.holds else []
         self.violations = tuple(dict.fromkeys(each for each in found if isinstance(each, Violation)))
@@ -69,20 +78,21 @@ class Case:
             values = tuple(o.value for o in query.outputs if not isinstance(o.value, Aggregate))
             yield from self._shown(values, "is given out", forced)
         if is_join:
-            yield from equal_and_endless(self.reading, self.order)
+            yield from equal_and_endless(self.reading, self.order, every=self._every)
             if is_bag(self.reading, self.order):
                 yield from self._as_a_bag()
             else:
-                yield from extremes_in_conflict(self.reading, self.edges, self.order)
+                yield from extremes_in_conflict(self.reading, self.edges, self.order, every=self._every)
             yield from self._bands()
         for aggregate in self.reading.aggregates:
-            yield from aggregate_violations(aggregate, self.edges, self.order)
+            yield from aggregate_violations(aggregate, self.edges, self.order, every=self._every)
 
     def _as_a_bag(self) -> Iterator[Violation | Doubt]:
         """C3, but where how often a result is found multiplies all values of every aggregate alike."""
         alike = [edge for edge in self.edges if self._multiplies_alike(edge)]
-        yield from compared_in_one_stretch(tuple(edge for edge in self.edges if edge not in alike), self.order)
-        yield from extremes_in_conflict(self.reading, tuple(alike), self.order)
+        counted = tuple(edge for edge in self.edges if edge not in alike)
+        yield from compared_in_one_stretch(counted, self.order, every=self._every)
+        yield from extremes_in_conflict(self.reading, tuple(alike), self.order, every=self._every)
         for violation in compared_in_one_stretch(tuple(alike), self.order):
             yield Doubt(f"{violation}, but the aggregates do not depend on how many rows match by it", violation.barred)
 
@@ -100,7 +110,7 @@ class Case:
         remembers = self.reading.query.distinct or self.reading.query.is_grouped
         for value in values:
             if isinstance(value, ColumnRef) and self._is_laid_out(value):
-                yield from endless_column(self.order, value, role, forced)
+                yield from endless_column(self.order, value, role, forced, every=self._every)
                 continue
             endless = [ref for ref in columns_of(value) if self.order.endless(ref)]
             if endless:
@@ -120,6 +130,22 @@ class Case:
             endless = [ref for ref in difference.columns if self.order.endless(ref)]
             if endless:
                 yield Doubt(f"{text} is outside MEMORY's language", tuple(ref.alias for ref in difference.columns))
+
+    def with_the_rest_high(self, violation: Violation) -> Iterator[Violation]:
+        """The same with other columns as high as can be: below, a row may be its own partner."""
+        if not self._every:
+            return
+        order = self.order
+        taken = {order.equal_to(ref)[0] for ref, _ in violation.rungs}
+        heads = dict.fromkeys(order.equal_to(ref)[0] for ref in order.columns if ref in self.reading.given)
+        free = [head for head in heads if head not in taken]
+        high = [(ref, order.endless(ref)[-1]) for ref in free if len(order.endless(ref)) > 1]
+        tops = [(ref, order.reach(ref).high) for ref in free]
+        last = [(ref, Stretch(top, top)) for ref, top in tops if top < order.line(ref).endless[-1].low]
+        for chosen in (high, last, high + last):
+            if chosen:
+                still = [(ref, Rung(stretch, still=True)) for ref, stretch in chosen]
+                yield replace(violation, rungs=(*violation.rungs, *still))
 
     @property
     def results(self) -> int | None:

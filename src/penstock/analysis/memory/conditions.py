@@ -17,13 +17,15 @@ An LTO that makes two streams' columns equal by local orders alone (`a <= d <= b
 need look at P+ only. Pairs of comparisons replace the paper's four-attribute queries: the check is quadratic in them.
 
 A bag query over one stream skips C1; DISTINCT over one stream has C1 only. `barred` names the streams whose rows
-cannot be merged; the rest can be, whatever the others do, since a synopsis stands for its stream alone.
+cannot be merged; the rest can be, whatever the others do, since a synopsis stands for its stream alone. One violation
+is found for each thing that fails; `every` finds each place where it does, for an input may grow in one of them only.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import chain, islice, product
 
 from penstock.analysis.memory.lines import FAR, Line, Stretch
 from penstock.analysis.memory.order import Order
@@ -39,6 +41,8 @@ class Rung:
     falling: bool = False
     half: int | None = None
     """0 is the lower half, 1 the upper."""
+    still: bool = False
+    """Whether all rows stand at the least value there."""
 
 
 @dataclass(frozen=True)
@@ -83,14 +87,14 @@ def edges_of(reading: Reading) -> tuple[Edge, ...]:
     return tuple(found.values())
 
 
-def endless_column(order: Order, ref: ColumnRef, role: str, forced: str) -> Iterator[Violation]:
+def endless_column(order: Order, ref: ColumnRef, role: str, forced: str, *, every: bool = False) -> Iterator[Violation]:
     """C1, for one column of the result."""
-    for stretch in order.endless(ref)[:1]:
+    for stretch in order.endless(ref)[: None if every else 1]:
         text = f"{ref} {role}, and {unlimited(order.line(ref), stretch, 'it')}"
         yield Violation("C1", text, ref.alias, (ref.alias,), ((ref, Rung(stretch)),), forced)
 
 
-def equal_and_endless(reading: Reading, order: Order) -> Iterator[Violation]:
+def equal_and_endless(reading: Reading, order: Order, *, every: bool = False) -> Iterator[Violation]:
     """C2: one violation for each class of columns."""
     seen: set[ColumnRef] = set()
     for comparison, text in reading.joins:
@@ -99,41 +103,46 @@ def equal_and_endless(reading: Reading, order: Order) -> Iterator[Violation]:
         if comparison.right not in members or members[0] in seen:
             continue
         seen.add(members[0])
-        for stretch in order.endless(members[0])[:1]:
+        grows = aliases if every else (comparison.left.alias,)
+        for stretch, alias in product(order.endless(members[0])[: None if every else 1], grows):
             texts = [t for c, t in reading.joins if c.left in members and c.right in members]
             names = " and ".join(map(str, dict.fromkeys((comparison.left, comparison.right))))
             yield Violation(
                 "C2",
                 f"{_listed(texts)} joins {names}, and {unlimited(order.line(members[0]), stretch, 'them')}",
-                comparison.left.alias,
+                alias,
                 aliases,
                 ((comparison.left, Rung(stretch)),),
                 f"a row to come may match any one of them by {text}",
             )
 
 
-def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
+def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order, *, every: bool = False) -> Iterator[Violation]:
     """C3 of Theorem 5.6: one violation for each comparison."""
     for edge in edges:
         if edge.high in order.equal_to(edge.low):
             continue
         line = order.line(edge.low)
-        for stretch in stretches(order, edge)[:1]:
+        grows = (edge.low.alias, edge.high.alias) if every else (edge.low.alias,)
+        for stretch, alias in product(stretches(order, edge)[: None if every else 1], grows):
             rung = Rung(stretch)
             yield Violation(
                 "C3",
                 f"{edge.text} compares {edge.low} and {edge.high}, and {unlimited(line, stretch, 'them')}",
-                edge.low.alias,
+                alias,
                 (edge.low.alias, edge.high.alias),
                 ((edge.low, rung), (edge.high, rung)),
                 f"how many of them a row to come matches by {edge.text} tells them all apart",
             )
 
 
-def extremes_in_conflict(reading: Reading, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
+def extremes_in_conflict(
+    reading: Reading, edges: tuple[Edge, ...], order: Order, *, every: bool = False
+) -> Iterator[Violation]:
     """C3 of Theorem 5.10: one violation for each stream."""
     for alias in reading.query.by_alias:
-        yield from [*_both_ways(edges, order, alias), *_two_of_one_kind(edges, order, alias)][:1]
+        found = chain(_both_ways(edges, order, alias), _two_of_one_kind(edges, order, alias))
+        yield from islice(found, None if every else 1)
 
 
 def _both_ways(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Violation]:
@@ -141,10 +150,11 @@ def _both_ways(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Vi
     for least in active(edges, order, alias, above=False):
         for greatest in active(edges, order, alias, above=True):
             for one, other in placements(order, least, greatest):
-                rungs = [(ref, Rung(one)) for ref in (least.low, least.high)]
-                rungs += [(ref, Rung(other)) for ref in (greatest.low, greatest.high)]
-                yield _conflict(alias, least, greatest, rungs)
-                return
+                sides: tuple[tuple[int | None, int | None], ...] = ((None, None), (0, 1), (1, 0))
+                for half, opposite in sides[: 3 if one == other else 1]:
+                    rungs = [(ref, Rung(one, half=half)) for ref in (least.low, least.high)]
+                    rungs += [(ref, Rung(other, half=opposite)) for ref in (greatest.low, greatest.high)]
+                    yield _conflict(alias, least, greatest, rungs)
 
 
 def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Violation]:
@@ -168,7 +178,6 @@ def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Itera
                     rungs = [(ref, Rung(one, half=halves[0])) for ref in (near.low, near.high)]
                     rungs += [(ref, Rung(other, falling=True, half=halves[1])) for ref in (far.low, far.high)]
                     yield _conflict(alias, near, far, rungs)
-                    return
 
 
 def _not_settled_by(order: Order, near: Edge, edges: list[Edge], above: bool) -> Iterator[Edge]:

@@ -21,14 +21,17 @@ from penstock.analysis.memory.case import Case
 from penstock.analysis.memory.conditions import Violation
 from penstock.analysis.memory.order import conflicting
 from penstock.analysis.memory.reading import Reading
-from penstock.analysis.memory.self_joins import has_self_join, tells_apart
+from penstock.analysis.memory.self_joins import has_self_join
 from penstock.analysis.memory.synopses import synopsis_of
+from penstock.analysis.memory.telling import copies_to_try, tells_apart
 from penstock.analysis.memory.witness import Copies, copies_of
 from penstock.analysis.synopsis import Synopsis
 from penstock.model.query import Query
 
 _TRIED = 4
 """Rows of a growing input that are enough to see whether there is one."""
+_MOST_TRIED = 40
+"""Places where an input may grow that are looked at."""
 _LEADS = ("C2", "C3", "C1")
 """The conditions, the ones whose inputs are plainest first."""
 
@@ -48,15 +51,15 @@ def memory_finding(query: Query) -> MemoryFinding:
     if not violates and not doubts:
         return MemoryFinding(True, synopses=synopses, results=case.results)
     if not violates or case.reading.unread:
-        return MemoryFinding(
-            None, because=(*doubts, *case.reading.unread, *violates), synopses=synopses, results=case.results
-        )
-    copies = _copies(case, _TRIED)
+        because = (*doubts, *case.reading.unread)
+        return MemoryFinding(None, violates, because, synopses=synopses, results=case.results)
+    shown = _places(case)
+    copies = _copies(shown, _TRIED)
     if copies is None:
         why = "no growing input could be written down"
-        return MemoryFinding(None, because=(*doubts, *violates, why), synopses=synopses, results=case.results)
-    witness = replace(copies.witness, longer=lambda count: _rows(case, count))
-    grows = partial(_growing_sources, case)
+        return MemoryFinding(None, violates, (*doubts, why), synopses=synopses, results=case.results)
+    witness = replace(copies.witness, longer=lambda count: _rows(shown, count))
+    grows = partial(_growing_sources, shown)
     return MemoryFinding(False, violates, synopses=synopses, results=case.results, witness=witness, grows=grows)
 
 
@@ -72,7 +75,13 @@ def growing_copies(query: Query, count: int) -> Copies | None:
     if reading.outside or reading.unread:
         return None
     case = Case(query)
-    return _copies(case, count) if case.order.holds else None
+    return _copies(_places(case), count) if case.order.holds else None
+
+
+def _places(case: Case) -> Case:
+    """The case with every place where an input may grow, where rows of one stream come under several names."""
+    query = case.reading.query
+    return Case(query, every=True) if has_self_join(query) else case
 
 
 def _rows(case: Case, count: int) -> tuple[Row, ...]:
@@ -91,21 +100,22 @@ def _growing_sources(case: Case, among: frozenset[str]) -> frozenset[str]:
 
 
 def _copies(case: Case, count: int) -> Copies | None:
-    found = (_copies_of(case, violation, count) for violation in _by_plainness(case))
+    found = (_copies_of(case, violation, count) for violation in _by_plainness(case)[:_MOST_TRIED])
     return next((copies for copies in found if copies is not None), None)
 
 
 def _by_plainness(case: Case) -> list[Violation]:
-    return sorted(case.violations, key=lambda v: _LEADS.index(v.condition))
+    found = sorted(case.violations, key=lambda v: _LEADS.index(v.condition))
+    return [*found, *(beside for v in found for beside in case.with_the_rest_high(v))]
 
 
 def _copies_of(case: Case, violation: Violation, count: int) -> Copies | None:
-    copies = copies_of(case.reading, case.order, violation, count)
-    if copies is not None and has_self_join(case.reading.query):
-        tried = copies_of(case.reading, case.order, violation, _TRIED)
+    query = case.reading.query
+    if has_self_join(query):
+        tried = copies_of(case.reading, case.order, violation, copies_to_try(query, violation.grows))
         if tried is None or not tells_apart(case.reading, tried):
             return None
-    return copies
+    return copies_of(case.reading, case.order, violation, count)
 
 
 def _synopses(case: Case) -> tuple[Synopsis, ...]:

@@ -21,13 +21,13 @@ only make a column less bounded. Not decided: whether a dense stretch holds any 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, line_of, stretch_of
+from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, line_of, point_of, stretch_of
 from penstock.analysis.memory.reading import Condition, Reading, is_opaque
 from penstock.model.closure import Equalities
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Constant, OneOf, Op
+from penstock.model.predicates import Bound, ColumnRef, Comparison, Constant, OneOf, Op, Opaque
 from penstock.model.types import DataType
 
 Pins = Iterable[tuple[ColumnRef, Stretch]]
@@ -42,6 +42,8 @@ class _Node:
     line: Line
     domain: Stretch
     members: frozenset[int] | None = None
+    excluded: frozenset[int] = frozenset()
+    """Places that `<>` or NOT IN keep it from; none of them is a member."""
     is_null: bool = False
     """Whether it can be NULL and nothing else: its CHECKs leave it no value, and no condition needs one."""
 
@@ -50,6 +52,8 @@ class _Node:
         place = max(place, self.domain.low)
         if self.members is not None:
             place = min((m for m in self.members if m >= place), default=FAR)
+        while place in self.excluded:
+            place += 1
         return place if place <= self.domain.high else None
 
     def lowered(self, place: int) -> int | None:
@@ -57,13 +61,17 @@ class _Node:
         place = min(place, self.domain.high)
         if self.members is not None:
             place = max((m for m in self.members if m <= place), default=-FAR)
+        while place in self.excluded:
+            place -= 1
         return place if place >= self.domain.low else None
 
 
 class Order:
     """The order of the columns of a query."""
 
-    def __init__(self, reading: Reading, conditions: tuple[Condition, ...] | None = None) -> None:
+    def __init__(
+        self, reading: Reading, conditions: tuple[Condition, ...] | None = None, *, by_stream: bool = False
+    ) -> None:
         self._reading = reading
         known = reading.binding if conditions is None else conditions
         self._predicates = [c.predicate for c in known if not is_opaque(reading, c.predicate)]
@@ -72,7 +80,9 @@ class Order:
         columns += [ref for ref in (*reading.read, *sorted(reading.given)) if reading.kind(ref) is not None]
         self.columns = tuple(dict.fromkeys(columns))
         groups = _merged(comparisons, self.columns)
-        self._tied = Equalities.of(Comparison(c.left, Op.EQ, c.right) for c in comparisons)
+        pairs = [(c.left, c.right) for c in comparisons]
+        pairs += self._of_one_stream() if by_stream else []
+        self._tied = Equalities.of(Comparison(left, Op.EQ, right) for left, right in pairs)
         lines = self._lines()
         self._nodes = [_Node(list(group), lines[group[0]], self._limits(lines[group[0]], group)) for group in groups]
         self._index = {ref: number for number, group in enumerate(groups) for ref in group}
@@ -151,7 +161,7 @@ class Order:
         reach = self.reach(ref)
         if node.members is not None:
             return sum(reach.low <= member <= reach.high for member in node.members)
-        return node.line.apart(reach)[0]
+        return node.line.apart(reach)[0] - sum(reach.low < place < reach.high for place in node.excluded)
 
     def buckets(self, ref: ColumnRef) -> tuple[int, int]:
         """How many values of a column are told apart, and how many endless stretches it reaches."""
@@ -236,6 +246,12 @@ class Order:
                 places[under] = min(places[under], before)
         return places
 
+    def _of_one_stream(self) -> list[tuple[ColumnRef, ColumnRef]]:
+        """A column of a stream under one name, and under the first: what a constant says of one, rows of both meet."""
+        first: dict[tuple[str, str], ColumnRef] = {}
+        streams = {source.alias: source.stream.name for source in self._reading.query.all_sources}
+        return [(ref, first.setdefault((streams[ref.alias], ref.column), ref)) for ref in self.columns]
+
     def _lines(self) -> dict[ColumnRef, Line]:
         """The line of each column: one for all that comparisons tie together."""
         reading = self._reading
@@ -268,6 +284,10 @@ class Order:
     def _narrow(self) -> None:
         """Narrow the domains to the constants that columns are compared with."""
         for predicate in self._predicates:
+            if isinstance(predicate, Opaque):
+                (ref,) = predicate.columns
+                node = self._nodes[self._index[ref]]
+                node.excluded |= frozenset(_places(node.line, _kind(self._reading, ref), predicate.excluded))
             if not isinstance(predicate, Bound | OneOf):
                 continue
             kind = _kind(self._reading, predicate.column)
@@ -281,6 +301,8 @@ class Order:
             members = frozenset(s.low for s in stretches if s is not None and s.size == 1)
             node.members = members if node.members is None else node.members & members
         for node in self._nodes:
+            if node.members is not None:
+                node.members, node.excluded = node.members - node.excluded, frozenset()
             if node.raised(-FAR) is None and self._reading.given.isdisjoint(node.columns):
                 node.is_null, node.members = True, frozenset()
 
@@ -300,6 +322,14 @@ def conflicting(reading: Reading) -> tuple[Condition, ...]:
         if many == 1:
             return tuple(left)
         many = (many + 1) // 2
+
+
+def _places(line: Line, kind: DataType, constants: Iterable[Constant]) -> Iterator[int]:
+    """The places of constants that have one of their own."""
+    for constant in constants:
+        point = point_of(constant, kind)
+        if point is not None and (line.has_steps or point in line.points):
+            yield line.place(point)
 
 
 def _kind(reading: Reading, ref: ColumnRef) -> DataType:

@@ -32,6 +32,7 @@ from penstock.model.predicates import (
     Opaque,
     Predicate,
     aliases_of,
+    written,
 )
 from penstock.model.query import Aggregate, Query, Source, columns_of
 from penstock.model.schemes import Check
@@ -57,7 +58,7 @@ class Reading:
     def conditions(self) -> tuple[Condition, ...]:
         """Every condition, as found."""
         held = self.query.holding(frozenset(s.alias for s in self.query.all_sources)).predicates
-        found = [Condition(p, p.text or str(p)) for p in held]
+        found = [Condition(p, written(p)) for p in held]
         for source in self.query.all_sources:
             found += _declared(source)
         return tuple(found)
@@ -78,7 +79,7 @@ class Reading:
             sure = rules_out_null(condition.predicate)
             if sure is not None:
                 found.add(sure)
-            elif not condition.is_check and not isinstance(condition.predicate, Opaque):
+            elif not condition.is_check and not _may_pass_null(condition.predicate):
                 found.update(condition.predicate.columns)
         for source in self.query.all_sources:
             stream = source.stream
@@ -151,8 +152,10 @@ class Reading:
 def is_opaque(reading: Reading, predicate: Predicate) -> bool:
     """Whether only Spark can say what a predicate means; a constant that is no value of the type is such a case."""
     match predicate:
-        case Opaque():
+        case Opaque(excluded=()):
             return True
+        case Opaque(excluded=constants):
+            (ref,) = predicate.columns
         case Bound(column=ref, constant=constant):
             constants = (constant,)
         case OneOf(column=ref, constants=constants):
@@ -167,6 +170,10 @@ def is_opaque(reading: Reading, predicate: Predicate) -> bool:
     return any(point_of(constant, kind) is None for constant in constants)
 
 
+def _may_pass_null(predicate: Predicate) -> bool:
+    return isinstance(predicate, Opaque) and not predicate.excluded
+
+
 def own_column(source: Source, name: str) -> ColumnRef:
     """A column of a stream, as the query names it and in the case of its declaration."""
     column = source.stream.column(name)
@@ -176,11 +183,11 @@ def own_column(source: Source, name: str) -> ColumnRef:
 def _declared(source: Source) -> Iterator[Condition]:
     stream = source.stream
     for predicate in stream.where:
-        yield Condition(_named(predicate, source), f"{predicate} in {stream.name}")
+        yield Condition(_named(predicate, source), f"{written(predicate)} in {stream.name}")
     for scheme in stream.schemes:
         if isinstance(scheme, Check):
             for predicate in scheme.condition:
-                yield Condition(_named(predicate, source), scheme.on(stream.name), is_check=True)
+                yield Condition(_named(predicate, source), scheme.as_written(stream.name), is_check=True)
 
 
 def _named(predicate: Predicate, source: Source) -> Predicate:

@@ -33,7 +33,7 @@ from penstock.analysis.memory.lines import FAR, Stretch
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Condition, Reading
 from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, OneOf, Op
+from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, OneOf, Op, Opaque
 from penstock.model.query import Source
 from penstock.model.spans import Unit
 from penstock.model.types import DataType, Kind
@@ -137,7 +137,8 @@ class _Layout:
             line = self._order.first_on_line(head)
             is_moment = self._kind(head).kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ)
             # Seconds are easier to read than microseconds.
-            widths[line] = widths.get(line, Unit.SECOND.value if is_moment else 0) + 1
+            room = 1 + len(self._shunned.get(head, ()))
+            widths[line] = widths.get(line, Unit.SECOND.value if is_moment else 0) + room
         for low, _, gap in self._gaps:
             widths[self._order.first_on_line(low)] += 2 * abs(gap) if abs(gap) > 1 else 0
         return widths
@@ -147,6 +148,8 @@ class _Layout:
         """The first number and the width of the windows in each stretch of each line; None if there is no room."""
         spans: dict[tuple[ColumnRef, Stretch], Stretch] = {}
         for head, rung in self._rungs.items():
+            if rung.still:
+                continue
             key = self._order.first_on_line(head), rung.stretch
             span = spans.get(key, Stretch(-FAR, FAR))
             for ref in self._order.equal_to(head):
@@ -171,6 +174,8 @@ class _Layout:
         rung = self._rungs.get(head)
         if rung is None or self._ladders is None:
             return None
+        if rung.still:
+            return on_scale(self._order.line(head), self._kind(head), rung.stretch)
         start, width = self._ladders[self._order.first_on_line(head), rung.stretch]
         step = (self._count - 1 - number if rung.falling else number) + self._count * (rung.half or 0)
         return Stretch(start + step * width, start + (step + 1) * width - 1)
@@ -227,9 +232,23 @@ class _Layout:
             found[head] = span, span.low > limits.low, most
         return found
 
+    @cached_property
+    def _shunned(self) -> dict[ColumnRef, frozenset[object]]:
+        """The values that `<>` and NOT IN keep classes from."""
+        found: dict[ColumnRef, frozenset[object]] = {}
+        for condition in self._reading.binding:
+            if isinstance(condition.predicate, Opaque) and condition.predicate.excluded:
+                head = self._head(condition.predicate.columns[0])
+                values = frozenset(constant.value for constant in condition.predicate.excluded)
+                found[head] = found.get(head, frozenset()) | values
+        return found
+
     def _raised(self, head: ColumnRef, number: int) -> int:
         _, members = self._order.domain(head)
         if members is None:
+            shunned = self._shunned.get(head, ())
+            while shunned and value_of(self._order.line(head), self._kind(head), number) in shunned:
+                number += 1
             return number
         line, kind = self._order.line(head), self._kind(head)
         places = sorted(on_scale(line, kind, Stretch(member, member)).low for member in members)
@@ -253,6 +272,8 @@ def holds(condition: Condition, values: Mapping[ColumnRef, object]) -> bool:
             return _COMPARE[op](values[ref], constant.value)
         case OneOf(column=ref, constants=constants):
             return any(values[ref] == constant.value for constant in constants)
+        case Opaque(excluded=constants) if constants:
+            return all(values[ref] != constant.value for ref in predicate.columns for constant in constants)
         case Difference(minuend=left, subtrahend=right, op=op, span=span):
             return _COMPARE[op](ticks_between(values[left], values[right]), span.ticks)
         case _:

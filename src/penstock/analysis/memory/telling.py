@@ -18,7 +18,7 @@ Preconditions: conditions, outputs and the arguments of aggregates are columns, 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, product
 from statistics import median
 
@@ -44,17 +44,17 @@ def tells_apart(reading: Reading, copies: Copies) -> bool:
         isinstance(v.argument if isinstance(v, Aggregate) else v, ColumnRef | None) for v in values
     ):
         return False
-    rows = copies.rows[1:-1]
-    sets = [[*chosen] for size in range(len(rows) + 1) for chosen in combinations(rows, size)]
-    before = {tuple(chosen): _answer(reading, chosen) for chosen in sets}
+    join = _NaiveJoin(reading, [*copies.rows, *(row for probe in copies.probes for row in probe)])
+    rows = join.numbers(copies.rows[1:-1])
+    sets = [chosen for size in range(len(rows) + 1) for chosen in combinations(rows, size)]
     alike = [sets]
     if query.is_grouped:
-        alike = _split(alike, [frozenset(before[tuple(chosen)].items()) for chosen in sets])
+        alike = _split(alike, lambda chosen: frozenset(join.answer(chosen).items()))
     for later in _continuations(reading, copies):
         if not alike:
             return True
-        left = [chosen for group in alike for chosen in group]
-        alike = _split(alike, [_news(before[tuple(c)], _answer(reading, [*c, *later])) for c in left])
+        coming = join.numbers(later)
+        alike = _split(alike, lambda chosen, rows=coming: _news(join.answer(chosen), join.answer(chosen + rows)))  # type: ignore[misc]
     return not alike
 
 
@@ -67,22 +67,20 @@ def _continuations(reading: Reading, copies: Copies) -> Iterator[tuple[Row, ...]
             yield (*probe, *((row,) * times))
 
 
+_Rows = tuple[int, ...]
 _Said = frozenset[tuple[tuple[object, ...], int]]
+_Answer = Counter[tuple[object, ...]]
 
 
-def _split(alike: list[list[list[Row]]], said: list[_Said]) -> list[list[list[Row]]]:
-    """The sets that are still alike, given what is said of each in turn; a set that is alone is told apart."""
-    found: list[list[list[Row]]] = []
-    answers = iter(said)
+def _split(alike: list[list[_Rows]], said: Callable[[_Rows], _Said]) -> list[list[_Rows]]:
+    """The sets that are still alike, given what is said of each; a set that is alone is told apart."""
+    found: list[list[_Rows]] = []
     for group in alike:
-        parts: dict[_Said, list[list[Row]]] = {}
+        parts: dict[_Said, list[_Rows]] = {}
         for chosen in group:
-            parts.setdefault(next(answers), []).append(chosen)
+            parts.setdefault(said(chosen), []).append(chosen)
         found += [part for part in parts.values() if len(part) > 1]
     return found
-
-
-_Answer = Counter[tuple[object, ...]]
 
 
 def _news(before: _Answer, after: _Answer) -> _Said:
@@ -90,38 +88,72 @@ def _news(before: _Answer, after: _Answer) -> _Said:
     return frozenset((after - before).items())
 
 
-def _answer(reading: Reading, rows: list[Row]) -> _Answer:
-    """The naive answer over some rows; for a query that groups, one row a group."""
-    query = reading.query
-    results = [dict(r) for r in _results(reading, rows, 0, {})]
-    if not query.is_grouped:
-        shown = Counter(tuple(r.get(ref) for ref in reading.read) for r in results)
-        return Counter(set(shown)) if query.distinct else shown
-    keys = [value for value in query.group_by if isinstance(value, ColumnRef)]
-    groups: dict[tuple[object, ...], list[dict[ColumnRef, object]]] = {}
-    for result in results:
-        groups.setdefault(tuple(result.get(ref) for ref in keys), []).append(result)
-    return Counter({(*key, *(_value(a, members) for a in reading.aggregates)): 1 for key, members in groups.items()})
+class _NaiveJoin:
+    """The query over any bag of some rows, which go by their numbers."""
 
+    def __init__(self, reading: Reading, rows: Sequence[Row]) -> None:
+        self._reading = reading
+        self._number = {row: number for number, row in enumerate(dict.fromkeys(rows))}
+        self._aliases = [source.alias for source in reading.query.all_sources]
+        self._values: dict[tuple[str, int], dict[ColumnRef, object]] = {}
+        for source, (row, number) in product(reading.query.all_sources, self._number.items()):
+            values = {ColumnRef(source.alias, column): value for column, value in row[1]}
+            alone = [c for c in reading.conditions if aliases_of(c.predicate) == {source.alias}]
+            if row[0] == source.stream.name and all(holds(condition, values) for condition in alone):
+                self._values[source.alias, number] = values
+        self._meeting: dict[tuple[str, int, str, int], bool] = {}
+        self._answers: dict[_Rows, _Answer] = {}
 
-def _results(
-    reading: Reading, rows: list[Row], number: int, so_far: dict[ColumnRef, object]
-) -> Iterator[dict[ColumnRef, object]]:
-    """The combinations of rows that satisfy every condition, source by source."""
-    sources = reading.query.all_sources
-    if number == len(sources):
-        yield so_far
-        return
-    alias = sources[number].alias
-    ahead = {source.alias for source in sources[number + 1 :]}
-    about = [
-        c for c in reading.conditions if alias in aliases_of(c.predicate) and ahead.isdisjoint(aliases_of(c.predicate))
-    ]
-    for name, values in rows:
-        if name == sources[number].stream.name:
-            here = {**so_far, **{ColumnRef(alias, column): value for column, value in values}}
-            if all(holds(condition, here) for condition in about):
-                yield from _results(reading, rows, number + 1, here)
+    def numbers(self, rows: Iterable[Row]) -> _Rows:
+        """The numbers of some of the rows."""
+        return tuple(self._number[row] for row in rows)
+
+    def answer(self, rows: _Rows) -> _Answer:
+        """The answer over some rows; for a query that groups, one row a group."""
+        key = tuple(sorted(rows))
+        if key not in self._answers:
+            self._answers[key] = self._answered(key)
+        return self._answers[key]
+
+    def _answered(self, rows: _Rows) -> _Answer:
+        query = self._reading.query
+        results = [
+            {
+                ref: value
+                for pair in zip(self._aliases, chosen, strict=True)
+                for ref, value in self._values[pair].items()
+            }
+            for chosen in self._results(rows, ())
+        ]
+        if not query.is_grouped:
+            shown = Counter(tuple(r.get(ref) for ref in self._reading.read) for r in results)
+            return Counter(set(shown)) if query.distinct else shown
+        keys = [value for value in query.group_by if isinstance(value, ColumnRef)]
+        groups: dict[tuple[object, ...], list[dict[ColumnRef, object]]] = {}
+        for result in results:
+            groups.setdefault(tuple(result.get(ref) for ref in keys), []).append(result)
+        asked = self._reading.aggregates
+        return Counter({(*key, *(_value(a, members) for a in asked)): 1 for key, members in groups.items()})
+
+    def _results(self, rows: _Rows, chosen: _Rows) -> Iterator[_Rows]:
+        """The combinations of rows that satisfy every condition, source by source."""
+        if len(chosen) == len(self._aliases):
+            yield chosen
+            return
+        alias = self._aliases[len(chosen)]
+        for row in rows:
+            if (alias, row) in self._values and all(
+                self._meet(other, number, alias, row) for other, number in zip(self._aliases, chosen, strict=False)
+            ):
+                yield from self._results(rows, (*chosen, row))
+
+    def _meet(self, one: str, row: int, other: str, another: int) -> bool:
+        key = one, row, other, another
+        if key not in self._meeting:
+            both = {**self._values[one, row], **self._values[other, another]}
+            between = [c for c in self._reading.conditions if aliases_of(c.predicate) == {one, other}]
+            self._meeting[key] = all(holds(condition, both) for condition in between)
+        return self._meeting[key]
 
 
 def _value(aggregate: Aggregate, members: list[dict[ColumnRef, object]]) -> object:

@@ -92,8 +92,8 @@ def test_the_check_agrees_with_the_enumeration_of_local_orders(kind: str) -> Non
 
 
 def with_itself(draw: random.Random) -> Plain:
-    """A random DISTINCT query over one stream under two or three aliases."""
-    names = draw.choice(("xy", "xy", "xyz"))
+    """A random DISTINCT query over one stream under two to four aliases."""
+    names = draw.choice(("xy", "xy", "xy", "xyz", "xyzw"))
     width = 2 if len(names) < 3 else 1
     streams = {name: [f"{name}.{c}" for c in "ab"[:width]] for name in names}
     columns = [column for members in streams.values() for column in members]
@@ -112,6 +112,36 @@ def with_itself(draw: random.Random) -> Plain:
     if draw.random() < 0.7:
         conditions.append((shown[0], "=", 5))
     return Plain(streams, conditions, shown, distinct=True)
+
+
+def beside_itself(draw: random.Random, grouped: bool = False) -> Query:
+    """A random query over one stream under two or three aliases, perhaps beside another; the output is one value."""
+    names = draw.choice(("xy", "xy", "xyz", "xyt", "xyzt"))
+    columns = [f"{name}.{c}" for name in names for c in ("de" if name == "t" else "abc")]
+    conditions = []
+    for _ in range(draw.randint(len(names) - 1, 5)):
+        left = draw.choice(columns)
+        others = [c for c in columns if c[0] != left[0]]
+        same = [c for c in others if c[2] == left[2]]
+        if draw.random() < 0.2:
+            conditions.append(f"{left} {draw.choice(OPS)} {draw.choice((5, 5, 8))}")
+        elif same and draw.random() < 0.5:
+            conditions.append(f"{left} {draw.choice(('=', '<=', '<', '>='))} {draw.choice(same)}")
+        else:
+            conditions.append(f"{left} {draw.choice(OPS)} {draw.choice(others)}")
+    shown = draw.choice(columns)
+    own, other = stream("s", "a BIGINT, b BIGINT, c BIGINT"), stream("t", "d BIGINT, e BIGINT")
+    select: list[str | Scalar | Aggregate] = [shown]
+    if grouped:
+        name, _, distinct = draw.choice(FUNCTIONS).partition(" ")
+        select.append(Aggregate(name, ref(draw.choice(columns)), bool(distinct)))
+    return query(
+        [source(other if name == "t" else own, name) for name in names],
+        *map(where, [*conditions, f"{shown} = 5"]),
+        select=select,
+        distinct=not grouped,
+        group_by=[shown] if grouped else (),
+    )
 
 
 def _outputs(of: Query, history: Sequence[Arrival]) -> set[int | None]:

@@ -23,7 +23,7 @@ from penstock.model.predicates import Bound, ColumnRef
 from penstock.model.query import Aggregate, Query
 from tests.analysis.merged_rows import Values, merged
 from tests.analysis.reference import Arrival, Evaluator, holds
-from tests.analysis.test_memory_lto import built, plain_query
+from tests.analysis.test_memory_lto import beside_itself, built, plain_query
 from tests.measure import size
 
 COPIES = 3
@@ -166,6 +166,43 @@ def test_rows_to_come_tell_every_two_sets_of_a_growing_input_apart(kind: str) ->
                 news = [frozenset((given - before).items()) for given in after]
                 states.add((tuple(news), frozenset(before.items()) if query.is_grouped else None))
         assert len(states) == 2**COPIES, query
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("grouped", [False, True])
+def test_so_do_those_of_a_stream_joined_with_itself_with_more_rows_than_the_check_tries(grouped: bool) -> None:
+    """The check runs a few rows of the input and says that any number is told apart: here are more of them."""
+    draw = random.Random(f"witness itself {grouped}")
+    shown = 0
+    while shown < size(15, 400):
+        query = beside_itself(draw, grouped)
+        if memory_finding(query).bounded is not False or "avg" in str(query.outputs):
+            continue
+        found = growing_copies(query, len(query.all_sources) + 5)
+        assert found is not None
+        if "sum" in str(query.outputs) and any(value == 0 for _, values in found.rows for _, value in values):
+            continue  # a sum does not tell a row that adds nothing
+        later = [*found.probes, *((row,) for row in found.rows)]
+        if grouped:
+            again = range(1, 4 if "median" in str(query.outputs) else 2)
+            later += [(*probe, *([row] * times)) for times in again for probe in found.probes for row in found.rows]
+        rows = found.rows[1:-1]
+        alike = [[chosen for many in range(len(rows) + 1) for chosen in combinations(rows, many)]]
+        for coming in [(), *later]:
+            alike = [part for group in alike for part in _told_apart(query, group, coming) if len(part) > 1]
+        assert not alike, query
+        shown += 1
+
+
+def _told_apart(query: Query, sets: Sequence[tuple[Row, ...]], rows: Sequence[Row]) -> list[list[tuple[Row, ...]]]:
+    """The sets, by what some rows to come add to the answer; the answer so far counts where it is kept."""
+    parts: dict[object, list[tuple[Row, ...]]] = {}
+    for chosen in sets:
+        before = answer(query, arrivals(chosen, query)) if rows or query.is_grouped else Counter()
+        after = answer(query, arrivals([*chosen, *rows], query)) if rows else before
+        said = frozenset((after - before).items()), frozenset(before.items()) if query.is_grouped else None
+        parts.setdefault(said, []).append(chosen)
+    return list(parts.values())
 
 
 @pytest.mark.measure

@@ -28,7 +28,7 @@ from penstock.plan.runnable import unkept_bounds
 from penstock.runtime import Batch, Cell, Chunk, Distinct
 from tests.analysis.build import query as build_query
 from tests.analysis.build import source, stream, where
-from tests.analysis.test_memory_lto import built, plain_query, with_itself
+from tests.analysis.test_memory_lto import beside_itself, built, plain_query, with_itself
 from tests.measure import size
 from tests.runtime.driving import Driver, plan_of, rows_of
 from tests.runtime.reference import Arrived, History, _agree, answer
@@ -165,6 +165,34 @@ def test_so_do_those_that_join_a_stream_with_itself(distinct: bool) -> None:
         ]
         results += check_against_reference(Run(without_covered(query, verdict), verdict), batches, {}, query)
     assert results
+
+
+@pytest.mark.measure
+def test_so_do_those_that_join_it_under_several_names_beside_another() -> None:
+    draw = random.Random("beside itself")
+    tried = results = left_out = 0
+    while tried < size(10, 1000):
+        query = beside_itself(draw)
+        verdict = check_query(query)
+        if verdict.memory.bounded is not True or verdict.memory.never:
+            continue
+        tried += 1
+        plan = make_plan(query, verdict)
+        assert unkept_bounds(plan) == ()
+        left_out += len(plan.sources) < len(query.all_sources)
+        columns = {s.stream.name: [c.name for c in s.stream.columns] for s in query.all_sources}
+        batches = [
+            {
+                stream: [
+                    {name: draw.choice((None, *range(3, 10))) for name in names} for _ in range(draw.choice((0, 2, 4)))
+                ]
+                for stream, names in columns.items()
+            }
+            for _ in range(draw.randint(2, 4))
+        ]
+        results += check_against_reference(Run(without_covered(query, verdict), verdict), batches, {}, query)
+    assert results
+    assert left_out
 
 
 DAY = dt.date(2024, 3, 1)

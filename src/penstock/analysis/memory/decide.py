@@ -112,8 +112,8 @@ def _by_plainness(case: Case) -> list[Violation]:
 def _copies_of(case: Case, violation: Violation, count: int) -> Copies | None:
     query = case.reading.query
     if has_self_join(query):
-        tried = copies_of(case.reading, case.order, violation, copies_to_try(query, violation.grows))
-        if tried is None or not tells_apart(case.reading, tried):
+        tries = (copies_of(case.reading, case.order, violation, many) for many in copies_to_try(query))
+        if not all(tried is not None and tells_apart(case.reading, tried) for tried in tries):
             return None
     return copies_of(case.reading, case.order, violation, count)
 

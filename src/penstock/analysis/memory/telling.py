@@ -5,8 +5,8 @@ other's results as rows of another, and the proofs of Theorems 5.6 and 5.10 do n
 So all sets of a few rows of the input are fed to a naive join. Sets that differ in the answer so far, where that is
 kept (GROUP BY), or in what some rows to come add to it, need states of their own. If all sets do, the query is
 unbounded: how rows compare depends only on the order of their copies, so what holds of a few holds of any number. A few
-is one more than the names of the stream: where k names make rows partners of each other, the k greatest may stand for
-all.
+is two more than the sources: rows that are each other's partners, and columns that stand one window off their copy, can
+blur at most one neighbour a source, and where k names make rows partners, the k greatest may stand for all.
 
 Rows to come are the rest of a copy, a row that comes again, and, where values are aggregated, both: a row that is new
 changes count(DISTINCT …), the same row again and again moves a median. The first and the last copy are not among the
@@ -30,10 +30,9 @@ from penstock.model.query import Aggregate, Query
 _MOST_SOURCES = 4
 
 
-def copies_to_try(query: Query, alias: str) -> int:
-    """How many copies of a result to be are enough to see whether rows of a source must be remembered."""
-    named = [source for source in query.all_sources if source.stream == query.by_alias[alias].stream]
-    return len(named) + 3
+def copies_to_try(query: Query) -> tuple[int, int]:
+    """How many copies show quickly that rows are not told apart, and how many are enough to see that they are."""
+    return 5, len(query.all_sources) + 4
 
 
 def tells_apart(reading: Reading, copies: Copies) -> bool:

@@ -398,6 +398,19 @@ def test_values_that_in_leaves_out_have_no_bucket(kind: str, arrow: Any, members
     assert check_against_reference(run, batches, {"a": arrow, "c": arrow}) == 8
 
 
+def test_nor_do_values_that_not_in_leaves_out() -> None:
+    (query,) = penstock.parse(
+        "CREATE STREAM s (a BIGINT); CREATE STREAM t (c BIGINT);"
+        "SELECT s.a FROM s, t WHERE s.a = t.c AND s.a > 2.5 AND NOT (t.c >= 8) AND t.c NOT IN (4, 6);"
+    ).queries
+    verdict = check_query(query)
+    run = Run(query, verdict)
+    assert run.bounds == {"s": 3, "t": 3}
+    kept = [3, 5, 7]
+    rows = {"s": [{"a": a} for a in range(1, 10)], "t": [{"c": c} for c in (*kept, 8, 9)]}
+    assert check_against_reference(run, [rows], {}) == 3
+
+
 def test_a_plan_that_merges_survives_json() -> None:
     plan = plan_of(f"{PAPER} SELECT DISTINCT {Q6};")
     assert Plan.from_json(plan.to_json()) == plan

@@ -34,6 +34,10 @@ Pins = Iterable[tuple[ColumnRef, Stretch]]
 """Columns, and where they are to lie."""
 
 
+_LISTED = 2**10
+"""Values of a range with gaps that are listed one by one, so that those in the gaps are dropped on every stream."""
+
+
 @dataclass
 class _Node:
     """Columns that are equal in every result."""
@@ -161,7 +165,7 @@ class Order:
         reach = self.reach(ref)
         if node.members is not None:
             return sum(reach.low <= member <= reach.high for member in node.members)
-        return node.line.apart(reach)[0] - sum(reach.low < place < reach.high for place in node.excluded)
+        return node.line.apart(reach)[0]
 
     def buckets(self, ref: ColumnRef) -> tuple[int, int]:
         """How many values of a column are told apart, and how many endless stretches it reaches."""
@@ -301,6 +305,8 @@ class Order:
             members = frozenset(s.low for s in stretches if s is not None and s.size == 1)
             node.members = members if node.members is None else node.members & members
         for node in self._nodes:
+            if node.members is None and node.excluded and node.line.has_steps and node.domain.size <= _LISTED:
+                node.members = frozenset(range(node.domain.low, node.domain.high + 1))
             if node.members is not None:
                 node.members, node.excluded = node.members - node.excluded, frozenset()
             if node.raised(-FAR) is None and self._reading.given.isdisjoint(node.columns):

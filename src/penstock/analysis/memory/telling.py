@@ -20,6 +20,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import combinations, product
+from math import prod
 from statistics import median
 
 from penstock.analysis.memory.reading import Reading
@@ -61,7 +62,8 @@ def _continuations(reading: Reading, copies: Copies) -> Iterator[tuple[Row, ...]
     yield from copies.probes
     yield from ((row,) for row in copies.rows)
     if reading.query.is_grouped:
-        again = (1, 2, 3) if any(a.function == "median" for a in reading.aggregates) else (1,)
+        has_median = any(a.function == "median" for a in reading.aggregates)
+        again = range(1, len(copies.rows) if has_median else 2)
         for times, probe, row in product(again, copies.probes, copies.rows):
             yield (*probe, *((row,) * times))
 
@@ -115,24 +117,22 @@ class _NaiveJoin:
         return self._answers[key]
 
     def _answered(self, rows: _Rows) -> _Answer:
-        query = self._reading.query
-        results = [
-            {
-                ref: value
-                for pair in zip(self._aliases, chosen, strict=True)
-                for ref, value in self._values[pair].items()
-            }
-            for chosen in self._results(rows, ())
-        ]
-        if not query.is_grouped:
-            shown = Counter(tuple(r.get(ref) for ref in self._reading.read) for r in results)
-            return Counter(set(shown)) if query.distinct else shown
-        keys = [value for value in query.group_by if isinstance(value, ColumnRef)]
-        groups: dict[tuple[object, ...], list[dict[ColumnRef, object]]] = {}
-        for result in results:
-            groups.setdefault(tuple(result.get(ref) for ref in keys), []).append(result)
-        asked = self._reading.aggregates
-        return Counter({(*key, *(_value(a, members) for a in asked)): 1 for key, members in groups.items()})
+        query, asked = self._reading.query, self._reading.aggregates
+        times = Counter(rows)
+        keys: Iterable[object] = query.group_by if query.is_grouped else self._reading.read
+        columns = [ref for ref in keys if isinstance(ref, ColumnRef)]
+        values = [a.argument if isinstance(a.argument, ColumnRef) else None for a in asked]
+        groups: dict[tuple[object, ...], Counter[tuple[object, ...]]] = {}
+        for chosen in self._results(tuple(times), ()):
+            there = dict(zip(self._aliases, chosen, strict=True))
+            shown = tuple(self._values[ref.alias, there[ref.alias]].get(ref) for ref in columns)
+            read = tuple(None if v is None else self._values[v.alias, there[v.alias]].get(v) for v in values)
+            groups.setdefault(shown, Counter())[read] += prod(times[row] for row in chosen)
+        if query.is_grouped:
+            return Counter(
+                {(*key, *(_value(a, n, found) for n, a in enumerate(asked))): 1 for key, found in groups.items()}
+            )
+        return Counter({key: 1 if query.distinct else found.total() for key, found in groups.items()})
 
     def _results(self, rows: _Rows, chosen: _Rows) -> Iterator[_Rows]:
         """The combinations of rows that satisfy every condition, source by source."""
@@ -155,13 +155,17 @@ class _NaiveJoin:
         return self._meeting[key]
 
 
-def _value(aggregate: Aggregate, members: list[dict[ColumnRef, object]]) -> object:
+def _value(aggregate: Aggregate, number: int, members: Counter[tuple[object, ...]]) -> object:
+    """An aggregate over what its group has in that place, each so many times."""
     if not isinstance(aggregate.argument, ColumnRef):
-        return len(members)
-    values = [m[aggregate.argument] for m in members if m.get(aggregate.argument) is not None]
+        return members.total()
+    values: Counter[object] = Counter()
+    for read, times in members.items():
+        if read[number] is not None:
+            values[read[number]] += times
     if aggregate.function == "count":
-        return len(set(values)) if aggregate.distinct else len(values)
-    numbers = [value for value in values if isinstance(value, int)]
+        return len(values) if aggregate.distinct else values.total()
+    numbers = {value: times for value, times in values.items() if isinstance(value, int)}
     if len(numbers) < len(values) or not values:
         return None
     match aggregate.function:
@@ -170,7 +174,7 @@ def _value(aggregate: Aggregate, members: list[dict[ColumnRef, object]]) -> obje
         case "max":
             return max(numbers)
         case "median":
-            return median(numbers)
+            return median(Counter(numbers).elements())
         case _:
             # The mean follows from the sum and the number, which the sum of a row come twice gives away too.
-            return sum(numbers), len(numbers)
+            return sum(value * times for value, times in numbers.items()), values.total()

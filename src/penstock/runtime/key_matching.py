@@ -40,6 +40,10 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
         return empty_ids(), empty_ids()
     asked = (id(source.synopsis), source.synopsis.numbering, source.columns, part, target.columns)
     known = target.synopsis.probes.get(asked)
+    if known is None and part == ALL:
+        known = _from_both_sides(source, target)
+        if known is not None:
+            target.synopsis.probes[asked] = known
     if known is None or not (known[0] is ids or (ids[1:] > ids[:-1]).all()):
         left, right = _look_up(source, ids, target, part)
         if ids is source.synopsis.ids(FRESH):
@@ -60,7 +64,8 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
 
 
 def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, Ints]:
-    left, right = target.synopsis.probe(part, target.columns, source.keys(ids))
+    values = source.synopsis.codes(source.columns[0], ids) if target.exact else None
+    left, right = target.synopsis.probe(part, target.columns, source.keys(ids), values)
     if not target.exact:
         keep = agree(source, ids[left], target, right)
         left, right = left[keep], right[keep]
@@ -69,6 +74,40 @@ def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, 
         if missing is not None:
             left, right = left[~missing], right[~missing]
     return left, right
+
+
+def _from_both_sides(source: Keyed, target: Keyed) -> tuple[Ints, Ints, Ints] | None:
+    """What all fresh rows of source meet, if it is known of the old rows of target, and fresh ones were looked up."""
+    met = target.synopsis.probes.get(
+        (id(source.synopsis), source.synopsis.numbering, source.columns, OLD, target.columns)
+    )
+    back = source.synopsis.probes.get(
+        (id(target.synopsis), target.synopsis.numbering, target.columns, ALL, source.columns)
+    )
+    if met is None or back is None or not len(met[0]):
+        return None
+    ids, left, right = met
+    place = np.minimum(np.searchsorted(ids, back[2]), len(ids) - 1)
+    asked = ids[place] == back[2]
+    return ids, np.concatenate([left, place[asked]]), np.concatenate([right, back[0][back[1][asked]]])
+
+
+def meeting(source: Keyed, ids: Ints, target: Keyed) -> Bools:
+    """Which of the rows, in ascending order, agree with some living row of target."""
+    found: Bools = np.zeros(len(ids), np.bool_)
+    back = source.synopsis.probes.get(
+        (id(target.synopsis), target.synopsis.numbering, target.columns, OLD, source.columns)
+    )
+    if back is not None and len(ids):
+        asked, left, right = back
+        mine = np.zeros(int(ids[-1]) + 1, np.bool_)
+        right = right[target.synopsis.gather(asked[left], lambda s: s.alive).astype(np.bool_)]
+        mine[right[right <= ids[-1]]] = True
+        found = mine[ids]
+    others = np.flatnonzero(~found)
+    left, _ = match_keys(source, ids if len(others) == len(ids) else ids[others], target, ALL)
+    found[others[left]] = True
+    return found
 
 
 def _recalled(ids: Ints, known: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
@@ -125,6 +164,17 @@ def nulls(synopsis: Synopsis, columns: tuple[str, ...], ids: Ints) -> Bools | No
 
 def _null_reader(name: str) -> Callable[[Segment], Bools]:
     return lambda segment: segment.column(name).is_null().to_numpy(zero_copy_only=False)
+
+
+def about_distinct(keys: Hashes) -> Ints:
+    """Places that hold every hash at least once, and most of them no more than once: by a table, not by sorting."""
+    size = 1 << max(4, int(len(keys) * 2).bit_length())
+    slot = (keys & np.uint64(size - 1)).astype(np.int64)
+    owner = np.zeros(size, np.int64)
+    places = np.arange(len(keys))
+    owner[slot] = places
+    held = owner[slot]
+    return np.flatnonzero((held == places) | (keys[held] != keys))
 
 
 def repeated(keys: Hashes) -> tuple[Ints, Ints]:

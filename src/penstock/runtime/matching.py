@@ -17,8 +17,8 @@ import pyarrow.compute as pc
 from penstock.model.predicates import Op
 from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.codes import INT64, Bools, Ints, combine, is_coded
-from penstock.runtime.key_matching import Keyed, agree, match_keys
-from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.key_matching import Keyed, agree, match_keys, meeting
+from penstock.runtime.synopsis import ALL, Synopsis
 
 Partial = dict[str, Ints]
 """Combinations of rows: for each alias the ids, all of one length."""
@@ -93,6 +93,17 @@ class Matcher:
                 keep = self._holds(predicate, partial, target, left, right)
                 left, right = left[keep], right[keep]
         return left, right
+
+    def meeting(self, alias: str, ids: Ints, target: str, implied: tuple[PairPredicate, ...] = ()) -> Bools:
+        """Which of the rows, in ascending order, agree with some row of target."""
+        bound = frozenset({alias})
+        axes = self.shared_axes(bound, target)
+        if axes and not implied and not self.predicates(bound, target):
+            own, theirs = tuple(column for _, column, _ in axes), tuple(column for _, _, column in axes)
+            return meeting(Keyed(self.synopses[alias], own), ids, Keyed(self.synopses[target], theirs))
+        found: Bools = np.zeros(len(ids), np.bool_)
+        found[self.pairs({alias: ids}, target, ALL, implied)[0]] = True
+        return found
 
     def _keyed(
         self, partial: Partial, target: str, part: str, axes: tuple[tuple[str, str, str], ...]

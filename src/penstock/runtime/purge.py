@@ -26,8 +26,10 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.expansion import Expansion
+from penstock.runtime.key_matching import about_distinct
 from penstock.runtime.marks import is_expanded
 from penstock.runtime.matching import Matcher
+from penstock.runtime.one_key import closes_by_key
 from penstock.runtime.synopsis import ALL, FRESH
 
 LARGEST_CROSSING = 4_000_000
@@ -39,6 +41,9 @@ _LARGER = 16
 BY_PROMISES = ("dead", "complete", "expanded", "in no result")
 """The rules that rest on promises: were these broken, a row that left might have been needed."""
 
+BY_RULE = ("dead", "complete")
+"""Those of the purge trees."""
+
 
 @dataclass
 class Purged:
@@ -48,6 +53,8 @@ class Purged:
     counts: dict[str, int] = field(default_factory=dict)
     promised: dict[str, list[Ints]] = field(default_factory=dict)
     """Those that promises let go, by alias."""
+    otherwise: dict[str, list[Ints]] = field(default_factory=dict)
+    """Those that left by no rule of the purge, by alias: by [ROWS n], or because another row stands for them."""
 
     def add(self, alias: str, rule: str, ids: Ints) -> None:
         """Note rows that left."""
@@ -56,14 +63,16 @@ class Purged:
             self.counts[rule] = self.counts.get(rule, 0) + len(ids)
             if rule in BY_PROMISES:
                 self.promised.setdefault(alias, []).append(ids)
+            if rule not in BY_RULE:
+                self.otherwise.setdefault(alias, []).append(ids)
 
     def by_promises(self, alias: str) -> Ints:
         """The rows of an alias that promises let go."""
         return _all(self.promised.get(alias, []))
 
-    def of(self, alias: str, since: int = 0) -> Ints:
-        """The rows of an alias that left, from the given note on."""
-        return _all(self.rows.get(alias, [])[since:])
+    def of(self, alias: str) -> Ints:
+        """The rows of an alias that left."""
+        return _all(self.rows.get(alias, []))
 
 
 class Asking(Enum):
@@ -88,7 +97,10 @@ class Purge:
         self.clock = clock
         self.expansion = Expansion(plan, matcher, closing)
         self.expanded = is_expanded(plan)
+        self.by_key = closes_by_key(plan)
         self.trees = {a: [t for t in plan.purge_trees if t.root == a and self._can_close(t)] for a in plan.aliases}
+        if self.by_key:
+            self.trees = {a: [t for t in trees if _is_star(t)][:1] or trees for a, trees in self.trees.items()}
         self._closed: dict[tuple[str, str], Ints] = {}
         """By both, the rows of a stream for which another is closed; while the rule is asked, no more are."""
         self.timed = {id(tree) for trees in self.trees.values() for tree in trees if self._goes_by_time(tree)}
@@ -119,8 +131,9 @@ class Purge:
             for root in largest_first:
                 if not self.trees[root] and not self.expanded:
                     continue
-                gone = {alias: purged.of(alias, seen[root][alias]) for alias in self.plan.aliases}
-                seen[root] = {alias: len(purged.rows.get(alias, [])) for alias in self.plan.aliases}
+                left = purged.otherwise if self.by_key else purged.rows
+                gone = {alias: _all(left.get(alias, [])[seen[root][alias] :]) for alias in self.plan.aliases}
+                seen[root] = {alias: len(left.get(alias, [])) for alias in self.plan.aliases}
                 asked = [self.synopses[root].ids(FRESH), changed[root]] if first else []
                 if first and asking is Asking.ALL:
                     asked = [self.synopses[root].ids(ALL)]
@@ -212,7 +225,7 @@ class Purge:
         if len(axes) == 1 and not implied and not self.matcher.predicates(bound, other):
             # One row of each key finds all that they meet: many rows of one key would find the same ones many times.
             keys = self.synopses[alias].hashes(axes[0][1], ids)
-            ids = ids[np.unique(keys, return_index=True)[1]]
+            ids = ids[about_distinct(keys)]
         return self.matcher.pairs({alias: ids}, other, ALL, implied)[1]
 
     def _stirred_anyhow(self, root: str, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
@@ -274,21 +287,25 @@ class Purge:
         """For rows for which the child is closed: dead in it; dead or complete in it."""
         if not self._askable(alias, child, len(ids)):
             return np.zeros(len(ids), np.bool_), np.zeros(len(ids), np.bool_)
-        place, met = self.matcher.pairs({alias: ids}, child, ALL, self.closing.implied(frozenset({alias}), child))
-        dead: Bools = np.ones(len(ids), np.bool_)
+        implied = self.closing.implied(frozenset({alias}), child)
         done: Bools = np.ones(len(ids), np.bool_)
-        if tree.children(child):
-            rows = union([met])
-            which = np.searchsorted(rows, met)
-            row_dead, row_done = self._status(tree, child, rows)
-            dead[place[~row_dead[which]]] = False
-            done[place[~row_done[which]]] = False
-        else:
-            dead[place] = False
+        if not tree.children(child):
+            return ~self.matcher.meeting(alias, ids, child, implied), done
+        dead: Bools = np.ones(len(ids), np.bool_)
+        place, met = self.matcher.pairs({alias: ids}, child, ALL, implied)
+        rows = union([met])
+        which = np.searchsorted(rows, met)
+        row_dead, row_done = self._status(tree, child, rows)
+        dead[place[~row_dead[which]]] = False
+        done[place[~row_done[which]]] = False
         return dead, done
 
     def _askable(self, alias: str, child: str, count: int) -> bool:
         return self._tied(alias, child) or count * self.synopses[child].size(ALL) <= LARGEST_CROSSING
+
+
+def _is_star(tree: PurgeTree) -> bool:
+    return all(edge.parent == tree.root for edge in tree.edges)
 
 
 def _all(pieces: list[Ints]) -> Ints:

@@ -130,6 +130,15 @@ class Segment:
         )
         return found
 
+    def span(self, name: str) -> tuple[int, int]:
+        """The least and the largest code of a column, of the rows alive when it was first asked for."""
+        found: tuple[int, int] = self._once(("span", name), lambda: self._span(name))
+        return found
+
+    def _span(self, name: str) -> tuple[int, int]:
+        values = self.codes(name) if self.live == len(self) else self.codes(name)[self.alive]
+        return int(values.min()), int(values.max())
+
     def sorted_by(self, how: str, name: str) -> tuple[Ints, Ints]:
         """The codes or ticks of a column in ascending order, and the rows they belong to."""
         found: tuple[Ints, Ints] = self._once(("sorted", how, name), lambda: self._sort(how, name))

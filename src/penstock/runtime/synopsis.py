@@ -189,13 +189,21 @@ class Synopsis:
         found: Ints = self.gather(ids, lambda s: s.counts)
         return found
 
-    def probe(self, which: str, names: tuple[str, ...], keys: Hashes) -> tuple[Ints, Ints]:
-        """All pairs (place in keys, living row) whose hashes agree on the columns."""
+    def probe(self, which: str, names: tuple[str, ...], keys: Hashes, values: Ints | None = None) -> tuple[Ints, Ints]:
+        """All pairs (place in keys, living row) whose hashes agree on the columns.
+
+        `values` are the codes behind the hashes, where there is one coded column: of keys that mostly rise, as numbers
+        do that are given out in turn, few lie within the reach of a segment. One out of reach is not even indexed.
+        """
         lefts, rights = [], []
         for base, segment in self.part(which):
-            left, rows = segment.index(names).probe(keys)
+            near = None if values is None else _within(values, *segment.span(names[0]))
+            if near is not None and not len(near):
+                continue
+            left, rows = segment.index(names).probe(keys if near is None else keys[near])
             if len(rows):
                 living = segment.alive[rows]
+                left = left if near is None else near[left]
                 lefts.append(left[living])
                 rights.append(rows[living] + base)
         if not lefts:
@@ -292,3 +300,9 @@ class Synopsis:
             dropped += [s.name for s in pair if s.name is not None]
             self.segments[-2:] = [Segment.merged(pair)]
         return dropped
+
+
+def _within(values: Ints, low: int, high: int) -> Ints | None:
+    """The places of the values from low to high; None if that is all of them."""
+    near = np.flatnonzero((values >= low) & (values <= high))
+    return None if len(near) == len(values) else near

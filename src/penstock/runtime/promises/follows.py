@@ -107,14 +107,23 @@ class FollowsWatch(Watch):
         mine, theirs = new_pairs(Keyed(child, self.promise.columns), Keyed(parent, self.promise.partner_columns))
         if not len(mine):
             return []
-        before = across.count_before(self.parent_stream, self.child_stream, child.codes(ORDER, mine))
+        code = child.codes(ORDER, mine)
+        arrival: Ints = parent.gather(theirs, lambda s: s.arrival)
+        if not self.monitor.is_active and self._all_keep(across, int(code.min()), int(arrival.max())):
+            return []
+        before = across.count_before(self.parent_stream, self.child_stream, code)
         if self.monitor.is_active:
             # Places before the first that is known were let go: what is not known is taken as far away as can be.
             before = np.where(before <= across.base[self.parent_stream], 0, before)
-        needed: Ints = np.maximum(parent.gather(theirs, lambda s: s.arrival) + 1 - before, 0)
+        needed: Ints = np.maximum(arrival + 1 - before, 0)
         self._largest = int(needed.max())
         late = needed > (INT64.max if self.k is None else self.k)
         return self._broken(theirs[late], needed[late])
+
+    def _all_keep(self, across: ArrivalOrder, first: int, last: int) -> bool:
+        """Whether even the eldest row of the child would lie near enough to the latest of the parent."""
+        before = across.count_before(self.parent_stream, self.child_stream, first)
+        return self.k is None or last + 1 - int(before) <= self.k
 
     def _rows_between(self, step: Step, batch: Ints, late: Ints) -> Ints:
         """How many rows of the parent arrived after the batch of s, up to and with the late row."""

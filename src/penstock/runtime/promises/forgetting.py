@@ -73,12 +73,12 @@ class Need:
         return union(found)
 
     def stirred(self, step: Step, removed: Mapping[str, Ints], held: Synopsis) -> Ints:
-        """The promise rows that a row named which left."""
+        """The old promise rows that a row named which left; those of this batch are asked about anyway."""
         found = [empty_ids()]
         for carrier in self._all:
             gone = removed.get(carrier.alias, empty_ids())
             source = Keyed(step.synopses[carrier.alias], carrier.columns)
-            found.append(match_keys(source, gone, Keyed(held, carrier.named), ALL)[1])
+            found.append(match_keys(source, gone, Keyed(held, carrier.named), OLD)[1])
         return union(found)
 
     def of(self, step: Step, held: Synopsis, ids: Ints) -> Bools:

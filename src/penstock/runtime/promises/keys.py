@@ -90,11 +90,15 @@ class KeyWatch(Watch):
             return []
         missing = nulls(synopsis, self.columns, fresh)
         fresh = fresh if missing is None else fresh[~missing]
-        own = Keyed(synopsis, self.columns)
-        first, again = repeated(own.keys(fresh))
-        found = [fresh[again][agree(own, fresh[first], own, fresh[again])]]
-        for seen, part in ((synopsis, OLD), (self.ghosts, OLD), (step.dropped[self.alias], FRESH)):
-            places, _ = match_keys(own, fresh, Keyed(seen, self.columns), part)
+        own, dropped = Keyed(synopsis, self.columns), Keyed(step.dropped[self.alias], self.columns)
+        found, seen = [], [(synopsis, OLD), (self.ghosts, OLD)]
+        keys = own.keys(fresh)
+        if len(repeated(np.concatenate([keys, dropped.keys(dropped.synopsis.ids(FRESH))]))[0]):
+            first, again = repeated(keys)
+            found.append(fresh[again][agree(own, fresh[first], own, fresh[again])])
+            seen.append((dropped.synopsis, FRESH))
+        for past, part in seen:
+            places, _ = match_keys(own, fresh, Keyed(past, self.columns), part)
             found.append(fresh[places])
         broken = union(found)
         return [Breach(self.promise, self.alias, broken, np.zeros(len(broken), np.int64))] if len(broken) else []

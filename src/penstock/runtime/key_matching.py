@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
-from penstock.runtime.codes import Bools, Hashes, Ints, combine, empty_ids, is_coded, same
+from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, empty_ids, hashes, is_coded, same
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
@@ -76,14 +77,20 @@ def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, 
     return left, right
 
 
+def lookup(synopsis: Synopsis, column: str, values: Any) -> tuple[Ints, Ints]:
+    """All (place in values, living row) that agree on a column; the values are an Arrow array without NULLs."""
+    if synopsis.size(ALL) == 0:
+        return empty_ids(), empty_ids()
+    if is_coded(values.type):
+        return synopsis.probe(ALL, (column,), hashes(values), codes(values))
+    left, right = synopsis.probe(ALL, (column,), hashes(values))
+    equal = same(values.take(left), synopsis.arrow(column, right))
+    return left[equal], right[equal]
+
+
 def _from_both_sides(source: Keyed, target: Keyed) -> tuple[Ints, Ints, Ints] | None:
     """What all fresh rows of source meet, if it is known of the old rows of target, and fresh ones were looked up."""
-    met = target.synopsis.probes.get(
-        (id(source.synopsis), source.synopsis.numbering, source.columns, OLD, target.columns)
-    )
-    back = source.synopsis.probes.get(
-        (id(target.synopsis), target.synopsis.numbering, target.columns, ALL, source.columns)
-    )
+    met, back = _known(source, target, OLD), _known(target, source, ALL)
     if met is None or back is None or not len(met[0]):
         return None
     ids, left, right = met
@@ -93,21 +100,37 @@ def _from_both_sides(source: Keyed, target: Keyed) -> tuple[Ints, Ints, Ints] | 
 
 
 def meeting(source: Keyed, ids: Ints, target: Keyed) -> Bools:
-    """Which of the rows, in ascending order, agree with some living row of target."""
-    found: Bools = np.zeros(len(ids), np.bool_)
-    back = source.synopsis.probes.get(
-        (id(target.synopsis), target.synopsis.numbering, target.columns, OLD, source.columns)
-    )
-    if back is not None and len(ids):
+    """Which of the rows, in ascending order, agree with some living row of target; what is known is not looked up."""
+    if not len(ids) or target.synopsis.size(ALL) == 0:
+        return np.zeros(len(ids), np.bool_)
+    met: Bools = np.zeros(int(ids[-1]) + 1, np.bool_)
+    is_known = met.copy()
+    known = _known(source, target, ALL)
+    if known is not None:
+        asked, left, right = known
+        is_known[asked[asked < len(met)]] = True
+        own = asked[left[_living(target, right)]]
+        met[own[own < len(met)]] = True
+    back = _known(target, source, OLD)
+    if back is not None:
         asked, left, right = back
-        mine = np.zeros(int(ids[-1]) + 1, np.bool_)
-        right = right[target.synopsis.gather(asked[left], lambda s: s.alive).astype(np.bool_)]
-        mine[right[right <= ids[-1]]] = True
-        found = mine[ids]
-    others = np.flatnonzero(~found)
-    left, _ = match_keys(source, ids if len(others) == len(ids) else ids[others], target, ALL)
-    found[others[left]] = True
-    return found
+        own = right[_living(target, asked[left])]
+        met[own[own < len(met)]] = True
+    others = ids[~(is_known | met)[ids]]
+    left, _ = match_keys(source, others, target, ALL)
+    met[others[left]] = True
+    return met[ids]
+
+
+def _known(source: Keyed, target: Keyed, part: str) -> tuple[Ints, Ints, Ints] | None:
+    """What the fresh rows of source were found to meet: the rows, then pairs (place in them, row of target)."""
+    asked = (id(source.synopsis), source.synopsis.numbering, source.columns, part, target.columns)
+    return target.synopsis.probes.get(asked)
+
+
+def _living(keyed: Keyed, ids: Ints) -> Bools:
+    living: Bools = keyed.synopsis.gather(ids, lambda s: s.alive).astype(np.bool_)
+    return living
 
 
 def _recalled(ids: Ints, known: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:

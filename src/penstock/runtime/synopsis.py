@@ -165,8 +165,11 @@ class Synopsis:
 
     def mark(self, name: str, ids: Ints) -> Ints:
         """Set a mark on rows; gives those that did not have it."""
+        if not len(ids):
+            return ids
+        ids = union([ids])
         had: Bools = self.gather(ids, lambda s: s.marks[name])
-        new = union([ids[~had]]) if len(ids) else ids
+        new = ids[~had]
         for segment, _, rows in self.split(new):
             segment.marks[name][rows] = True
             segment.touched = True

@@ -16,6 +16,7 @@ Where other constraints would do, clusters are counted only as long as that pays
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
 from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, flat, is_coded
-from penstock.runtime.key_matching import Keyed, match_keys
+from penstock.runtime.key_matching import lookup
 from penstock.runtime.needs import ORDER, belongs, order_column
 from penstock.runtime.promises.choosing import ClusterChoice
 from penstock.runtime.promises.monitor import Monitor
@@ -37,6 +38,29 @@ from penstock.runtime.violations import Breach
 
 if TYPE_CHECKING:
     from penstock.runtime.closing import Closing
+
+
+@dataclass(frozen=True)
+class Counted:
+    """The rows of a batch by value: of each value its rows stand together, in order of arrival."""
+
+    place: Ints
+    first: Ints
+    """Where the rows of each value begin, and how many they are."""
+    size: Ints
+    base: Ints
+    """What was counted of each value before, or the place of its first row."""
+
+    @property
+    def largest(self) -> int:
+        """The largest distance to a first row: of each value, its last row lies furthest."""
+        last = self.place[self.first + self.size - 1]
+        return int((last - self.base - self.size).max()) + 1
+
+    def distances(self) -> Ints:
+        """Of each row, the rows with other values since the first with its own."""
+        rank = np.arange(len(self.place)) - np.repeat(self.first, self.size)
+        return self.place - np.repeat(self.base, self.size) - rank
 
 
 class ClusteredWatch(PunctuatedWatch):
@@ -79,12 +103,14 @@ class ClusteredWatch(PunctuatedWatch):
         read, self._read = self._read, []
         if not read:
             return []
-        place, distance = self._count(pa.concat_arrays([v for v, _ in read]), np.concatenate([p for _, p in read]))
-        if not len(place):
+        counted = self._count(pa.concat_arrays([v for v, _ in read]), np.concatenate([p for _, p in read]))
+        if counted is None:
             return []
-        self.monitor.see(len(place), int(distance.max()), self._rows_read)
-        if self.k is None or not (distance > self.k).any():
+        largest = counted.largest
+        self.monitor.see(len(counted.place), largest, self._rows_read)
+        if self.k is None or largest <= self.k:
             return []
+        place, distance = counted.place, counted.distances()
         late = distance > self.k
         order = np.argsort(place[late])
         synopsis = step.synopses[self.alias]
@@ -96,13 +122,13 @@ class ClusteredWatch(PunctuatedWatch):
         needed = distance[late][order][at[broken]]
         return [Breach(self.promise, self.alias, fresh[broken], needed)] if broken.any() else []
 
-    def _count(self, values: Any, place: Ints) -> tuple[Ints, Ints]:
-        """Count the rows of a batch; gives, of those that have a value, the place and the distance to the first."""
-        valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-        if not len(valid):
-            return empty_ids(), empty_ids()
-        if len(valid) < len(values):
+    def _count(self, values: Any, place: Ints) -> Counted | None:
+        """Count the rows of a batch that have a value; None if none has."""
+        if values.null_count:
+            valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
             values, place = values.take(pa.array(valid)), place[valid]
+        if not len(values):
+            return None
         value = _numbered(values)
         # Rows come in order of arrival; only keys of rows that live elsewhere are appended to them.
         in_order = bool((place[1:] > place[:-1]).all())
@@ -110,33 +136,27 @@ class ClusteredWatch(PunctuatedWatch):
         value, place = value[order], place[order]
         first = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
         size = np.diff(first, append=len(value))
-        table = pa.table({self.column: values.take(pa.array(order[first]))})
-        found = Segment(table, place[first], np.zeros(len(first), np.int64), np.ones(len(first), np.bool_), {})
-        known, others = self._known(found, size)
+        distinct = values.take(pa.array(order[first]))
+        known, others = self._known(distinct, size)
         base = np.where(others, place[first], known)
-        rank = np.arange(len(value)) - np.repeat(first, size)
-        self._begin(found, np.flatnonzero(others), base + size)
-        return place, place - np.repeat(base, size) - rank
+        new = np.flatnonzero(others)
+        if len(new):
+            begun = {self.column: distinct.take(pa.array(new))}
+            self.open.segments.append(_rows(begun, place[first[new]], (base + size)[new]))
+            self.open.rebase()
+        return Counted(place, first, size, base)
 
-    def _known(self, found: Segment, size: Ints) -> tuple[Ints, Bools]:
+    def _known(self, distinct: Any, size: Ints) -> tuple[Ints, Bools]:
         """Add the rows to values that are known; gives what was counted of each before, and which are new."""
-        arrived = Synopsis(self.columns)
-        arrived.begin(found)
         base = np.zeros(len(size), np.int64)
         others: Bools = np.ones(len(size), np.bool_)
         for known in (self.open, self.held):
-            place, met = match_keys(Keyed(arrived, self.columns), arrived.ids(ALL), Keyed(known, self.columns), ALL)
+            place, met = lookup(known, self.column, distinct)
             if len(place):
                 base[place] = known.counts(met)
                 others[place] = False
                 known.add(met, size[place])
         return base, others
-
-    def _begin(self, found: Segment, new: Ints, counts: Ints) -> None:
-        if len(new):
-            table = found.table.take(pa.array(new))
-            self.open.segments.append(_rows({self.column: table.column(self.column)}, found.arrival[new], counts[new]))
-            self.open.rebase()
 
     def adapt(self, breach: Breach, step: Step) -> None:
         """See Watch."""
@@ -252,10 +272,11 @@ def _numbered(values: Any) -> Ints:
 
 def _rows(columns: dict[str, Any], arrival: Ints, counts: Ints, batch: Ints | None = None) -> Segment:
     """Values with their counts, in the order of their first rows."""
-    order = np.argsort(arrival, kind="stable")
-    table = pa.table({name: flat(column).take(pa.array(order)) for name, column in columns.items()})
-    size = len(order)
+    table, size = pa.table(columns), len(arrival)
+    if not (arrival[1:] >= arrival[:-1]).all():
+        order = np.argsort(arrival, kind="stable")
+        table, arrival, counts = table.take(pa.array(order)), arrival[order], counts[order]
     batches = np.zeros(size, np.int64) if batch is None else batch
-    segment = Segment(table, arrival[order], batches, np.ones(size, np.bool_), {})
-    segment.counts = counts[order]
+    segment = Segment(table, arrival, batches, np.ones(size, np.bool_), {})
+    segment.counts = counts
     return segment

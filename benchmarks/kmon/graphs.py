@@ -181,11 +181,13 @@ def combination_of_ca_and_rids(
 ) -> Experiment:
     """Figure 11: CA(5000), a tenth of the window, on S1.A beside RIDS(k); multiplicity 2, a tenth of S2 passes."""
     chance = np.random.default_rng(seed)
+    rows, units = 3 * units, units + k + window
     child = np.arange(units)
     time, a = spread(units, 2, constant(window // 10), chance)
-    # Each cluster of S1 begins up to k rows of S2 before the row that it names.
-    late = child + chance.random(units) * k
-    made = interleaved({"s2": (late, {"a": child, "f": _drawn(units, chance)}), "s1": (time, {"a": a})})
+    # Half of the rows of S2 come as their cluster begins; it begins up to k rows of S2 before the others.
+    late = child.astype(np.float64) + np.where(chance.random(units) < 0.5, 0.0, chance.random(units) * k)
+    whole = interleaved({"s2": (late, {"a": child, "f": _drawn(units, chance)}), "s1": (time, {"a": a})})
+    made = whole.first(rows)
     s1, s2 = made.columns["s1"], made.columns["s2"]
     clustered = f"CLUSTERED BY a WITHIN {clustering(s1['a'])} ROWS"
     follows = _follows(("s2", "a", join_distance(s1, "a", s2, "a")))

@@ -35,6 +35,14 @@ class Made:
         """Rows of all streams."""
         return sum(len(columns["seq"]) for columns in self.columns.values())
 
+    def first(self, rows: int) -> Made:
+        """What so many rows of all streams together are: the streams go on, and what is kept is as it is on the way."""
+        found: dict[str, Mapping[str, Ints]] = {}
+        for name, columns in self.columns.items():
+            count = int(np.searchsorted(columns["seq"], rows))
+            found[name] = {column: values[:count] for column, values in columns.items()}
+        return Made(found)
+
 
 def interleaved(lines: Mapping[str, tuple[Floats, Mapping[str, Ints]]]) -> Made:
     """Put rows in the order of their times; of rows at one time, a stream's that is named first come first."""

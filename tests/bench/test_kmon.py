@@ -101,6 +101,8 @@ def test_figure_11_what_is_chosen_by_cost_keeps_about_the_less_of_the_two(window
         assert len({course.results for course in courses}) == 1
         *others, chosen = (float(np.mean(course.kept)) for course in courses)
         assert chosen <= 1.25 * min(others), (k, others, chosen)
+        _, forgotten, kept = others
+        assert windowed or (forgotten < kept) == (k == 0), "without windows the two cross"
 
 
 def test_a_learned_k_of_references_stays_near_the_one_in_the_data() -> None:

@@ -40,15 +40,19 @@ class Choice:
         self._keys = self._keys_left = 0
         """Keys of the target that came, and that left or were never stored."""
         self._rows = self._rows_naming = 0
-        """Rows of the source that came while keys were remembered, and those of them that named one that had left."""
+        """Rows of the source that came once keys had long been remembered, and those that named one that had left."""
         self._keys_kept = self._clusters = 0
         """Keys that came while they were remembered, and clusters of the source that ended after their key had left."""
+        self._kept_since = 0
+        """The rows of the source that had come when keys were first remembered."""
+        self._is_steady = False
+        """Whether keys have been remembered for as long as they ever are: before, too few rows name one."""
 
     def see(self, keys: int, keys_left: int, named: Named) -> None:
         """Take note of a batch."""
         self._keys += keys
         self._keys_left += keys_left
-        if self.kept:
+        if self.kept and self._is_steady:
             self._keys_kept += keys
             self._rows += named.rows
             self._rows_naming += named.naming
@@ -60,27 +64,30 @@ class Choice:
         ends = [rows for c in self.memory.ends if (rows := k.get(c)) is not None]
         if not waits or not ends or min(source_rows, target_rows, self._keys) < self.window:
             return False
+        self._is_steady = self.kept and source_rows - self._kept_since >= min(ends)
         share_left = self._keys_left / self._keys
-        share_naming = self._rows_naming / self._rows if self._rows >= self.window else share_left
+        is_seen = min(self._rows, self._keys_kept) >= self.window
+        share_naming = self._rows_naming / self._rows if is_seen else share_left
         remembered = share_left * target_rows * min(ends) / source_rows
         # A cluster whose key is not remembered is held until the same constraint says that the key can come no more.
-        clusters = self._clusters / self._keys_kept if self._keys_kept >= self.window else 0.0
+        clusters = self._clusters / self._keys_kept if is_seen else 0.0
         waiting = (share_naming * source_rows / target_rows + clusters) * min(waits)
         mine, other = (remembered, waiting) if self.kept else (waiting, remembered)
         if mine <= other * _MARGIN:
             return False
         before, self.kept = self.kept, keeping_is_cheaper(waiting, remembered)
+        self._kept_since, self._is_steady = source_rows, False
         return before != self.kept
 
     def save(self) -> list[Any]:
         """What it must remember, as JSON holds it."""
-        kept = [self._rows, self._rows_naming, self._keys_kept, self._clusters]
+        kept = [self._rows, self._rows_naming, self._keys_kept, self._clusters, self._kept_since, self._is_steady]
         return [self.kept, self._keys, self._keys_left, *kept]
 
     def load(self, saved: list[Any]) -> None:
         """Go on where a saved one stood."""
         self.kept, self._keys, self._keys_left, *kept = saved
-        self._rows, self._rows_naming, self._keys_kept, self._clusters = kept
+        self._rows, self._rows_naming, self._keys_kept, self._clusters, self._kept_since, self._is_steady = kept
 
 
 class ClusterChoice:

@@ -25,7 +25,7 @@ import pyarrow as pa
 from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
-from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, flat, is_coded
+from penstock.runtime.codes import INT64, Bools, Ints, codes, flat, is_coded
 from penstock.runtime.key_matching import lookup
 from penstock.runtime.needs import ORDER, belongs, order_column
 from penstock.runtime.promises.choosing import ClusterChoice

@@ -3,9 +3,11 @@
 The rows of all streams are cut into batches at common instants of event time, where all streams of the query have one,
 else in proportion. The whole answer over these rows is had by running without a budget, and the share of it that each
 budget keeps by running with it: this engine, this policy, these rows. Where the query joins two streams and counts no
-rows, the best that any policy could keep stands beside it: SHED's offline optimum (`penstock.offline`), same batches.
+rows, the best that any policy could keep stands beside it: SHED's offline optimum (`penstock.offline`), same batches. A
+budget in bytes is for it as many rows as would fit if all were as light as those of the lighter stream.
 
-What it says is about these rows: where nothing lets rows go, more rows need more room for the same recall.
+What it says is about these rows: where nothing lets rows go, more rows need more room for the same recall. Under
+DISTINCT and GROUP BY it is about the results of the join, in the room that they leave it.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import numpy.typing as npt
 from penstock.errors import UsageError
 from penstock.model.script import Script
 from penstock.offline import optimal_general
+from penstock.plan.aggregate import COUNT
+from penstock.plan.evict import BYTES
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.plan.second_room import second_room
@@ -69,12 +73,18 @@ class Curve:
         lines = [
             "",
             f"{self.query}: recall against budget",
-            f"  {kept}; {WANTED:.0%} needs {self.enough:,} {self.unit}",
+            f"  {kept}; {WANTED:.0%} needs {self._told(self.enough)}",
         ]
         for point in self.points:
             beside = "" if point.best is None else f", best possible {point.best:.1%}"
-            lines.append(f"  {point.budget:,} {self.unit}: {point.recall:.1%}{beside}")
+            lines.append(f"  {self._told(point.budget)}: {point.recall:.1%}{beside}")
         return lines
+
+    def _told(self, budget: int) -> str:
+        if self.unit != "bytes":
+            return f"{budget:,} {self.unit}"
+        unit = next((unit for unit in ("GB", "MB") if budget >= BYTES[unit]), "KB")
+        return f"{budget / BYTES[unit]:,.1f} {unit}"
 
     @property
     def own(self) -> Point:
@@ -90,8 +100,9 @@ class Rehearsal:
         self.tables = tables
         self.chunk_of = chunk_of
         self.cuts = _cuts(plan, tables)
-        exact = replace(plan, evict=None)
-        self.due, self.peak = self._run(exact)
+        self.lightest = float("inf")
+        """The bytes of a stored row, of the stream whose rows take least."""
+        self.due, self.peak = self._run(replace(plan, evict=None))
 
     def _run(self, plan: Plan) -> tuple[int, int]:
         """Results, and the most that was held after any batch, in the unit of the budget."""
@@ -101,8 +112,17 @@ class Rehearsal:
             result = cell.step(Batch(number, self._chunks(plan, number)))
             metrics = result.metrics
             held = sum(metrics.state_rows.values()) + metrics.promise_rows
-            found, most = found + result.rows.num_rows, max(most, held if self.plan.evict.rows else metrics.state_bytes)
+            most = max(most, held if self.plan.evict.rows else metrics.state_bytes)
+            found += result.rows.num_rows if plan.aggregate is None else int(result.rows.column(COUNT).to_numpy().sum())
+            if plan.evict is None:
+                self._weigh(cell)
         return found, most
+
+    def _weigh(self, cell: Cell) -> None:
+        for synopsis in cell.synopses.values():
+            rows = sum(len(segment) for segment in synopsis.segments)
+            if rows:
+                self.lightest = min(self.lightest, sum(segment.nbytes() for segment in synopsis.segments) / rows)
 
     def _chunks(self, plan: Plan, number: int) -> tuple[Chunk, ...]:
         found = []
@@ -113,18 +133,28 @@ class Rehearsal:
 
     def recall(self, budget: int) -> float:
         """The share of the answer that a budget keeps."""
+        found, _ = self._run(self._with(budget))
+        return found / self.due if self.due else 1.0
+
+    def _with(self, budget: int) -> Plan:
+        """The plan under another budget."""
         evict = self.plan.evict
         assert evict is not None
         tried = replace(evict, rows=budget) if evict.rows is not None else replace(evict, bytes=budget)
-        found, _ = self._run(replace(self.plan, evict=replace(tried, archive=None)))
-        return found / self.due if self.due else 1.0
+        return replace(self.plan, evict=replace(tried, archive=None))
+
+    def _rows_in(self, budget: int) -> int:
+        """The rows of the join for which a budget has room, at most."""
+        plan = self._with(budget)
+        assert plan.evict is not None
+        left = budget - second_room(plan)
+        return left if plan.evict.rows is not None else int(left / self.lightest)
 
     def best(self, budgets: Sequence[int]) -> list[float | None]:
         """The greatest share that any policy could keep with so many rows, where that can be asked."""
         evict = self.plan.evict
         askable = (
             evict is not None
-            and evict.rows is not None
             and len(self.plan.sources) == 2
             and not self.plan.rows_windowed
             and sum(table.num_rows for table in self.tables.values()) <= MOST_FOR_OPTIMUM
@@ -138,9 +168,10 @@ class Rehearsal:
         def joins(r: Ints, s: Ints) -> Any:
             return np.isin(r * (len(right) + 1) + s, codes)
 
+        rows = [self._rows_in(budget) for budget in budgets]
         found = [
-            optimal_general(left, right, None, budget, "variable", r_steps=steps[0], s_steps=steps[1], joins=joins)
-            for budget in budgets
+            optimal_general(left, right, None, room, "variable", r_steps=steps[0], s_steps=steps[1], joins=joins)
+            for room in rows
         ]
         return [results / self.due for results in found]
 
@@ -170,7 +201,7 @@ def draw(rehearsal: Rehearsal, say: Callable[[str], None]) -> Curve:
     evict = rehearsal.plan.evict
     assert evict is not None
     budgets = sorted({max(1, evict.limit * n // 4) for n in (1, 2, 4, 8)} | {evict.limit})
-    budgets = [budget for budget in budgets if budget <= max(rehearsal.peak, evict.limit)]
+    budgets = [budget for budget in budgets if budget <= max(2 * rehearsal.peak, evict.limit)]
     recalls: dict[int, float] = {}
 
     def recall(budget: int) -> float:
@@ -180,7 +211,9 @@ def draw(rehearsal: Rehearsal, say: Callable[[str], None]) -> Curve:
         return recalls[budget]
 
     kept = [recall(budget) for budget in budgets]
-    enough = _least(recall, max(1, rehearsal.peak))
+    # A second stage may have half of it.
+    most = 2 * rehearsal.peak + 2 if second_room(rehearsal.plan) else rehearsal.peak
+    enough = _least(recall, max(1, most))
     say("asking for the best possible")
     best = rehearsal.best(budgets)
     points = tuple(Point(*point) for point in zip(budgets, kept, best, strict=True))
@@ -209,16 +242,10 @@ def curves_of(script: Script, plans: Sequence[Plan], rows: int, say: Callable[[s
     runnable = [p for q, p in zip(script.queries, plans, strict=True) if p.evict is not None and not obstacles(q)]
     if not runnable:
         raise UsageError("no query of the script has a BUDGET that can be run", hint="add /*+ BUDGET(n ROWS) */")
-    budgeted = [plan for plan in runnable if second_room(plan) == 0]
-    if not budgeted:
-        raise UsageError(
-            "a curve is drawn for the results of a join, and every query with a BUDGET has DISTINCT or GROUP BY",
-            hint="leave it out to see what the join keeps; DISTINCT or GROUP BY has up to half of the budget to itself",
-        )
     say("reading the first rows; Spark takes some ten seconds to start …")
     quiet_errors()
     spark = start_session("penstock", {})
-    return [draw(Rehearsal(plan, first_rows(spark, script, plan, rows), chunk_of), say) for plan in budgeted]
+    return [draw(Rehearsal(plan, first_rows(spark, script, plan, rows), chunk_of), say) for plan in runnable]
 
 
 def _cuts(plan: Plan, tables: Mapping[str, Any]) -> dict[str, Ints]:

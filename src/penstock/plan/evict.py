@@ -12,7 +12,7 @@ from penstock.model.predicates import Expression
 from penstock.model.query import JoinKind, Query, RowsWindow, joins
 from penstock.plan.arrival import counts_by_arrival
 
-_BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 
 
 @dataclass(frozen=True)
@@ -132,4 +132,4 @@ _WHO = {
 
 def bytes_of(budget: Budget) -> int | None:
     """The limit in bytes, if that is how it is given."""
-    return budget.amount * _BYTES[budget.unit] if budget.unit in _BYTES else None
+    return budget.amount * BYTES[budget.unit] if budget.unit in BYTES else None

@@ -63,6 +63,8 @@ def _value(hint: Hint, scope: Scope) -> object:
             assert hint.code is not None
             return bind_expression(hint.code, scope)
         case "ARCHIVE":
+            if not hint.text:
+                raise ValueError("ARCHIVE needs the path of a folder")
             return hint.text
         case "SHED":
             return True

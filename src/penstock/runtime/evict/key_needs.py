@@ -143,6 +143,7 @@ class KeyNeeds:
         each = np.concatenate(counts)
         order = np.lexsort((np.arange(len(each)), -worth))
         filled = np.cumsum(each[order])
+        limit = min(limit, int(filled[-1]) // _ONE + 1)
         taken = np.clip(limit * _ONE - (filled - each[order]), 0, each[order])
         cell = order % len(counts[0]) % cells
         return [int(taken[cell == number].sum()) // _ONE for number in range(cells)]

@@ -37,7 +37,8 @@ from penstock.runtime.synopsis import ALL, Synopsis
 
 GAIN, PROB, LIFE, RAND = "gain", "prob", "life", "rand"
 
-_MOST_WIDTH, _LEAST_WIDTH = 1 << 14, 1 << 6
+_MOST_WIDTH, _USUAL_WIDTH, _LEAST_WIDTH = 1 << 14, 1 << 6, 1 << 3
+"""Of sketches: the most, the least by the budget, and the least where bytes are short; below it there are none."""
 _PRICE_KEPT = 0.9
 _HALF_LIVES = (80.0, 5.0, 0.4)
 """Of the statistics, the steadiest first, in steps for each row of the budget."""
@@ -71,7 +72,7 @@ class Ranking:
         find = {GAIN: paths_from, PROB: neighbours_of, LIFE: neighbours_of}.get(policy)
         self.under: dict[str, tuple[Node, ...]] = {a: find(plan, a) if find else () for a in plan.aliases}
         every = [node for nodes in self.under.values() for child in nodes for node in child.below()]
-        width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (2 * rows).bit_length()))
+        width = min(_MOST_WIDTH, max(_USUAL_WIDTH, 1 << (2 * rows).bit_length()))
         budget = max(_LEAST_ROWS, float(rows))
         half_lives = tuple(times * budget for times in _HALF_LIVES) if policy == GAIN else (None,)
         self.rates = {node: Rates(width, half_lives) for node in dict.fromkeys(every)}

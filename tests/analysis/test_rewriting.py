@@ -179,6 +179,18 @@ def test_a_filter_must_hold_of_the_partner_too() -> None:
     assert pair(counts(where=f"{MATCH} AND q.server = 'a' AND p.server = 'b'")).applies is False
 
 
+def test_a_filter_holds_of_what_the_query_makes_equal() -> None:
+    one_sided = SECTION_2.replace("WHERE s.ip = sa.ip\n", "WHERE s.ip = sa.ip AND s.ip = 'x'\n")
+    answer = found(allowed(one_sided))
+    assert answer.applies is True
+    assert answer.sql is not None
+    assert [f"{alias}.ip = 'x'" in answer.sql for alias in ("s", "sa", "f")] == [True, True, True]
+    inside = SECTION_2.replace("WHERE sa.ip = f.ip", "WHERE f.ip = 'x' AND sa.ip = f.ip")
+    answer = found(allowed(inside))
+    assert answer.sql is not None
+    assert [f"{alias}.ip = 'x'" in answer.sql for alias in ("s", "sa", "f")] == [False, False, True]
+
+
 @pytest.mark.parametrize(
     "select", ["sum(q.size) AS n", "max(q.k) AS n", "count(q.size) AS n", "count(DISTINCT q.server) AS n"]
 )

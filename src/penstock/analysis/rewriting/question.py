@@ -2,7 +2,8 @@
 
 The form that the rules understand: inner joins, EXISTS and NOT EXISTS; grouped by `window(ts, k)` of the event time of
 one source of FROM, the root, and by further columns; giving these and counts. Conditions are sorted by what they are
-about: those on one source make a sub-stream of it (`substreams.py`), those between two tie it to the others.
+about: those on one source make a sub-stream of it (`substreams.py`), and of those that a tie makes equal to it; those
+between two tie it to the others.
 
 Anything else is left as it is, and the answer says why: outer joins, DISTINCT, [ROWS n], other aggregates, groups that
 are expressions, conditions of NOT EXISTS that are not about its own stream. [RANGE d] is a set of time differences
@@ -12,9 +13,10 @@ where there is no EXISTS.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from penstock.model.predicates import ColumnRef, Difference, Op, Predicate, aliases_of, rejects_null
+from penstock.model.closure import Equalities
+from penstock.model.predicates import Bound, ColumnRef, Difference, OneOf, Op, Predicate, aliases_of, rejects_null
 from penstock.model.query import Aggregate, JoinKind, Query, RangeWindow, RowsWindow, TimeWindow, joins
 
 MOST_SOURCES = 8
@@ -121,6 +123,7 @@ def _sorted_conditions(query: Query) -> CountQuestion | str:
             if own not in about:
                 return f"{predicate} in NOT EXISTS is not about {own}"
             (filters[own] if about == {own} else ties_without[own]).append(predicate)
+    _carry(filters, ties, ties_without)
     return CountQuestion(
         query,
         window.column.alias,
@@ -132,6 +135,24 @@ def _sorted_conditions(query: Query) -> CountQuestion | str:
         tuple(ties),
         {alias: tuple(found) for alias, found in ties_without.items()},
     )
+
+
+def _carry(
+    filters: dict[str, list[Predicate]], ties: list[Predicate], ties_without: dict[str, list[Predicate]]
+) -> None:
+    """Put what is asked of a column of a joined source on whatever equals it: `s.ip = 'x' AND s.ip = sa.ip`.
+
+    A row that does not satisfy it is in no match, so the answer stays as it is. From NOT EXISTS nothing is carried out.
+    """
+    joined = [alias for alias in filters if alias not in ties_without]
+    asked = [p for alias in joined for p in filters[alias] if isinstance(p, Bound | OneOf)]
+    for group, conditions in ((joined, ties), *(([own], [*ties, *found]) for own, found in ties_without.items())):
+        equal = Equalities.of(conditions)
+        for predicate in asked:
+            for ref in equal.class_of(predicate.column):
+                moved = replace(predicate, column=ref)
+                if ref.alias in group and moved not in filters[ref.alias]:
+                    filters[ref.alias].append(moved)
 
 
 def _ranges(query: Query) -> Iterator[Predicate]:

@@ -41,8 +41,12 @@ class Watched:
 
     def error_text(self, minutes: int, counts: Mapping[int, float]) -> str:
         """The relative error of some counts: the median and the largest over the windows."""
+        return _spread(self.errors(minutes, counts))
+
+    def errors(self, minutes: int, counts: Mapping[int, float]) -> list[float]:
+        """The relative errors of some counts, window by window."""
         truth = self.truth[minutes]
-        return _spread([abs(counts.get(w, 0.0) - truth[w]) / truth[w] for w in self.over(minutes)])
+        return [abs(counts.get(w, 0.0) - truth[w]) / truth[w] for w in self.over(minutes)]
 
 
 def as_text(connections: int, runs: Sequence[Ran], watched: Watched, kept: Watched) -> list[str]:

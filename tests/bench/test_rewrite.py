@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from benchmarks.rewrite.captures import read_captures, text, without
+from benchmarks.rewrite.claims import SAMPLES, as_lines, claims
 from benchmarks.rewrite.main import MINUTES
 from benchmarks.rewrite.report import PUBLISHED, Watched, as_text
 from benchmarks.rewrite.systems import ALLOWED, Ran, Told, by_window, cpu_of_tree, script
@@ -98,6 +99,27 @@ def test_the_report_puts_the_papers_figures_beside() -> None:
     assert any(line.startswith("  Spark's joins") and "0.00 % (0.00 %)" in line for line in lines)
     assert any("at most 3 %" in line for line in lines)
     assert sum("windows that say exceeded" in line and "1 of 8" in line for line in lines) == 2
+
+
+def test_the_papers_claims_are_met_or_missed() -> None:
+    made = traffic(600, 10)
+    syns = original(made)
+    truth = {minutes: by_window(syns, minutes) for minutes in MINUTES}
+    exact = {m: {w: float(n) for w, n in truth[m].items()} for m in MINUTES}
+    off = {m: {w: 1.1 * n for w, n in truth[m].items()} for m in MINUTES}
+    runs = [
+        Ran("Spark's joins", 50.0, 9.0, 100, 9000, exact, is_exact=True),
+        Ran("counts, 5 min", 10.0, 3.0, 2, 5, exact),
+    ]
+    runs += [Ran(name, cpu, 9.0, 100, 9000, off) for name, cpu in zip(SAMPLES, (30.0, 9.0), strict=True)]
+    near = {
+        m: Ran(f"counts, {m} min", 10.0, 3.0, 2, 5, {m: {w: 1.02 * n for w, n in truth[m].items()}}) for m in MINUTES
+    }
+    watched, kept = (Watched(name, made, truth, near) for name in ("as it comes", "declarations kept"))
+    found = claims(runs, watched, kept)
+    assert [claim.met for claim in found] == [True, False, True, True, False, True, False, True]
+    shown = as_lines(found)
+    assert any("largest error of counts, 2 min" in line and "2.00 %" in line and "MISSED" in line for line in shown)
 
 
 def test_cpu_of_the_tree_counts_children() -> None:

@@ -40,6 +40,7 @@ from penstock.spark.sources import read_stream, with_declared_columns
 SAMPLE = "penstock.sample"
 """One in so many entities is looked at, WITH BOUNDS."""
 _ONE_IN = 64
+_POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 _CLOCK = "__penstock_clock"
 """The event time beside the declared columns, none of which it may hide."""
 
@@ -50,6 +51,11 @@ def counted_answer(
     """The answer as a streaming DataFrame, the name of its counts, of its run, and what its checkpoint is of."""
     made = plan.rewriting
     assert made is not None
+    if (policy := spark.conf.get(_POLICY, "min")) != "min":
+        raise UsageError(
+            f"{_POLICY} is {policy}: windows would be given before the slower streams have passed them",
+            hint="leave it at min",
+        )
     run = new_run()
     observation = f"penstock_{run}"
     by_name = _bound_inputs(plan, inputs)
@@ -89,7 +95,8 @@ def _rows(frame: DataFrame, made: Rewriting, source: CountedSource, observation:
     """The rows of a source that are counted."""
     # The clock is that of all rows, so it stands before the filters.
     frame = frame.withColumn(_CLOCK, F.col(quoted(source.event_time)))
-    frame = frame.withWatermark(_CLOCK, f"{source.slack} microseconds")
+    # Spark's watermarks are of whole milliseconds, and a part of one would be dropped from the delay.
+    frame = frame.withWatermark(_CLOCK, f"{-(-source.slack // 1000)} milliseconds")
     frame = frame.observe(observation, F.count(F.lit(1)).alias("rows"))
     frame = frame.alias(source.alias)
     for condition in source.conditions:

@@ -332,6 +332,8 @@ def _observed(script: Script, checkpoint: Path | None) -> dict[str, Observed]:
 
     if checkpoint is None:
         return {}
+    if not checkpoint.is_dir():
+        raise UsageError(f"there is no checkpoint {checkpoint}", hint="the folder that `run --checkpoint` was given")
     found = {query.name: read_observed(checkpoint / query.name) for query in script.queries}
     return {name: seen for name, seen in found.items() if seen is not None}
 

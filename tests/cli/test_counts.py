@@ -58,6 +58,9 @@ def test_what_a_run_has_seen_and_cannot_be_read_is_an_error(counted: Path, tmp_p
     done = CliRunner().invoke(app, ["explain", str(counted), "--checkpoint", str(tmp_path / "checkpoint")])
     assert done.exit_code == 1
     assert "cannot be read" in done.stderr
+    done = CliRunner().invoke(app, ["explain", str(counted), "--checkpoint", str(tmp_path / "none")])
+    assert done.exit_code == 2
+    assert "there is no checkpoint" in done.stderr
 
 
 def test_the_page_and_the_json_hold_the_counts(counted: Path, tmp_path: Path) -> None:

@@ -210,6 +210,45 @@ def test_what_not_and_fractions_leave_is_counted(conditions: str, values: int) -
     assert [synopsis.rows for synopsis in finding.synopses] == [values, values]
 
 
+MEASURED = "CREATE STREAM s (a BIGINT, f DOUBLE, g FLOAT); CREATE STREAM t (a BIGINT, f DOUBLE, g FLOAT);"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "named"),
+    [
+        ("s.f > 2.5 AND s.a = t.a AND s.f < 1.5", "s.f > 2.5; s.f < 1.5"),
+        ("s.f = t.f AND s.f > 3.5 AND t.f <= 3.5", "s.f = t.f; s.f > 3.5; t.f <= 3.5"),
+        ("s.f IN (1.5, 2.5) AND s.f > 3", "s.f IN (1.5, 2.5); s.f > 3"),
+        ("s.g BETWEEN 3 AND 2", "s.g BETWEEN 3 AND 2"),
+    ],
+)
+def test_floats_against_constants_that_leave_nothing_are_found(conditions: str, named: str) -> None:
+    finding = memory_finding(read(f"SELECT s.a FROM s, t WHERE {conditions}", MEASURED))
+    assert finding.never
+    assert finding.because == (f"these cannot all hold: {named}",)
+
+
+@pytest.mark.parametrize(
+    ("select", "bounded"),
+    [
+        ("s.a FROM s, t WHERE s.a = t.a AND s.f > 10.5 AND s.g < -7.25", False),
+        ("s.a FROM s, t WHERE s.a = t.a AND s.f IN (0.5, 1.5)", False),
+        ("DISTINCT s.f FROM s WHERE s.f >= 0.1", False),
+        ("DISTINCT s.a FROM s, t WHERE s.a = 5 AND s.f < t.f AND s.f > 2.5", True),
+        ("s.a FROM s, t WHERE s.a = t.a AND s.a = 5 AND s.f > 2.5 AND s.f < 2.6", True),
+        # What a FLOAT makes of 0.1, and where 1e3 lies, Spark says; and no whole number lies between these.
+        ("s.a FROM s, t WHERE s.a = t.a AND s.g > 0.1", None),
+        ("s.a FROM s, t WHERE s.a = t.a AND s.f > 1e3", None),
+        ("s.a FROM s, t WHERE s.a = t.a AND s.f > 2.5 AND s.f < 2.6", None),
+    ],
+)
+def test_a_filter_on_floats_leaves_a_growing_input(select: str, bounded: bool | None) -> None:
+    query = read(f"SELECT {select}", MEASURED)
+    assert memory_finding(query).bounded is bounded
+    assert (memory_witness(query, 20) is not None) is (bounded is False)
+    assert check_query(query).verdict == {True: "bounded", False: "unbounded", None: "undecided"}[bounded]
+
+
 def test_a_growing_input_keeps_clear_of_values_that_are_ruled_out() -> None:
     query = read("SELECT s.a FROM s, t WHERE s.a = t.a AND s.a NOT IN (7, 8, 9) AND s.k <> 'q'", TYPED)
     witness = memory_witness(query, 9)

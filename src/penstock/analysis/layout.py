@@ -14,7 +14,7 @@ from __future__ import annotations
 import datetime as dt
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
@@ -22,6 +22,7 @@ from penstock.analysis.combination import Combinations
 from penstock.analysis.domains import Domain, has_steps
 from penstock.analysis.keeping import is_punctuation
 from penstock.analysis.memory.lines import value_at
+from penstock.analysis.memory.measures import whole_numbers
 from penstock.model.predicates import Bound, ColumnRef, OneOf, Opaque
 from penstock.model.schemes import Check, Punctuated
 from penstock.model.spans import Unit
@@ -240,6 +241,9 @@ class Layout:
     def _endless(self, node: ColumnRef) -> Domain:
         """The domain of a node that is not finite; only whole numbers may have a limit."""
         domain, kind = self.here.domain(node), self.kinds[node]
+        if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
+            low, high = whole_numbers(self._said(node))
+            return replace(domain, low=low, high=high)
         if not kind.is_integer and self._is_limited(node):
             raise Doubt(f"{node} is {kind} and compared with a constant")
         if kind.kind is Kind.STRING and kind.text.upper() != "STRING":
@@ -248,15 +252,17 @@ class Layout:
 
     def _is_limited(self, node: ColumnRef) -> bool:
         """Whether any of its columns is compared with a constant."""
+        return any(True for _ in self._said(node))
+
+    def _said(self, node: ColumnRef) -> Iterator[Bound | OneOf]:
+        """What compares any of its columns with constants."""
         for member in self.here.equalities.class_of(node):
             stream = self.query.by_alias[member.alias].stream
             checks = (p for s in stream.schemes if isinstance(s, Check) for p in s.condition)
             for predicate in (*stream.where, *checks):
                 if isinstance(predicate, Bound | OneOf) and predicate.column.column == member.column:
-                    return True
-            if any(isinstance(p, Bound | OneOf) and p.column == member for p in self.query.predicates):
-                return True
-        return False
+                    yield predicate
+            yield from (p for p in self.query.predicates if isinstance(p, Bound | OneOf) and p.column == member)
 
     def _chosen(self, node: ColumnRef) -> object:
         kind, domain = self.kinds[node], self.here.domain(node)
@@ -268,6 +274,8 @@ class Layout:
             assert domain.high is not None
             steps = dict.fromkeys(min(max(n, domain.low), domain.high) for n in (0, 1, domain.low, domain.high))
             candidates = [value_at(step, kind) for step in steps]
+        if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
+            candidates = [float(value) for value in candidates if isinstance(value, int | Decimal)]
         for value in candidates:
             if not self._makes_punctuations(node, value):
                 return value

@@ -26,12 +26,11 @@ from functools import cached_property
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
-from penstock.analysis.domains import rules_out_null
 from penstock.analysis.edges import Way, carriers, narrowed, stalled
 from penstock.analysis.finding import Witness
 from penstock.analysis.keeping import Arrived, broken
 from penstock.analysis.layout import Doubt, Layout
-from penstock.analysis.memory.reading import Reading, is_opaque
+from penstock.analysis.memory.reading import Reading, is_left_to_spark
 from penstock.analysis.memory.witness import holds, ticks_between
 from penstock.analysis.punctuating import punctuations
 from penstock.model.names import fold
@@ -259,7 +258,7 @@ def _not_read(reading: Reading) -> str | None:
     if not reading.query.is_inner:
         return "a growing input is not sought under EXISTS"
     for condition in reading.conditions:
-        if is_opaque(reading, condition.predicate) and rules_out_null(condition.predicate) is None:
+        if is_left_to_spark(reading, condition.predicate):
             return f"only Spark can say which rows pass {condition.text}"
     return None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+import struct
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
@@ -93,6 +94,8 @@ def constant_of(node: exp.Expr, kind: DataType) -> Constant | None:
         # A fraction lies between two values: `a > 2.5` is what it says, and `a = 2.5` holds of none.
         is_whole = number == number.to_integral_value()
         return Constant(str(int(number)), int(number)) if is_whole else Constant(format(number, "f"), number)
+    if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
+        return _measured(node, kind)
     if kind.kind is Kind.DECIMAL:
         number = number_of(node)
         return None if number is None else Constant(format(number, "f"), number)
@@ -115,6 +118,18 @@ def _is_compared_exactly(node: exp.Expr, number: Decimal) -> bool:
     if literal is not None and "e" in literal.name.lower() and abs(number) >= _EXACT_IN_DOUBLE:
         return False
     return is_whole or len(number.as_tuple().digits) <= _MOST_DIGITS
+
+
+def _measured(node: exp.Expr, kind: DataType) -> Constant | None:
+    """A plain number as the double that Spark compares with; of a FLOAT only one that is a FLOAT too."""
+    number, literal = number_of(node), node.find(exp.Literal)
+    is_plain = node.find(exp.Cast) is None and literal is not None and "e" not in literal.name.lower()
+    if number is None or not is_plain or len(number.as_tuple().digits) > _MOST_DIGITS:
+        return None
+    value = Decimal(float(number))
+    if kind.kind is Kind.FLOAT and struct.unpack("f", struct.pack("f", float(number)))[0] != float(number):
+        return None
+    return Constant(format(number, "f"), value)
 
 
 def _string(node: exp.Expr) -> str | None:

@@ -19,6 +19,7 @@ from functools import partial
 from penstock.analysis.finding import MemoryFinding, Row, Witness
 from penstock.analysis.memory.case import Case
 from penstock.analysis.memory.conditions import Violation
+from penstock.analysis.memory.measures import is_measured, unmet
 from penstock.analysis.memory.order import conflicting
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.self_joins import has_self_join
@@ -26,6 +27,7 @@ from penstock.analysis.memory.synopses import synopsis_of
 from penstock.analysis.memory.telling import copies_to_try, tells_apart
 from penstock.analysis.memory.witness import Copies, copies_of
 from penstock.analysis.synopsis import Synopsis
+from penstock.model.predicates import Comparison, Op
 from penstock.model.query import Query
 
 _TRIED = 4
@@ -44,7 +46,9 @@ def memory_finding(query: Query) -> MemoryFinding:
     case = Case(query)
     if not case.order.holds:
         texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
-        return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
+        return _never(texts)
+    if (texts := "; ".join(_unmet(case))) != "":
+        return _never(texts)
     synopses = _synopses(case)
     violates = tuple(map(str, case.violations))
     doubts = tuple(doubt.text for doubt in case.doubts)
@@ -61,6 +65,26 @@ def memory_finding(query: Query) -> MemoryFinding:
     witness = replace(copies.witness, longer=lambda count: _rows(shown, count))
     grows = partial(_growing_sources, shown)
     return MemoryFinding(False, violates, synopses=synopses, results=case.results, witness=witness, grows=grows)
+
+
+def _never(texts: str) -> MemoryFinding:
+    return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
+
+
+def _unmet(case: Case) -> tuple[str, ...]:
+    """Conditions on FLOAT and DOUBLE columns that no number meets, and what makes their columns equal."""
+    reading, order = case.reading, case.order
+    measured = [(c.predicate, c.text) for c in reading.binding if is_measured(c.predicate, reading.kind)]
+    if not measured:
+        return ()
+    refs = [ref for predicate, _ in measured for ref in predicate.columns]
+    needed = [(p, text) for p, text in measured if reading.given.issuperset(p.columns)]
+    found = unmet(needed, {ref: order.equal_to(ref)[0] for ref in refs if ref in order.columns})
+    told = {ref for predicate, text in measured if text in found for ref in predicate.columns}
+    if len(told) < 2:
+        return found
+    tied = [c.text for c in reading.binding if isinstance(c.predicate, Comparison) and c.predicate.op is Op.EQ]
+    return (*tied, *found)
 
 
 def memory_witness(query: Query, count: int) -> Witness | None:

@@ -22,6 +22,7 @@ from functools import cached_property
 
 from penstock.analysis.domains import has_steps, rules_out_null, step_of
 from penstock.analysis.memory.lines import comparable, point_of
+from penstock.analysis.memory.measures import is_measured
 from penstock.model.predicates import (
     Bound,
     ColumnRef,
@@ -134,7 +135,7 @@ class Reading:
         """Why a growing input cannot be written down, whatever the query needs."""
         found = []
         for condition in self.conditions:
-            if is_opaque(self, condition.predicate) and rules_out_null(condition.predicate) is None:
+            if is_left_to_spark(self, condition.predicate):
                 found.append(f"only Spark can say which rows pass {condition.text}")
             else:
                 derived = [str(ref) for ref in condition.predicate.columns if self.is_derived(ref)]
@@ -168,6 +169,13 @@ def is_opaque(reading: Reading, predicate: Predicate) -> bool:
     if has_steps(kind):
         return any(step_of(constant, kind) is None for constant in constants)
     return any(point_of(constant, kind) is None for constant in constants)
+
+
+def is_left_to_spark(reading: Reading, predicate: Predicate) -> bool:
+    """Whether nobody but Spark knows which rows pass."""
+    if rules_out_null(predicate) is not None or is_measured(predicate, reading.kind):
+        return False
+    return is_opaque(reading, predicate)
 
 
 def _may_pass_null(predicate: Predicate) -> bool:

@@ -1,9 +1,9 @@
 """Values as whole numbers on a scale, so that a growing input can be laid out by arithmetic.
 
-The scale of a type with steps are its steps; of a TIMESTAMP, microseconds; of FLOAT, DOUBLE and BINARY, the numbers
-from 0 on. A STRING has a block of the scale for each place of its line: at a point's block only the point itself, in a
-stretch's block the point before it with a number of fixed width behind, which sorts after it. Whether such a text lies
-before the next point is seen when the witness is checked.
+The scale of a type with steps are its steps; of a TIMESTAMP, microseconds; of FLOAT and DOUBLE, whole numbers; of
+BINARY, the numbers from 0 on. A STRING has a block of the scale for each place of its line: at a point's block only the
+point itself, in a stretch's block the point before it with a number of fixed width behind, which sorts after it.
+Whether such a text lies before the next point is seen when the witness is checked.
 
 Not decided: types without a scale (arrays, structs, TIME, VARCHAR(n) and the like); no input is written for these.
 """
@@ -41,7 +41,7 @@ def limits_on_scale(kind: DataType) -> Stretch:
         return Stretch((dt.datetime.min - _EPOCH) // _MICROSECOND, (dt.datetime.max - _EPOCH) // _MICROSECOND)
     if kind.kind is Kind.STRING:
         return Stretch(0, FAR)
-    return Stretch(0, _EXACT)
+    return Stretch(-_EXACT if kind.kind is not Kind.BINARY else 0, _EXACT)
 
 
 def origin(kind: DataType) -> int:

@@ -30,6 +30,7 @@ from penstock.analysis.domains import rules_out_null
 from penstock.analysis.finding import Witness
 from penstock.analysis.memory.conditions import Rung, Violation
 from penstock.analysis.memory.lines import FAR, Stretch
+from penstock.analysis.memory.measures import is_measured, named_numbers, whole_numbers
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Condition, Reading
 from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
@@ -154,6 +155,7 @@ class _Layout:
             span = spans.get(key, Stretch(-FAR, FAR))
             for ref in self._order.equal_to(head):
                 span = span.within(on_scale(self._order.line(ref), self._kind(ref), rung.stretch))
+                span = span.within(self._measured(ref))
             spans[key] = span
         ladders: dict[tuple[ColumnRef, Stretch], tuple[int, int]] = {}
         for (first, stretch), span in spans.items():
@@ -164,7 +166,8 @@ class _Layout:
             start = span.low
             if open_low:
                 start = max(origin(kind), span.low) if open_high else span.high - rungs * width + 1
-            if start < span.low or start + rungs * width - 1 > span.high:
+            start = min(start, span.high - rungs * width + 1)
+            if start < span.low:
                 return None
             ladders[first, stretch] = start, width
         return ladders
@@ -200,7 +203,10 @@ class _Layout:
         if any(numbers[head] > span.high for head, span in spans.items()):
             return None
         return {
-            ref: value_of(self._order.line(ref), self._kind(ref), numbers[self._head(ref)]) for ref in self._columns
+            ref: self._fixed[self._head(ref)]
+            if self._head(ref) in self._fixed
+            else value_of(self._order.line(ref), self._kind(ref), numbers[self._head(ref)])
+            for ref in self._columns
         }
 
     def _span(self, head: ColumnRef, windows: Mapping[ColumnRef, Stretch]) -> Stretch:
@@ -226,9 +232,9 @@ class _Layout:
             domain, _ = self._order.domain(head)
             span = limits = Stretch(-FAR, FAR)
             for ref in self._order.equal_to(head):
-                span = span.within(on_scale(line, self._kind(ref), domain))
+                span = span.within(on_scale(line, self._kind(ref), domain)).within(self._measured(ref))
                 limits = limits.within(limits_on_scale(self._kind(ref)))
-            most = on_scale(line, self._kind(head), self._order.reach(head)).high
+            most = min(on_scale(line, self._kind(head), self._order.reach(head)).high, span.high)
             found[head] = span, span.low > limits.low, most
         return found
 
@@ -242,6 +248,29 @@ class _Layout:
                 values = frozenset(constant.value for constant in condition.predicate.excluded)
                 found[head] = found.get(head, frozenset()) | values
         return found
+
+    @cached_property
+    def _fixed(self) -> dict[ColumnRef, float]:
+        """The values of FLOAT and DOUBLE columns that `=` or IN with constants names, where no copy needs its own."""
+        found: dict[ColumnRef, float] = {}
+        for condition in self._reading.binding:
+            predicate = condition.predicate
+            if not isinstance(predicate, Bound | OneOf) or not is_measured(predicate, self._reading.kind):
+                continue
+            head = self._head(predicate.column)
+            about = [c for c in self._reading.binding if c.predicate.columns == predicate.columns]
+            for value in named_numbers(predicate):
+                if head not in self._rungs and all(holds(c, {predicate.column: value}) for c in about):
+                    found.setdefault(head, value)
+        return found
+
+    def _measured(self, ref: ColumnRef) -> Stretch:
+        """The whole numbers that the constants leave to a FLOAT or DOUBLE."""
+        said = [c.predicate for c in self._reading.binding if c.predicate.columns == (ref,)]
+        low, high = whole_numbers(p for p in said if is_measured(p, self._reading.kind))
+        if self._head(ref) in self._fixed:
+            return Stretch(-FAR, FAR)
+        return Stretch(-FAR if low is None else low, FAR if high is None else high)
 
     def _raised(self, head: ColumnRef, number: int) -> int:
         _, members = self._order.domain(head)

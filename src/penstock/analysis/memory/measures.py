@@ -1,0 +1,102 @@
+"""FLOAT and DOUBLE columns against constants: what is read of them though no value is told apart by them.
+
+Spark compares such a column with a number as doubles, so a constant has a place on the line of the column, and between
+two of them lie more values than anyone counts. MEMORY's buckets know no such places: to them these conditions are
+filters, like those that only Spark reads. But what they leave is known. Conditions that leave nothing are found
+(`unmet`), and a growing input takes whole numbers that pass (`whole_numbers`).
+
+Preconditions: constants are exact (sql/constants.py); NaN lies above every number, as in Spark, so that no upper limit
+passes it. Not decided: conditions that leave nothing only by way of comparisons between columns.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from decimal import Decimal
+
+from penstock.model.predicates import Bound, ColumnRef, OneOf, Op, Predicate
+from penstock.model.types import DataType, Kind
+
+Limits = tuple[int | None, int | None]
+"""The least and the greatest whole number; None is no limit."""
+
+
+def is_measured(predicate: Predicate, kind_of: Callable[[ColumnRef], DataType | None]) -> bool:
+    """Whether it compares a FLOAT or DOUBLE column with numbers."""
+    if not isinstance(predicate, Bound | OneOf):
+        return False
+    kind = kind_of(predicate.column)
+    return kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE)
+
+
+def whole_numbers(predicates: Iterable[Predicate]) -> Limits:
+    """The whole numbers that pass comparisons of one column with constants; IN is not looked at."""
+    low: int | None = None
+    high: int | None = None
+    for predicate in predicates:
+        if not isinstance(predicate, Bound) or not isinstance(predicate.constant.value, int | Decimal):
+            continue
+        at = Decimal(predicate.constant.value)
+        if predicate.op in (Op.GT, Op.GE, Op.EQ):
+            least = math.floor(at) + 1 if predicate.op is Op.GT else math.ceil(at)
+            low = least if low is None else max(low, least)
+        if predicate.op in (Op.LT, Op.LE, Op.EQ):
+            most = math.ceil(at) - 1 if predicate.op is Op.LT else math.floor(at)
+            high = most if high is None else min(high, most)
+    return low, high
+
+
+def named_numbers(predicate: Predicate) -> list[float]:
+    """The only numbers that pass, where `=` or IN says so."""
+    if isinstance(predicate, OneOf) or (isinstance(predicate, Bound) and predicate.op is Op.EQ):
+        return [float(constant) for constant in _constants(predicate)]
+    return []
+
+
+def unmet(conditions: Sequence[tuple[Predicate, str]], equal: Mapping[ColumnRef, object]) -> tuple[str, ...]:
+    """The texts of two measured conditions on equal columns that no number meets; nothing if there are none."""
+    for number, (one, text) in enumerate(conditions):
+        for other, another in conditions[: number + 1]:
+            alike = equal.get(_column(one), _column(one)) == equal.get(_column(other), _column(other))
+            if alike and not any(_passes(one, place) and _passes(other, place) for place in _places(one, other)):
+                return tuple(dict.fromkeys((another, text)))
+    return ()
+
+
+def _column(predicate: Predicate) -> ColumnRef:
+    assert isinstance(predicate, Bound | OneOf)
+    return predicate.column
+
+
+def _constants(predicate: Predicate) -> list[Decimal]:
+    assert isinstance(predicate, Bound | OneOf)
+    found = predicate.constants if isinstance(predicate, OneOf) else (predicate.constant,)
+    return [Decimal(c.value) for c in found if isinstance(c.value, int | Decimal)]
+
+
+def _places(one: Predicate, other: Predicate) -> Iterator[Decimal]:
+    """Every constant, and a number in every stretch between and beside them."""
+    points = sorted({*_constants(one), *_constants(other)})
+    yield points[0] - 1
+    for point, after in zip(points, [*points[1:], points[-1] + 2], strict=True):
+        yield point
+        yield (point + after) / 2
+
+
+def _passes(predicate: Predicate, place: Decimal) -> bool:
+    if isinstance(predicate, OneOf):
+        return place in _constants(predicate)
+    assert isinstance(predicate, Bound)
+    (at,) = _constants(predicate)
+    match predicate.op:
+        case Op.EQ:
+            return place == at
+        case Op.LT:
+            return place < at
+        case Op.LE:
+            return place <= at
+        case Op.GT:
+            return place > at
+        case Op.GE:
+            return place >= at

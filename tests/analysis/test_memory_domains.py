@@ -8,12 +8,15 @@ answer: whole numbers, days and decimals have steps alike.
 from __future__ import annotations
 
 import datetime as dt
+import itertools
 import random
+import re
 from dataclasses import replace
 from decimal import Decimal
 
 import pytest
 
+import penstock
 from penstock.analysis.memory import memory_finding
 from penstock.model.predicates import Bound, Constant, Predicate, Value
 from penstock.model.query import Aggregate, Query, Scalar
@@ -118,6 +121,72 @@ def test_types_with_steps_are_alike(kind: str) -> None:
         one, two = memory_finding(numbers), memory_finding(other)
         assert (one.bounded, one.results) == (two.bounded, two.results), (plain, one, two)
         assert [s.rows for s in one.synopses] == [s.rows for s in two.synopses], plain
+
+
+OTHERWISE = {">": "NOT ({0} <= {1})", "<": "{0} <= {1} - 0.5", ">=": "{0} > {1} - 0.5", "<=": "NOT ({0} > {1})"}
+
+
+def test_conditions_said_in_other_words_are_alike() -> None:
+    draw = random.Random("other words")
+    for number in range(60):
+        plain = plain_query(draw, number % 3 == 0)
+        streams = "".join(
+            f"CREATE STREAM {name} ({', '.join(c.split('.')[1] + ' BIGINT' for c in columns)});"
+            for name, columns in plain.streams.items()
+        )
+        head = (
+            f"SELECT {'DISTINCT' if plain.distinct else ''} {plain.shown[0]} AS o FROM {', '.join(plain.streams)} WHERE"
+        )
+        said = " AND ".join(f"{left} {op} {right}" for left, op, right in plain.conditions)
+        other = " AND ".join(
+            OTHERWISE[op].format(left, right).replace(f"{right} - 0.5", str(float(right) - 0.5))
+            if isinstance(right, int) and op in OTHERWISE
+            else f"NOT ({left} <> {right})"
+            if isinstance(right, int)
+            else f"{left} {op} {right}"
+            for left, op, right in plain.conditions
+        )
+        one, two = (memory_finding(penstock.parse(f"{streams} {head} {text};").queries[0]) for text in (said, other))
+        assert (one.bounded, one.never, one.results) == (two.bounded, two.never, two.results), (said, other)
+        assert [s.rows for s in one.synopses] == [s.rows for s in two.synopses], (said, other)
+
+
+@pytest.mark.measure
+def test_conditions_that_cannot_all_hold_are_found_and_no_others() -> None:
+    """By trying all values: every column has four."""
+    draw = random.Random("never")
+    streams = (
+        "CREATE STREAM s (a BIGINT, b INT, CHECK (a BETWEEN 1 AND 4)); CREATE STREAM t (c BIGINT, CHECK (c > 0.5));"
+    )
+    names = ("s.a", "s.b", "t.c")
+    seen = {True: 0, False: 0}
+    for _ in range(size(150, 3000)):
+        conditions = ["s.b >= 1", "s.b < 4.5", "NOT (t.c > 4)"]
+        for _ in range(draw.randint(2, 6)):
+            left, right = draw.sample(names, 2)
+            few = ", ".join(map(str, draw.sample(range(1, 5), draw.randint(1, 3))))
+            number = draw.choice((1, 2, 2.5, 3, 3.5, 4))
+            conditions.append(
+                draw.choice(
+                    (
+                        f"{left} {draw.choice(('<', '<=', '='))} {right}",
+                        f"{left} <> {number}",
+                        f"{left} NOT IN ({few})",
+                        f"{left} IN ({few})",
+                        f"NOT ({left} {draw.choice(('<', '<=', '>', '>=', '='))} {number})",
+                    )
+                )
+            )
+        text = " AND ".join(conditions)
+        finding = memory_finding(penstock.parse(f"{streams} SELECT s.a FROM s, t WHERE {text};").queries[0])
+        plain = text.replace("s.a", "a").replace("s.b", "b").replace("t.c", "c").replace("<>", "!=")
+        tried = re.sub(r"(?<![<>!])=", "==", plain).replace("AND", "and").replace("NOT", "not").replace(" IN ", " in ")
+        tried = re.sub(r"in \((\d)\)", r"in (\1,)", tried)
+        values = itertools.product(range(1, 5), repeat=3)
+        possible = any(eval(tried, {"a": a, "b": b, "c": c}) for a, b, c in values)
+        assert finding.never is not possible, (text, finding.because)
+        seen[possible] += 1
+    assert min(seen.values()) > 20, seen
 
 
 def test_a_check_that_leaves_no_value_leaves_null() -> None:

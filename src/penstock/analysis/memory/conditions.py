@@ -147,8 +147,9 @@ def extremes_in_conflict(
 
 def _both_ways(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Violation]:
     """MinRef and MaxRef are both filled."""
-    for least in active(edges, order, alias, above=False):
-        for greatest in active(edges, order, alias, above=True):
+    upper = list(active(edges, order, alias, above=True))
+    for least in active(edges, order, alias, above=False) if upper else ():
+        for greatest in upper:
             for one, other in placements(order, least, greatest):
                 sides: tuple[tuple[int | None, int | None], ...] = ((None, None), (0, 1), (1, 0))
                 for half, opposite in sides[: 3 if one == other else 1]:

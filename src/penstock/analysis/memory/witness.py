@@ -266,10 +266,9 @@ class _Layout:
 
     def _measured(self, ref: ColumnRef) -> Stretch:
         """The whole numbers that the constants leave to a FLOAT or DOUBLE."""
-        said = [c.predicate for c in self._reading.binding if c.predicate.columns == (ref,)]
-        low, high = whole_numbers(p for p in said if is_measured(p, self._reading.kind))
-        if self._head(ref) in self._fixed:
+        if self._kind(ref).kind not in (Kind.FLOAT, Kind.DOUBLE) or self._head(ref) in self._fixed:
             return Stretch(-FAR, FAR)
+        low, high = whole_numbers(c.predicate for c in self._reading.binding if c.predicate.columns == (ref,))
         return Stretch(-FAR if low is None else low, FAR if high is None else high)
 
     def _raised(self, head: ColumnRef, number: int) -> int:

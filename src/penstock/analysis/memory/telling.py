@@ -12,7 +12,7 @@ Rows to come are the rest of a copy, a row that comes again, and, where values a
 changes count(DISTINCT …), the same row again and again moves a median. The first and the last copy are not among the
 rows, but ask like the others: a row that asks may be its own partner, and then only its neighbour tells.
 
-Preconditions: conditions, outputs and the arguments of aggregates are columns, on at most four sources.
+Preconditions: conditions, outputs and the arguments of aggregates are columns, on at most six sources.
 """
 
 from __future__ import annotations
@@ -28,7 +28,13 @@ from penstock.analysis.memory.witness import Copies, Row, holds
 from penstock.model.predicates import ColumnRef, aliases_of
 from penstock.model.query import Aggregate, Query
 
-_MOST_SOURCES = 4
+_MOST_SOURCES = 6
+_MOST_TRIED = 200_000
+"""Rows that are tried against others; more would take seconds."""
+
+
+class _TooMany(Exception):
+    """The naive join takes too long."""
 
 
 def copies_to_try(query: Query) -> tuple[int, int]:
@@ -44,6 +50,14 @@ def tells_apart(reading: Reading, copies: Copies) -> bool:
         isinstance(v.argument if isinstance(v, Aggregate) else v, ColumnRef | None) for v in values
     ):
         return False
+    try:
+        return _all_apart(reading, copies)
+    except _TooMany:
+        return False
+
+
+def _all_apart(reading: Reading, copies: Copies) -> bool:
+    query = reading.query
     join = _NaiveJoin(reading, [*copies.rows, *(row for probe in copies.probes for row in probe)])
     rows = join.numbers(copies.rows[1:-1])
     sets = [chosen for size in range(len(rows) + 1) for chosen in combinations(rows, size)]
@@ -62,10 +76,12 @@ def _continuations(reading: Reading, copies: Copies) -> Iterator[tuple[Row, ...]
     yield from copies.probes
     yield from ((row,) for row in copies.rows)
     if reading.query.is_grouped:
-        has_median = any(a.function == "median" for a in reading.aggregates)
-        again = range(1, len(copies.rows) if has_median else 2)
-        for times, probe, row in product(again, copies.probes, copies.rows):
-            yield (*probe, *((row,) * times))
+        for probe, row in product(copies.probes, copies.rows):
+            yield (*probe, row)
+        if any(a.function == "median" for a in reading.aggregates):
+            ends = (copies.probes[0], copies.probes[-1])
+            for times, probe, row in product(range(2, len(copies.rows)), ends, copies.rows):
+                yield (*probe, *((row,) * times))
 
 
 _Rows = tuple[int, ...]
@@ -95,7 +111,11 @@ class _NaiveJoin:
     def __init__(self, reading: Reading, rows: Sequence[Row]) -> None:
         self._reading = reading
         self._number = {row: number for number, row in enumerate(dict.fromkeys(rows))}
-        self._aliases = [source.alias for source in reading.query.all_sources]
+        tied = [aliases_of(c.predicate) for c in reading.conditions if len(aliases_of(c.predicate)) > 1]
+        met = {ref.alias for ref in reading.read}.union(*tied)
+        self._aliases = [source.alias for source in reading.query.all_sources if source.alias in met]
+        self._free = [source.alias for source in reading.query.all_sources if source.alias not in met]
+        """The sources of which it only counts how many rows pass."""
         self._values: dict[tuple[str, int], dict[ColumnRef, object]] = {}
         for source, (row, number) in product(reading.query.all_sources, self._number.items()):
             values = {ColumnRef(source.alias, column): value for column, value in row[1]}
@@ -104,6 +124,7 @@ class _NaiveJoin:
                 self._values[source.alias, number] = values
         self._meeting: dict[tuple[str, int, str, int], bool] = {}
         self._answers: dict[_Rows, _Answer] = {}
+        self._tried = 0
 
     def numbers(self, rows: Iterable[Row]) -> _Rows:
         """The numbers of some of the rows."""
@@ -119,15 +140,16 @@ class _NaiveJoin:
     def _answered(self, rows: _Rows) -> _Answer:
         query, asked = self._reading.query, self._reading.aggregates
         times = Counter(rows)
+        beside = prod(sum(n for row, n in times.items() if (alias, row) in self._values) for alias in self._free)
         keys: Iterable[object] = query.group_by if query.is_grouped else self._reading.read
         columns = [ref for ref in keys if isinstance(ref, ColumnRef)]
         values = [a.argument if isinstance(a.argument, ColumnRef) else None for a in asked]
         groups: dict[tuple[object, ...], Counter[tuple[object, ...]]] = {}
-        for chosen in self._results(tuple(times), ()):
+        for chosen in self._results(tuple(times), ()) if beside else ():
             there = dict(zip(self._aliases, chosen, strict=True))
             shown = tuple(self._values[ref.alias, there[ref.alias]].get(ref) for ref in columns)
             read = tuple(None if v is None else self._values[v.alias, there[v.alias]].get(v) for v in values)
-            groups.setdefault(shown, Counter())[read] += prod(times[row] for row in chosen)
+            groups.setdefault(shown, Counter())[read] += beside * prod(times[row] for row in chosen)
         if query.is_grouped:
             return Counter(
                 {(*key, *(_value(a, n, found) for n, a in enumerate(asked))): 1 for key, found in groups.items()}
@@ -140,6 +162,9 @@ class _NaiveJoin:
             yield chosen
             return
         alias = self._aliases[len(chosen)]
+        self._tried += len(rows)
+        if self._tried > _MOST_TRIED:
+            raise _TooMany
         for row in rows:
             if (alias, row) in self._values and all(
                 self._meet(other, number, alias, row) for other, number in zip(self._aliases, chosen, strict=False)

@@ -91,8 +91,12 @@ def without_merged(
     closers: tuple[Closer, ...],
     joint: tuple[JointCloser, ...],
     promises: tuple[PromisePlan, ...],
+    remembered: frozenset[tuple[str, str]] = frozenset(),
 ) -> tuple[tuple[Closer, ...], tuple[PromisePlan, ...]]:
-    """The closers that let rows of other sources go, and the promises about values that are still of use."""
+    """The closers that let rows of other sources go, and the promises about values that are still of use.
+
+    `remembered` are the punctuations, by alias and text, that the second stage forgets by.
+    """
     for_good = stay(merged)
     if not for_good:
         return closers, promises
@@ -100,7 +104,11 @@ def without_merged(
     used = {(c.kind, c.target, c.target_columns) for c in left}
     used |= {(CloserKind.PUNCTUATION, c.target, c.target_columns) for c in joint}
     of_use = tuple(
-        p for p in promises if p.kind not in _ABOUT_VALUES or (_ABOUT_VALUES[p.kind], p.alias, p.columns) in used
+        p
+        for p in promises
+        if p.kind not in _ABOUT_VALUES
+        or (_ABOUT_VALUES[p.kind], p.alias, p.columns) in used
+        or (p.alias not in for_good and (p.alias, p.constraint) in remembered)
     )
     return left, of_use
 

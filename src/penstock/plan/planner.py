@@ -80,7 +80,8 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     idle = {
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
     }
-    punctuations = find_punctuations(pairing, frozenset(idle), remembered_by_items(closing))
+    remembered = remembered_by_items(closing)
+    punctuations = find_punctuations(pairing, frozenset(idle), remembered)
     clusters, clustered = find_clusters(pairing)
     closers = (*find_closers(pairing, bounds, matched), *punctuations.closers, *clusters)
     promises = (*find_promises(pairing, closers), *punctuations.promises, *clustered)
@@ -89,7 +90,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     joint = punctuations.joint_closers
     facts = _Facts(query, graph, outputs, aggregate, met, matched, {}, closers, joint, promises, verdict, outer)
     merged = _merged(facts)
-    closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises)
+    closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises, remembered)
     promises = (*promises, *checks_of(query, merged))
     facts = replace(facts, merged=merged, closers=closers, promises=promises)
     sources = tuple(_source_plan(facts, source) for source in query.all_sources)

@@ -121,7 +121,7 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
         return None
     return (
         "the bound of (distinct) needs forgetting by a clock that is not itself an output column, or by a punctuation "
-        "of FLOAT or DOUBLE, which cannot be done yet"
+        "of FLOAT or DOUBLE or of rows that are merged, which cannot be done yet"
     )
 
 
@@ -138,7 +138,10 @@ def _unkept_groups(plan: Plan, figure: StateFigure) -> str | None:
         return None
     if _forgets_by_punctuation(plan):
         return None
-    return "the bound of (groups) needs forgetting by a punctuation of FLOAT or DOUBLE, which cannot be done yet"
+    return (
+        "the bound of (groups) needs forgetting by a punctuation of FLOAT or DOUBLE or of rows that are merged, which "
+        "cannot be done yet"
+    )
 
 
 def _forgets_by_punctuation(plan: Plan) -> bool:

@@ -39,7 +39,7 @@ from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.test_outer_aggregates import COLUMNS, plain, run_of
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(6, 1000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(4, 1000)))
 RANDOM = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 CASES = {
     "inner": Wanted((JoinKind.INNER,), 3),
@@ -185,6 +185,14 @@ def test_example_1_of_safety_forgets_an_auction_when_its_bids_are_closed() -> No
     assert auctions.step(i=[(7, 0, 0), (8, 0, 0)], b=[(7, 0, 10), (8, 0, 2)]) == [10, 2]
     assert auctions.step(b=[(7, 1, 5), (7, 1, 1)]) == [15]
     assert auctions.stage.live == 1
+
+
+def test_rows_that_break_the_punctuation_of_a_forgotten_group_begin_it_anew() -> None:
+    auctions = Grouped(SUMS)
+    assert auctions.step(i=[(7, 0, 0)], b=[(7, 0, 10)]) == [10]
+    assert auctions.step(i=[(7, 0, 1)], b=[(7, 1, 1)]) == []
+    assert auctions.stage.live == 0
+    assert auctions.step(i=[(7, 2, 0)], b=[(7, 2, 4)]) == [4], "what was given is not taken back, nor remembered"
 
 
 def test_a_group_that_a_stored_row_may_still_bring_is_not_forgotten() -> None:

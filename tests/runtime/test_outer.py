@@ -32,7 +32,7 @@ from tests.runtime.outer_workloads import OuterWorkload, Wanted, outer_workloads
 from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(10, 2000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(8, 2000)))
 
 KINDS = {
     "left": Wanted((JoinKind.LEFT,), 2),

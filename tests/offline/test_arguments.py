@@ -27,6 +27,7 @@ from penstock.offline import optimal, optimal_general, simulate, truncate, trunc
         (lambda: optimal_general([1, 1], [1], 3, 2, r_steps=[1, 0]), "r_steps falls"),
         (lambda: optimal_general([1, 1], [1], 3, [2]), "memory has 1 numbers for 2 steps"),
         (lambda: optimal_general([1, 1], [1], [3, 0], 2), "window is 0 at some step"),
+        (lambda: optimal_general([1], [1], 3, 2, value=lambda r, s: r / s), "value is no sequence of integers"),
         (lambda: truncate([(1, 2)], -1), "keep is -1"),
         (lambda: truncate([(1, 2)], 1, "ndg"), "ndg keeps so many tuples of A"),
         (lambda: truncate([(1, 2)], (1, 1), "adg"), "adg keeps a number of tuples"),

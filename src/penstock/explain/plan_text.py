@@ -18,6 +18,7 @@ from penstock.model.script import Script
 from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.counting import Observed
+from penstock.plan.evict import BYTES
 from penstock.plan.key_memory import key_memories
 from penstock.plan.outer import TEST
 from penstock.plan.plan import Plan, SourcePlan
@@ -79,7 +80,8 @@ def budget_lines(plan: Plan) -> list[str]:
     found = [evict.text]
     if (room := second_room(plan)) > 0:
         stage = "DISTINCT" if plan.aggregate is None else "GROUP BY"
-        found.append(f"{room:,} of them are for what {stage} remembers; once they are taken, what needs more is lost")
+        part = f"{room:,} of them are" if evict.rows is not None else f"{-(-room // BYTES['KB']):,} KB of it is"
+        found.append(f"{part} for what {stage} remembers; once that is taken, what needs more is lost")
     if evict.values:
         shown = [value.text for value in evict.values]
         found.append(f"a result is worth {shown[0] if len(shown) == 1 else ' * '.join(f'({text})' for text in shown)}")
@@ -87,6 +89,7 @@ def budget_lines(plan: Plan) -> list[str]:
         found.append(f"what was evicted, and what it would have met, is archived in {evict.archive}")
     if evict.shed_input:
         found.append("when a cell takes longer than penstock.trigger, rows are shed before they are joined")
+    found.append("`penstock explain --curve N` shows what each budget would keep of N rows of each stream")
     return found
 
 

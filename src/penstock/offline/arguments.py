@@ -32,8 +32,11 @@ def one_of(name: str, given: object, known: Sequence[str]) -> str:
     return given
 
 
-def integers(name: str, given: Keys) -> Ints:
-    """A sequence of integers, as a column."""
+_KEYS = "number the join keys, for instance with numpy.unique(keys, return_inverse=True)"
+
+
+def integers(name: str, given: Keys, hint: str = _KEYS) -> Ints:
+    """A sequence of integers, as a column; the hint is for who gives something else."""
     try:
         column = np.asarray(given)
     except (ValueError, OverflowError) as error:
@@ -43,7 +46,7 @@ def integers(name: str, given: Keys) -> Ints:
     if column.ndim != 1 or column.dtype.kind not in "iu" or not np.can_cast(column.dtype, np.int64):
         raise UsageError(
             f"{name} is no sequence of integers that fit 64 bits",
-            hint="number the join keys, for instance with numpy.unique(keys, return_inverse=True)",
+            hint=hint,
         )
     return column.astype(np.int64)
 

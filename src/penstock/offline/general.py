@@ -27,6 +27,7 @@ Worth = Callable[[npt.NDArray[Any], npt.NDArray[Any]], npt.NDArray[Any]]
 
 NEVER = 2**31
 """The window of a tuple that never expires."""
+_STEPS = "give a whole number for each"
 
 
 @dataclass(frozen=True)
@@ -73,7 +74,7 @@ def optimal_general(  # noqa: PLR0917 - as `optimal`
         agree = np.asarray(left == right if joins is None else joins(left, right), dtype=bool)
         if value is None:
             return agree.astype(np.int64)
-        return np.where(agree, integers("value", value(left, right)), 0)
+        return np.where(agree, integers("value", value(left, right), "multiply by a power of ten, and round"), 0)
 
     at_once, chains_r = _by_tuple(of_r, of_s, warmup, worth)
     _, chains_s = _by_tuple(of_s, of_r, warmup, lambda s_rows, r_rows: worth(r_rows, s_rows))
@@ -86,7 +87,7 @@ def optimal_general(  # noqa: PLR0917 - as `optimal`
 def _steps(name: str, keys: Sequence[Any] | npt.NDArray[Any], given: Keys | None) -> Ints:
     if given is None:
         return np.arange(len(keys))
-    steps = integers(f"{name}_steps", given)
+    steps = integers(f"{name}_steps", given, _STEPS)
     if len(steps) != len(keys):
         raise UsageError(f"{name} has {len(keys)} arrivals and {name}_steps {len(steps)}", hint="give a step for each")
     if len(steps) and (steps[0] < 0 or (np.diff(steps) < 0).any()):
@@ -97,7 +98,7 @@ def _steps(name: str, keys: Sequence[Any] | npt.NDArray[Any], given: Keys | None
 def _each_step(name: str, given: int | Keys, steps: int, least: int) -> Ints:
     if isinstance(given, int | np.integer):
         return np.full(steps, min(whole_number(name, given, least), NEVER))
-    numbers = integers(name, given)
+    numbers = integers(name, given, _STEPS)
     if len(numbers) < steps:
         raise UsageError(f"{name} has {len(numbers)} numbers for {steps} steps", hint="give one for each step")
     if (numbers < least).any():

@@ -79,7 +79,7 @@ def _open(
     if reach.is_complete:
         reasons = (*_why_stuck(source, waiting), *reasons)
     window = f"a window would bound it{' too' if fixes else ''}: {source.alias} [ROWS n]"
-    return Undecided((*reasons, window), fixes)
+    return Undecided((*reasons, *([] if isinstance(source.window, RowsWindow) else [window])), fixes)
 
 
 def unstored(combinations: Combinations, source: Source) -> Bounded | None:
@@ -146,8 +146,8 @@ def _why_stuck(source: Source, waiting: tuple[Stuck, ...]) -> Iterator[str]:
         if source.alias in stuck.rows:
             rows, others = ", ".join(stuck.rows), ", ".join(stuck.others)
             yield (
-                f"a row of {rows} waits for rows of {others} before it meets other streams, and nothing that it "
-                "carries there says when no more of them will come"
+                f"a row of {rows} waits for its match in {others}, and no stream that is sure to be in it says when no "
+                "more will come"
             )
 
 

@@ -25,7 +25,8 @@ _MOST_STEPS = 12
 """The longest window, in steps of the grid."""
 _MOST_COLOURS = 24
 _MOST_TAKEN = 300
-"""Rows that are taken, in all ways tried, before a grid is left."""
+"""Rows that are taken, in all ways tried, before a way to break the rule is left; so many times in all."""
+_MOST_IN_ALL = 20 * _MOST_TAKEN
 
 Colour = tuple[int, tuple[int, ...]]
 """A stream, by its place, and the values of a row but its time."""
@@ -36,6 +37,7 @@ def models_on_a_grid(shapes: tuple[Shape, ...], rules: Sequence[Rule], goal: Rul
     ends = [abs(end) for rule in (*rules, goal) for end in ends_of(rule) if end]
     unit = math.gcd(*ends) if ends else max(shape.step for shape in shapes) or 1
     chosen = list(_choices(shapes, rules, goal))
+    left = _MOST_IN_ALL
     for parts in (1, 2) if all(shape.step == 0 for shape in shapes) else (1,):
         step = Fraction(unit, parts)
         most = math.ceil(max(ends, default=0) / step)
@@ -45,7 +47,11 @@ def models_on_a_grid(shapes: tuple[Shape, ...], rules: Sequence[Rule], goal: Rul
             {(period, half) for period in (1, 2, 3, most, most + 1) if period for half in (0, 1, most + 1)}, key=sum
         )
         for (period, half), (rows, colours) in itertools.product(sizes, chosen):
-            yield from _Grid(rules, goal, rows, colours).models(step, period, half)
+            grid = _Grid(rules, goal, rows, colours)
+            yield from grid.models(step, period, half)
+            left -= grid.taken_in_all
+            if left < 0:
+                return
 
 
 def _choices(
@@ -98,20 +104,23 @@ class _Grid:
         self.rules, self.goal = rules, goal
         self.broken_by = rows
         self.colours = colours
+        self.taken = self.taken_in_all = 0
 
     def models(self, step: Fraction, period: int, half: int) -> Iterator[tuple[Row, ...]]:
         """One model for each way to break the rule, if one is found.
 
         So many steps before and after zero rows come once; beyond, for ever. Where that is 0, they all come for ever.
         """
+        self.step = step
         self.times = range(-half - period, half + period + (half > 0))
+        # Where a row stands, and which way it comes for ever: what follows hangs on these whole numbers alone.
         ever = [(at > half or not half) - (at < -half) for at in self.times]
+        self.places = [(at, way) for _ in self.colours for at, way in zip(self.times, ever, strict=True)]
         self.rows = [
             Row(*colour, at * step, way * period * step)
             for colour in self.colours
             for at, way in zip(self.times, ever, strict=True)
         ]
-        self.taken = 0
         self._known: dict[tuple[object, ...], bool] = {}
         self._against: dict[int, int] = {}
         self._calls: dict[int, tuple[int, ...]] = {}
@@ -145,6 +154,7 @@ class _Grid:
         if chosen & never or self.taken > _MOST_TAKEN:
             return None
         self.taken += 1
+        self.taken_in_all += 1
         wanting = [call & ~never for n in _members(chosen) for call in self._called(n) if not call & chosen]
         if not wanting:
             return chosen
@@ -160,21 +170,23 @@ class _Grid:
     def _conflicts(self, number: int) -> int:
         """The rows that cannot be where a row is; itself, if it cannot be at all."""
         if number not in self._against:
-            row, found = self.rows[number], 0
+            stream, found = self.rows[number].stream, 0
             for rule in self.rules:
-                if isinstance(rule, Partner) or row.stream not in (rule.premise.left, rule.premise.right):
+                if isinstance(rule, Partner) or stream not in (rule.premise.left, rule.premise.right):
                     continue
-                for place, other in enumerate(self.rows):
-                    if not self._keep(rule, row, other) or not self._keep(rule, other, row):
-                        found |= 1 << place
+                for other in range(len(self.rows)):
+                    if not self._keep(rule, number, other) or not self._keep(rule, other, number):
+                        found |= 1 << other
             self._against[number] = found
         return self._against[number]
 
-    def _keep(self, rule: OneRow | SameValues | Apart, left: Row, right: Row) -> bool:
+    def _keep(self, rule: OneRow | SameValues | Apart, one: int, other: int) -> bool:
+        left, right = self.rows[one], self.rows[other]
         if not agree(rule.premise, left, right):
             return True
         same = isinstance(rule, SameValues) and all(left.values[i] == right.values[j] for i, j in rule.values)
-        case = (rule.text, right.time - left.time, left.period, right.period, left is right, same)
+        (at, way), (its, other_way) = self.places[one], self.places[other]
+        case = (rule.text, its - at, way, other_way, one == other, same)
         if case not in self._known:
             self._known[case] = holds(rule, left, right)
         return self._known[case]
@@ -194,12 +206,13 @@ class _Grid:
 
     def _partners(self, rule: Partner, row: Row) -> int:
         found = 0
-        for place, other in enumerate(self.rows):
+        at, whither = int(row.time / self.step), (row.period > 0) - (row.period < 0)
+        for number, (other, (its, way)) in enumerate(zip(self.rows, self.places, strict=True)):
             if agree(rule.premise, row, other):
-                case = (rule.text, other.time - row.time, row.period, other.period)
+                case = (rule.text, its - at, whither, way)
                 if case not in self._known:
                     self._known[case] = meets(rule.premise, row, other)
-                found |= self._known[case] << place
+                found |= self._known[case] << number
         return found
 
 

@@ -35,6 +35,9 @@ def test_example_4_the_running_example_becomes_counts() -> None:
     assert f"{least} AS cnt" in verdict.rewrite.sql
     assert verdict.rewrite.sql.endswith(f"HAVING {least} > 0")
     assert "JOIN" not in verdict.rewrite.sql
+    made = verdict.rewrite.rewriting
+    assert made is not None
+    assert (made.reach, made.apart_reach) == (15_000_000, 20_000_000)
 
 
 def test_what_is_not_allowed_is_an_offer_with_its_price() -> None:

@@ -50,10 +50,11 @@ def _price(made: Rewriting) -> str:
 def _errors(made: Rewriting) -> list[str]:
     if made.is_exact:
         return ["none: every match is in the window of its root"]
-    reach, period = (span_of_ticks(ticks, instants=True) for ticks in (made.reach, made.period))
+    reach, apart, period = (span_of_ticks(t, instants=True) for t in (made.reach, made.apart_reach, made.period))
+    both = f", or {percent(made.apart_reach / made.period)} where a join and an anti-join stray apart ({apart})"
     return [
         f"at most {percent(made.error_bound)} of the rows of {made.root} in a window ({reach} / {period}), "
-        "if they come evenly",
+        "if they come evenly" + ("" if made.apart_reach == made.reach else both),
         "however they come: the limits of each window that WITH BOUNDS gives"
         + ("" if made.with_bounds else ", as ERROR(p PERCENT WITH BOUNDS)"),
     ]

@@ -85,6 +85,11 @@ class Rewriting:
         return max(source.stray for source in self.sources)
 
     @property
+    def apart_reach(self) -> int:
+        """The same where V strays one way at one end of a window and A the other way at the other: both add up."""
+        return sum(source.stray for source in self.sources)
+
+    @property
     def sight(self) -> int:
         """How far beyond the ends of a window WITH BOUNDS looks: as far as the query matches, at most a window."""
         asked = max(max(-source.asked_low, source.asked_high) for source in self.sources)

@@ -220,6 +220,7 @@ MEASURED = "CREATE STREAM s (a BIGINT, f DOUBLE, g FLOAT); CREATE STREAM t (a BI
         ("s.f = t.f AND s.f > 3.5 AND t.f <= 3.5", "s.f = t.f; s.f > 3.5; t.f <= 3.5"),
         ("s.f IN (1.5, 2.5) AND s.f > 3", "s.f IN (1.5, 2.5); s.f > 3"),
         ("s.g BETWEEN 3 AND 2", "s.g BETWEEN 3 AND 2"),
+        ("s.f > 0 AND s.f IN (1.5, 7.5) AND s.f > 2 AND s.f < 7", "s.f IN (1.5, 7.5); s.f > 2; s.f < 7"),
     ],
 )
 def test_floats_against_constants_that_leave_nothing_are_found(conditions: str, named: str) -> None:

@@ -55,13 +55,24 @@ def named_numbers(predicate: Predicate) -> list[float]:
 
 
 def unmet(conditions: Sequence[tuple[Predicate, str]], equal: Mapping[ColumnRef, object]) -> tuple[str, ...]:
-    """The texts of two measured conditions on equal columns that no number meets; nothing if there are none."""
-    for number, (one, text) in enumerate(conditions):
-        for other, another in conditions[: number + 1]:
-            alike = equal.get(_column(one), _column(one)) == equal.get(_column(other), _column(other))
-            if alike and not any(_passes(one, place) and _passes(other, place) for place in _places(one, other)):
-                return tuple(dict.fromkeys((another, text)))
+    """The texts of measured conditions on equal columns that no number meets, none too many; nothing if there are none."""
+    columns: dict[object, list[tuple[Predicate, str]]] = {}
+    for predicate, text in conditions:
+        ref = _column(predicate)
+        columns.setdefault(equal.get(ref, ref), []).append((predicate, text))
+    for left in columns.values():
+        if _can_be_met([predicate for predicate, _ in left]):
+            continue
+        for each in tuple(left):
+            without = [one for one in left if one is not each]
+            if without and not _can_be_met([predicate for predicate, _ in without]):
+                left.remove(each)
+        return tuple(dict.fromkeys(text for _, text in left))
     return ()
+
+
+def _can_be_met(predicates: Sequence[Predicate]) -> bool:
+    return any(all(_passes(predicate, place) for predicate in predicates) for place in _places(predicates))
 
 
 def _column(predicate: Predicate) -> ColumnRef:
@@ -75,9 +86,9 @@ def _constants(predicate: Predicate) -> list[Decimal]:
     return [Decimal(c.value) for c in found if isinstance(c.value, int | Decimal)]
 
 
-def _places(one: Predicate, other: Predicate) -> Iterator[Decimal]:
+def _places(predicates: Sequence[Predicate]) -> Iterator[Decimal]:
     """Every constant, and a number in every stretch between and beside them."""
-    points = sorted({*_constants(one), *_constants(other)})
+    points = sorted({constant for predicate in predicates for constant in _constants(predicate)})
     yield points[0] - 1
     for point, after in zip(points, [*points[1:], points[-1] + 2], strict=True):
         yield point

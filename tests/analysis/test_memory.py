@@ -186,6 +186,8 @@ CREATE STREAM t (a BIGINT, k STRING, CHECK (k <> 'x')) WHERE NOT (a <= 5);
         ("s.a IN (2.5, 3.5)", None),
         ("NOT (s.a < 5 OR s.a > 6) AND s.a NOT IN (5, 6)", None),
         ("NOT NOT (s.a < 5) AND s.a >= 5", None),
+        ("s.k IS NULL AND s.k = t.k", "s.k = t.k; s.k IS NULL"),
+        ("s.m IS NOT NULL AND s.m IS NULL", None),
     ],
 )
 def test_conditions_that_cannot_all_hold_are_found_and_quoted(conditions: str, named: str | None) -> None:

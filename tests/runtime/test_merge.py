@@ -340,6 +340,30 @@ def test_a_witness_makes_the_state_grow_with_it() -> None:
         assert run.cell.synopses["s"].live >= count // 2
 
 
+@pytest.mark.measure
+def test_so_does_that_of_a_stream_joined_with_itself() -> None:
+    draw = random.Random("grow itself")
+    tried = 0
+    while tried < size(5, 300):
+        query = beside_itself(draw)
+        verdict = check_query(query)
+        if verdict.memory.bounded is not False:
+            continue
+        tried += 1
+        assert verdict.witness is not None
+        columns = {s.stream.name: [c.name for c in s.stream.columns] for s in query.all_sources}
+        kept = []
+        for count in (20, 40):
+            rows: dict[str, list[dict[str, Any]]] = {name: [] for name in columns}
+            for name, values in verdict.witness.first(count):
+                rows[name].append({column: dict(values).get(column) for column in columns[name]})
+            run = Run(query, verdict)
+            run.bounds = {}
+            run.step(rows, {})
+            kept.append(max(run.cell.synopses[alias].live for alias in run.plan.aliases))
+        assert kept[1] >= 1.7 * kept[0], query
+
+
 COVERED = [
     "x.k, t.k AS tk FROM s AS x, s AS y, t WHERE x.k = 10 AND x.k = y.k AND x.n = y.n AND t.k = 3",
     "t.k FROM s AS x, s AS y, t WHERE x.k >= 1 AND x.k <= 3 AND y.n <= x.n AND y.k = x.k AND t.k = x.k",

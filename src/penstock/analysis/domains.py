@@ -36,6 +36,7 @@ from penstock.model.types import DataType, Kind
 
 _BY_TYPE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-128, 127), Kind.SMALLINT: (-32768, 32767)}
 _SCALE = re.compile(r"\(\s*\d+\s*,\s*(\d+)\s*\)")
+_NULL = re.compile(r"\s+IS\s+NULL\s*\Z", re.IGNORECASE)
 _NOT_NULL = re.compile(r"\s+IS\s+NOT\s+NULL\s*\Z", re.IGNORECASE)
 
 
@@ -121,10 +122,19 @@ def _may_be_null(stream: Stream, column: str) -> bool:
 
 def rules_out_null(predicate: Predicate) -> ColumnRef | None:
     """The column of which a condition says that it IS NOT NULL, and no more than that."""
+    return _only_says(predicate, _NOT_NULL)
+
+
+def asks_for_null(predicate: Predicate) -> ColumnRef | None:
+    """The column of which a condition says that it IS NULL, and no more than that."""
+    return _only_says(predicate, _NULL)
+
+
+def _only_says(predicate: Predicate, words: re.Pattern[str]) -> ColumnRef | None:
     if not isinstance(predicate, Opaque) or len(predicate.columns) != 1:
         return None
     (ref,) = predicate.columns
-    said = _NOT_NULL.split(predicate.expression.text.strip())
+    said = words.split(predicate.expression.text.strip())
     return ref if len(said) > 1 and fold(said[0]) == fold(str(ref)) else None
 
 

@@ -47,7 +47,7 @@ def memory_finding(query: Query) -> MemoryFinding:
     if not case.order.holds:
         texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
         return _never(texts)
-    if (texts := "; ".join(_unmet(case))) != "":
+    if (texts := "; ".join(reading.lacking or _unmet(case))) != "":
         return _never(texts)
     synopses = _synopses(case)
     violates = tuple(map(str, case.violations))

@@ -55,7 +55,7 @@ def named_numbers(predicate: Predicate) -> list[float]:
 
 
 def unmet(conditions: Sequence[tuple[Predicate, str]], equal: Mapping[ColumnRef, object]) -> tuple[str, ...]:
-    """The texts of measured conditions on equal columns that no number meets, none too many; nothing if there are none."""
+    """The texts of measured conditions on equal columns that no number meets; nothing if there are none such."""
     columns: dict[object, list[tuple[Predicate, str]]] = {}
     for predicate, text in conditions:
         ref = _column(predicate)

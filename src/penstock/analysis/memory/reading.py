@@ -20,7 +20,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from penstock.analysis.domains import has_steps, rules_out_null, step_of
+from penstock.analysis.domains import asks_for_null, has_steps, rules_out_null, step_of
 from penstock.analysis.memory.lines import comparable, point_of
 from penstock.analysis.memory.measures import is_measured
 from penstock.model.predicates import (
@@ -144,6 +144,16 @@ class Reading:
                 ]
         return tuple(dict.fromkeys(found))
 
+    @cached_property
+    def lacking(self) -> tuple[str, ...]:
+        """Conditions that cannot all hold since one asks for NULL where another needs a value."""
+        for condition in self.conditions:
+            ref = asks_for_null(condition.predicate)
+            if ref in self.given:
+                needs = [c.text for c in self.conditions if ref in c.predicate.columns and _needs_value(c)]
+                return (*needs[:1], condition.text)
+        return ()
+
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
         """The aggregates, each once."""
@@ -176,6 +186,12 @@ def is_left_to_spark(reading: Reading, predicate: Predicate) -> bool:
     if rules_out_null(predicate) is not None or is_measured(predicate, reading.kind):
         return False
     return is_opaque(reading, predicate)
+
+
+def _needs_value(condition: Condition) -> bool:
+    if rules_out_null(condition.predicate) is not None:
+        return True
+    return not condition.is_check and not _may_pass_null(condition.predicate)
 
 
 def _may_pass_null(predicate: Predicate) -> bool:
@@ -214,8 +230,10 @@ def _named(predicate: Predicate, source: Source) -> Predicate:
         case Opaque(expression=expression):
             columns = tuple(named(ref) for ref in expression.columns)
             sure = rules_out_null(predicate)
-            # The text is kept as it stands, but for IS NOT NULL, which is read and so must name the column.
+            # The text is kept as it stands, but for IS [NOT] NULL, which is read and so must name the column.
             text = expression.text if sure is None else f"{named(sure)} IS NOT NULL"
+            lacking = asks_for_null(predicate)
+            text = text if lacking is None else f"{named(lacking)} IS NULL"
             return replace(predicate, expression=Expression(text, columns, expression.deterministic))
 
 

@@ -174,7 +174,7 @@ def test_so_do_those_of_a_stream_joined_with_itself_with_more_rows_than_the_chec
     """The check runs a few rows of the input and says that any number is told apart: here are more of them."""
     draw = random.Random(f"witness itself {grouped}")
     shown = 0
-    while shown < size(4, 300):
+    while shown < size(4, 100):
         query = beside_itself(draw, grouped)
         if memory_finding(query).bounded is not False or "avg" in str(query.outputs):
             continue

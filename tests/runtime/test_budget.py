@@ -26,7 +26,7 @@ from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Batch, Cell, Chunk, hash_rows
 from penstock.runtime.evict.archive import missing_results
-from penstock.runtime.evict.key_needs import bucket_counts, is_shared_by_key
+from penstock.runtime.evict.key_needs import KeyNeeds, bucket_counts, is_shared_by_key
 from tests.measure import size
 from tests.runtime.driving import plan_of
 from tests.runtime.reference import answer
@@ -256,6 +256,13 @@ def test_many_cells_share_a_budget_by_need_and_keep_nearly_what_one_cell_does() 
     weights = 1 / np.arange(1, 401) ** 0.6
     keys = {name: random.choice(400, 1_000, p=weights / weights.sum()) for name in "rst"}
     assert dealt_by_key(8, keys, 100) >= 0.95 * dealt_by_key(1, keys, 100)
+
+
+def test_needs_by_key_are_known_where_a_budget_in_bytes_has_room_for_them_in_every_cell() -> None:
+    needs = KeyNeeds(plan_of(STAR.replace("300 ROWS", "16 MB")), 1)
+    assert needs.fits(8)
+    assert not needs.fits(200)
+    assert KeyNeeds(plan_of(STAR), 300).fits(200)
 
 
 def drifting(rows: int) -> dict[str, dict[str, Any]]:

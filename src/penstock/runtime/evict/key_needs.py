@@ -28,6 +28,7 @@ _ONE = 1 << 16
 """A row; parts of it are what is left of rows that fade."""
 _LIVES_OF_BUDGET = 80
 """How many times the budget comes before a row that nothing lets go is taken to have gone half."""
+_COUNT_BYTES, _PART = 8, 20
 _LEAST_BYTES = 16 << 20
 """A budget in bytes below which there is no room for this."""
 
@@ -119,6 +120,12 @@ class KeyNeeds:
     def nbytes(self) -> int:
         """The room that it takes."""
         return sum(counts.nbytes for counts in self.alive.values())
+
+    def fits(self, cells: int) -> bool:
+        """Whether so many cells, each of which keeps all of it, have room: a twentieth of a budget in bytes."""
+        assert self.plan.evict is not None
+        taken = cells * len(self.aliases) * buckets_of(self.plan, cells) * _COUNT_BYTES
+        return self.plan.evict.bytes is None or taken * _PART <= self.plan.evict.bytes
 
     def read(self, headers: Iterable[Header], cells: int) -> None:
         """Take note of the headers of a batch."""

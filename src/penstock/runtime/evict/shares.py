@@ -46,7 +46,7 @@ class Shares:
         given = [sum(counts) for counts in zip(*by_cell, strict=True)]
         before = self.needs or [0.0] * len(given)
         self.needs = [need * _KEPT + rows for need, rows in zip(before, given, strict=True)]
-        if self.by_key is not None and len(given) > 1:
+        if self.by_key is not None and len(given) > 1 and self.by_key.fits(len(given)):
             self.by_key.read(told, len(given))
 
     def of(self, limit: int, a_row: int = 1) -> int:

@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 import penstock
+from penstock.analysis.check import check_query
 from penstock.cli import app
 from penstock.explain.ink import Ink
 from penstock.model.script import Script
@@ -82,6 +83,7 @@ def test_what_the_data_keeps_is_proposed_largest_saving_first(bench: Bench, monk
     assert savings[0] > 0.5 * found["replayed"]["kept"]["mean"]
     assert found["proposals"][0]["kept"]["mean"] < found["replayed"]["kept"]["mean"]
     _declarations_are_read_back(found, script)
+    _what_is_proposed_bounds_it(found, script)
     _declared_is_verified(found)
     _measures_are_right(found)
     (profile,) = kept
@@ -102,6 +104,18 @@ def _declarations_are_read_back(found: dict[str, Any], file: Path) -> None:
         stream, scheme = parse_constraint(text, script)
         assert scheme.on(stream.name) == text
         declaring(script, [(stream.name, scheme)])
+
+
+def _what_is_proposed_bounds_it(found: dict[str, Any], file: Path) -> None:
+    """Pasted, the proposals that save further and what is named beside them bound the query; fewer do not."""
+    script = penstock.parse(file.read_text())
+    saving = [d for p in found["proposals"] if p["saves_further"] for d in p["declarations"]]
+    more = found["bounding"]["more"]
+    assert not found["bounding"]["declared"]
+    for count in range(len(more) + 1):
+        named = [parse_constraint(text, script) for text in (*saving, *more[:count])]
+        (query,) = declaring(script, [(stream.name, scheme) for stream, scheme in named]).queries
+        assert (check_query(query).verdict == "bounded") == (count == len(more))
 
 
 def _declared_is_verified(found: dict[str, Any]) -> None:

@@ -25,6 +25,10 @@ def profile_object(profile: Profile) -> Json:
             "kept": _kept(profile.kept),
         },
         "proposals": [_proposal(proposal) for proposal in profile.proposals],
+        "bounding": {
+            "declared": profile.bounding.declared,
+            "more": None if profile.bounding.more is None else [text_of(d) for d in profile.bounding.more],
+        },
         "declared": [
             {
                 "constraint": v.constraint,

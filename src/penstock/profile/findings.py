@@ -65,6 +65,16 @@ class Domain:
 
 
 @dataclass(frozen=True)
+class Bounding:
+    """What bounds every query of a script."""
+
+    declared: bool
+    """Whether what the script declares does."""
+    more: tuple[Declaration, ...] | None
+    """What does, beside the proposals that save something on top of those before them; None if nothing measured."""
+
+
+@dataclass(frozen=True)
 class Profile:
     """The whole answer."""
 
@@ -81,3 +91,4 @@ class Profile:
     declared: tuple[Verified, ...]
     unverified: tuple[str, ...]
     domains: tuple[Domain, ...]
+    bounding: Bounding

@@ -21,6 +21,7 @@ from penstock.profile.asking import (
     files_are_counted,
     streams_of,
 )
+from penstock.profile.bounding import bounding
 from penstock.profile.declaring import Declaration
 from penstock.profile.facts import Fact
 from penstock.profile.findings import Domain, Profile, Verified
@@ -139,6 +140,7 @@ def _judged(
         tuple(_verified(text, question, told[question]) for text, question in declared if question is not None),
         tuple(text for text, question in declared if question is None),
         tuple(values),
+        bounding(script, proposals, tuple(facts.values())),
     )
 
 

@@ -30,6 +30,7 @@ def profile_report(profile: Profile, ink: Ink) -> list[str]:
         lines += _proposal(number, proposal, profile, ink)
     if not helping:
         lines += ["  nothing that was measured would save state"]
+    lines += _bounding(profile, ink)
     lines += _declared(profile, ink)
     if idle:
         lines += ["", ink.strong("kept by the data, and of no use to the queries as they stand: saves 0")]
@@ -57,6 +58,24 @@ def _proposal(number: int, proposal: Proposal, profile: Profile, ink: Ink) -> li
             "       or        ",
             "                 ",
         )
+    return lines
+
+
+def _bounding(profile: Profile, ink: Ink) -> list[str]:
+    """Whether what is proposed bounds every query, and what else would."""
+    if profile.bounding.declared:
+        return []
+    if profile.bounding.more is None:
+        return [
+            "",
+            *ink.wrapped("no constraint that was measured bounds every query; `penstock check` says why", "  ", "  "),
+        ]
+    if not profile.bounding.more:
+        told = "every query is bounded once those are declared that save something on top of those above them"
+        return ["", *ink.wrapped(told, "  ", "  ")]
+    lines = ["", ink.strong("and so that every query is bounded, declare beside those that save on top of those above")]
+    for declaration in profile.bounding.more:
+        lines += ink.wrapped(text_of(declaration), "       ", "         ")
     return lines
 
 

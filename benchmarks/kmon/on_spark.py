@@ -4,6 +4,7 @@ pays for it, at the largest k: the seconds of the batches, reading, exchange and
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -85,14 +86,17 @@ def _run(experiment: Experiment, way: str) -> list[Mapping[str, Any]]:
             cuts = np.searchsorted(columns["seq"], np.arange(BATCHES + 1) * rows_a_batch)
             for number in range(BATCHES):
                 part = {c: values[cuts[number] : cuts[number + 1]] for c, values in columns.items()}
-                pq.write_table(pa.table(part), folder / f"{number:03d}.parquet")
+                file = folder / f"{number:03d}.parquet"
+                pq.write_table(pa.table(part), file)
+                # Spark takes files by their times: written within a millisecond, they would come in any order.
+                os.utime(file, (number, number))
             old = "".join(line for line in script.splitlines() if line.startswith(f"CREATE STREAM {name} "))
             told = f"{old.removesuffix(';')} USING parquet OPTIONS (path '{folder}', maxFilesPerTrigger '1');"
             script = script.replace(old, told)
-        file = home / "script.sql"
-        file.write_text(f"CREATE SINK out USING noop;\n{script.replace('SELECT', 'INSERT INTO out SELECT')}")
+        told_in = home / "script.sql"
+        told_in.write_text(f"CREATE SINK out USING noop;\n{script.replace('SELECT', 'INSERT INTO out SELECT')}")
         metrics = home / "metrics.jsonl"
-        command = [sys.executable, "-m", "penstock", "run", str(file), "--available-now", "--metrics", str(metrics)]
+        command = [sys.executable, "-m", "penstock", "run", str(told_in), "--available-now", "--metrics", str(metrics)]
         done = subprocess.run([*command, "--conf", "penstock.cells=1"], capture_output=True, text=True, check=False)
         if done.returncode:
             raise MachineError("the run on Spark failed", detail=done.stderr.strip().replace("\n", " | ")[-400:])

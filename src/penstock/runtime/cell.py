@@ -177,6 +177,7 @@ class Cell:
                 for breach in watch.breaches(step):
                     if answers.answer(breach, self.synopses[breach.alias]):
                         watch.adapt(breach, step)
+                        self.purge.doubt()
 
     def _rows(self, partials: list[Partial], groups: Any = None) -> Any:
         if self.carrying is not None:
@@ -284,6 +285,7 @@ class Cell:
                 "gate": gate,
                 "aside": aside,
                 "patience": self.patient.save(),
+                "doubted": not self.purge.by_key,
                 "watches": [watch.save() for watch in self.watches],
                 "serial": self._serial,
             }
@@ -310,6 +312,8 @@ class Cell:
         if cell.gate is not None:
             cell.gate.load(counters["gate"], entries)
         cell.patient.load(counters["patience"])
+        if counters["doubted"]:
+            cell.purge.doubt()
         cell.aside.load(counters["aside"], entries)
         for watch, saved in zip(cell.watches, counters["watches"], strict=True):
             watch.load(saved)

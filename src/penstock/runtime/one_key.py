@@ -9,8 +9,8 @@ each other stream decides (a star for a purge tree).
 
 A promise about a value is remembered while a row that carries it is stored, so a row that comes later learns of it
 too; one that ends by LIFESPAN is not, nor any under a budget. A key stands while its row is stored, and once that has
-left no row is left that it closed. FOLLOWS closes row by row, and bands of other columns do not look at the key: there
-the theorem says nothing.
+left no row is left that it closed. Once a broken promise was widened this may fail, and is given up. FOLLOWS closes row
+by row, and bands of other columns do not look at the key: there the theorem says nothing.
 """
 
 from __future__ import annotations

@@ -98,12 +98,17 @@ class Purge:
         self.expansion = Expansion(plan, matcher, closing)
         self.expanded = is_expanded(plan)
         self.by_key = closes_by_key(plan)
-        self.trees = {a: [t for t in plan.purge_trees if t.root == a and self._can_close(t)] for a in plan.aliases}
+        self._all_trees = {a: [t for t in plan.purge_trees if t.root == a and self._can_close(t)] for a in plan.aliases}
+        self.trees = self._all_trees
         if self.by_key:
             self.trees = {a: [t for t in trees if _is_star(t)][:1] or trees for a, trees in self.trees.items()}
         self._closed: dict[tuple[str, str], Ints] = {}
         """By both, the rows of a stream for which another is closed; while the rule is asked, no more are."""
-        self.timed = {id(tree) for trees in self.trees.values() for tree in trees if self._goes_by_time(tree)}
+        self.timed = {id(tree) for trees in self._all_trees.values() for tree in trees if self._goes_by_time(tree)}
+
+    def doubt(self) -> None:
+        """A promise was widened: what closed for one row may be open for another with its key (`one_key.py`)."""
+        self.by_key, self.trees = False, self._all_trees
 
     def run(self, marked: Mapping[str, Ints], asking: Asking = Asking.CHANGED) -> Purged:
         """Purge what is useless after a batch; `marked` are the rows that promises about values touched."""

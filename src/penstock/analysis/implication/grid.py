@@ -43,9 +43,9 @@ def models_on_a_grid(shapes: tuple[Shape, ...], rules: Sequence[Rule], goal: Rul
         most = math.ceil(max(ends, default=0) / step)
         if most > _MOST_STEPS:
             return
-        sizes = sorted(
-            {(period, half) for period in (1, 2, 3, most, most + 1) if period for half in (0, 1, most + 1)}, key=sum
-        )
+        # In the longest period two rows take turns, each out of the other's reach.
+        periods = {1, 2, 3, most, most + 1, 2 * (most + 1)} - {0}
+        sizes = sorted(itertools.product(periods, (0, 1, most + 1)), key=sum)
         for (period, half), (rows, colours) in itertools.product(sizes, chosen):
             grid = _Grid(rules, goal, rows, colours)
             yield from grid.models(step, period, half)

@@ -23,10 +23,11 @@ from penstock.plan.folding import without_covered
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import unkept_bounds
-from penstock.runtime import Batch, Chunk
+from penstock.runtime import Batch, Chunk, GroupStage
 from tests.analysis.test_memory_lto import built, plain_query
 from tests.measure import size
 from tests.runtime.aggregates import Run, answers, check_running, results_of
+from tests.runtime.driving import Driver
 from tests.runtime.reference import Arrived, History, _agree
 
 PAPER = "CREATE STREAM s (a BIGINT, b BIGINT); CREATE STREAM t (c BIGINT);"
@@ -115,6 +116,22 @@ def test_example_8_7_step_by_step() -> None:
     # A new S tuple: b times the count of T tuples with C = v is added to the group A = a, C = v.
     assert step(3, [(11, 1)], []) == {(11, 15): (212,), (11, 16): (106,)}
     assert run.stored == {"s": 2, "t": 2}
+
+
+def test_max_chooses_the_row_where_no_comparison_is_active() -> None:
+    """u.k > t.k is open below 5 only; above, the row that stands for the others must be the one max asks for."""
+    driver = Driver(
+        "".join(f"CREATE STREAM {name} (k BIGINT, ts BIGINT, n BIGINT);" for name in "stu")
+        + "SELECT s.k, max(u.k) AS m FROM s, t, u WHERE t.k < 5 AND u.k > t.k AND s.k = 5 GROUP BY s.k;"
+    )
+    stage = GroupStage(driver.plan)
+    given = []
+    steps: tuple[dict[str, Any], ...] = ({"t": [(3, 0, 0)], "u": [(8, 0, 0)]}, {"u": [(9, 0, 0)]}, {"s": [(5, 0, 0)]})
+    for number, rows in enumerate(steps):
+        stepped = driver.step(**rows)
+        given += stage.step(number, stepped.rows, stepped.frontier).rows.to_pylist()
+    assert [[*row.values()] for row in given] == [[5, 9]]
+    assert driver.plan.by_alias["u"].merge is not None
 
 
 COVERED = [

@@ -58,6 +58,13 @@ def told_apart(query: Query) -> Iterator[ColumnRef]:
             yield from aggregate.columns
 
 
+def asked_ends(query: Query, alias: str) -> Iterator[tuple[str, bool]]:
+    """The columns of a source of which the groups ask for the greatest (True) or the least."""
+    for aggregate in _aggregates(query):
+        if aggregate.function in ("min", "max"):
+            yield from ((ref.column, aggregate.function == "max") for ref in aggregate.columns if ref.alias == alias)
+
+
 def aggregate_plan(
     query: Query, verdict: Verdict, graph: JoinGraph, outputs: tuple[OutputColumn, ...]
 ) -> AggregatePlan | None:

@@ -55,6 +55,8 @@ class Merging:
     equal: tuple[tuple[str, ...], ...]
     apart: frozenset[str]
     """The columns that outputs show, or that choose a cell."""
+    asked: frozenset[tuple[str, bool]]
+    """The columns of which groups ask for the greatest, or the least."""
 
 
 def synopsis_of(verdict: Verdict, alias: str) -> Synopsis | None:
@@ -78,6 +80,10 @@ def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
     for column, part in of_kept.items():
         if part.stretches and column in merging.apart:
             return f"merging rows whose {column} is endless"
+    ends = {(end.column, end.greatest) for end in synopsis.extremes} & merging.asked
+    if len(ends) > 1:
+        # In a bucket where no comparison is active they are of different rows, and only one row is kept.
+        return f"merging rows of which min or max asks for {' and '.join(sorted(column for column, _ in ends))}"
     return None
 
 

@@ -19,7 +19,7 @@ from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns
 from penstock.model.schemes import Policy
 from penstock.model.simplify import simplified
 from penstock.plan.aggregate import AggregatePlan
-from penstock.plan.aggregating import aggregate_plan, carried_columns, told_apart
+from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
 from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
@@ -278,6 +278,7 @@ def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
             tuple(sorted(_kept(query, alias, facts.outputs, facts.met[alias]))),
             one_value(query, alias),
             frozenset(shown | keys),
+            frozenset(asked_ends(query, alias)),
         )
         found[alias] = unmerged(synopsis, merging) or merge_plan(synopsis, source.stream)
     return found

@@ -7,8 +7,8 @@ active. DISTINCT admits them as long as C3 holds, and then all that are active i
 the other streams' columns are all below all of the stream's own (or above), so the row whose least one is greatest
 matches whatever any row of the bucket matches.
 
-min and max of an endless column are such an extreme too where nothing else is compared, and are kept as an aggregate
-of the bucket; sums and counts always are.
+min and max of an endless column are such an extreme too: where nothing is active they are kept as an aggregate of the
+bucket, as sums and counts always are; else they choose the row in the buckets where nothing is active.
 
 Preconditions: no violation and no doubt bars the stream (conditions.py, aggregates.py).
 """
@@ -112,6 +112,12 @@ def _extremes(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: st
             for stretch in stretches(order, edge):
                 key = (edge.end(above), above, stretch)
                 found[key] = found.get(key, False) or (edge.low, edge.high) in strict
+    # Where no comparison is active, the row that stands for a bucket must still be the one that min or max asks for.
+    for aggregate in reading.aggregates if found else ():
+        if _is_pushed(aggregate, alias) and aggregate.function in ("min", "max"):
+            for ref in aggregate.columns:
+                for stretch in order.endless(ref):
+                    found.setdefault((ref, aggregate.function == "max", stretch), False)
     for (ref, above, stretch), is_strict in found.items():
         kind = reading.kind(ref)
         assert kind is not None

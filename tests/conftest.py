@@ -1,8 +1,15 @@
-"""Options of the whole suite."""
+"""Options of the whole suite, and how its random cases are drawn."""
 
 from __future__ import annotations
 
 import pytest
+from hypothesis import settings
+
+from tests.measure import FULL
+
+# In the suite the same cases every time, so that what is red was made red by a change; new ones at full size.
+settings.register_profile("suite", derandomize=not FULL, deadline=None)
+settings.load_profile("suite")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from tests.measure import FULL, size
+from tests.measure import size
 from tests.sql.strategies import spoilt_scripts
 from tests.sql.surviving import survive
 
@@ -24,7 +24,7 @@ ANY_CHECK = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large
 def test_spoilt_scripts_raise_nothing_but_our_own_errors() -> None:
     outcomes: Counter[str] = Counter()
 
-    @settings(max_examples=EXAMPLES, deadline=None, derandomize=not FULL, suppress_health_check=ANY_CHECK)
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=ANY_CHECK)
     @given(spoilt_scripts())
     @example("CREATE STREAM s (a INT, STREAM KEY (a) SPANS s WINDOW [0, 1e999999])")
     @example("CREATE STREAM s (a INT); SELECT a FROM s WHERE (a > 1 NULL)")

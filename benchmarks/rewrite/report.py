@@ -86,7 +86,7 @@ def _errors(runs: Sequence[Ran], watched: Watched, kept: Watched) -> list[str]:
 
 
 def _told(watched: Watched) -> list[str]:
-    """What WITH BOUNDS says beside what is true, in shares of the SYNs of a window."""
+    """What WITH BOUNDS says beside what is true, in shares of the SYNs of a window, and of the answer."""
     rows = [[f"shares of the SYNs, {watched.name}", *(f"{minutes} min" for minutes in watched.runs)]]
     columns = [_told_column(watched, minutes, run) for minutes, run in watched.runs.items()]
     labels = (
@@ -95,7 +95,10 @@ def _told(watched: Watched) -> list[str]:
         "error_observed",
         "error_violations",
         "windows with an error of at most both",
+        "error of the answer",
+        "error_answer",
         "windows whose truth is in [cnt_low, cnt_high]",
+        "windows that say broken",
         "windows that say exceeded",
     )
     return table([*rows, *([label, *cells] for label, cells in zip(labels, zip(*columns, strict=True), strict=True))])
@@ -110,11 +113,14 @@ def _told_column(watched: Watched, minutes: int, run: Ran) -> list[str]:
     inside = sum(one.low <= truth[w] <= one.high for w, one in told.items())
     return [
         _spread(list(errors.values())),
-        f"{PUBLISHED['boundary_percent'][str(minutes)]:.2f} %",
+        f"{100 * max((one.declared for one in told.values()), default=0.0):.2f} %",
         _spread([one.lags for one in told.values()]),
         _spread([one.violations for one in told.values()]),
         f"{covered} of {len(over)}",
+        watched.error_text(minutes, run.counts[minutes]),
+        _spread([one.answer for one in told.values()]),
         f"{inside} of {len(over)}",
+        f"{sum(one.broken for one in told.values())} of {len(over)}",
         f"{sum(one.exceeded for one in told.values())} of {len(over)}",
     ]
 

@@ -9,7 +9,7 @@ from penstock.analysis.rewriting.bound import boundary, observed, total, violate
 from penstock.compile import check, parse
 from tests.analysis.test_implication_paper import SECTION_2, without
 
-ALLOWED = "SELECT /*+ ERROR(5 PERCENT) */ window"
+ALLOWED = "SELECT /*+ ERROR(7 PERCENT) */ window"
 
 
 def checked(text: str) -> Verdict:
@@ -28,7 +28,7 @@ def test_example_4_the_running_example_becomes_counts() -> None:
     verdict = checked(allowed(SECTION_2))
     assert (verdict.verdict, verdict.strategy, verdict.exact) == ("bounded", Strategy.REWRITE, False)
     assert verdict.rewrite.applies is True
-    assert verdict.rewrite.error_bound == pytest.approx(15 / 300)
+    assert verdict.rewrite.error_bound == pytest.approx((5 + 15) / 300)
     assert [s.finding.rows for s in verdict.streams[:3]] == [0, 0, 0]  # type: ignore[union-attr]
     assert verdict.rewrite.sql is not None
     least = "least(count_if(source = 's'), count_if(source = 'sa')) - count_if(source = 'f')"
@@ -37,23 +37,40 @@ def test_example_4_the_running_example_becomes_counts() -> None:
     assert "JOIN" not in verdict.rewrite.sql
     made = verdict.rewrite.rewriting
     assert made is not None
-    assert (made.reach, made.apart_reach) == (15_000_000, 20_000_000)
+    assert (made.reach, made.error_reach) == (15_000_000, 20_000_000)
 
 
 def test_what_is_not_allowed_is_an_offer_with_its_price() -> None:
-    for text in (SECTION_2, SECTION_2.replace("SELECT window", "SELECT /*+ ERROR(4.9 PERCENT) */ window")):
+    for text in (SECTION_2, SECTION_2.replace("SELECT window", "SELECT /*+ ERROR(6.66 PERCENT) */ window")):
         verdict = checked(text)
         assert (verdict.strategy, verdict.exact) == (Strategy.PURGE, True)
         assert verdict.rewrite.applies is False
-        assert verdict.rewrite.error_bound == pytest.approx(0.05)
+        assert verdict.rewrite.error_bound == pytest.approx(20 / 300)
         assert verdict.rewrite.sql is not None
         assert verdict.rewrite.offered is not None
 
 
 @pytest.mark.parametrize("minutes", [1, 2, 5])
 def test_section_5_2_epsilon_over_k(minutes: int) -> None:
-    text = SECTION_2.replace("'5 minutes'", f"'{minutes} minutes'")
-    assert found(text).error_bound == pytest.approx({1: 0.25, 2: 0.125, 5: 0.05}[minutes])
+    made = found(SECTION_2.replace("'5 minutes'", f"'{minutes} minutes'")).rewriting
+    assert made is not None
+    assert made.reach / made.period == pytest.approx({1: 0.25, 2: 0.125, 5: 0.05}[minutes])
+
+
+def test_errata_the_running_example_can_be_off_by_more_than_epsilon_over_k() -> None:
+    """A SYN a second. At the beginning answers come in from the last window, 5 s late, and nothing closes; at the end
+    every FIN goes out to the next, 15 s after its SYN. Five SYNs in the middle have no answer.
+    """
+    counts, truth = {"syn": 0, "synack": 0, "fin": 0}, 0
+    for syn in range(-30, 330):
+        answered, closed = not 100 <= syn < 105, syn >= 285
+        synack = syn + (5 if syn < 0 or 285 <= syn < 295 else 0)
+        here = {"syn": syn, **({"synack": synack} if answered else {}), **({"fin": synack + 10} if closed else {})}
+        for name, at in here.items():
+            counts[name] += 0 <= at < 300
+        truth += 0 <= syn < 300 and answered and not closed
+    error = min(counts["syn"], counts["synack"]) - counts["fin"] - truth
+    assert 15 / 300 < error / counts["syn"] == 20 / 300
 
 
 def test_section_5_2_the_revised_bounds() -> None:
@@ -79,7 +96,7 @@ def test_4_1_holds_between_what_occurs_and_what_is_a_key(seconds: int, fits: boo
     answer = found(text)
     assert (answer.sql is not None) is fits
     if fits:
-        assert answer.error_bound == pytest.approx(0.05)  # a wider condition of the query finds no further match
+        assert answer.error_bound == pytest.approx(20 / 300)  # a wider condition of the query finds no further match
 
 
 @pytest.mark.parametrize("number", ["i", "ii", "iii", "vi", "viii", "ix"])
@@ -195,7 +212,8 @@ def test_a_filter_holds_of_what_the_query_makes_equal() -> None:
 
 
 @pytest.mark.parametrize(
-    "select", ["sum(q.size) AS n", "max(q.k) AS n", "count(q.size) AS n", "count(DISTINCT q.server) AS n"]
+    "select",
+    ["sum(q.size) AS n", "max(q.k) AS n", "count(q.size) AS n", "count(DISTINCT q.server) AS n", "median(1) AS n"],
 )
 def test_what_does_not_follow_from_counts_is_left_as_it_is(select: str) -> None:
     assert pair(counts(select)).applies is False
@@ -206,6 +224,24 @@ def test_counts_of_what_is_never_null_are_counts() -> None:
     assert pair(counts("count(DISTINCT q.k) AS n")).applies is False
     keyed = pair(counts("count(DISTINCT q.size) AS n"), req=", PRIMARY KEY (size)")
     assert keyed.applies is True
+
+
+def test_what_follows_from_counts() -> None:
+    answer = pair(counts("sum(1) AS a, sum(-2) AS b, sum(0.5) AS c, avg(3) AS d, max(7) AS e, count(*) AS n"))
+    made = answer.rewriting
+    assert answer.applies is True
+    assert made is not None
+    assert [o.of("n") for o in made.outputs] == [
+        "CAST(1 * n AS BIGINT)",
+        "CAST(-2 * n AS BIGINT)",
+        "CAST(0.5 * n AS DECIMAL(11, 1))",
+        "CAST(3 AS DOUBLE)",
+        "7",
+        "n",
+    ]
+    limits = dict(made.limits)
+    assert (limits["a_low"], limits["a_high"]) == ("CAST(1 * low AS BIGINT)", "CAST(1 * high AS BIGINT)")
+    assert (limits["b_low"], limits["b_high"]) == ("CAST(-2 * high AS BIGINT)", "CAST(-2 * low AS BIGINT)")
 
 
 @pytest.mark.parametrize(
@@ -263,6 +299,53 @@ def test_4_4_streams_that_do_not_include_each_other_are_left(includes: bool) -> 
     for part in (joined, without_both):
         query = f"SELECT /*+ ERROR(50 PERCENT) */ count(*) AS n {part} GROUP BY window(a.ts, '1 minute');"
         assert found(SIBLINGS.format(more=more) + query).applies is includes
+
+
+PACKETS = """
+CREATE STREAM syn (ip STRING, id VIRTUAL, ts TIMESTAMP, EVENT TIME ts, PRIMARY KEY (id), ORDERED BY ts WITHIN 1 SECOND,
+  STREAM KEY (ip) SPANS ends WINDOW [0, 15 SECONDS]);
+CREATE STREAM ends (ip STRING, id VIRTUAL, kind STRING, size INT, ts TIMESTAMP, EVENT TIME ts, {key}
+  ORDERED BY ts WITHIN 1 SECOND, FOREIGN KEY (id, ip) REFERENCES syn (id, ip) WINDOW [-10 SECONDS, 0]);
+"""
+ENDED = "{0}.ip = s.ip AND {0}.ts >= s.ts AND {0}.ts - s.ts <= INTERVAL 10 SECONDS"
+
+
+@pytest.mark.parametrize(
+    ("fin", "rst", "condition"),
+    [
+        ("f.kind = 'FIN'", "r.kind = 'RST'", "(f.kind = 'FIN' OR f.kind = 'RST')"),
+        ("f.kind = 'FIN'", "r.size > 3", "(f.kind = 'FIN' OR f.size > 3)"),
+        ("f.size > 0 AND f.kind = 'FIN'", "r.size > 0 AND r.kind = 'RST'", "f.size > 0"),
+        ("f.kind = 'FIN'", "r.ip = s.ip", "f.ip IS NOT NULL"),
+    ],
+)
+def test_4_4_several_not_exists_of_one_stream_take_off_the_rows_of_any(fin: str, rst: str, condition: str) -> None:
+    one, other = (f"{ENDED.format(alias)} AND {own}" for alias, own in (("f", fin), ("r", rst)))
+    query = (
+        "SELECT /*+ ERROR(10 PERCENT) */ count(*) AS n FROM syn AS s "
+        f"WHERE NOT EXISTS (SELECT 1 FROM ends AS f WHERE {one}) "
+        f"AND NOT EXISTS (SELECT 1 FROM ends AS r WHERE {other}) GROUP BY window(s.ts, '5 minutes');"
+    )
+    keyed = PACKETS.format(key="PRIMARY KEY (id),")
+    answer = found(keyed + query)
+    assert answer.applies is True
+    assert answer.rewriting is not None
+    assert condition in answer.rewriting.source(answer.rewriting.removed or "").conditions
+    assert found(PACKETS.format(key="") + query).applies is False
+
+
+def test_4_4_not_exists_that_are_matched_otherwise_or_read_by_spark_alone_are_not_put_together() -> None:
+    one, other = (f"{ENDED.format(alias)} AND {alias}.kind = '{alias}'" for alias in "fr")
+    query = (
+        "SELECT /*+ ERROR(10 PERCENT) */ count(*) AS n FROM syn AS s "
+        f"WHERE NOT EXISTS (SELECT 1 FROM ends AS f WHERE {one}) "
+        f"AND NOT EXISTS (SELECT 1 FROM ends AS r WHERE {other}) GROUP BY window(s.ts, '5 minutes');"
+    )
+    keyed = PACKETS.format(key="PRIMARY KEY (id),")
+    assert found(keyed + query).applies is True
+    for old, new in (("r.ts - s.ts <= INTERVAL 10", "r.ts - s.ts <= INTERVAL 11"), ("r.kind =", "upper(r.kind) =")):
+        answer = found(keyed + query.replace(old, new))
+        assert (answer.applies, "do not include each other" in answer.because[0]) == (False, True)
 
 
 def test_an_error_that_is_allowed_for_nothing_is_said() -> None:

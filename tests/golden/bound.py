@@ -10,7 +10,7 @@ from collections.abc import Iterator
 
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import ColumnRef, Expression, Predicate, conjunct
-from penstock.model.query import FromTree, Leaf, Query, Scalar, columns_of
+from penstock.model.query import Formula, FromTree, Leaf, Query, Scalar, columns_of
 from penstock.model.schemes import reference_of
 from penstock.model.script import Script, policy_of
 from penstock.model.spans import Span
@@ -63,6 +63,10 @@ def _query(query: Query) -> Iterator[str]:
     for output in query.outputs:
         types = ", ".join(f"{ref} {query.type_of(ref)}" for ref in columns_of(output.value))
         yield f"  output {output.name}: {type(output.value).__name__} {output.value} [{types}]"
+    for formula in query.shown:
+        if isinstance(formula, Formula):
+            terms = "not linear" if formula.terms is None else [f"{by} * {of}" for of, by in formula.terms]
+            yield f"  formula {formula.name}: {formula} {terms}"
     yield from (f"  group by {_value(key)}" for key in query.group_by)
     if query.distinct:
         yield "  distinct"

@@ -10,6 +10,7 @@ import datetime as dt
 import json
 import random
 from collections import Counter
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,8 @@ SECTION_2 = (Path(__file__).parents[2] / "examples" / "syn_without_fin.sql").rea
 PACKET = pa.schema([("ip", pa.string()), ("ts", pa.timestamp("us", "UTC"))])
 START = dt.datetime(2024, 1, 1, tzinfo=dt.UTC)
 MINUTE = dt.timedelta(minutes=1)
+FOLLOWING = "sum(2) AS twice, 60 * count(*) AS an_hour, 1 - count(*) / 5.0 AS falls, sum(0.5) AS half, avg(3) AS three"
+"""What follows from counts."""
 Rows = dict[str, list[dict[str, Any]]]
 
 
@@ -35,8 +38,9 @@ def _script() -> str:
     for name in ("syn", "synack", "fin"):
         streams = streams.replace(f"(path 'data/tcp_{name}')", f"(path '{{data}}/{name}', maxFilesPerTrigger '1')")
     select = query[query.index("SELECT") :].replace("'5 minutes'", "'1 minute'")
-    plain = select.replace("SELECT", "SELECT /*+ ERROR(25 PERCENT) */", 1)
-    bounded = select.replace("SELECT", "SELECT /*+ ERROR(25 PERCENT WITH BOUNDS) */", 1)
+    plain = select.replace("SELECT", "SELECT /*+ ERROR(34 PERCENT) */", 1)
+    bounded = select.replace("SELECT", "SELECT /*+ ERROR(34 PERCENT WITH BOUNDS) */", 1)
+    bounded = bounded.replace("AS cnt", f"AS cnt, {FOLLOWING}")
     return (
         f"{streams}CREATE SINK plain USING parquet OPTIONS (path '{{out}}/plain');\n"
         f"CREATE SINK bounded USING parquet OPTIONS (path '{{out}}/bounded');\n"
@@ -110,6 +114,7 @@ def _sink(bench: Bench, name: str) -> list[dict[str, Any]]:
 def test_two_runs_give_every_window_once_within_its_limits(bench: Bench) -> None:
     rows = packets(late=0)
     truth, paper = original(rows), counted(rows)
+    syns = Counter(START + (row["ts"] - START) // MINUTE * MINUTE for row in rows["syn"] if row["ip"] is not None)
     conf = {"penstock.sample": "1"}
     _write(bench, rows, 0, 150)
     first = bench.run(SCRIPT, conf=conf, unbounded=False)
@@ -128,9 +133,19 @@ def test_two_runs_give_every_window_once_within_its_limits(bench: Bench) -> None
         row = bounded[window]
         assert row["cnt"] == paper[window]
         assert row["cnt_low"] <= truth[window] <= row["cnt_high"]
-        assert row["error_declared"] == pytest.approx(0.25)
+        for name, of in (
+            ("twice", lambda n: 2 * n),
+            ("an_hour", lambda n: 60 * n),
+            ("half", lambda n: Decimal(n) / 2),
+            ("falls", lambda n: 1 - n / Decimal(5)),
+            ("three", lambda _: 3.0),
+        ):
+            ends = (of(row["cnt_low"]), of(row["cnt_high"]))
+            assert (row[name], row[f"{name}_low"], row[f"{name}_high"]) == (of(row["cnt"]), min(ends), max(ends))
+        assert row["error_declared"] == pytest.approx(20 / 60)
         assert 0 < row["error_observed"] < row["error_declared"]
-        assert (row["error_violations"], row["exceeded"]) == (0, False)
+        assert row["error_answer"] == pytest.approx(row["error_observed"] * syns[window] / row["cnt"])
+        assert (row["error_violations"], row["broken"], row["exceeded"]) == (0, False, False)
     lines = [line for line in bench.metrics() if line["query"] == "plain"]
     for line in lines:
         assert list(line) == list(KINDS)
@@ -155,8 +170,12 @@ def test_what_exceeds_the_declarations_is_said(bench: Bench) -> None:
     assert ran.code == 0, ran.err
     found = _sink(bench, "bounded")
     assert any(row["exceeded"] for row in found)
-    assert all(row["error_violations"] > 0.1 for row in found)
+    assert all(row["error_violations"] > 0.1 and row["broken"] for row in found)
+    truth = original(rows)
+    outside = [row for row in found if not row["cnt_low"] <= truth[row["tb"]] <= row["cnt_high"]]
+    assert outside == []
     assert "what was measured exceeds what was declared" in ran.err
+    assert "windows rows break what was declared; by what was measured the counts may be off by up to" in ran.err
 
 
 def test_the_text_gives_what_runs_and_a_dataframe_composes(bench: Bench, spark: SparkSession) -> None:
@@ -169,6 +188,14 @@ def test_the_text_gives_what_runs_and_a_dataframe_composes(bench: Bench, spark: 
         spark.read.parquet(str(bench.folder / "data" / name)).createOrReplaceTempView(name)
     as_text = {row["tb"].replace(tzinfo=dt.UTC): row["cnt"] for row in spark.sql(sql).collect()}
     assert as_text == counted(rows)
+    # What follows from counts has the types that Spark gives it, in the text as in what runs.
+    following = spark.sql(str(check(script, "bounded").rewrite.sql))
+    assert {row["tb"].replace(tzinfo=dt.UTC): row["an_hour"] for row in following.collect()} == {
+        window: 60 * count for window, count in as_text.items()
+    }
+    kinds = spark.sql(f"SELECT count(*) AS cnt, {FOLLOWING} FROM syn").dtypes
+    assert following.drop("tb").dtypes == kinds
+    assert penstock.stream(spark, script, query="bounded").select(*(name for name, _ in kinds)).dtypes == kinds
     streaming = penstock.stream(spark, script, query="plain")
     started = streaming.where("cnt >= 0").writeStream.format("memory").queryName("counted").start()
     started.processAllAvailable()

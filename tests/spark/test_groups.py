@@ -57,8 +57,9 @@ RUNNING = {
     ),
     "NULL is a group": ("s.g, count(*) AS n, sum(t.i) AS si, count(DISTINCT t.g) AS dg", "GROUP BY s.g"),
     "two columns, of both streams": ("s.g, t.i, min(t.x) AS lo, max(s.g) AS hi", "GROUP BY s.g, t.i"),
-    "a value of the group in an expression": (
-        "concat(s.g, '!') AS loud, s.i + 1 AS next, count(*) AS n",
+    "a value of the group, and aggregates, in an expression": (
+        "concat(s.g, '!') AS loud, s.i + 1 AS next, 60 * count(*) AS an_hour, sum(t.p)/count(*) AS mean, "
+        "concat(s.g, max(t.g)) AS both, coalesce(sum(t.i), 0) - s.i AS gap, count(*) AS n, sum(1) AS ones",
         "GROUP BY s.g, s.i",
     ),
 }
@@ -138,7 +139,8 @@ def test_running_groups_end_with_what_spark_says_of_all_rows(spark: SparkSession
 BAND = "s.k = t.k AND t.ts - s.ts BETWEEN INTERVAL '-3' SECONDS AND INTERVAL 3 SECONDS"
 BY = "GROUP BY window(s.ts, '4 seconds'), s.g"
 WINDOWED = {
-    "inners": f"window(s.ts, '4 seconds') AS w, s.g, count(*) AS n, sum(t.i) AS si, max(t.p) AS mp {JOIN} {BY}",
+    "inners": "window(s.ts, '4 seconds') AS w, s.g, count(*) AS n, sum(t.i) AS si, max(t.p) AS mp, "
+    f"count(*) / 4.0 AS a_second {JOIN} {BY}",
     "lefts": "window(s.ts, '4 seconds') AS w, s.g, count(*) AS n, count(t.k) AS met, sum(t.i) AS si, max(t.p) AS mp, "
     "avg(t.x) AS ax, min(t.g) AS mg, count(DISTINCT t.i) AS di, median(t.i) AS mi, sum(coalesce(t.i, 100)) AS ci "
     f"FROM s LEFT JOIN t ON {BAND} {BY}",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 from penstock.analysis.finding import RewriteFinding
@@ -50,11 +51,15 @@ def _price(made: Rewriting) -> str:
 def _errors(made: Rewriting) -> list[str]:
     if made.is_exact:
         return ["none: every match is in the window of its root"]
-    reach, apart, period = (span_of_ticks(t, instants=True) for t in (made.reach, made.apart_reach, made.period))
-    both = f", or {percent(made.apart_reach / made.period)} where a join and an anti-join stray apart ({apart})"
+    reach, both, period = (span_of_ticks(t, instants=True) for t in (made.reach, made.error_reach, made.period))
+    one_way = (
+        f"the paper's epsilon / k, {percent(made.reach / made.period)} ({reach}), where {made.counted} and "
+        f"{made.removed} do not stray apart at the two ends of a window"
+    )
     return [
-        f"at most {percent(made.error_bound)} of the rows of {made.root} in a window ({reach} / {period}), "
-        "if they come evenly" + ("" if made.apart_reach == made.reach else both),
+        f"at most {percent(made.error_bound)} of the rows of {made.root} in a window ({both} / {period}), "
+        "if they come evenly",
+        *([] if made.error_reach == made.reach else [one_way]),
         "however they come: the limits of each window that WITH BOUNDS gives"
         + ("" if made.with_bounds else ", as ERROR(p PERCENT WITH BOUNDS)"),
     ]
@@ -68,9 +73,10 @@ def _observed(made: Rewriting, seen: Observed | None) -> list[str]:
     worse = "" if together <= made.error_bound else f": more than the declared {percent(made.error_bound)}"
     return [
         f"by the lags seen, at most {percent(seen.error_observed)} cross the end of a window",
-        f"by the violations seen, at most {percent(seen.error_violations)} are miscounted",
+        f"by the violations seen, at most {percent(seen.error_violations)} are miscounted "
+        f"({seen.broken:,} of {seen.windows:,} windows have some)",
         f"together at most {percent(together)}{worse} (largest of {seen.windows:,} windows, "
-        f"{seen.exceeded:,} above what was declared)",
+        f"{seen.exceeded:,} above what was declared); of the answer itself at most {percent(seen.error_answer)}",
     ]
 
 
@@ -79,5 +85,5 @@ def _but_sampled(made: Rewriting) -> str:
 
 
 def percent(share: float) -> str:
-    """A share as a percentage of a few digits."""
-    return f"{100 * share:.2f}".rstrip("0").rstrip(".") + " %"
+    """A share as a percentage of a few digits, never less than it is: ERROR of what is shown allows it."""
+    return f"{math.ceil(round(10_000 * share, 6)) / 100:.2f}".rstrip("0").rstrip(".") + " %"

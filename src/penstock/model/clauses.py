@@ -5,9 +5,10 @@ Each part checks what it can know alone; what ties parts together is in `query_r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from enum import StrEnum
+from fractions import Fraction
 
 from penstock.model.predicates import ColumnRef, Expression, Predicate
 from penstock.model.spans import Span
@@ -173,7 +174,32 @@ def columns_of(value: Scalar | Aggregate) -> tuple[ColumnRef, ...]:
 
 @dataclass(frozen=True)
 class Output:
-    """One column of the answer."""
+    """One column of the answer, or of the groups that it is made of."""
 
     name: str
     value: Scalar | Aggregate
+
+
+@dataclass(frozen=True)
+class Formula:
+    """A column of the answer that is an expression over aggregates, which only Spark evaluates, on each group."""
+
+    name: str
+    pieces: tuple[str | Aggregate, ...]
+    """The expression as it was written, its aggregates set apart."""
+    columns: tuple[ColumnRef, ...] = ()
+    """The columns that stand outside of its aggregates."""
+    terms: tuple[tuple[Aggregate, Fraction], ...] | None = field(default=None, compare=False)
+    """Its aggregates with their factors, if it is linear in them."""
+
+    @property
+    def aggregates(self) -> tuple[Aggregate, ...]:
+        """The aggregates that it holds."""
+        return tuple(dict.fromkeys(piece for piece in self.pieces if isinstance(piece, Aggregate)))
+
+    def text(self, names: Mapping[Aggregate, str]) -> str:
+        """The expression with something in place of each aggregate."""
+        return "".join(piece if isinstance(piece, str) else names[piece] for piece in self.pieces)
+
+    def __str__(self) -> str:
+        return self.text({aggregate: str(aggregate) for aggregate in self.aggregates})

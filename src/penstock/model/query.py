@@ -15,6 +15,7 @@ from penstock.model.clauses import (
     AGGREGATES,
     Aggregate,
     Existence,
+    Formula,
     FromTree,
     Join,
     JoinKind,
@@ -40,6 +41,7 @@ __all__ = [
     "AGGREGATES",
     "Aggregate",
     "Existence",
+    "Formula",
     "FromTree",
     "Holding",
     "Join",
@@ -83,6 +85,10 @@ class Query:
     distinct: bool = False
     group_by: tuple[Scalar, ...] = ()
     hints: Hints = NO_HINTS
+    shown: tuple[str | Formula, ...] = ()
+    """Where expressions over aggregates are given: the columns of the answer, outputs by their names. Then the outputs
+    are the columns of the groups, those of formulas included; else they are the answer.
+    """
 
     def __post_init__(self) -> None:
         require(query_problems(self))
@@ -100,6 +106,12 @@ class Query:
     def type_of(self, ref: ColumnRef) -> DataType | None:
         """The type of a column."""
         return self.by_alias[ref.alias].stream.type_of(ref.column)
+
+    @cached_property
+    def answer(self) -> tuple[Output | Formula, ...]:
+        """The columns of the answer."""
+        named = {output.name: output for output in self.outputs}
+        return tuple(named[s] if isinstance(s, str) else s for s in self.shown) or self.outputs
 
     @property
     def is_grouped(self) -> bool:

@@ -145,6 +145,12 @@ def _output_problems(query: Query) -> Iterator[Problem]:
                 f"{output.value} is neither grouped nor aggregated",
                 "add it to GROUP BY, or put it into count, sum, min, max, avg or median",
             )
+    for index, shown in enumerate(query.shown):
+        name = shown if isinstance(shown, str) else shown.name
+        if fold(name) in {fold(s if isinstance(s, str) else s.name) for s in query.shown[:index]}:
+            yield Problem(
+                Subject("shown", name, index), f"two output columns are named {name}", f"rename one: … AS {name}_2"
+            )
     for index, key in enumerate(query.group_by):
         yield from _column_problems(query, columns_of(key), Subject("group", str(key), index))
     if query.hints.value is not None:

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from penstock.analysis.rewriting.bound import observed, total, violated
+from penstock.analysis.rewriting.bound import broken_rows, observed, total, violated
 from penstock.analysis.rewriting.counts import (
     BOUNDS,
     SOURCE,
@@ -32,6 +32,7 @@ __all__ = [
     "CountedSource",
     "Observed",
     "Rewriting",
+    "broken_rows",
     "literal",
     "observed",
     "read_observed",
@@ -51,6 +52,9 @@ class Observed:
     error_observed: float = 0.0
     error_violations: float = 0.0
     exceeded: int = 0
+    error_answer: float = 0.0
+    broken: int = 0
+    """In how many windows a row was seen to break a declaration."""
 
     def then(self, later: Observed) -> Observed:
         """Both together."""
@@ -59,6 +63,8 @@ class Observed:
             max(self.error_observed, later.error_observed),
             max(self.error_violations, later.error_violations),
             self.exceeded + later.exceeded,
+            max(self.error_answer, later.error_answer),
+            self.broken + later.broken,
         )
 
 

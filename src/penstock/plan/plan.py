@@ -27,7 +27,7 @@ from penstock.plan.monitor import MonitorPlan
 from penstock.plan.outer import OuterPlan
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
-FORMAT = 6
+FORMAT = 7
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 

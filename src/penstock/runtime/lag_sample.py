@@ -4,7 +4,10 @@ Where joins are replaced by counts, nothing watches the declarations. So some en
 columns that the query matches by, are looked at whole: all their rows in a window and its margins. Of these are counted
 
 - the lag of each row of V and of A behind the latest row of the root that it matches; the mean over the root's rows is
-  the share that crosses the end of a window, times its length (REWRITE 5.2);
+  the share that crosses the end of a window, times its length (REWRITE 5.2), if they come evenly; V's and A's add up;
+- rows of V and of A that did cross an end, as they do where rows crowd there. What comes in of V and what goes out of
+  A make the answer too large, what goes out of V and comes in of A too small: the larger of the two is the most by
+  which it can be off;
 - rows that break a declaration: of V without a partner in the root, and of A without one in V, in the declared window;
   matches beyond the first, as the query matches; rows that match what another row of their stream has matched. Each
   changes the count by one. They are looked for among the rows of V and A in the window, and those beyond its ends
@@ -41,7 +44,9 @@ class Sampled:
     rows: int
     """Rows of the root in the window."""
     mean_lag: float
-    """Ticks; the larger of V's and A's, over all rows of the root, and two standard errors on top."""
+    """Ticks; V's and A's together, each over all rows of the root, and two standard errors on top."""
+    crossed: int
+    """Rows of V and A that crossed an end of the window and make the answer too large, or too small if more do that."""
     breaking: int
     """Rows, and matches, that break a declaration."""
 
@@ -75,19 +80,26 @@ class Counted:
 
 def measure(root: Entities, counted: Counted | None, removed: Counted | None, begin: int, end: int) -> Sampled:
     """What the rows of a window show; `counted` is None where V is the root."""
-    parents, parents_here = root, root.take(root.are_within(begin, end))
-    rows = len(parents_here.times)
-    spread, breaking = [], 0
+    root_here = root.take(root.are_within(begin, end))
+    parents, parents_here = root, root_here
+    rows = len(root_here.times)
+    mean_lag, breaking, too_large, too_small = 0.0, 0, 0, 0
     for child in (counted, removed):
         if child is None:
             continue
         inside = child.rows.are_within(begin, end)
-        spread.append(_partners(root, child.rows.take(inside), child.lags)[2])
+        met = _partners(root, child.rows, child.lags)
+        met_here = _partners(root_here, child.rows, child.lags)
+        mean_lag += _mean(_partners(root, child.rows.take(inside), child.lags)[2], rows)
+        came_in = int((inside & (met[1] > met[0]) & (met_here[1] == met_here[0])).sum())
+        went_out = int((~inside & (met_here[1] > met_here[0])).sum())
+        too_large += came_in if child is counted else went_out
+        too_small += went_out if child is counted else came_in
         first, last, _ = _partners(parents_here, child.rows, child.asked)
         here = child.rows.take(inside | (last > first))
         breaking += _broken(parents, here, child)
         parents, parents_here = child.rows, here
-    return Sampled(rows, max((_mean(lags, rows) for lags in spread), default=0.0), breaking)
+    return Sampled(rows, mean_lag, max(too_large, too_small), breaking)
 
 
 def _broken(parents: Entities, rows: Entities, child: Counted) -> int:

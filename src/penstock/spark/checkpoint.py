@@ -16,7 +16,7 @@ from typing import Any
 
 from penstock.errors import DataError, UsageError
 from penstock.model.predicates import conjunction
-from penstock.model.query import Query
+from penstock.model.query import Formula, Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark.grid import Grid
@@ -37,7 +37,7 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: Grid) -> Essence:
         {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
     ]
     whole["streams"] = {name: stream_text(script, name) for name in plan.streams}
-    whole["select"] = {output.name: str(output.value) for output in query.outputs}
+    whole["select"] = {o.name: str(o if isinstance(o, Formula) else o.value) for o in (*query.outputs, *query.answer)}
     # Through JSON and back, so that it compares equal to what a file gives.
     read: Essence = json.loads(json.dumps({**whole, "cells": list(grid.shares), _PLACES: list(grid.keys)}))
     return read

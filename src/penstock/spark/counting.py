@@ -11,7 +11,8 @@ number is a limit that no adversary at the edge can stretch:
     rows of V counted here whose root is in the last window <= the root's rows in the h before, V's in the first h
     rows of V counted in the next window, root here         <= the root's rows in the last h, V's in the h after
 
-A sample of entities shows the lags and violations that there are (`runtime/lag_sample.py`).
+A sample of entities shows the lags and violations that there are (`runtime/lag_sample.py`). The limits widen by the
+rows that are so seen to break a declaration, each of which changes the count by one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ from penstock.plan.counting import BOUNDS, SOURCE, TIME, WINDOW, CountedSource, 
 from penstock.plan.plan import Plan
 from penstock.spark.cache import new_run
 from penstock.spark.checkpoint import Essence, stream_text
-from penstock.spark.lags import KEY, LAGS, MEASURED, Measurer, sampled_rows
+from penstock.spark.lags import KEY, LIMITS, MEASURED, Measurer, sampled_rows
 from penstock.spark.late_rows import WINDOWS, Clock, late_rows, order_broken, windows_of
 from penstock.spark.sources import read_stream, with_declared_columns
 
@@ -70,8 +71,8 @@ def counted_answer(
     answer = _with_bounds(spark, rows, made) if made.with_bounds else _plain(rows, made)
     measures = [F.count(F.lit(1)).alias("rows_out")]
     if made.with_bounds:
-        measures += [F.max(name).alias(name) for name in BOUNDS[1:3]]
-        measures += [F.sum(F.col("exceeded").cast("int")).alias("exceeded")]
+        measures += [F.max(name).alias(name) for name in BOUNDS[1:4]]
+        measures += [F.sum(F.col(name).cast("int")).alias(name) for name in BOUNDS[4:]]
     return answer.observe(observation, *measures), observation, run, _essence(script, plan)
 
 
@@ -110,11 +111,11 @@ def _rows(frame: DataFrame, made: Rewriting, source: CountedSource, observation:
 def _plain(rows: DataFrame, made: Rewriting) -> DataFrame:
     keys = [F.expr(made.window).alias(WINDOW), *(F.col(name) for name in made.group_names)]
     counted = rows.groupBy(*keys).agg(F.expr(made.count).alias("counted"))
-    return counted.where("counted > 0").select(*_outputs(made, F.col("counted")))
+    return counted.where("counted > 0").select(*_outputs(made, "counted"))
 
 
-def _outputs(made: Rewriting, count: Column) -> list[Column]:
-    return [(count if o.kind == "count" else F.expr(made.value(o))).alias(o.name) for o in made.outputs]
+def _outputs(made: Rewriting, count: str) -> list[Column]:
+    return [F.expr(o.of(count) if o.kind == "count" else made.value(o)).alias(o.name) for o in made.outputs]
 
 
 def _with_bounds(spark: SparkSession, rows: DataFrame, made: Rewriting) -> DataFrame:
@@ -142,16 +143,17 @@ def _with_bounds(spark: SparkSession, rows: DataFrame, made: Rewriting) -> DataF
         f"greatest({_answer(made)}, 0) AS counted",
         f"{_low(made)} AS low",
         f"{_high(made)} AS high",
+        f"inside_{_place(made, made.root)} AS rows",
         f"{begin} AS begin",
         "sample",
-    ).where("high > 0")
-    fields = f"{LAGS}, {MEASURED}"
+    ).where("high > 0 OR size(sample) > 0")
     types = {field.name: field.dataType.simpleString() for field in shown.schema}
-    kept = [name for name in shown.columns if name not in ("begin", "sample")]
-    schema = ", ".join(f"{quoted(name)} {types[name]}" for name in kept) + f", {fields}"
-    measured = shown.select(*kept, "begin", sampled_rows()).mapInArrow(Measurer(made, tuple(kept), one_in), schema)
-    limits = [F.col(end).alias(name) for name, end in made.limits]
-    return measured.select(*_outputs(made, F.col("counted")), *limits, *(F.col(name) for name in BOUNDS))
+    kept = [WINDOW, *names, "counted"]
+    schema = ", ".join([*(f"{quoted(name)} {types[name]}" for name in kept), LIMITS, MEASURED])
+    given = shown.select(*kept, "low", "high", "rows", "begin", sampled_rows())
+    measured = given.mapInArrow(Measurer(made, tuple(kept), one_in), schema).where("high > 0")
+    limits = [F.expr(end).alias(name) for name, end in made.limits]
+    return measured.select(*_outputs(made, "counted"), *limits, *(F.col(name) for name in BOUNDS))
 
 
 def _one_in(text: str | None) -> int:
@@ -278,4 +280,6 @@ def seen_in(made: Rewriting, observation: str, progress: Any) -> Observed | None
         float(shown["error_observed"] or 0),
         float(shown["error_violations"] or 0),
         int(shown["exceeded"] or 0),
+        float(shown["error_answer"] or 0),
+        int(shown["broken"] or 0),
     )

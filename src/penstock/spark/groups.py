@@ -16,7 +16,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.model.names import quoted
 from penstock.model.predicates import ColumnRef
-from penstock.model.query import Aggregate, Query, TimeWindow
+from penstock.model.query import Aggregate, Formula, Query, TimeWindow
 from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
@@ -160,12 +160,14 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
         for alias, columns in by_alias.items()
     ]
     windows = {TimeWindow(k.column, k.span): name for k, name in named.items() if isinstance(k, TimeWindow)}
-    shown: list[Column] = []
+    found: dict[str, Column] = {}
+    aggregates: dict[Aggregate, str] = {}
     number = 0
     for output in query.outputs:
         match output.value:
             case Aggregate():
                 column = F.col(given_name(number))
+                aggregates[output.value] = quoted(given_name(number))
                 number += 1
             case TimeWindow() as window:
                 name = windows[replace(window, end=None)]
@@ -174,8 +176,10 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
                 column = F.col(quoted(named[value]))
             case expression:
                 column = F.expr(str(expression))
-        shown.append(column.alias(output.name))
-    return rows.select("*", *structs).select(*shown)
+        found[output.name] = column
+    shown = [F.expr(o.text(aggregates)) if isinstance(o, Formula) else found[o.name] for o in query.answer]
+    named_so = [column.alias(o.name) for column, o in zip(shown, query.answer, strict=True)]
+    return rows.select("*", *structs).select(*named_so)
 
 
 def _clock(query: Query, key: TimeWindow) -> str:

@@ -11,14 +11,17 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.plan.counting import Rewriting, observed, total, violated
+from penstock.plan.counting import Rewriting, broken_rows, observed, total, violated
 from penstock.runtime.lag_sample import Counted, Entities, Lags, Sampled, measure
 from penstock.spark.worker import settle
 
 KEY = "entity"
 """A number for the entity that a row is of: the hash of the columns that the query matches by."""
-LAGS = "error_declared DOUBLE, error_observed DOUBLE, error_violations DOUBLE"
-MEASURED = "exceeded BOOLEAN"
+LIMITS = "low BIGINT, high BIGINT"
+MEASURED = (
+    "error_declared DOUBLE, error_observed DOUBLE, error_violations DOUBLE, error_answer DOUBLE, "
+    "broken BOOLEAN, exceeded BOOLEAN"
+)
 _LISTS = ("sources", "entities", "times")
 
 
@@ -29,8 +32,25 @@ def sampled_rows() -> Column:
 
 
 @dataclass(frozen=True)
+class _Shown:
+    """What the sample of one window says; shares are of the root's rows, None where it holds none of them."""
+
+    crossing: float | None = None
+    breaking: float | None = None
+    broken: int = 0
+    """How many rows of the window break a declaration, those that are not in the sample included."""
+
+    @property
+    def together(self) -> float | None:
+        """Both errors."""
+        return None if self.crossing is None or self.breaking is None else total(self.crossing, self.breaking)
+
+
+@dataclass(frozen=True)
 class Measurer:
-    """For mapInArrow: the columns that are kept, and what the sample of each window shows."""
+    """For mapInArrow: the columns that are kept, limits that are wide enough for what the sample of each window shows
+    to be broken, and the errors that it shows.
+    """
 
     made: Rewriting
     kept: tuple[str, ...]
@@ -43,25 +63,43 @@ class Measurer:
         for batch in batches:
             shown = [self._shown(batch, row) for row in range(batch.num_rows)]
             columns = [batch.column(name) for name in self.kept]
-            declared = [self.made.error_bound] * len(shown)
-            crossing, breaking = [s[0] for s in shown], [s[1] for s in shown]
-            exceeded = [
-                c is not None and b is not None and total(c, b) > self.made.error_bound
-                for c, b in zip(crossing, breaking, strict=True)
+            rows, counted, low, high = (
+                np.asarray(batch.column(name), np.int64) for name in ("rows", "counted", "low", "high")
+            )
+            broken = np.array([one.broken for one in shown], np.int64)
+            declared = self.made.error_bound
+            answer = [
+                one.together * int(n) / int(count) if one.together is not None and count else None
+                for one, n, count in zip(shown, rows, counted, strict=True)
             ]
-            measured = [pa.array(values, pa.float64()) for values in (declared, crossing, breaking)]
-            names = [*self.kept, "error_declared", "error_observed", "error_violations", "exceeded"]
-            yield pa.RecordBatch.from_arrays([*columns, *measured, pa.array(exceeded, pa.bool_())], names)
+            found = {
+                "low": pa.array(np.maximum(low - broken, 0)),
+                "high": pa.array(high + broken),
+                "error_declared": pa.array([declared] * len(shown), pa.float64()),
+                "error_observed": pa.array([one.crossing for one in shown], pa.float64()),
+                "error_violations": pa.array([one.breaking for one in shown], pa.float64()),
+                "error_answer": pa.array(answer, pa.float64()),
+                "broken": pa.array(broken > 0),
+                "exceeded": pa.array(
+                    [one.together is not None and one.together > declared for one in shown], pa.bool_()
+                ),
+            }
+            yield pa.RecordBatch.from_arrays([*columns, *found.values()], [*self.kept, *found])
 
-    def _shown(self, batch: Any, row: int) -> tuple[float | None, float | None]:
+    def _shown(self, batch: Any, row: int) -> _Shown:
         sample = batch.column("sample")[row]
         sources = np.asarray(sample["sources"].values, dtype=object)
         keys, times = (np.asarray(sample[name].values) for name in _LISTS[1:])
         begin = batch.column("begin")[row].as_py()
         found = self._measured(sources, keys, times, begin)
-        if found is None or not found.rows:
-            return None, None
-        return observed([(1.0, found.mean_lag)], self.made.period), violated(found.breaking, found.rows, self.one_in)
+        if found is None:
+            return _Shown()
+        broken = broken_rows(found.breaking, self.one_in)
+        if not found.rows:
+            return _Shown(broken=broken)
+        evenly = observed([(1.0, found.mean_lag)], self.made.period)
+        breaking = violated(found.breaking, found.rows, self.one_in)
+        return _Shown(max(evenly, found.crossed / found.rows), breaking, broken)
 
     def _measured(self, sources: Any, keys: Any, times: Any, begin: int) -> Sampled | None:
         if not len(sources):

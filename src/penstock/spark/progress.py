@@ -31,6 +31,12 @@ def waiting_lines(ran: Sequence[Running]) -> list[str]:
         if late:
             rows, are = (f"{late:,} rows", "are") if late > 1 else ("1 row", "is")
             found.append(f"{one.query.name}: {rows} came for windows that were given already, and {are} not counted")
+        if one.observed is not None and one.observed.broken:
+            windows = f"{one.observed.broken:,} of {one.observed.windows:,} windows"
+            found.append(
+                f"{one.query.name}: in {windows} rows break what was declared; by what was measured the counts may be "
+                f"off by up to {one.observed.error_answer:.1%} of the answer; see `error_answer`, and the limits"
+            )
         if one.observed is not None and one.observed.exceeded:
             windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
             found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")

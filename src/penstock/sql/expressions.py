@@ -69,7 +69,7 @@ def bind_node(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope) -> Expres
     good = refuse_what_cannot_stand(node, stretch_of(tokens), scope)
     replaced: dict[int, str] = {}
     columns: dict[ColumnRef, None] = {}
-    for column in _columns(node):
+    for column in column_nodes(node):
         resolved = scope.resolve(column)
         if resolved is None:
             good = False
@@ -117,7 +117,7 @@ def refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
             scope.report(
                 f"the aggregate {name} cannot stand here",
                 place_of(part) or at,
-                "an aggregate is a whole column of SELECT: SELECT count(*) AS n, sum(x) AS total …",
+                "aggregates stand in SELECT, each over rows: SELECT count(*) AS n, 100 * sum(x) AS total …",
             )
         elif isinstance(part, exp.In) and not any(part.args.get(k) for k in ("expressions", "field")):
             scope.report("IN needs at least one value", at)
@@ -148,7 +148,8 @@ def is_deterministic(node: exp.Expr) -> bool:
     return all(isinstance(part, _DETERMINISTIC) for part in node.walk() if isinstance(part, exp.Func | exp.Dot))
 
 
-def _columns(node: exp.Expr) -> list[exp.Column]:
+def column_nodes(node: exp.Expr) -> list[exp.Column]:
+    """The columns that an expression names."""
     return [p for p in _without_subqueries(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star)]
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
@@ -10,14 +12,16 @@ from sqlglot.tokenizer_core import Token
 from penstock.errors import Refused
 from penstock.model.names import fold
 from penstock.model.predicates import ColumnRef, Expression
-from penstock.model.query import AGGREGATES, Aggregate, Output, Scalar, TimeWindow
+from penstock.model.query import AGGREGATES, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
 from penstock.sql.constants import number_of, span_or_none
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, bind_node, unwrapped
+from penstock.sql.formulas import bind_formula, outer_aggregates
 from penstock.sql.scope import Scope, did_you_mean
 from penstock.sql.tree import Code, Select, SelectItem, Stretch
+from penstock.sql.words import place_of
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count",
@@ -35,37 +39,35 @@ class OutputBinder:
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
         self._windows: list[TimeWindow] = []
-        self._positions: list[Output | None] = []
+        self._positions: list[Output | Formula | None] = []
         """The outputs by number; None for one whose own mistake is reported."""
         self._failed: set[str] = set()
         """Folded names of such outputs."""
 
-    def outputs(self, select: Select, *, need_names: bool = True) -> tuple[list[Output], list[Stretch]]:
+    def outputs(self, select: Select, *, need_names: bool = True) -> Outputs:
         """The output columns and their places."""
         self._windows = [w for code in select.group_by if (w := self._time_window(code.node)) is not None]
-        found: list[Output] = []
-        places: list[Stretch] = []
+        found: list[tuple[Output | Formula, Stretch]] = []
         self._positions = []
         for item in select.items:
             outputs = self._item(item, need_names)
             self._positions += outputs or [None]
             self._failed |= {fold(item.alias.text)} if item.alias is not None and not outputs else set()
-            found += outputs
-            places += [item.at] * len(outputs)
-        return found, places
+            found += [(output, item.at) for output in outputs]
+        return _of_groups(found)
 
-    def group_by(self, select: Select, outputs: list[Output]) -> tuple[Scalar, ...]:
+    def group_by(self, select: Select) -> tuple[Scalar, ...]:
         """What is grouped by: a column, an expression, window(…), an output's name or its number."""
         keys: list[Scalar] = []
         for code in select.group_by:
-            key = self._group_key(code, outputs)
-            if isinstance(key, Aggregate):
+            key = self._group_key(code)
+            if isinstance(key, Aggregate | Formula):
                 self.scope.report("an aggregate cannot be grouped by", code.at)
             elif key is not None and key not in keys:
                 keys.append(key)
         return tuple(keys)
 
-    def _group_key(self, code: Code, outputs: list[Output]) -> Scalar | Aggregate | None:
+    def _group_key(self, code: Code) -> Scalar | Aggregate | Formula | None:
         node = unwrapped(code.node)
         number = number_of(node)
         if number is not None:
@@ -73,9 +75,9 @@ class OutputBinder:
                 self.scope.report(f"GROUP BY {number} names no column of SELECT", code.at)
                 return None
             chosen = self._positions[int(number) - 1]
-            return chosen.value if chosen is not None else None
+            return _value_of(chosen) if chosen is not None else None
         if isinstance(node, exp.Column) and len(node.parts) == 1 and bind_column(node, self.scope) is None:
-            named = [o.value for o in outputs if fold(o.name) == fold(node.name)]
+            named = [_value_of(o) for o in self._positions if o is not None and fold(o.name) == fold(node.name)]
             if named:
                 return named[0]
             if fold(node.name) in self._failed:
@@ -84,9 +86,11 @@ class OutputBinder:
 
     # Items
 
-    def _item(self, item: SelectItem, need_names: bool) -> list[Output]:
+    def _item(self, item: SelectItem, need_names: bool) -> Sequence[Output | Formula]:
         if item.code is None:
             return self._star(item)
+        if item.aggregates:
+            return self._formula(item, item.code)
         value = self._value(item.code)
         if value is None:
             return []
@@ -97,6 +101,19 @@ class OutputBinder:
             self.scope.report("an expression needs a name", item.at, "add one: … AS name")
             return []
         return [Output(name, value)]
+
+    def _formula(self, item: SelectItem, code: Code) -> list[Formula]:
+        read = [(self._aggregate(unwrapped(part.node), part), part) for part in item.aggregates]
+        known = [(aggregate, part) for aggregate, part in read if aggregate is not None]
+        others = [node for node in outer_aggregates(code.node) if type(node) not in _FUNCTIONS]
+        for node in others:
+            self._refuse_aggregate(node.sql_name().lower(), place_of(node) or code.at)
+        if item.alias is None:
+            self.scope.report("an expression needs a name", item.at, "add one: … AS name")
+        if item.alias is None or others or len(known) < len(read):
+            return []
+        bound = bind_formula(item.alias.text, code, known, self.scope)
+        return [bound] if bound is not None else []
 
     def _star(self, item: SelectItem) -> list[Output]:
         streams = self.scope.streams
@@ -134,13 +151,7 @@ class OutputBinder:
     def _aggregate(self, node: exp.Expr, code: Code) -> Aggregate | None:
         function = _FUNCTIONS.get(type(node))
         if function is None:
-            name = code.tokens[0].text.lower()
-            self.scope.source.report(
-                Refused,
-                f"the aggregate {name} is not in Penstock's language",
-                code.at,
-                hint=f"these are: {', '.join(AGGREGATES)}, count(DISTINCT x)",
-            )
+            self._refuse_aggregate(code.tokens[0].text.lower(), code.at)
             return None
         inner = node.this
         distinct = isinstance(inner, exp.Distinct)
@@ -161,6 +172,10 @@ class OutputBinder:
         if argument is None:
             argument = bind_node(inner, _argument_tokens(code, distinct), self.scope)
         return None if argument is None else Aggregate(function, argument, distinct)
+
+    def _refuse_aggregate(self, name: str, at: Stretch) -> None:
+        hint = f"these are: {', '.join(AGGREGATES)}, count(DISTINCT x)"
+        self.scope.source.report(Refused, f"the aggregate {name} is not in Penstock's language", at, hint=hint)
 
     # Windows of time
 
@@ -197,6 +212,42 @@ class OutputBinder:
         if why is not None:
             self.scope.report(why, at, "write window(ts, '5 minutes') for a TIMESTAMP, window(t, 300) for an integer")
         return why is None
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """The columns of the groups and their places; and those of the answer, if these are others."""
+
+    columns: tuple[Output, ...]
+    at: tuple[Stretch, ...]
+    shown: tuple[str | Formula, ...] = ()
+    shown_at: tuple[Stretch, ...] = ()
+
+
+def _of_groups(found: list[tuple[Output | Formula, Stretch]]) -> Outputs:
+    """The outputs, and what formulas are made of among them, under its own text as a name."""
+    columns = [(output, at) for output, at in found if isinstance(output, Output)]
+    if len(columns) == len(found):
+        return Outputs(tuple(output for output, _ in columns), tuple(at for _, at in columns))
+    taken = {fold(output.name) for output, _ in found}
+    formulas = [(formula, at) for formula, at in found if isinstance(formula, Formula)]
+    for formula, at in formulas:
+        values: tuple[Aggregate | ColumnRef, ...] = (*formula.aggregates, *formula.columns)
+        for value in values:
+            if all(output.value != value for output, _ in columns):
+                name = str(value)
+                while fold(name) in taken:
+                    name += "_"
+                taken.add(fold(name))
+                columns.append((Output(name, value), at))
+    shown = tuple(output if isinstance(output, Formula) else output.name for output, _ in found)
+    return Outputs(
+        tuple(output for output, _ in columns), tuple(at for _, at in columns), shown, tuple(at for _, at in found)
+    )
+
+
+def _value_of(output: Output | Formula) -> Scalar | Aggregate | Formula:
+    return output.value if isinstance(output, Output) else output
 
 
 def _own_name(value: Scalar | Aggregate, node: exp.Expr) -> str | None:

@@ -7,7 +7,7 @@ from decimal import Decimal
 from penstock.model.hints import Hints
 from penstock.model.names import quoted
 from penstock.model.predicates import ColumnRef, conjunct, conjunction
-from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Output, Query, Source
+from penstock.model.query import Existence, Formula, FromTree, JoinKind, Leaf, Output, Query, Source
 from penstock.model.schemes import OnViolation
 from penstock.model.script import Script
 from penstock.model.stream import Column, Sink, Storage, Stream
@@ -49,7 +49,7 @@ def print_sink(sink: Sink) -> str:
 def print_query(query: Query) -> str:
     """INSERT INTO … SELECT, or a bare SELECT."""
     lines = [f"INSERT INTO {quoted(query.sink)}"] if query.sink is not None else []
-    outputs = ", ".join(_output(output) for output in query.outputs)
+    outputs = ", ".join(_output(output) for output in query.answer)
     lines.append(f"SELECT {_hints(query.hints)}{'DISTINCT ' if query.distinct else ''}{outputs}")
     lines.append(f"FROM {_tree(query.tree, query.by_alias)}")
     conditions = [conjunct(p) for p in query.where] + [_existence(e) for e in query.existences]
@@ -85,7 +85,9 @@ def _option(key: str) -> str:
     return key if plain else f"{string_literal(key)} ="
 
 
-def _output(output: Output) -> str:
+def _output(output: Output | Formula) -> str:
+    if isinstance(output, Formula):
+        return f"{output} AS {quoted(output.name)}"
     if isinstance(output.value, ColumnRef) and output.value.column == output.name:
         return str(output.value)
     return f"{output.value} AS {quoted(output.name)}"

@@ -6,6 +6,7 @@ its place, rather than met as a surprise.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from sqlglot import exp
@@ -14,6 +15,8 @@ from sqlglot.tokenizer_core import TokenType
 from penstock.model.names import nearest
 from penstock.model.query import JoinKind, RangeWindow, RowsWindow
 from penstock.sql.declarations import DeclarationGrammar
+from penstock.sql.expressions import unwrapped
+from penstock.sql.formulas import aggregates_in, outer_aggregates
 from penstock.sql.tree import Code, FromItem, FromJoin, FromPart, Hint, Insert, Name, Select, SelectItem, Stretch
 
 _REFUSED_CLAUSES = (
@@ -115,7 +118,16 @@ class QueryGrammar(DeclarationGrammar):
         alias = None
         if self.words("AS") or self._name_ahead():
             alias = self.name("a name for the column")
-        return SelectItem(code, None, alias, self.stretch_from(index))
+        return SelectItem(code, None, alias, self.stretch_from(index), tuple(self._aggregates(code)))
+
+    def _aggregates(self, code: Code) -> Iterator[Code]:
+        """The aggregates inside an expression, each read by itself."""
+        if isinstance(unwrapped(code.node), exp.AggFunc) or not outer_aggregates(code.node):
+            return
+        for tokens in aggregates_in(code.tokens):
+            inner = type(self)(dialect=self.dialect)
+            inner.start(list(tokens), self.source)
+            yield inner.code(inner._parse_disjunction, "an aggregate")
 
     def _star(self, of: Name | None, index: int) -> SelectItem:
         if self.looking_at("EXCEPT") or self.looking_at("EXCLUDE"):

@@ -23,7 +23,7 @@ from penstock.model.query_rules import predicate_problem, window_problems
 from penstock.model.stream import Stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.hints import bind_hints
-from penstock.sql.outputs import OutputBinder
+from penstock.sql.outputs import OutputBinder, Outputs
 from penstock.sql.scope import Scope, did_you_mean
 from penstock.sql.source import SourceText
 from penstock.sql.tree import FromItem, FromPart, Insert, Select, Stretch
@@ -59,9 +59,9 @@ class SelectBinder:
         condition = bind_condition(select.where, outer, may_exist=True)
         existences = [self._existence(e, outer) for e in condition.existences]
         where = self._predicates(condition, self.sources)
-        outputs = OutputBinder(outer)
-        bound_outputs, outputs_at = outputs.outputs(select)
-        group_by = outputs.group_by(select, bound_outputs)
+        binder = OutputBinder(outer)
+        outputs = binder.outputs(select)
+        group_by = binder.group_by(select)
         hints = bind_hints(select.hints, outer)
         if self.missing or len(self.source.mistakes) > before:
             self._report_windows()
@@ -72,16 +72,17 @@ class SelectBinder:
                 sink,
                 from_sources,
                 tree,
-                tuple(bound_outputs),
+                outputs.columns,
                 where,
                 tuple(e for e in existences if e is not None),
                 select.distinct,
                 group_by,
                 hints,
+                outputs.shown,
             )
         except InvalidModel as invalid:
             for problem in invalid.problems:
-                at, hint = self._place(problem, select, outputs_at), problem.hint
+                at, hint = self._place(problem, select, outputs), problem.hint
                 if self.source.text[at.start : at.end].endswith("*"):
                     hint = "name the columns instead of *"
                 self.report(problem.message, at, hint)
@@ -93,12 +94,13 @@ class SelectBinder:
             for problem in window_problems(source):
                 self.report(problem.message, self.places[source.alias], problem.hint)
 
-    def _place(self, problem: Problem, select: Select, outputs_at: list[Stretch]) -> Stretch:
+    def _place(self, problem: Problem, select: Select, outputs: Outputs) -> Stretch:
         subject = problem.subject
         if subject.kind == "source":
             return self.places.get(subject.name, select.at)
-        if subject.kind == "output" and subject.index < len(outputs_at):
-            return outputs_at[subject.index]
+        places = {"output": outputs.at, "shown": outputs.shown_at}.get(subject.kind, ())
+        if subject.index < len(places):
+            return places[subject.index]
         return Stretch(select.at.start, select.at.start + len("SELECT"))
 
     # FROM

@@ -171,6 +171,8 @@ class SelectItem:
     star_of: Name | None
     alias: Name | None
     at: Stretch
+    aggregates: tuple[Code, ...] = ()
+    """Those inside an expression, in their order; none where the whole is an aggregate."""
 
 
 @dataclass(frozen=True)

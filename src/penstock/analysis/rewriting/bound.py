@@ -3,16 +3,19 @@
 All shares are of the root's rows in the window. The error of a window is what crosses its two ends: a row that is
 counted in the next window though its root is in this one, or in this one though its root is in the last.
 
-- `boundary`: epsilon / k. If the root's rows come evenly, no more than this share of them lies so near to the end of
-  the window that their match can be beyond it. It takes both ends to err the same way, as they do in steady traffic;
-  where a join and an anti-join stray in opposite ways at the two ends, the error can be the sum of their reaches.
+- `boundary`: reach / k. If the root's rows come evenly, no more than this share of them lies so near to the end of
+  the window that their match can be beyond it. For one join or one anti-join the reach is the paper's epsilon. For both
+  it is the sum of theirs: rows of V may come in at the beginning, with nothing of A to take them off, while rows of A
+  go out at the end. The paper's epsilon / k (4.4) does not hold there: `tests/analysis/test_rewriting.py` has a case.
 - `observed`: the same with the lags that were seen in place of the largest. A match that comes d after its root is
-  beyond the end if the root was in the last d of the window; over all matches that is the mean lag / k.
+  beyond the end if the root was in the last d of the window; over all matches that is the mean lag / k. Where rows
+  crowd at an end it is more, and the share that did cross is taken.
 - `violated`: a row that breaks a declaration changes the count by one: a row of V or A without the partner that its
   FOREIGN KEY promises is counted and has no match; a second row of one key makes a second match. So the share of such
   rows is an error of its own, to be added.
 
-None of these is certain however rows come; the limits that are (`spark/counting.py`) are counted at run time.
+None of these is certain however rows come; the limits that are (`spark/counting.py`) are counted at run time, and
+`broken_rows` widens them by what is seen to break a declaration.
 """
 
 from __future__ import annotations
@@ -23,7 +26,7 @@ from fractions import Fraction
 
 
 def boundary(reach: int, period: int) -> Fraction:
-    """epsilon / k."""
+    """reach / k; with the paper's epsilon as the reach, its epsilon / k."""
     return Fraction(reach, period)
 
 
@@ -34,8 +37,16 @@ def observed(lags: Iterable[tuple[float, float]], period: float) -> float:
 
 def violated(breaking: int, rows: int, one_in: int = 1) -> float:
     """The share of rows that break a declaration, and two standard errors where one in so many entities was seen."""
-    unseen = 2 * math.sqrt(breaking * (1 - 1 / one_in))
-    return (breaking + unseen) / rows if rows else 0.0
+    return _with_unseen(breaking, one_in) / rows if rows else 0.0
+
+
+def broken_rows(breaking: int, one_in: int = 1) -> int:
+    """How many rows break a declaration, where so many of a sample do: by so much the limits of a count widen."""
+    return math.ceil(one_in * _with_unseen(breaking, one_in))
+
+
+def _with_unseen(breaking: int, one_in: int) -> float:
+    return breaking + 2 * math.sqrt(breaking * (1 - 1 / one_in))
 
 
 def total(crossing: float, breaking: float) -> float:

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from penstock.analysis.implication.rules import Reach
-from penstock.analysis.rewriting.eliminate_anti_joins import no_removed_source, removed_source
+from penstock.analysis.rewriting.eliminate_anti_joins import no_removed_source, removed_sources
 from penstock.analysis.rewriting.eliminate_joins import counted_source, no_counted_source, not_keyed
 from penstock.analysis.rewriting.eliminate_window_predicates import WindowPredicates
 from penstock.analysis.rewriting.identity import Identity, identities, pairs
@@ -30,11 +30,12 @@ class Composed:
 
     identity: Identity
     counted: str
-    removed: str | None
+    removed: tuple[str, ...]
+    """The sources that are taken off; those after the first are rows of its stream too, and are counted with it."""
     lags: dict[str, Reach]
     """By counted source, how far after the root's row it lies."""
     apart: Reach
-    """How far after its partner in V a row of A lies; nothing if there is no A."""
+    """How far after its partner in V a row that is taken off lies; nothing if there is none."""
     asked: dict[str, Reach]
     """By counted source, how far after its partner, the root for V and V for A, the query matches it."""
     groups: dict[str, tuple[str, ...]]
@@ -60,13 +61,13 @@ def _by(known: SubStreams, identity: Identity) -> Composed | str:
     counted = counted_source(known, identity)
     if counted is None:
         return no_counted_source(known)
-    removed = removed_source(known, identity, counted)
-    if removed is not None:
-        if (why := predicates.match_follows(question.ties_without[removed])) is not None:
-            return why
-    elif question.without:
+    removed = removed_sources(known, identity, counted)
+    if question.without and not removed:
         return no_removed_source(known, identity, counted)
-    sources = dict.fromkeys((question.root, counted, *((removed,) if removed else ())))
+    for alias in removed:
+        if (why := predicates.match_follows(question.ties_without[alias])) is not None:
+            return why
+    sources = dict.fromkeys((question.root, counted, *removed))
     lags: dict[str, Reach] = {}
     groups: dict[str, tuple[str, ...]] = {}
     for alias in sources:
@@ -78,9 +79,14 @@ def _by(known: SubStreams, identity: Identity) -> Composed | str:
             ref = question.groups[columns.index(None)]
             return f"{alias} has no column that equals the group {ref} for every row of one identity, and is never NULL"
         groups[alias] = tuple(column for column in columns if column is not None)
-    apart = Reach(0, 0) if removed is None else _lag(predicates, counted, removed)
-    partners = {question.root: question.root, counted: question.root} | ({removed: counted} if removed else {})
+    apart = _hull([_lag(predicates, counted, alias) for alias in removed])
+    partners = {question.root: question.root, counted: question.root} | dict.fromkeys(removed, counted)
     asked = {alias: predicates.reach(partner, alias) for alias, partner in partners.items() if alias != partner}
+    for alias in removed[1:]:
+        if groups[alias] != groups[removed[0]]:
+            return f"{removed[0]} and {alias} have no column in common for the groups"
+        lags[removed[0]] = _hull([lags[removed[0]], lags.pop(alias)])
+        asked[removed[0]] = _hull([asked[removed[0]], asked.pop(alias)])
     return Composed(identity, counted, removed, lags, apart, asked, groups)
 
 
@@ -116,6 +122,15 @@ def _lag(predicates: WindowPredicates, root: str, alias: str) -> Reach:
     high = _first(highs, lambda end: known.apart(root, alias, given, Reach(None, end)))
     low = _first(lows, lambda end: known.apart(root, alias, given, Reach(end, None)))
     return Reach(start.low if low is None else low, start.high if high is None else high)
+
+
+def _hull(reaches: list[Reach]) -> Reach:
+    """All of some windows together; no time at all if there is none."""
+    lows, highs = [r.low for r in reaches], [r.high for r in reaches]
+    return Reach(
+        None if None in lows else min((end for end in lows if end is not None), default=0),
+        None if None in highs else max((end for end in highs if end is not None), default=0),
+    )
 
 
 def _first(ends: list[int], holds: Callable[[int], bool]) -> int | None:

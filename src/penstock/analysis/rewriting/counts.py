@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.rewriting.values import N
 from penstock.model.names import quoted
 from penstock.model.spans import span_of_ticks
 
 SOURCE, TIME, WINDOW = "source", "ts", "window"
 """The columns of the rows that are counted: which source, when; and Spark's own name for the window."""
 
-BOUNDS = ("error_declared", "error_observed", "error_violations", "exceeded")
+BOUNDS = ("error_declared", "error_observed", "error_violations", "error_answer", "broken", "exceeded")
 """The columns that WITH BOUNDS adds, beside the limits of each count."""
 
 
@@ -52,11 +53,20 @@ class CountedSource:
 
 @dataclass(frozen=True)
 class CountOutput:
-    """A column of the answer: `count`, `window`, `start` or `end` of it, or `group` with its place."""
+    """A column of the answer: `count`, `window`, `start` or `end` of it, or `group` with its place.
+
+    A `count` is a value of the number of results, which stands in its text as `{n}`, and rises or falls with it.
+    """
 
     name: str
     kind: str
     group: int = 0
+    text: str = N
+    falls: bool = False
+
+    def of(self, number: str) -> str:
+        """A `count` as an expression, for a number of results that is one."""
+        return self.text.replace(N, number)
 
 
 @dataclass(frozen=True)
@@ -85,8 +95,10 @@ class Rewriting:
         return max(source.stray for source in self.sources)
 
     @property
-    def apart_reach(self) -> int:
-        """The same where V strays one way at one end of a window and A the other way at the other: both add up."""
+    def error_reach(self) -> int:
+        """The length of the edges whose rows can be miscounted: V may stray one way at one end of a window and A the
+        other way at the other, so their reaches add up. Where only one of them is beside the root it is epsilon.
+        """
         return sum(source.stray for source in self.sources)
 
     @property
@@ -97,8 +109,8 @@ class Rewriting:
 
     @property
     def error_bound(self) -> float:
-        """epsilon / k: the share of the root's rows whose match may be counted in another window."""
-        return self.reach / self.period
+        """The share of the root's rows by which the answer may be off, if they come evenly."""
+        return self.error_reach / self.period
 
     @property
     def is_exact(self) -> bool:
@@ -107,9 +119,14 @@ class Rewriting:
 
     @property
     def limits(self) -> tuple[tuple[str, str], ...]:
-        """The columns for the limits of each count, and which end each is."""
-        counts = [output.name for output in self.outputs if output.kind == "count"]
-        return tuple((f"{name}_{end}", end) for name in counts for end in ("low", "high"))
+        """The columns for the limits of each count, and each as an expression over the limits of the number."""
+        counts = [output for output in self.outputs if output.kind == "count"]
+        ends = ("low", "high")
+        return tuple(
+            (f"{output.name}_{end}", output.of(of))
+            for output in counts
+            for end, of in zip(ends, reversed(ends) if output.falls else ends, strict=True)
+        )
 
     @property
     def group_names(self) -> tuple[str, ...]:
@@ -154,7 +171,7 @@ class Rewriting:
         """A column of the answer as an expression over window, groups and rows."""
         match output.kind:
             case "count":
-                return self.count
+                return self.count if output.text == N else output.of(f"({self.count})")
             case "group":
                 return self.group_names[output.group]
             case "window":

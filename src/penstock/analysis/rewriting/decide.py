@@ -17,12 +17,14 @@ from penstock.analysis.finding import RewriteFinding
 from penstock.analysis.rewriting.bound import boundary
 from penstock.analysis.rewriting.compose import Composed, compose
 from penstock.analysis.rewriting.counts import BOUNDS, CountedSource, CountOutput, Rewriting
+from penstock.analysis.rewriting.eliminate_anti_joins import under
 from penstock.analysis.rewriting.question import CountQuestion, count_question
 from penstock.analysis.rewriting.substreams import SubStreams
+from penstock.analysis.rewriting.values import count_value, formula_value
 from penstock.model.closure import Equalities
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef, conjunct, conjunction
-from penstock.model.query import Aggregate, Query, TimeWindow
+from penstock.model.predicates import Bound, ColumnRef, OneOf, conjunct, conjunction
+from penstock.model.query import Aggregate, Formula, Output, Query, TimeWindow
 from penstock.model.schemes import Policy, Punctuated
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
@@ -41,8 +43,8 @@ def rewrite_finding(query: Query) -> RewriteFinding:
     period = question.window.span.ticks
     made = _rewriting(known, composed)
     because = tuple(_reasons(question, composed))
-    if made.reach >= period:
-        why = "a match may lie further away than a window is long, so counts say nothing"
+    if made.error_reach >= period:
+        why = "matches may lie further away than a window is long, so counts say nothing"
         return RewriteFinding(False, because=(why,))
     unable = next(_unable(question, made), None)
     if unable is None:
@@ -54,7 +56,7 @@ def _uncountable(known: SubStreams) -> Iterator[str]:
     """Counts of columns that are no counts of rows."""
     for output in known.question.query.outputs:
         value = output.value
-        if not isinstance(value, Aggregate) or value.argument is None:
+        if not isinstance(value, Aggregate) or value.function != "count" or value.argument is None:
             continue
         argument = value.argument
         if not isinstance(argument, ColumnRef) or not known.has_value(argument.alias, argument.column):
@@ -70,10 +72,10 @@ def _rewriting(known: SubStreams, composed: Composed) -> Rewriting:
     return Rewriting(
         question.root,
         composed.counted,
-        composed.removed,
+        composed.removed[0] if composed.removed else None,
         sources,
         question.window.span.ticks,
-        tuple(_output(question, output.name, output.value) for output in question.query.outputs),
+        tuple(_output(question, output) for output in question.query.answer),
         error is not None and error.with_bounds,
     )
 
@@ -86,7 +88,7 @@ def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource
     assert lag.low is not None
     assert lag.high is not None
     slack = _slack(stream)
-    partner = composed.apart if alias == composed.removed else lag
+    partner = composed.apart if alias in composed.removed else lag
     assert partner.low is not None
     assert partner.high is not None
     asked = composed.asked.get(alias, partner)
@@ -94,7 +96,7 @@ def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource
         alias,
         stream.name,
         stream.event_time,
-        tuple(_conditions(question, alias, stream)),
+        tuple(_conditions(question, alias, stream, composed.removed if alias in composed.removed else (alias,))),
         composed.groups[alias],
         tuple(dict.fromkeys(_keys(question, composed, alias))),
         lag.low,
@@ -107,13 +109,28 @@ def _counted(known: SubStreams, composed: Composed, alias: str) -> CountedSource
     )
 
 
-def _conditions(question: CountQuestion, alias: str, stream: Stream) -> Iterator[str]:
+def _conditions(question: CountQuestion, alias: str, stream: Stream, united: tuple[str, ...]) -> Iterator[str]:
+    """What a row must satisfy to be counted; where several sources are counted as one, what it must of one of them."""
     for scheme in stream.schemes:
         if isinstance(scheme, Punctuated):
             yield f"NOT coalesce(({conjunction(scheme.when)}), false)"
-    yield from (conjunct(predicate) for predicate in question.filters[alias])
+    asked = [tuple(_asked(question, alias, stream, source)) for source in united]
+    common = [condition for condition in asked[0] if all(condition in found for found in asked)]
+    yield from common
+    choices = [" AND ".join(condition for condition in found if condition not in common) for found in asked]
+    if all(choices):  # not where all rows of one of them count, as of a single source, whose conditions are all common
+        yield f"({' OR '.join(choices)})"
+
+
+def _asked(question: CountQuestion, alias: str, stream: Stream, source: str) -> Iterator[str]:
+    """The conditions on one source, under an alias."""
+    for predicate in question.filters[source]:
+        moved = predicate if source == alias else under(alias, predicate)
+        assert moved is not None
+        yield conjunct(moved)
     never_null = {fold(column) for key in stream.keys for column in key} | {fold(stream.event_time or "")}
-    for column in sorted(question.not_null(alias)):
+    never_null |= {fold(p.column.column) for p in question.filters[source] if isinstance(p, Bound | OneOf)}
+    for column in sorted(question.not_null(source)):
         if fold(column) not in never_null:
             yield f"{ColumnRef(alias, column)} IS NOT NULL"
 
@@ -128,14 +145,18 @@ def _keys(question: CountQuestion, composed: Composed, alias: str) -> Iterator[s
             yield columns[alias]
 
 
-def _output(question: CountQuestion, name: str, value: object) -> CountOutput:
-    match value:
+def _output(question: CountQuestion, output: Output | Formula) -> CountOutput:
+    match output if isinstance(output, Formula) else output.value:
         case TimeWindow(end=end):
-            return CountOutput(name, end or "window")
-        case ColumnRef():
-            return CountOutput(name, "group", question.groups.index(value))
-        case _:
-            return CountOutput(name, "count")
+            return CountOutput(output.name, end or "window")
+        case ColumnRef() as ref:
+            return CountOutput(output.name, "group", question.groups.index(ref))
+        case Aggregate() | Formula() as value:
+            found = count_value(value) if isinstance(value, Aggregate) else formula_value(value)
+            assert found is not None
+            return CountOutput(output.name, "count", text=found.text, falls=found.slope < 0)
+        case value:
+            raise AssertionError(f"{value} is neither a group nor a count")
 
 
 def _slack(stream: Stream) -> int | None:
@@ -178,7 +199,7 @@ def _not_allowed(query: Query, made: Rewriting) -> str | None:
     allowed = query.hints.error
     if allowed is None:
         return "the query allows no error; ERROR(p PERCENT) would"
-    if boundary(made.reach, made.period) > Fraction(allowed.percent) / 100:
+    if boundary(made.error_reach, made.period) > Fraction(allowed.percent) / 100:
         return f"the query allows {allowed.percent.normalize():f} percent"
     return None
 
@@ -193,8 +214,9 @@ def _reasons(question: CountQuestion, composed: Composed) -> Iterator[str]:
             f"each row of {composed.counted} has exactly one partner in {', '.join(others)}, "
             f"so that the join has as many rows as {composed.counted} (4.2)"
         )
-    if composed.removed is not None:
+    if composed.removed:
+        once = " (of one stream, a row of several counted once)" if len(composed.removed) > 1 else ""
         yield (
-            f"each row of {composed.removed} has exactly one partner in {composed.counted}, "
+            f"each row of {', '.join(composed.removed)}{once} has exactly one partner in {composed.counted}, "
             "so that what is without a match is the difference (4.3)"
         )

@@ -15,9 +15,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from penstock.analysis.rewriting.values import count_value
 from penstock.model.closure import Equalities
 from penstock.model.predicates import Bound, ColumnRef, Difference, OneOf, Op, Predicate, aliases_of, rejects_null
-from penstock.model.query import Aggregate, JoinKind, Query, RangeWindow, RowsWindow, TimeWindow, joins
+from penstock.model.query import Aggregate, Formula, JoinKind, Query, RangeWindow, RowsWindow, TimeWindow, joins
 
 MOST_SOURCES = 8
 """Every pair of sources is asked about, so beyond these a check would no longer be quick."""
@@ -69,7 +70,7 @@ def _unfit(query: Query) -> Iterator[str]:
         yield "only counts can be made of counts, and the query does not aggregate"
         return
     for output in query.outputs:
-        if isinstance(output.value, Aggregate) and output.value.function != "count":
+        if isinstance(output.value, Aggregate) and count_value(output.value) is None:
             yield f"{output.value} does not follow from counts"
     if any(join.kind is not JoinKind.INNER for join in joins(query.tree)):
         yield "an outer join is left as it is"
@@ -88,6 +89,9 @@ def _unfit(query: Query) -> Iterator[str]:
     for output in query.outputs:
         if not isinstance(output.value, TimeWindow | ColumnRef | Aggregate):
             yield f"{output.value} is an expression, which is left as it is"
+    for formula in query.answer:
+        if isinstance(formula, Formula) and formula.terms is None:
+            yield f"{formula} is no sum of multiples of counts, so that nothing is known of its error"
     for source in query.all_sources:
         if source.stream.event_time is None:
             yield f"stream {source.stream.name} has no event time"

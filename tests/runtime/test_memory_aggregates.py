@@ -17,7 +17,7 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded
 from penstock.model.predicates import aliases_of
-from penstock.model.query import Query
+from penstock.model.query import Formula, Query
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.folding import without_covered
 from penstock.plan.plan import Plan
@@ -164,3 +164,16 @@ def test_a_covered_source_is_left_out_of_groups_that_do_not_count(select: str) -
             folded, [r for b in without.values() for r in b]
         )
     assert given
+
+
+def test_a_formula_is_about_the_source_that_stays() -> None:
+    streams = "CREATE STREAM s (k BIGINT, n BIGINT); CREATE STREAM t (k BIGINT);"
+    for formula, left in (("max(y.k) + 1", "max(x.k) + 1"), ("max(x.k) + y.k", "max(y.k) + y.k")):
+        select = COVERED[0].replace("max(y.k)", formula).replace("GROUP BY x.k", "GROUP BY x.k, y.k")
+        (query,) = penstock.parse(f"{streams} SELECT {select};").queries
+        folded = without_covered(query, check_query(query))
+        shown = next(s for s in folded.answer if isinstance(s, Formula))
+        assert str(shown) == left
+        assert {*shown.aggregates, *shown.columns} <= {output.value for output in folded.outputs}
+        # What stands outside of aggregates only Spark reads, so its source is the one that stays.
+        assert set(folded.by_alias) == {left[4], "t"}

@@ -26,7 +26,7 @@ from itertools import combinations
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.model.predicates import Bound, ColumnRef, Comparison, Expression, OneOf, Op, Predicate, aliases_of
-from penstock.model.query import Aggregate, Join, JoinKind, Leaf, Output, Query, Scalar, TimeWindow
+from penstock.model.query import Aggregate, Formula, Join, JoinKind, Leaf, Output, Query, Scalar, TimeWindow
 
 _MOST_SOURCES = 6
 """Sources of which any number are tried together; with more, one by one."""
@@ -74,6 +74,7 @@ class _Search:
         self._held = query.holding(frozenset(query.by_alias)).predicates
         streams = [source.stream for source in query.all_sources]
         spark = {alias for value in _values(query) for alias in _read_by_spark(value)}
+        spark |= {ref.alias for formula in query.shown if isinstance(formula, Formula) for ref in formula.columns}
         self.names = [s.alias for s in query.all_sources if streams.count(s.stream) > 1 and s.alias not in spark]
 
     def covers(self, left_out: Sequence[str], by: dict[str, str]) -> dict[str, str] | None:
@@ -130,6 +131,7 @@ def folded(query: Query, covers: Iterable[tuple[str, str]]) -> Query:
             where=tuple(dict.fromkeys(_moved(predicate, alias, by) or predicate for predicate in held)),
             outputs=tuple(Output(o.name, _moved_value(o.value, alias, by)) for o in query.outputs),
             group_by=tuple(_moved_scalar(value, alias, by) for value in query.group_by),
+            shown=tuple(s if isinstance(s, str) else _moved_formula(s, alias, by) for s in query.shown),
         )
     return query
 
@@ -160,11 +162,19 @@ def _moved_scalar(value: Scalar, alias: str, by: str) -> Scalar:
 
 
 def _moved_value(value: Scalar | Aggregate, alias: str, by: str) -> Scalar | Aggregate:
-    if not isinstance(value, Aggregate):
-        return _moved_scalar(value, alias, by)
+    return _moved_aggregate(value, alias, by) if isinstance(value, Aggregate) else _moved_scalar(value, alias, by)
+
+
+def _moved_aggregate(value: Aggregate, alias: str, by: str) -> Aggregate:
     if isinstance(value.argument, ColumnRef):
         return replace(value, argument=_at(value.argument, alias, by))
     return value
+
+
+def _moved_formula(formula: Formula, alias: str, by: str) -> Formula:
+    """Its text names no source that is left out but in aggregates."""
+    moved = (p if isinstance(p, str) else _moved_aggregate(p, alias, by) for p in formula.pieces)
+    return replace(formula, pieces=tuple(moved), terms=None)
 
 
 def _follows(reading: Reading, order: Order, predicate: Predicate | None) -> bool:

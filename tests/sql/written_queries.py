@@ -1,7 +1,7 @@
 """Random queries over written streams, valid by construction, as lists of tokens.
 
 Only what the language allows is written: columns compared are of one kind, ON sees its own two sides, outputs have
-names of their own, aggregates stand alone in their column.
+names of their own, aggregates stand in no other.
 """
 
 from __future__ import annotations
@@ -215,8 +215,22 @@ class QueryWriter:
             group_by.append(window)
             items.append(random.choice([[*window, "AS", "w"], [*window, ".", "start", "AS", "w"]]))
         for i in range(random.randint(0 if items else 1, 3)):
-            items.append([*self._aggregate(random.choice(members)), "AS", f"agg_{i}"])
+            items.append([*self._over_aggregates(members), "AS", f"agg_{i}"])
         return items, group_by
+
+    def _over_aggregates(self, members: list[Member]) -> Tokens:
+        """An aggregate, or an expression over some."""
+        random = self.random
+        one, other = (self._aggregate(random.choice(members)) for _ in range(2))
+        return random.choice(
+            [
+                *[one] * 6,
+                ["60", "*", *one],
+                ["-", "(", *one, "+", *other, ")", "/", "5.0"],
+                ["coalesce", "(", *one, ",", *other, ")"],
+                ["CASE", "WHEN", *one, ">", "'count(1)'", "THEN", *other, "END"],
+            ]
+        )
 
     def _aggregate(self, member: Member) -> Tokens:
         random = self.random

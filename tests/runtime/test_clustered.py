@@ -85,7 +85,7 @@ def test_fail_names_the_row_even_within_one_batch() -> None:
     driver = many_to_one("FAIL")
     with pytest.raises(PromiseBroken) as caught:
         driver.step(s=[(5, 0, 10), (6, 0, 11), (7, 0, 12), (5, 0, 13)])
-    assert caught.value.row == {"k": 5, "n": 13}
+    assert caught.value.rows == [{"k": 5, "n": 13}]
 
 
 def test_an_ended_cluster_is_forgotten_once_the_key_it_names_has_come() -> None:
@@ -120,7 +120,8 @@ def test_no_cell_of_a_hypercube_holds_clusters_that_no_row_there_names(also: str
         ]
         assert sum(result.rows.num_rows for result in results) == 6
         kept.append(sum(result.metrics.promise_rows for result in results))
-    assert kept[-1] <= max(kept[:10])
+    # A sample of the ended clusters stays: 1 in 100.
+    assert kept[-1] <= max(kept[:10]) + 4
 
 
 def _table(rows: Sequence[tuple[int, ...]]) -> pa.Table:

@@ -2,8 +2,8 @@
 
 A promise is watched as far as its memory goes, and memory goes where nothing stored or to come could need it. So a key
 is known while its first row is stored, or while a row that names it may come; a match outside of its time is seen while
-the row that it met is stored. A declaration that closes nothing in a query is not watched there at all. This is about
-inner joins, which are what the engine runs.
+the row that it met is stored. A k is watched beyond that, up to c times k surely and then by a sample. A declaration
+that closes nothing in a query is not watched there at all.
 """
 
 from __future__ import annotations
@@ -13,9 +13,12 @@ from collections.abc import Iterator
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.plan.cluster_memory import cluster_memories
+from penstock.plan.doubting import has_shadows, remembers_past_clusters
 from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.recovering import recovers
 
 _MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
+_LOOKED_AT_IF_STORED = (*ORDERS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.CHECK)
 
 
 def unseen(query: Query, plan: Plan, alias: str) -> tuple[str, ...]:
@@ -55,14 +58,25 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         ends = (promise.alias, promise.partner)
         is_merged = any(plan.by_alias[alias].merge is not None for alias in ends if alias is not None)
         merged = ", or another row stands for it" if is_merged else ""
-        yield f"a match that breaks it is not seen once the row that it meets has left{merged}"
+        if has_shadows(plan, promise):
+            yield f"once the row has left that it meets{merged}, a match that needs {_sampled(plan)}"
+        elif promise.kind is not PromiseKind.FOLLOWS_ROWS or not recovers(plan):
+            yield f"a match that breaks it is not seen once the row that it meets has left{merged}"
     elif promise.kind is PromiseKind.CLUSTERED:
-        yield "a value that comes again after its cluster is not seen once no stored or future row needs its end"
+        if remembers_past_clusters(plan, promise):
+            yield f"once no stored or future row needs the end of a cluster, a row of it that needs {_sampled(plan)}"
+        else:
+            yield "a value that comes again after its cluster is not seen once no stored or future row needs its end"
         if any(memory.promise == promise for memory in cluster_memories(plan)):
             yield "not watched while it is not used"
     elif promise.kind is PromiseKind.PUNCTUATED:
         yield "a row that comes after its own punctuation is not seen once no stored or future row needs that one"
     elif promise.kind is PromiseKind.CHECK and promise.policy not in (Policy.FAIL, Policy.QUARANTINE):
         yield "a row that breaks it meets what is stored, and is not kept: it has no bucket"
-    if promise.kind in (*ORDERS, PromiseKind.PRIMARY_KEY, PromiseKind.CHECK) and plan.by_alias[promise.alias].filters:
+    if promise.kind in _LOOKED_AT_IF_STORED and plan.by_alias[promise.alias].filters:
         yield "rows that a filter drops are not found to break it"
+
+
+def _sampled(plan: Plan) -> str:
+    monitor = plan.monitor
+    return f"more than {monitor.factor:g} times k is seen only in a sample, with probability {monitor.probability:g}"

@@ -2,7 +2,7 @@
 
 A header counts the rows of its chunk and tells how far its ordered columns climbed. For ORDERED BY a WITHIN k ROWS it
 holds the **climbs** that may still matter: the rows at which a rose above all rows of the chunk before it, with the
-last k rows in full and one entry for all before them. So the m that stands before any later row is known exactly.
+last c times k rows in full and one entry for all before them. So the m before any later row is known exactly.
 Where k is learned it is not known here: then **stairs** tell of the whole chunk, neighbouring climbs taken together the
 more the further back they lie, and the **swing** is the k or d that the rows of the chunk need among themselves.
 Rows that break an order against rows of their own chunk are told here too, each with the k or d that it would need:
@@ -17,6 +17,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -58,7 +59,7 @@ class Header:
     stairs: Mapping[str, tuple[Stair, ...]] = field(default_factory=dict)
     """By column whose order within rows is learned."""
     swings: Mapping[str, int] = field(default_factory=dict)
-    """By constraint whose k or d is monitored: what the rows of the chunk need among themselves."""
+    """By constraint whose k or d is learned: what the rows of the chunk need among themselves."""
     start: int | None = None
     """The arrival number of its first row, where it is not the number of rows before it in the running batch."""
     by_cell: tuple[int, ...] = ()
@@ -81,13 +82,13 @@ def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
         maxima[column] = rise.value(rise.top)
         in_rows = [p.rows for p in promises if p.rows is not None]
         if in_rows:
-            climbs[column] = rise.climbs(max(in_rows))
+            climbs[column] = rise.climbs(ceil(max(in_rows) * plan.monitor.factor))
         for promise in promises:
             needed = rise.needed(promise)
             is_learned = (promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows) is None
             if is_learned and promise.kind is PromiseKind.ORDERED_ROWS:
                 stairs[column] = rise.stairs()
-            if is_learned or plan.monitor.declared:
+            if is_learned:
                 swings[promise.constraint] = 0 if needed is None else int(needed.max())
             found = None if is_learned or needed is None else rise.late(promise, needed)
             if found is not None:

@@ -17,20 +17,24 @@ from penstock.runtime.codes import Ints
 from penstock.runtime.needs import ORDER
 from penstock.runtime.synopsis import Synopsis
 
+_MOST_NAMED = 10
+"""Rows that FAIL names."""
+
 
 class PromiseBroken(PenstockError):
-    """A row broke a constraint that is declared ON VIOLATION FAIL; the batch must not be committed."""
+    """Rows broke a constraint that is declared ON VIOLATION FAIL; the batch must not be committed."""
 
-    def __init__(self, constraint: str, alias: str, row: dict[str, Any]) -> None:
-        shown = ", ".join(f"{name}={value!r}" for name, value in row.items())
+    def __init__(self, constraint: str, alias: str, rows: list[dict[str, Any]], count: int) -> None:
+        named = "; ".join(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in rows)
+        more = f"; and {count - len(rows):,} more" if count > len(rows) else ""
         super().__init__(
-            f"a row of {alias} breaks {constraint}",
-            detail=f"the row is: {shown}",
+            f"a row of {alias} breaks {constraint}" if count == 1 else f"{count:,} rows of {alias} break {constraint}",
+            detail=f"the row is: {named}" if count == 1 else f"the rows are: {named}{more}",
             hint="ON VIOLATION ADAPT, RECOVER, QUARANTINE or TRUST would go on",
         )
         self.constraint = constraint
         self.alias = alias
-        self.row = row
+        self.rows = rows
 
 
 @dataclass(frozen=True)
@@ -67,9 +71,12 @@ class Answers:
             self.violations[constraint] = self.violations.get(constraint, 0) + len(home)
         match breach.promise.policy:
             case Policy.FAIL:
-                segment, _, rows = next(synopsis.split(breach.ids[:1]))
-                (row,) = _declared(segment.table.take(rows)).to_pylist()
-                raise PromiseBroken(constraint, breach.alias, row)
+                named = [
+                    row
+                    for segment, _, rows in synopsis.split(np.sort(breach.ids)[:_MOST_NAMED])
+                    for row in _declared(segment.table.take(rows)).to_pylist()
+                ]
+                raise PromiseBroken(constraint, breach.alias, named, len(breach.ids))
             case Policy.QUARANTINE:
                 for segment, _, rows in synopsis.split(home):
                     taken = _declared(segment.table.take(rows))

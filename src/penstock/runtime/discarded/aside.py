@@ -9,8 +9,6 @@ c times k is surely seen, a larger one by sampling (KMON 4.3 and 5.3).
 Theorem: a row that left is **final**, and not set aside, if promises that are not in doubt close every other source for
 it: whatever result it is in is out, with stored rows and with those set aside. Rows that leave by [ROWS n] are final by
 the meaning of the query. Other rows are set aside though some of them are final: more than need be, never less.
-
-Sampling is by a hash of the row's place on its stream, so a replayed batch samples the same rows.
 """
 
 from __future__ import annotations
@@ -23,9 +21,10 @@ import pyarrow as pa
 
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import COUNT
+from penstock.plan.doubting import has_shadows, sets_aside
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
 from penstock.runtime.closing import Closing
-from penstock.runtime.codes import Bools, Ints, mix
+from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.discarded.piles import Piles
 from penstock.runtime.discarded.recall import Recall, axis_columns
 from penstock.runtime.marks import mark_names
@@ -33,12 +32,10 @@ from penstock.runtime.matching import Partial
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.purge import Purged
+from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries
 from penstock.runtime.synopsis import Synopsis
-
-MOST_SAMPLED = 10_000
-"""Rows of a source that are remembered as a sample; the eldest go first."""
 
 
 class Aside:
@@ -50,11 +47,9 @@ class Aside:
         self.plan = plan
         self.synopses = synopses
         self.closing = closing
-        # A row that was given out with NULLs cannot be taken back; a budget is there to lose rows.
-        sets_aside = plan.outer is None and plan.evict is None
-        doubted = {p.constraint for p in plan.promises if p.policy is Policy.RECOVER and sets_aside}
+        doubted = {p.constraint for p in plan.promises if p.policy is Policy.RECOVER and sets_aside(plan)}
         self.recovers = bool(doubted)
-        self.monitored = tuple(w for w in watches if w.is_monitored and sets_aside and not doubted)
+        self.monitored = tuple(w for w in watches if has_shadows(plan, w.promise))
         doubted |= {w.promise.constraint for w in self.monitored}
         self._trusted = tuple(c for c in plan.closers if not _rests_on(plan, c, doubted))
         self.piles = {
@@ -160,7 +155,7 @@ class Aside:
         for pile in [pile for pile in piles.piles if pile.since and self._is_over(pile.since)]:
             segment = piles.read(pile)
             piles.drop(pile)
-            sampled = np.flatnonzero(self._is_sampled(segment.arrival))
+            sampled = np.flatnonzero(is_sampled(self.plan.monitor, segment.arrival))
             if len(sampled):
                 piles.piles.insert(0, piles.sample(segment, sampled))
         while sum(pile.rows for pile in piles.piles if not pile.since) > MOST_SAMPLED:
@@ -170,9 +165,6 @@ class Aside:
         """Whether every monitored constraint has moved on by (c - 1) times its k."""
         beyond = self.plan.monitor.factor - 1
         return all(w.position - since.get(w.promise.constraint, 0) >= beyond * (w.k or 0) for w in self.monitored)
-
-    def _is_sampled(self, arrival: Ints) -> Bools:
-        return mix(arrival.view(np.uint64)) < np.uint64(min(self.plan.monitor.probability, 1.0) * (2.0**64 - 2**12))
 
     @property
     def nbytes(self) -> int:

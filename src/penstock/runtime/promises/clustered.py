@@ -8,7 +8,8 @@ all rows: so the count is exact in every cell, and rows of other values need not
 A cluster that ends becomes a promise row like that of a punctuation: it marks the rows that carry v, is held while one
 may still come, and is forgotten by the same need (`punctuated.py`, `forgetting.py`). A row whose value is held as ended
 breaks the constraint, as does one that comes too late within the batch; when k is widened, ended clusters that the
-larger k leaves open are open again. NULL is no value, and differs from every one. What was forgotten is not watched.
+larger k leaves open are open again. NULL is no value, and differs from every one. Ends that nothing needs are
+remembered a while, only to see values come again (`past_clusters.py`).
 
 Where other constraints would do, clusters are counted only as long as that pays (`choosing.py`).
 """
@@ -26,10 +27,11 @@ from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
 from penstock.runtime.codes import INT64, Bools, Ints, codes, flat, is_coded
-from penstock.runtime.key_matching import lookup
+from penstock.runtime.key_matching import Keyed, lookup
 from penstock.runtime.needs import ORDER, belongs, order_column
 from penstock.runtime.promises.choosing import ClusterChoice
 from penstock.runtime.promises.monitor import Monitor
+from penstock.runtime.promises.past_clusters import PastClusters
 from penstock.runtime.promises.punctuated import PunctuatedWatch
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.segment import Segment
@@ -74,6 +76,7 @@ class ClusteredWatch(PunctuatedWatch):
         self.open = Synopsis(self.columns)
         """Values that may still come, and in `counts` the number that the count of the stream is compared with."""
         self.held = Synopsis((*self.held.columns, *order_column(plan)))
+        self.past = PastClusters(plan, promise)
         self._read: list[tuple[Any, Ints]] = []
         self._rows_read = 0
         memories = [m for m in cluster_memories(plan) if m.promise == promise]
@@ -150,7 +153,7 @@ class ClusteredWatch(PunctuatedWatch):
         """Add the rows to values that are known; gives what was counted of each before, and which are new."""
         base = np.zeros(len(size), np.int64)
         others: Bools = np.ones(len(size), np.bool_)
-        for known in (self.open, self.held):
+        for known in (self.open, self.held, self.past.rows):
             place, met = lookup(known, self.column, distinct)
             if len(place):
                 base[place] = known.counts(met)
@@ -162,17 +165,20 @@ class ClusteredWatch(PunctuatedWatch):
         """See Watch."""
         needed = int(breach.needed.max())
         self.monitor.exceeded(needed)
-        ended = self.held.ids(ALL)
-        if not len(ended):
-            return
-        again = ended[step.clock.count[self.stream] - self.held.counts(ended) <= needed]
-        if len(again):
-            self._unmark(step, self.own, again)
-            table = {self.column: self.held.arrow(self.column, again)}
-            arrival: Ints = self.held.gather(again, lambda s: s.arrival)
-            self.open.segments.append(_rows(table, arrival, self.held.counts(again)))
-            self.open.rebase()
-            self.held.kill(again)
+        for ended in (self.held, self.past.rows):
+            ids = ended.ids(ALL)
+            again = ids[step.clock.count[self.stream] - ended.counts(ids) <= needed]
+            self._unmark(step, Keyed(ended, self.columns), again)
+            self._move(ended, again, self.open)
+
+    def _move(self, source: Synopsis, ids: Ints, target: Synopsis) -> None:
+        """Take values, with what was counted of them, from one synopsis to another."""
+        if len(ids):
+            table = {self.column: source.arrow(self.column, ids)}
+            arrival: Ints = source.gather(ids, lambda s: s.arrival)
+            target.segments.append(_rows(table, arrival, source.counts(ids)))
+            target.rebase()
+            source.kill(ids)
 
     def make(self, step: Step) -> None:
         """See Watch."""
@@ -201,19 +207,24 @@ class ClusteredWatch(PunctuatedWatch):
     def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
         """See Watch."""
         super().settle(step, removed, closing)
+        self._move(self.past.rows, self.past.review(step.clock.count[self.stream], self.k), self.open)
         if self.choice is None:
             return
         self.choice.see({alias: synopsis.size(FRESH) for alias, synopsis in step.synopses.items()})
         k = {**step.k, self.promise.constraint: None}
-        if self.choice.choose(self.monitor.k, self.promise_rows, step.clock.count[self.stream], k):
+        counted = self.promise_rows - self.past.rows.live
+        if self.choice.choose(self.monitor.k, counted, step.clock.count[self.stream], k):
             self.monitor.begin_again(self._rows_read)
             self.open.kill(self.open.ids(ALL))
             self.held.kill(self.held.ids(ALL))
+            self.past.rows.kill(self.past.rows.ids(ALL))
 
-    @property
-    def is_monitored(self) -> bool:
-        """See Watch."""
-        return self.monitor.is_active
+    def _forget(self, ids: Ints) -> None:
+        """See PunctuatedWatch."""
+        if self.past.is_kept:
+            self._move(self.held, ids, self.past.rows)
+        else:
+            super()._forget(ids)
 
     @property
     def position(self) -> int:
@@ -234,21 +245,21 @@ class ClusteredWatch(PunctuatedWatch):
 
     def finish(self) -> list[str]:
         """See Watch."""
-        return super().finish() + self.open.finish()
+        return super().finish() + self.open.finish() + self.past.rows.finish()
 
     @property
     def promise_rows(self) -> int:
         """See Watch."""
-        return super().promise_rows + self.open.live
+        return super().promise_rows + self.open.live + self.past.rows.live
 
     @property
     def promise_bytes(self) -> int:
         """See Watch."""
-        return super().promise_bytes + sum(segment.nbytes() for segment in self.open.segments)
+        return super().promise_bytes + sum(s.nbytes() for s in (*self.open.segments, *self.past.rows.segments))
 
     def segments(self) -> dict[str, Synopsis]:
         """See Watch."""
-        return {**super().segments(), f"open/{self.number}": self.open}
+        return {**super().segments(), f"open/{self.number}": self.open, f"past/{self.number}": self.past.rows}
 
     def save(self) -> dict[str, Any]:
         """See Watch."""

@@ -4,12 +4,14 @@ Where all streams declare ARRIVES BY, rows are counted in that order: s is close
 T stand after it, and a row of T breaks it if more than k rows of T, itself included, stand between a stored s that it
 names and itself. Otherwise a micro-batch is one instant: arrivals on T count only from the batch after s. So the rows
 of s that are closed are those up to one batch, which the clock knows from the headers, and a row of T breaks it if it
-names a stored s that was closed before the batch. What is no longer stored is no longer watched. The distance of a
-match, which k must not fall below, is the rows of T that came after s, up to the one that matches (KMON 4.3).
+names a stored s that was closed before the batch. Rows that have left are seen as far as they are set aside
+(`discarded/`). The distance of a match, which k must not fall below, is the rows of T that came after s, up to the one
+that matches (KMON 4.3).
 """
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -53,7 +55,7 @@ class FollowsWatch(Watch):
         """The rows of the parent whose places must be known; where k is measured, of distances that are usual too."""
         monitor = self.monitor
         usual = max(2 * max(monitor.window, monitor.largest, monitor.missed), monitor.sight)
-        return max(self.k or 0, usual if monitor.is_active else 0)
+        return max(ceil((self.k or 0) * self.plan.monitor.factor) + 1, usual if monitor.is_active else 0)
 
     def closed_batch(self, step_clock: Clock) -> int:
         """The last batch whose rows of the child are closed on the parent; -1 if there is none."""
@@ -112,8 +114,9 @@ class FollowsWatch(Watch):
         if not self.monitor.is_active and self._all_keep(across, int(code.min()), int(arrival.max())):
             return []
         before = across.count_before(self.parent_stream, self.child_stream, code)
-        if self.monitor.is_active:
-            # Places before the first that is known were let go: what is not known is taken as far away as can be.
+        if self.monitor.is_learned:
+            # Places before the first that is known were let go: what is not known is taken as far away as can be, so
+            # that k is not learned too small. A declared one is widened by what is known.
             before = np.where(before <= across.base[self.parent_stream], 0, before)
         needed: Ints = np.maximum(arrival + 1 - before, 0)
         self._largest = int(needed.max())
@@ -143,11 +146,6 @@ class FollowsWatch(Watch):
         if step.order is None:
             self._closed_before = self.closed_batch(step.clock)
         return {}
-
-    @property
-    def is_monitored(self) -> bool:
-        """See Watch."""
-        return self.monitor.is_active
 
     @property
     def position(self) -> int:

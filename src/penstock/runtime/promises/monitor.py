@@ -1,9 +1,9 @@
 """The k of one constraint, measured while the query runs (KMON sections 4.3, 5.3, 6.3).
 
-A declared k is a promise: it is never undercut, ADAPT widens it to what was seen, and where the query says MONITOR it
-falls back to a smaller k, not below the declared one, once that held for W arrivals. The k of WITHIN AUTO starts from
-nothing: no promise is made before W arrivals were seen; then k is the largest distance among the last W. A row that
-needs more stops the use of the constraint until W more arrivals were seen (the paper's k = infinity).
+A declared k is a promise: it is never undercut, ADAPT widens it to what was seen, and it falls back to a smaller k, not
+below the declared one, once that held for W arrivals. So it is measured only while it is widened. The k of WITHIN AUTO
+starts from nothing: no promise is made before W arrivals were seen; then k is the largest distance among the last W. A
+row that needs more stops the use of the constraint until W more arrivals were seen (the paper's k = infinity).
 
 A distance is seen only if what it is measured from is still there: when a stream begins nothing is older than it, and
 after a rise nothing is older than the k that was in force. So the largest distance of W arrivals may be no more than
@@ -31,7 +31,6 @@ class Monitor:
         self.declared = declared
         self.k = declared
         self.is_learned = declared is None
-        self.is_active = self.is_learned or plan.monitor.declared
         self.window = plan.monitor.window
         self.missed = 0
         """The distance that put a learned k out of use: while it is, distances that far must still be measured."""
@@ -41,6 +40,11 @@ class Monitor:
         self._position = 0
         self._blocks: list[tuple[int, int]] = []
         """Of the last batches: the rows that arrived, and the largest distance among them; W rows or a little more."""
+
+    @property
+    def is_active(self) -> bool:
+        """Whether distances are measured: k may fall."""
+        return self.declared is None or (self.k is not None and self.k > self.declared)
 
     def see(self, arrivals: int, largest: int, position: int) -> None:
         """Take note of a batch, after which the constraint stands at that position."""
@@ -62,6 +66,8 @@ class Monitor:
         if in_sight and (self.k is None or self.largest < self.k):
             self.k = max(self.largest, self.declared or 0)
             self.missed = 0
+            if self.k == self.declared:
+                self._blocks = []
 
     def stretch(self, needed: int) -> None:
         """Rows of one batch needed more of each other, which broke nothing: a learned k covers it from now on."""

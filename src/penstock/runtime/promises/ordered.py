@@ -1,11 +1,11 @@
 """ORDERED BY a WITHIN k ROWS or d: `a < m` is closed; m is the largest a with k arrivals after it, or less d.
 
-The headers tell where a climbed, to the row in the last k rows of each chunk, so m is known exactly before every row
-that is not of the same chunk; rows that are late within their chunk are told by its header. A row breaks the order if
-it would need a larger k or d than is in force. Of climbs more than k rows back only the highest is remembered, so a
-row that lies below several of them is said to need the k that the highest asks for, at least. NULL makes no promise and
-breaks none. After ADAPT has widened k, headers still tell the last rows for the declared one: m may then be lower
-than it could be, never higher.
+The headers tell where a climbed, to the row in the last c times k rows of each chunk, so m is known exactly before any
+row that is not of the same chunk; rows that are late within their chunk are told by its header. A row breaks the order
+if it would need a larger k or d than is in force. Of climbs more than c times k rows back only the highest is
+remembered, so what a row needs is known up to c times k; one that needs more is said to need what that climb asks for,
+at least. NULL makes no promise and breaks none. After ADAPT has widened k, headers still tell the last rows for the
+declared one: m may then be lower than it could be, never higher.
 
 The d of WITHIN AUTO, for an event time, is learned from how far rows lie below the highest before them (KMON 6.3): rows
 of the cell against earlier chunks, all rows of a chunk among themselves by its header. The latter break nothing: no
@@ -14,6 +14,7 @@ promise was made between them. A k in rows is learned by `learned_order.py`.
 
 from __future__ import annotations
 
+from math import ceil
 from typing import Any
 
 import numpy as np
@@ -49,8 +50,8 @@ class OrderedWatch(Watch):
         declared = promise.high if self.in_time else promise.rows
         self.monitor = Monitor(plan, declared, None if self.in_time else 0)
         self._climbs = NO_CLIMBS
-        """Higher and higher values and the arrival numbers of their rows: the highest that k rows have followed, then
-        those that fewer have. In time only the highest matters."""
+        """Higher and higher values and the arrival numbers of their rows: the highest that c times k rows have
+        followed, then those that fewer have. In time only the highest matters."""
         self._count = 0
         self._chunks: list[tuple[Climbs, int, Late]] = []
         """Of each chunk of the running batch: the climbs before it, the number of its first row, its late rows."""
@@ -89,16 +90,17 @@ class OrderedWatch(Watch):
         if self.in_time:
             self._climbs = self._climbs.without_passed(INT64.max)
         elif self.slack is not None:
-            self._climbs = self._climbs.without_passed(self._count - 1 - self.slack)
+            self._climbs = self._climbs.without_passed(self._count - 1 - ceil(self.slack * self.plan.monitor.factor))
 
     def _is_followed(self, number: int) -> bool:
         return self.in_time or (self.slack is not None and self._count - 1 - number >= self.slack)
 
     @property
     def _highest_closed(self) -> Ordinal | None:
-        if len(self._climbs) and self._is_followed(int(self._climbs.rows[0])):
-            return self._climbs.value(0)
-        return None
+        if self.in_time:
+            return self._climbs.value(0) if len(self._climbs) else None
+        passed = 0 if self.slack is None else np.searchsorted(self._climbs.rows, self._count - 1 - self.slack, "right")
+        return self._climbs.value(int(passed) - 1) if passed else None
 
     @property
     def floor(self) -> Ordinal | None:
@@ -192,11 +194,6 @@ class OrderedWatch(Watch):
         """The highest event time read, in ticks."""
         highest = self._climbs.value(-1) if len(self._climbs) else 0
         return highest * self._per_day if isinstance(highest, int) else 0
-
-    @property
-    def is_monitored(self) -> bool:
-        """See Watch."""
-        return self.monitor.is_active
 
     @property
     def position(self) -> int:

@@ -202,7 +202,11 @@ class PunctuatedWatch(Watch):
         asked = [self.held.ids(FRESH), self._noted, self.need.stirred(step, removed, self.held)]
         asked.append(closing.newly_closed(self.alias, self.held))
         ids = self.held.alive(union(asked))
-        self.held.kill(ids[~self.need.of(step, self.held, ids)])
+        self._forget(ids[~self.need.of(step, self.held, ids)])
+
+    def _forget(self, ids: Ints) -> None:
+        """Let go of promise rows that nothing needs."""
+        self.held.kill(ids)
 
     def forget(self, count: int) -> int:
         """See Watch."""

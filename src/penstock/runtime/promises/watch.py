@@ -94,11 +94,6 @@ class Watch:
         return None
 
     @property
-    def is_monitored(self) -> bool:
-        """Whether its k is measured, and may rise beyond what was seen."""
-        return False
-
-    @property
     def position(self) -> int:
         """How far the constraint has moved on, in the unit of its k."""
         return 0

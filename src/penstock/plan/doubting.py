@@ -1,0 +1,42 @@
+"""Which promises are in doubt: what they let go is set aside, to see them broken and to know what that loses.
+
+A k that is learned is in doubt, and every k where the query says MONITOR (KMON 4.3, 5.3, 6.3). TRUST does not look.
+Nothing is set aside where a row that was given out with NULLs could not be taken back, nor where a budget is there to
+lose rows. To see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees every row that is
+late by itself, and CLUSTERED BY remembers the ends of clusters for a while.
+"""
+
+from __future__ import annotations
+
+from penstock.model.schemes import Policy
+from penstock.plan.plan import ORDERS, Plan, PromiseKind, PromisePlan
+from penstock.plan.recovering import recovers
+
+
+def sets_aside(plan: Plan) -> bool:
+    """Whether anything can be set aside in a query."""
+    return plan.outer is None and plan.evict is None
+
+
+def has_shadows(plan: Plan, promise: PromisePlan) -> bool:
+    """Whether what a promise lets go is remembered as shadows; where rows are recovered, they are there anyway."""
+    if not sets_aside(plan) or recovers(plan):
+        return False
+    if is_learned(promise):
+        return True
+    return plan.monitor.declared and has_k(promise) and promise.policy is not Policy.TRUST
+
+
+def remembers_past_clusters(plan: Plan, promise: PromisePlan) -> bool:
+    """Whether the ends of clusters are remembered beyond the need for them; a budget has no room for that."""
+    return promise.kind is PromiseKind.CLUSTERED and promise.policy is not Policy.TRUST and plan.evict is None
+
+
+def has_k(promise: PromisePlan) -> bool:
+    """Whether a promise is one of those whose k is measured."""
+    return promise.kind in (*ORDERS, PromiseKind.FOLLOWS_ROWS, PromiseKind.CLUSTERED)
+
+
+def is_learned(promise: PromisePlan) -> bool:
+    """Whether its k is left to be learned."""
+    return has_k(promise) and (promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows) is None

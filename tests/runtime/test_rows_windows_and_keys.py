@@ -24,8 +24,9 @@ def test_promise_rows_do_not_grow(s: str, t: str) -> None:
     for batch in range(30):
         rows: list[tuple[int | None, ...]] = [(batch * 20 + j, 0, 0) for j in range(10)]
         promises.append(driver.step(s=rows, t=rows).metrics.promise_rows)
-    assert max(promises) <= 12
-    assert promises[-1] <= promises[5]
+    # Of ended clusters 1 in 100 is remembered, at most a thousand.
+    assert max(promises) <= 12 + 3
+    assert promises[-1] <= promises[5] + 3
 
 
 def test_where_they_must_grow_check_says_so() -> None:

@@ -57,5 +57,5 @@ def test_other_policies_say_what_they_do(policy: str) -> None:
 
 def test_fail_says_what_it_cannot_see() -> None:
     (note,) = unwatched_failures(*planned(FOLLOWING.format(policy=" ON VIOLATION FAIL")))
-    assert "not seen once the row that it meets has left" in note
+    assert "once the row has left that it meets, a match that needs more than 1.2 times k is seen only in" in note
     assert not list(unwatched_failures(*planned(FOLLOWING.format(policy=""))))

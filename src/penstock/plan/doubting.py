@@ -3,7 +3,7 @@
 A k that is learned is in doubt, and every k where the query says MONITOR (KMON 4.3, 5.3, 6.3). TRUST does not look.
 Nothing is set aside where a row that was given out with NULLs could not be taken back, nor where a budget is there to
 lose rows. To see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees every row that is
-late by itself, and CLUSTERED BY remembers the ends of clusters for a while.
+late by itself, CLUSTERED BY remembers the ends of clusters for a while, and FOLLOWS the keys of rows that it let go.
 """
 
 from __future__ import annotations
@@ -30,6 +30,13 @@ def has_shadows(plan: Plan, promise: PromisePlan) -> bool:
 def remembers_past_clusters(plan: Plan, promise: PromisePlan) -> bool:
     """Whether the ends of clusters are remembered beyond the need for them; a budget has no room for that."""
     return promise.kind is PromiseKind.CLUSTERED and promise.policy is not Policy.TRUST and plan.evict is None
+
+
+def remembers_past_followers(plan: Plan, promise: PromisePlan) -> bool:
+    """Whether the keys of rows that a FOLLOWS let go are remembered, where these are not set aside anyway."""
+    is_declared = promise.kind is PromiseKind.FOLLOWS_ROWS and not is_learned(promise)
+    is_there = has_shadows(plan, promise) or recovers(plan)
+    return is_declared and not is_there and promise.policy is not Policy.TRUST and plan.evict is None
 
 
 def has_k(promise: PromisePlan) -> bool:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.plan.cluster_memory import cluster_memories
-from penstock.plan.doubting import has_shadows, remembers_past_clusters
+from penstock.plan.doubting import has_shadows, remembers_past_clusters, remembers_past_followers
 from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.recovering import recovers
 
@@ -58,7 +58,7 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         ends = (promise.alias, promise.partner)
         is_merged = any(plan.by_alias[alias].merge is not None for alias in ends if alias is not None)
         merged = ", or another row stands for it" if is_merged else ""
-        if has_shadows(plan, promise):
+        if has_shadows(plan, promise) or remembers_past_followers(plan, promise):
             yield f"once the row has left that it meets{merged}, a match that needs {_sampled(plan)}"
         elif promise.kind is not PromiseKind.FOLLOWS_ROWS or not recovers(plan):
             yield f"a match that breaks it is not seen once the row that it meets has left{merged}"

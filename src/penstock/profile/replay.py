@@ -125,6 +125,8 @@ class Replay:
         ends = [at[-1] for at in instants.values() if len(at)]
         last = min(ends, default=0)
         together = np.concatenate([at[at <= last] for at in instants.values()]) if ends else np.zeros(0)
+        # Rows without an instant before them come with the first batch.
+        together = together[np.isfinite(together)]
         marks = np.unique(np.quantile(together, np.linspace(0, 1, BATCHES + 1)[1:])) if len(together) else np.zeros(0)
         cuts = {name: np.concatenate([[0], np.searchsorted(at, marks, "right")]) for name, at in instants.items()}
         return cls(tables, flags, cuts, absent)

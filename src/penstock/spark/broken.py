@@ -12,6 +12,7 @@ from typing import Any
 
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
+from penstock.plan.doubting import has_k, has_shadows, sets_aside
 from penstock.plan.plan import Plan
 from penstock.plan.watching import unseen
 
@@ -64,7 +65,16 @@ def _answer(plan: Plan, constraint: str, k: dict[str, Any]) -> str:
             widened = f"ADAPT widens it, to {k[constraint]:,} now" if k.get(constraint) is not None else None
             adapted = widened or "ADAPT no longer closes values by it that broke it"
             resting = _resting_on(plan, constraint)
-            return f"{adapted}; the stated bound of {' and '.join(resting)} is lost by it" if resting else adapted
+            lost = f"; the stated bound of {' and '.join(resting)} is lost by it" if resting else ""
+            return f"{adapted}{lost}{_uncounted(plan, constraint)}"
+
+
+def _uncounted(plan: Plan, constraint: str) -> str:
+    """That the results which a broken k may have lost are not counted, if that is so."""
+    broken = [p for p in plan.promises if p.constraint == constraint and has_k(p)]
+    if not sets_aside(plan) or not broken or has_shadows(plan, broken[0]):
+        return ""
+    return "; results that this may lose are counted with MONITOR"
 
 
 def _resting_on(plan: Plan, constraint: str) -> list[str]:

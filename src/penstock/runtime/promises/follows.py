@@ -5,28 +5,35 @@ T stand after it, and a row of T breaks it if more than k rows of T, itself incl
 names and itself. Otherwise a micro-batch is one instant: arrivals on T count only from the batch after s. So the rows
 of s that are closed are those up to one batch, which the clock knows from the headers, and a row of T breaks it if it
 names a stored s that was closed before the batch. Rows that have left are seen as far as they are set aside
-(`discarded/`). The distance of a match, which k must not fall below, is the rows of T that came after s, up to the one
-that matches (KMON 4.3).
+(`discarded/`) or their keys are remembered (`past_followers.py`). The distance of a match, which k must not fall below,
+is the rows of T that came after s, up to the one that matches (KMON 4.3).
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import CloserKind, Plan, PromisePlan
 from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.batch import Chunk
 from penstock.runtime.clock import Clock
-from penstock.runtime.codes import INT64, Bools, Ints
-from penstock.runtime.key_matching import Keyed, match_keys, new_pairs
+from penstock.runtime.codes import INT64, Bools, Ints, empty_ids
+from penstock.runtime.key_matching import Keyed, match_keys, new_pairs, nulls
 from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.monitor import Monitor
+from penstock.runtime.promises.past_followers import PastFollowers
 from penstock.runtime.promises.watch import Step, Watch
-from penstock.runtime.synopsis import FRESH, OLD
+from penstock.runtime.sampling import is_sampled
+from penstock.runtime.store import Entries, load_synopsis
+from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
+
+if TYPE_CHECKING:
+    from penstock.runtime.closing import Closing
 
 
 class FollowsWatch(Watch):
@@ -39,6 +46,7 @@ class FollowsWatch(Watch):
         self.parent_stream = plan.by_alias[self.parent].stream
         self.child_stream = plan.by_alias[promise.alias].stream
         self.monitor = Monitor(plan, promise.rows)
+        self.past = PastFollowers(plan, promise)
         self._closed_before = -1
         """The last batch whose rows were closed when the running one began."""
         self._rows_read = 0
@@ -75,8 +83,28 @@ class FollowsWatch(Watch):
         """See Watch."""
         self._arrived, self._largest = 0, 0
         found = self._by_batch(step) if step.order is None else self._across(step, step.order)
+        found += self._met_past(step)
         self.monitor.see(self._arrived, self._largest, self._rows_read)
-        return found
+        if len(found) < 2:
+            return found
+        return self._broken(np.concatenate([b.ids for b in found]), np.concatenate([b.needed for b in found]))
+
+    def _met_past(self, step: Step) -> list[Breach]:
+        """Rows of the parent that match one which has left."""
+        parent = step.synopses[self.parent]
+        fresh = parent.ids(FRESH)
+        if not len(fresh) or not self.past.rows.live:
+            return []
+        missing = nulls(parent, self.promise.partner_columns, fresh)
+        fresh = fresh if missing is None else fresh[~missing]
+        place, before = self.past.met_by(Keyed(parent, self.promise.partner_columns).keys(fresh))
+        arrival: Ints = parent.gather(fresh[place], lambda s: s.arrival)
+        needed = arrival + 1 - before
+        if not len(needed):
+            return []
+        self._largest = max(self._largest, int(needed.max()))
+        late: Bools = needed > (INT64.max if self.k is None else self.k)
+        return self._broken(fresh[place[late]], needed[late])
 
     def _by_batch(self, step: Step) -> list[Breach]:
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
@@ -146,6 +174,64 @@ class FollowsWatch(Watch):
         if step.order is None:
             self._closed_before = self.closed_batch(step.clock)
         return {}
+
+    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+        """See Watch."""
+        if not self.past.is_kept or self.k is None:
+            return
+        came = self._rows_read if step.order is None else step.order.last_taken(self.parent_stream, 0)
+        limit = self.past.limit(came, self.k)
+        self.past.review(limit)
+        child, ids = step.synopses[self.promise.alias], removed.get(self.promise.alias, empty_ids())
+        if limit >= came - self.k and len(ids):
+            # What is closed is beyond c times k as well, as for k = 0: most rows need not be looked at.
+            ids = ids[is_sampled(self.plan.monitor, child.gather(ids, lambda s: s.arrival))]
+        for closer in self.plan.closers_between(self.promise.alias, self.parent):
+            if closer.kind is CloserKind.KEY and len(ids):
+                # The row that it names has come.
+                ids = ids[~closing.closed_by(closer, child, ids)]
+        missing = nulls(child, self.promise.columns, ids)
+        ids = ids if missing is None else ids[~missing]
+        if not len(ids):
+            return
+        before = self._came_before(step, ids)
+        closed = before <= came - self.k
+        ids, before = ids[closed], before[closed]
+        arrival: Ints = child.gather(ids, lambda s: s.arrival)
+        self.past.remember(Keyed(child, self.promise.columns).keys(ids), before, arrival, limit)
+
+    def _came_before(self, step: Step, ids: Ints) -> Ints:
+        """Of rows of the child, the rows of the parent that came before."""
+        child = step.synopses[self.promise.alias]
+        if step.order is not None:
+            before: Ints = step.order.count_before(self.parent_stream, self.child_stream, child.codes(ORDER, ids))
+            return before
+        batch: Ints = child.gather(ids, lambda s: s.batch)
+        now = step.clock.count[self.parent_stream]
+        return np.where(batch == step.clock.batch, now, step.clock.rows_at(self.parent_stream, batch))
+
+    def finish(self) -> list[str]:
+        """See Watch."""
+        return self.past.rows.finish()
+
+    @property
+    def promise_rows(self) -> int:
+        """See Watch."""
+        return self.past.rows.live
+
+    @property
+    def promise_bytes(self) -> int:
+        """See Watch."""
+        return sum(segment.nbytes() for segment in self.past.rows.segments)
+
+    def segments(self) -> dict[str, Synopsis]:
+        """See Watch."""
+        return {f"past/{self.plan.promises.index(self.promise)}": self.past.rows}
+
+    def restore(self, entries: Entries) -> None:
+        """See Watch."""
+        for name, synopsis in self.segments().items():
+            load_synopsis(name, synopsis, entries)
 
     @property
     def position(self) -> int:

@@ -68,7 +68,13 @@ def domains(arrived: Arrived, columns: Sequence[str]) -> dict[str, tuple[int, in
             F.min(value).alias(f"least{number}"),
             F.max(value).alias(f"most{number}"),
         ]
-    row = arrived.data.agg(*asked).collect()[0]
+    found = arrived.data.agg(*asked)
+    try:
+        row = found.collect()[0]
+    except (ValueError, OverflowError):
+        # Spark's clock goes on where Python's ends: there values are told as Spark writes them.
+        ends = [c for c in found.columns if c.startswith(("least", "most"))]
+        row = found.withColumns({c: F.col(c).cast("string") for c in ends}).collect()[0]
     return {
         column: (row[f"values{n}"], row[f"nulls{n}"], row[f"least{n}"], row[f"most{n}"])
         for n, column in enumerate(columns)

@@ -1,0 +1,88 @@
+"""Rows that a declared FOLLOWS let go, remembered to see their match come after all (KMON 4.3).
+
+A match that breaks FOLLOWS is with a row that has left, so the stored rows do not show it. What stays here of that row
+is the hash of its columns and how many rows of the parent had come before it: surely while fewer than c times k have
+come after it, so that a rise of k up to c times k is seen for certain; then a sample with probability p. What the match
+would have given is not known by it: that takes the shadows of `discarded/`.
+
+Left out where these are there anyway (the k is learned, MONITOR, RECOVER), where a BUDGET counts every promise row, and
+under TRUST, which does not look. Of types without codes two values may have one hash, once in 2^64.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.doubting import remembers_past_followers
+from penstock.plan.plan import Plan, PromisePlan
+from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids
+from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
+from penstock.runtime.segment import Segment, spread
+from penstock.runtime.synopsis import ALL, Synopsis
+
+_KEY = "__key"
+_SLOTS = 32
+"""Slots for each key that is asked for: about one in so many of the rows is looked at more closely."""
+
+
+class PastFollowers:
+    """What one FOLLOWS has let go: hashes, and in `counts` the rows of the parent that came before each row."""
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        self.monitor = plan.monitor
+        self.rows = Synopsis((_KEY,))
+        self.is_kept = remembers_past_followers(plan, promise)
+
+    def met_by(self, keys: Hashes) -> tuple[Ints, Ints]:
+        """All (place in keys, rows of the parent before the row) of remembered rows that have one of the keys."""
+        size = 1 << max(8, (len(keys) * _SLOTS).bit_length())
+        wanted: Bools = np.zeros(size, np.bool_)
+        wanted[_slots(keys, size)] = True
+        found, before = [np.empty(0, np.uint64)], [empty_ids()]
+        for _, segment in self.rows.part(ALL):
+            own: Hashes = segment.codes(_KEY).view(np.uint64)
+            near = np.flatnonzero(wanted[_slots(own, size)] & segment.alive)
+            assert segment.counts is not None
+            found.append(own[near])
+            before.append(segment.counts[near])
+        remembered, counted = np.concatenate(found), np.concatenate(before)
+        order = np.argsort(remembered, kind="stable")
+        first = np.searchsorted(remembered[order], keys, "left")
+        many = np.searchsorted(remembered[order], keys, "right") - first
+        return np.repeat(np.arange(len(keys)), many), counted[order][spread(first, many)]
+
+    def remember(self, keys: Hashes, before: Ints, arrival: Ints, limit: int) -> None:
+        """Take in rows; of those that had no more rows of the parent before them than `limit`, only a sample."""
+        kept: Bools = (before > limit) | is_sampled(self.monitor, arrival)
+        if kept.any():
+            table = pa.table({_KEY: pa.array(keys[kept].view(np.int64))})
+            size = table.num_rows
+            made = Segment(table, arrival[kept], np.zeros(size, np.int64), np.ones(size, np.bool_), {})
+            made.counts = before[kept]
+            self.rows.segments.append(made)
+            self.rows.rebase()
+
+    def review(self, limit: int) -> None:
+        """Let go of rows that had no more rows of the parent before them than `limit`, but for a sample of them."""
+        sampled = 0
+        for base, segment in reversed(list(self.rows.part(ALL))):
+            assert segment.counts is not None
+            old = np.flatnonzero((segment.counts <= limit) & segment.alive)
+            if not len(old):
+                continue
+            chosen = is_sampled(self.monitor, segment.arrival[old])
+            room = max(MOST_SAMPLED - sampled, 0)
+            staying = old[chosen][-room:] if room else empty_ids()
+            sampled += len(staying)
+            self.rows.kill(np.setdiff1d(old, staying, assume_unique=True) + base)
+
+    def limit(self, came: int, k: int) -> int:
+        """With so many rows of the parent before it, a row has had c times k of them after it."""
+        return came - ceil(k * self.monitor.factor)
+
+
+def _slots(keys: Hashes, size: int) -> Ints:
+    return (keys & np.uint64(size - 1)).astype(np.int64)

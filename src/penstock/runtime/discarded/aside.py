@@ -145,9 +145,9 @@ class Aside:
         return segment
 
     def _expire(self, piles: Piles) -> None:
-        window = self.plan.by_alias[piles.alias].window
-        if window is not None and window.rows is not None:
-            last = self.closing.clock.count[self.plan.by_alias[piles.alias].stream] - window.rows
+        source = self.plan.by_alias[piles.alias]
+        if source.window_rows is not None:
+            last = self.closing.clock.count[source.stream] - source.window_rows
             for pile in [pile for pile in piles.piles if pile.last < last and self.closing.across is None]:
                 piles.drop(pile)
         if self.recovers:

@@ -216,10 +216,9 @@ class Account:
                 continue
             ids = self._first(alias) + np.arange(len(sample))
             gone = purge.useless(alias, ids)
-            window = self.plan.by_alias[alias].window
-            if window is not None and window.rows is not None and across is None:
-                count = clock.count[self.plan.by_alias[alias].stream]
-                gone |= sample.segment.arrival < count - window.rows
+            source = self.plan.by_alias[alias]
+            if source.window_rows is not None and across is None:
+                gone |= sample.segment.arrival < clock.count[source.stream] - source.window_rows
             if gone.any():
                 self._variance += sample.drop(gone)
 

@@ -68,7 +68,7 @@ class _Life:
         self.stream = source.stream
         self.time = source.event_time
         self.longest = _LIVES_OF_BUDGET * limit
-        self.rows = None if source.window is None else source.window.rows
+        self.rows = source.window_rows
         self.span = None if source.window is None else source.window.ticks
         bands = [b.ticks for b in plan.time_bounds if b.earlier.alias == source.alias and b.ticks > 0]
         if self.span is None and bands:

@@ -59,9 +59,9 @@ class Lifetimes:
             return found
         synopsis = self.synopses[alias]
         source = self.plan.by_alias[alias]
-        if source.window is not None and source.window.rows is not None:
+        if source.window_rows is not None:
             arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
-            rest = arrival + source.window.rows - self.clock.count[source.stream]
+            rest = arrival + source.window_rows - self.clock.count[source.stream]
             found = np.minimum(found, self._steps_for(rest, self._rows[source.stream], horizon))
         for closer in self._ways.get((alias, target), ()):
             limit = self.closing.limits[closer]

@@ -65,7 +65,7 @@ class ItemWatch(Watch):
         arrived, self._arrived = self._arrived, []
         if not arrived:
             return
-        table = pa.concat_tables(arrived).group_by(list(self.closer.columns)).aggregate([])
+        table = pa.concat_tables(arrived).group_by(list(self.closer.columns), use_threads=False).aggregate([])
         size = table.num_rows
         known: Bools = np.ones(size, np.bool_)
         for column in self.closer.columns:

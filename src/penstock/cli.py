@@ -126,7 +126,7 @@ def options(
     """Continuous multi-way joins on Spark, with their state bounded."""
 
 
-@app.command()
+@app.command(epilog="Exit code: 0 all bounded, 3 some unbounded, 4 some undecided, 2 bad input.")
 @guarded
 def check(
     file: ScriptFile,
@@ -158,6 +158,8 @@ def explain(
     """The plan: what is kept, what purges it, what bounds it."""
     if html is not None and (as_json or curve is not None):
         raise UsageError("--html excludes --json and --curve")
+    if checkpoint is not None and (as_json or html is not None):
+        raise UsageError("--checkpoint excludes --json and --html: what a run measured is shown as text")
     from penstock.compile import plan_of  # noqa: PLC0415
 
     script = _load(file)
@@ -186,7 +188,7 @@ def explain(
     return DONE
 
 
-@app.command()
+@app.command(epilog="Exit code: 0 implied, 3 not implied, 4 not decided, 2 bad input.")
 @guarded
 def implies(
     file: ScriptFile,
@@ -212,7 +214,7 @@ def implies(
     return {True: DONE, False: NOT_IMPLIED, None: UNDECIDED}[answer.implied]
 
 
-@app.command()
+@app.command(epilog="Exit code: 0 done, 1 failed while running; nothing was started: 2 bad input, 3 and 4 as of check.")
 @guarded
 def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
     file: ScriptFile,
@@ -298,7 +300,7 @@ def profile(file: ScriptFile, as_json: AsJson = False) -> int:
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 @guarded
 def bench(
-    name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment.")],
+    name: Annotated[str, typer.Argument(metavar="NAME", help="The experiment; a name that is none lists them.")],
     options: Annotated[list[str] | None, typer.Argument(metavar="OPTIONS", help="As NAME --help lists them.")] = None,
 ) -> int:
     """A paper's experiment, or a peer's, beside this one."""

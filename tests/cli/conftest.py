@@ -1,4 +1,4 @@
-"""The command line is tested from outside: a process, its exit code, its two outputs."""
+"""The command line, its exit codes and its two outputs: as a process, and most cases, faster, inside this one."""
 
 from __future__ import annotations
 
@@ -9,13 +9,28 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
+
+from penstock.cli import app
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 @pytest.fixture
-def penstock(tmp_path: Path) -> Run:
-    """Run the command in an empty folder; keyword arguments are environment variables."""
+def penstock(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Run:
+    """Run the command in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        done = CliRunner().invoke(app, arguments)
+        return subprocess.CompletedProcess(arguments, done.exit_code, done.stdout, done.stderr)
+
+    return run
+
+
+@pytest.fixture
+def outside(tmp_path: Path) -> Run:
+    """Run the command there as a process; keyword arguments are environment variables."""
 
     def run(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
@@ -26,7 +41,7 @@ def penstock(tmp_path: Path) -> Run:
             text=True,
             encoding="utf-8",
             check=False,
-            timeout=60,
+            timeout=120,
         )
 
     return run

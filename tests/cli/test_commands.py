@@ -26,8 +26,8 @@ INSERT INTO out SELECT a FROM s;
 """
 
 
-def test_version(penstock: Run) -> None:
-    done = penstock("--version")
+def test_version(outside: Run) -> None:
+    done = outside("--version")
     assert (done.returncode, done.stdout) == (0, f"penstock {package.__version__}\n")
 
 
@@ -112,8 +112,11 @@ def test_page_that_cannot_be_written_is_exit_2(penstock: Run, script: Write) -> 
     assert "cannot write" in done.stderr
 
 
-def test_json_and_html_exclude_each_other(penstock: Run, script: Write) -> None:
-    assert penstock("explain", script(scripts.BOUNDED), "--json", "--html", "x.html").returncode == 2
+@pytest.mark.parametrize("options", ["--json --html x.html", "--json --checkpoint .", "--html x.html --checkpoint ."])
+def test_options_that_exclude_each_other(penstock: Run, script: Write, options: str) -> None:
+    done = penstock("explain", script(scripts.BOUNDED), *options.split())
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "excludes" in done.stderr
 
 
 def test_implies_reads_its_constraint_first(penstock: Run, script: Write) -> None:

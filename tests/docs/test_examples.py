@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
+from penstock.cli import app
 from tests.docs.pages import EXAMPLES
 
 EXIT_CODES = {"bounded": 0, "unbounded": 3, "undecided": 4}
 
 
-def _penstock(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-m", "penstock", *arguments],
-        capture_output=True,
-        text=True,
-        encoding="utf-8",
-        check=False,
-        timeout=60,
-    )
+def _penstock(*arguments: str) -> Any:
+    return CliRunner().invoke(app, arguments)
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
@@ -30,7 +24,7 @@ def test_example_checks_as_its_first_line_says(example: Path) -> None:
     stated = re.match(r"-- check: (\w+)\n-- \S", example.read_text(encoding="utf-8"))
     assert stated, "an example begins with `-- check: verdict`, then says what it shows"
     done = _penstock("check", str(example))
-    assert (done.returncode, done.stderr) == (EXIT_CODES[stated[1]], "")
+    assert (done.exit_code, done.stderr) == (EXIT_CODES[stated[1]], "")
     assert f": {stated[1].upper()} - " in done.stdout
 
 
@@ -38,7 +32,7 @@ def test_example_checks_as_its_first_line_says(example: Path) -> None:
 def test_example_can_be_explained_as_a_page(example: Path, tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     done = _penstock("explain", str(example), "--html", str(page))
-    assert (done.returncode, done.stderr) == (0, "")
+    assert (done.exit_code, done.stderr) == (0, "")
     assert page.read_text(encoding="utf-8").startswith("<!DOCTYPE html>")
 
 

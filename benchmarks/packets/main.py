@@ -74,7 +74,9 @@ def _measured(size: Size, chosen: Sequence[str], keep: Path | None) -> Findings:
 
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="penstock bench packets", description=__doc__)
-    parser.add_argument("--quick", action="store_true", help="a small size, under two minutes; nothing is judged")
+    parser.add_argument(
+        "--quick", action="store_true", help="a small size and two systems, under two minutes; nothing is judged"
+    )
     parser.add_argument("--seconds", type=_positive, metavar="N", help="event time of the streams")
     parser.add_argument("--rows-a-batch", type=_positive, metavar="N", help="about so many rows a batch")
     parser.add_argument("--tuned", action="store_true", help="Spark's joins also with the engine's file manager")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 from statistics import median
@@ -70,19 +70,27 @@ def throughput(size: Size, home: Path, found: Findings, say: Say) -> None:
         runs.append(start())
         _compare(runs[-1], right, found)
     found.runs["throughput"] = runs
-    ours, windows, default, rocksdb = runs[:4]
-    in_window = max(window_rows(data, FILES_A_BATCH))
-    at_least, share = _at_least, default.kept / max(1, ours.kept)
-    found.measures.extend([
-        Measure("the result of every system", f"{right.num_rows:,} rows", "the oracle's bag", not found.wrong),
-        at_least("all promises, times Spark's default store", ours.steady / default.steady, 6),
-        at_least("all promises, times Spark on RocksDB", ours.steady / rocksdb.steady, 20),
-        at_least("windows and order only, times Spark's default store", windows.steady / default.steady, 3),
-        Measure("rows kept, promises counted, beside Spark's", f"1/{share:,.0f}", "at most 1/100", share >= 100),
-        Measure("rows in window after a batch, counted in the files", f"{in_window:,}", "windows only keeps no more",
-                windows.kept <= in_window),
-    ])  # fmt: skip
+    found.measures.append(
+        Measure("the result of every system", f"{right.num_rows:,} rows", "the oracle's bag", not found.wrong)
+    )
+    found.measures.extend(_beside({run.system: run for run in runs}, max(window_rows(data, FILES_A_BATCH))))
     shutil.rmtree(data)
+
+
+def _beside(runs: dict[str, Run], in_window: int) -> Iterator[Measure]:
+    """The systems that ran beside each other; `in_window` is the most rows in window after a batch."""
+    ours, default = runs[PROMISES], runs[DEFAULT]
+    yield _at_least("all promises, times Spark's default store", ours.steady / default.steady, 6)
+    if (rocksdb := runs.get(ROCKSDB)) is not None:
+        yield _at_least("all promises, times Spark on RocksDB", ours.steady / rocksdb.steady, 20)
+    if (windows := runs.get(WINDOWS)) is not None:
+        times = windows.steady / default.steady
+        yield _at_least("windows and order only, times Spark's default store", times, 3)
+    share = default.kept / max(1, ours.kept)
+    yield Measure("rows kept, promises counted, beside Spark's", f"1/{share:,.0f}", "at most 1/100", share >= 100)
+    if windows is not None:
+        what, met = "rows in window after a batch, counted in the files", windows.kept <= in_window
+        yield Measure(what, f"{in_window:,}", "windows only keeps no more", met)
 
 
 def _systems(size: Size, data: Path, home: Path) -> list[tuple[str, Callable[[], Run]]]:
@@ -95,8 +103,10 @@ def _systems(size: Size, data: Path, home: Path) -> list[tuple[str, Callable[[],
         (WINDOWS, lambda: run_penstock(WINDOWS, data, home / "windows", promises=False)),
         (DEFAULT, lambda: spark(DEFAULT, "spark", False)),
         (ROCKSDB, lambda: spark(ROCKSDB, "spark-rocksdb", True)),
+        (TUNED, lambda: spark(TUNED, "spark-tuned", False, True)),
     ]
-    return [*systems, (TUNED, lambda: spark(TUNED, "spark-tuned", False, True))] if size.tuned else systems
+    left_out = {TUNED: not size.tuned, WINDOWS: not size.all_systems, ROCKSDB: not size.all_systems}
+    return [(name, start) for name, start in systems if not left_out.get(name)]
 
 
 def small_batches(size: Size, home: Path, found: Findings, say: Say) -> None:
@@ -112,8 +122,8 @@ def small_batches(size: Size, home: Path, found: Findings, say: Say) -> None:
         runs.append(start())
         _compare(runs[-1], right, found)
     found.runs["small batches"] = runs
-    ours, _, default = runs[:3]
-    times = ours.steady / default.steady
+    by_name = {run.system: run for run in runs}
+    times = by_name[PROMISES].steady / by_name[DEFAULT].steady
     found.measures.append(_at_least(f"{size.small_batch:,} rows a batch, times Spark's default store", times, 4))
     shutil.rmtree(data)
 

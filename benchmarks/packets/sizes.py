@@ -30,6 +30,8 @@ class Size:
     """The scripts whose batches are taken apart."""
     heap: str = "8g"
     """Of the JVM that runs Spark's own joins: they need it. Penstock runs with its own default of 2 GiB."""
+    all_systems: bool = True
+    """Whether Penstock with windows alone, and Spark's joins on RocksDB, run too."""
     tuned: bool = False
     """Whether Spark's joins also run with the engine's file manager: how much of the difference that is."""
     judged: bool = True
@@ -64,5 +66,6 @@ QUICK = Size(
     rates={name: rate // 10 for name, rate in RATES.items()},
     broken_down=("promises",),
     heap="2g",
+    all_systems=False,
     judged=False,
 )

@@ -56,7 +56,7 @@ def _assignments(of: Query) -> list[dict[str, int]]:
     return found
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(banded_queries())
 def test_the_closed_bands_are_the_tightest_that_brute_force_finds(of: Query) -> None:
     bands = Combinations(of).of().bands

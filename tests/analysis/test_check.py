@@ -29,6 +29,7 @@ from tests.analysis.build import (
     stream,
     where,
 )
+from tests.measure import allowed_seconds
 
 BAND = ("b.ts <= a.ts + 5 seconds", "b.ts >= a.ts - 2 seconds")
 
@@ -309,13 +310,13 @@ def test_the_same_query_gets_the_same_verdict_word_for_word() -> None:
 
 
 def test_ten_sources_of_ten_columns_are_checked_in_a_fraction_of_a_second() -> None:
-    best = 1.0
+    best = 10.0
     for _ in range(5):
         of = _wide()
         start = time.process_time()
         check_query(of)
         best = min(best, time.process_time() - start)
-    assert best < 0.2
+    assert best < allowed_seconds(0.2)
 
 
 def test_an_outer_join_is_unbounded_where_results_show_both_sides_of_a_match() -> None:

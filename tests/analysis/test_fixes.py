@@ -89,7 +89,7 @@ def _read(text: str, streams: list[Stream]) -> list[tuple[str, Scheme]]:
     return [known[part] for part in text.split("; ")]
 
 
-@settings(max_examples=90, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(open_queries())
 def test_adding_the_declarations_of_a_fix_bounds_its_entry(of: Query) -> None:
     for entry in check_query(of).streams:
@@ -104,7 +104,7 @@ def suffices(graph: ClosingGraph, alias: str, declared: Iterable[Missing]) -> bo
     return graph.reach(alias, added).is_complete and not graph.stuck(added)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=30, deadline=None)
 @given(open_queries())
 def test_no_fix_of_a_source_is_larger_than_the_smallest_that_brute_force_finds(of: Query) -> None:
     graph = ClosingGraph(Combinations(of))

@@ -21,7 +21,7 @@ from __future__ import annotations
 import random
 from itertools import count, product
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
@@ -263,7 +263,7 @@ def _start(of: Query, seed: int) -> tuple[World, str, Arrival]:
     return world, alias, world.random.choice(own)
 
 
-@settings(max_examples=250, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=100)
 @given(queries(), st.integers(0, 2**32))
 def test_a_row_is_settled_once_the_streams_have_passed_what_the_bound_names(of: Query, seed: int) -> None:
     world, alias, u = _start(of, seed)
@@ -274,7 +274,7 @@ def test_a_row_is_settled_once_the_streams_have_passed_what_the_bound_names(of: 
 def test_before_the_streams_move_on_many_rows_are_still_needed() -> None:
     needed = 0
 
-    @settings(max_examples=200, deadline=None, database=None, derandomize=True)
+    @settings(max_examples=120, database=None, derandomize=True)
     @given(queries(), st.integers(0, 2**32))
     def look(of: Query, seed: int) -> None:
         nonlocal needed
@@ -282,4 +282,4 @@ def test_before_the_streams_move_on_many_rows_are_still_needed() -> None:
         needed += not world.settled(alias, u, range(-1, 14))
 
     look()
-    assert needed >= 15
+    assert needed >= 8

@@ -36,7 +36,7 @@ class Case:
         self.ties: Ties = []
         for number, name in enumerate(names[1:], 1):
             # Mostly connected; now and then a cross product.
-            for other in {names[pick.randrange(number)] for _ in range(pick.choice((1, 1, 2)))}:
+            for other in sorted({names[pick.randrange(number)] for _ in range(pick.choice((1, 1, 2)))}):
                 if pick.random() < 0.95:
                     self.ties.append(
                         ((other, pick.choice(self.streams[other])), (name, pick.choice(self.streams[name])))

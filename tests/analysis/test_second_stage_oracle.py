@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.closing import ClosingGraph
@@ -34,7 +34,7 @@ def _with_time(world: World, history: list[Arrival], value: int) -> Counter[obje
     return found
 
 
-@settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.filter_too_much])
+@settings(max_examples=40)
 @given(queries(), st.integers(0, 2**32))
 def test_an_event_time_that_was_passed_gives_no_new_result(joined: Query, seed: int) -> None:
     of = replace(joined, outputs=(Output("n", ref("a.n")),), distinct=True)

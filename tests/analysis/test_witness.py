@@ -132,7 +132,7 @@ def _grows(of: Query, alias: str, witness: Witness) -> int:
 @pytest.mark.measure
 def test_growing_inputs_keep_the_promises_and_their_rows_stay_needed() -> None:
     unsafe = unbounded = 0
-    for seed in range(size(250, 5000)):
+    for seed in range(size(120, 5000)):
         of = _query(seed)
         streams = list(dict.fromkeys(s.stream for s in of.all_sources))
         verdict = check_query(of)
@@ -148,5 +148,5 @@ def test_growing_inputs_keep_the_promises_and_their_rows_stay_needed() -> None:
             assert any(_grows(of, alias, verdict.witness) >= 8 for alias in growing if alias in of.by_alias), seed
             unbounded += 1
             assert verdict.memory.bounded is not True
-    assert unsafe > size(100, 2000)
-    assert unbounded > size(60, 1200)
+    assert unsafe > size(48, 2000)
+    assert unbounded > size(28, 1200)

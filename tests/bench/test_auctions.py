@@ -13,7 +13,7 @@ from benchmarks.auctions.core import measure_core
 from benchmarks.auctions.data import generated, nexmark
 from benchmarks.auctions.main import as_text, cost
 
-from tests.measure import size
+from tests.measure import FULL, size
 
 NEXMARK = Path(__file__).parents[3] / "shared" / "data" / "nexmark"
 
@@ -26,7 +26,8 @@ def test_state_is_flat_with_punctuations_and_grows_without_and_they_cost_less_th
     assert eager.growth <= 1.1
     assert max(lazy.kept) < max(without.kept) / 2
     assert without.kept[-1] >= len(auctions.ids)
-    assert cost(runs) < 1, "a punctuation for every item costs less than the data that it comes with"
+    # Seconds are judged at full size alone: small, they are of whatever else the machine does.
+    assert not FULL or cost(runs) < 1, "a punctuation for every item costs less than the data that it comes with"
 
 
 @pytest.mark.skipif(not NEXMARK.exists(), reason="../shared/data/nexmark is not there")

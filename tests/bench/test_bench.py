@@ -11,7 +11,7 @@ import time
 from pathlib import Path
 
 import pytest
-from benchmarks.packets.measures import Findings, Measure
+from benchmarks.packets.measures import DEFAULT, Findings, Measure
 from benchmarks.packets.memory import memory_of_tree, run_watched
 from benchmarks.packets.report import PUBLISHED, as_text, table, write_docs
 from benchmarks.packets.sizes import FULL, QUICK
@@ -62,7 +62,8 @@ def test_memory_of_the_whole_tree_is_sampled(tmp_path: Path) -> None:
     watched = run_watched([sys.executable, "-c", child], tmp_path / "log", {})
     assert 80 << 20 < watched.peak < 300 << 20
     assert watched.seconds > 1.5
-    assert set(watched.samples[-1].bytes_by_program) == {"python"}
+    # Of all samples: the last may have been taken as the command ended, and then shows nothing.
+    assert {program for sample in watched.samples for program in sample.bytes_by_program} == {"python"}
     assert memory_of_tree(os.getpid())["python"] > 10 << 20
 
 
@@ -111,7 +112,7 @@ def test_figures_replace_those_of_the_page_and_nothing_else(tmp_path: Path) -> N
 
 @pytest.mark.measure
 def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
-    """Small, the answers and the state are held; at full size every target of the issue is."""
+    """Small, beside Spark's default store alone, the answers and the state are held; at full size every target is."""
     figures = tmp_path / "figures.json"
     began = time.perf_counter()
     small = ["--quick", "--seconds", "75", "--only", "throughput"]
@@ -120,10 +121,13 @@ def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
     assert done.returncode == 0, done.stdout + done.stderr
     found = json.loads(figures.read_text(encoding="utf-8"))
     assert found["wrong"] == []
-    ours, windows, default, rocksdb = found["runs"]["throughput"]
-    assert ours["rows"] == windows["rows"] == default["rows"] == rocksdb["rows"] > 0
+    ours, *others = found["runs"]["throughput"]
+    assert len(others) == (3 if IS_FULL else 1)
+    default = next(run for run in others if run["system"] == DEFAULT)
+    assert {run["rows"] for run in others} == {ours["rows"]}
+    assert ours["rows"] > 0
     assert ours["kept"] * 100 <= default["kept"]
-    assert windows["kept"] <= default["kept"]
+    assert all(run["kept"] <= default["kept"] for run in others)
     if not IS_FULL:
         return
     parts = found["breakdown"]["promises"]

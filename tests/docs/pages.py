@@ -84,7 +84,7 @@ def run(command: str, folder: Path) -> str:
         text=True,
         encoding="utf-8",
         check=False,
-        timeout=60,
+        timeout=300,
     )
     return done.stdout
 

@@ -15,7 +15,7 @@ import penstock
 from penstock.offline import optimal, optimal_general, simulate
 from penstock.offline.network import by_cost_scaling
 from penstock.offline.primal_dual import Network, least_cost
-from tests.measure import FULL, size
+from tests.measure import FULL, allowed_seconds, size
 from tests.offline.reference import searched, streams
 
 R, S = [1, 1, 1, 3, 2], [2, 3, 1, 1, 3]
@@ -117,10 +117,10 @@ def test_100_000_arrivals_take_seconds(allocation: str) -> None:
     r, s = chance.choice(50, arrivals, p=weights / weights.sum()), chance.integers(0, 50, arrivals)
     began = time.process_time()
     best = optimal(r, s, window, window, allocation, 2 * window)  # type: ignore[arg-type]
-    seconds = time.process_time() - began
-    print(f"{arrivals:,} arrivals, {allocation}: {best:,} results in {seconds:.1f} s")
+    taken = time.process_time() - began
+    print(f"{arrivals:,} arrivals, {allocation}: {best:,} results in {taken:.1f} s")
     assert simulate(r, s, window, window, "prob", allocation, 2 * window) <= best  # type: ignore[arg-type]
-    assert seconds < size(5, 30)
+    assert taken < allowed_seconds(size(5, 30))
 
 
 @pytest.mark.parametrize("start", [0, 3, 1_000_000])

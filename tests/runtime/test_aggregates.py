@@ -41,7 +41,7 @@ from tests.runtime.reference import Arrived, History
 from tests.runtime.test_core_against_reference import drained
 from tests.runtime.workloads import BIGINT, Workload, query_over, workloads
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(60, 2000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(30, 2000)))
 RANDOM = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -31,7 +31,7 @@ from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.workloads import BIGINT, declarations, predicates, query_over, table_of, windows
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(100, 1000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(50, 1000)))
 
 
 @dataclass(frozen=True)

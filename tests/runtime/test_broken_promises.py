@@ -33,7 +33,7 @@ from tests.runtime.reference import answer
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.workloads import Workload, workloads
 
-EXAMPLES = size(50, 2000)
+EXAMPLES = size(25, 2000)
 # Rows are drawn from a seed, so there is little to shrink, and it would take minutes.
 BROKEN = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.reuse, Phase.generate]

@@ -25,7 +25,7 @@ from tests.measure import size
 from tests.runtime.reference import Arrived, Punctuation, answer
 from tests.runtime.workloads import STRING, Workload, workloads
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(150, 2000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(70, 2000)))
 
 
 def bag(table: Any) -> Counter[tuple[Any, ...]]:

@@ -56,6 +56,7 @@ class Bench:
 
     folder: Path
     files: int = 0
+    started: list[subprocess.Popen[str]] = field(default_factory=list)
 
     def write(self, stream: str, rows: Sequence[dict[str, Any]], schema: Any, name: str | None = None) -> Path:
         """Add a parquet file to a stream; each file is a second younger than the one before."""
@@ -141,7 +142,7 @@ class Bench:
         """`penstock run` as a process and a process group of its own."""
         environment = {**os.environ, **options.pop("environment", {})}
         conf = {**MASTER, **options.pop("conf", {})}
-        return subprocess.Popen(
+        process = subprocess.Popen(
             [sys.executable, "-m", "penstock", *self.arguments(script, conf, **options)],
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -149,14 +150,12 @@ class Bench:
             start_new_session=True,
             env=environment,
         )
+        self.started.append(process)
+        return process
 
-    def finish(self, process: subprocess.Popen[str], timeout: float = 120) -> Ran:
+    def finish(self, process: subprocess.Popen[str], timeout: float = 300) -> Ran:
         """Wait for a process."""
-        try:
-            out, err = process.communicate(timeout=timeout)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)
-            raise
+        out, err = process.communicate(timeout=timeout)
         return Ran(process.returncode, out, err, self.metrics())
 
 
@@ -172,6 +171,24 @@ def bench(tmp_path: Path, spark: SparkSession) -> Iterator[Bench]:
 
 
 @pytest.fixture
-def outside(tmp_path: Path) -> Bench:
-    """A folder to run scripts in, as processes of their own."""
-    return Bench(tmp_path)
+def outside(tmp_path: Path) -> Iterator[Bench]:
+    """A folder to run scripts in, as processes of their own; none outlives a test that fails."""
+    bench = Bench(tmp_path)
+    yield bench
+    for process in bench.started:
+        if process.poll() is None:
+            kill_session(process.pid)
+            process.communicate()
+
+
+def kill_session(leader: int) -> None:
+    """SIGKILL every process of the session that a run started; Spark's daemon leaves the group but not the session."""
+    for _ in range(3):
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit():
+                try:
+                    fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                    if int(fields[3]) == leader:
+                        os.kill(int(entry.name), signal.SIGKILL)
+                except (OSError, IndexError):
+                    continue

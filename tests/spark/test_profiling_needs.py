@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -59,10 +59,18 @@ ASKED: tuple[tuple[str, Need, int | None], ...] = (
 )
 
 
-def test_needs_are_those_of_the_definitions(spark: SparkSession, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    cases = 0
-    # These streams are so small that compiling a stage takes longer than running it.
+@pytest.fixture
+def few_rows(spark: SparkSession) -> Iterator[SparkSession]:
+    """For streams so small that compiling a stage takes longer than running it."""
     spark.conf.set("spark.sql.codegen.wholeStage", "false")
+    yield spark
+    spark.conf.unset("spark.sql.codegen.wholeStage")
+
+
+def test_needs_are_those_of_the_definitions(
+    few_rows: SparkSession, bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = 0
     for seed in range(size(1, 40)):
         chance = random.Random(seed)
         monkeypatch.setattr(ranks, "ROWS_A_STRETCH", 3 if seed == 0 else chance.choice([1, 3, 8, 100]))
@@ -70,7 +78,7 @@ def test_needs_are_those_of_the_definitions(spark: SparkSession, bench: Bench, m
         home = Bench(bench.folder / str(seed))
         given = {name: _written(home, name, kind, chance) for name in ("s", "t")}
         script = penstock.parse(home.text(SCRIPT).replace("{format}", kind))
-        streams = {stream.name: arrived(spark, stream, SCHEMA.names) for stream in script.streams}
+        streams = {stream.name: arrived(few_rows, stream, SCHEMA.names) for stream in script.streams}
         asked = list(_questions(script, chance))
         data = {
             name: _in_place([r for r in rows if name == "t" or r[0]["b"] is None or r[0]["b"] < 9])
@@ -85,7 +93,6 @@ def test_needs_are_those_of_the_definitions(spark: SparkSession, bench: Bench, m
         span = (min(values), max(values)) if values else (None, None)
         nulls = len(data["t"]) - len(values)
         assert domains(streams["t"], ["a"]) == {"a": (len(set(values)), nulls, *span)}
-    spark.conf.unset("spark.sql.codegen.wholeStage")
     print(f"{cases} cases")
 
 

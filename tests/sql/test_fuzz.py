@@ -16,7 +16,7 @@ from tests.measure import size
 from tests.sql.strategies import spoilt_scripts
 from tests.sql.surviving import survive
 
-EXAMPLES = size(1_000, 20_000)
+EXAMPLES = size(500, 20_000)
 ANY_CHECK = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example]
 
 

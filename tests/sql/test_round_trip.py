@@ -16,7 +16,7 @@ SLOW_TO_WRITE = [HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.l
 
 
 @pytest.mark.measure
-@settings(max_examples=size(300, 5000), deadline=None, suppress_health_check=SLOW_TO_WRITE)
+@settings(max_examples=size(150, 5000), deadline=None, suppress_health_check=SLOW_TO_WRITE)
 @given(scripts())
 def test_printed_script_parses_to_the_same_model(text: str) -> None:
     script = parse_script(text)

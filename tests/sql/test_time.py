@@ -1,6 +1,6 @@
 """Reading takes time in proportion to the text: no blow-up on nesting, on long conditions, on many columns.
 
-The limits are far above what a quiet machine needs, and far below what anything exponential would take.
+Seconds are of the processor. The limits are far above what it needs, and far below what an exponential would take.
 """
 
 from __future__ import annotations
@@ -17,16 +17,16 @@ STREAM = "CREATE STREAM s (a INT, b INT, c STRING, ts TIMESTAMP, EVENT TIME ts);
 
 
 def _seconds(text: str) -> float:
-    start = time.perf_counter()
+    start = time.process_time()
     survive(text)
-    return time.perf_counter() - start
+    return time.process_time() - start
 
 
 def test_two_thousand_conjuncts_are_read_one_by_one() -> None:
     text = STREAM + "SELECT a FROM s WHERE " + " AND ".join(f"a < {n}" for n in range(2_000))
-    start = time.perf_counter()
+    start = time.process_time()
     script = parse_script(text)
-    assert time.perf_counter() - start < 10
+    assert time.process_time() - start < 10
     assert len(script.queries[0].where) == 2_000
     assert parse_script(print_script(script)) == script
 

@@ -76,7 +76,7 @@ def _cost(batches: list[Mapping[str, Any]]) -> float:
     """Microseconds a row, once warm, of the batch in the middle: one that the collector or another program delayed
     plays no part."""
     timed = batches[round(_UNTIMED * len(batches)) :]
-    return median(1e6 * b["seconds"] / sum(b["rows_in"].values()) for b in timed)
+    return float(median(1e6 * b["seconds"] / sum(b["rows_in"].values()) for b in timed))
 
 
 def _run(experiment: Experiment, way: str, count: int = BATCHES) -> list[Mapping[str, Any]]:

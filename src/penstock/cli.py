@@ -236,7 +236,9 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     code = _exit_code(verdicts)
     if code != DONE and not allow_unbounded:
         _report(verdicts, as_json=False, witness=None)
-        budget = ", give the query a BUDGET" if all(query.is_inner for query in script.queries) else ""
+        from penstock.plan.runnable import may_have_budget  # noqa: PLC0415
+
+        budget = ", give the query a BUDGET" if all(map(may_have_budget, script.queries)) else ""
         _complain(
             "error: not started: some state has no bound\n"
             f"  hint: declare what the report says{budget}, or run with --allow-unbounded"

@@ -27,12 +27,13 @@ from penstock.plan.evict import BYTES
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.plan.second_room import second_room
-from penstock.runtime import Batch, Cell, Chunk
+from penstock.runtime import Batch, Cell, Chunk, Truth
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import ticks
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher
+from penstock.runtime.outer.node_matching import NO_TESTS
 from penstock.runtime.synopsis import Synopsis
 
 BATCHES = 40
@@ -95,8 +96,9 @@ class Curve:
 class Rehearsal:
     """Rows cut into batches, and the plan run over them."""
 
-    def __init__(self, plan: Plan, tables: Mapping[str, Any], chunk_of: ChunkOf) -> None:
+    def __init__(self, plan: Plan, tables: Mapping[str, Any], chunk_of: ChunkOf, absent: Truth = NO_TESTS) -> None:
         self.plan = plan
+        self.absent = absent
         self.tables = tables
         self.chunk_of = chunk_of
         self.cuts = _cuts(plan, tables)
@@ -106,7 +108,7 @@ class Rehearsal:
 
     def _run(self, plan: Plan) -> tuple[int, int]:
         """Results, and the most that was held after any batch, in the unit of the budget."""
-        cell, found, most = Cell(plan), 0, 0
+        cell, found, most = Cell(plan, absent=self.absent), 0, 0
         assert self.plan.evict is not None
         for number in range(BATCHES):
             result = cell.step(Batch(number, self._chunks(plan, number)))
@@ -156,6 +158,7 @@ class Rehearsal:
         askable = (
             evict is not None
             and len(self.plan.sources) == 2
+            and self.plan.inner
             and not self.plan.rows_windowed
             and sum(table.num_rows for table in self.tables.values()) <= MOST_FOR_OPTIMUM
         )
@@ -235,6 +238,7 @@ def _least(recall: Callable[[int], float], most: int) -> int:
 def curves_of(script: Script, plans: Sequence[Plan], rows: int, say: Callable[[str], None]) -> list[Curve]:
     """The curve of each query that has a budget and can be run, from so many rows of each of its streams."""
     # Only who asks for a curve pays for Spark.
+    from penstock.spark.absence import worth_of_absence  # noqa: PLC0415
     from penstock.spark.failures import quiet_errors  # noqa: PLC0415
     from penstock.spark.sampled import chunk_of, first_rows  # noqa: PLC0415
     from penstock.spark.session import start_session  # noqa: PLC0415
@@ -245,7 +249,10 @@ def curves_of(script: Script, plans: Sequence[Plan], rows: int, say: Callable[[s
     say("reading the first rows; Spark takes some ten seconds to start …")
     quiet_errors()
     spark = start_session("penstock", {})
-    return [draw(Rehearsal(plan, first_rows(spark, script, plan, rows), chunk_of), say) for plan in runnable]
+    return [
+        draw(Rehearsal(plan, first_rows(spark, script, plan, rows), chunk_of, worth_of_absence(spark, plan)), say)
+        for plan in runnable
+    ]
 
 
 def _cuts(plan: Plan, tables: Mapping[str, Any]) -> dict[str, Ints]:

@@ -130,7 +130,7 @@ def test_many_cells_give_what_one_gives(kind: str) -> None:
         assume(not obstacles(workload.query))
         plan = make_plan(workload.query, check_query(workload.query))
         one = Cell(plan, absent=workload.absent(plan))
-        cells = {place: Cell(plan, absent=workload.absent(plan)) for place in product(*_shares(plan))}
+        cells = {place: Cell(plan, absent=workload.absent(plan)) for place in product(*shares_of(plan))}
         whole = Evaluator(workload.query, workload.history).answer()
         alone: Counter[tuple[Any, ...]] = Counter()
         found: Counter[tuple[Any, ...]] = Counter()
@@ -147,6 +147,6 @@ def test_many_cells_give_what_one_gives(kind: str) -> None:
     look()
 
 
-def _shares(plan: Plan) -> list[range]:
+def shares_of(plan: Plan) -> list[range]:
     whole = plan.outer.whole_axes if plan.outer is not None else ()
     return [range(1 if axis in whole else 2) for axis in range(len(plan.axes))]

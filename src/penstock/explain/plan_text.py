@@ -82,6 +82,8 @@ def budget_lines(plan: Plan) -> list[str]:
         stage = "DISTINCT" if plan.aggregate is None else "GROUP BY"
         part = f"{room:,} of them are" if evict.rows is not None else f"{-(-room // BYTES['KB']):,} KB of it is"
         found.append(f"{part} for what {stage} remembers; once that is taken, what needs more is lost")
+    if plan.outer is not None and any(plan.outer.root.preserves):
+        found.append("a row that comes after its partner may have been evicted is not given as one without a match")
     if evict.values:
         shown = [value.text for value in evict.values]
         found.append(f"a result is worth {shown[0] if len(shown) == 1 else ' * '.join(f'({text})' for text in shown)}")

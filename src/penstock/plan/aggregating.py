@@ -241,6 +241,8 @@ def _outer_edge(query: Query) -> tuple[tuple[TreeEdge, ...] | None, str]:
         isinstance(tree, Join) and isinstance(tree.left, Leaf) and isinstance(tree.right, Leaf)
     ):
         return None, "results are joined first: a row of several outer joins or EXISTS is added up when it is given"
+    if query.hints.budget is not None:
+        return None, "results are joined first, since a BUDGET may withhold some that seem to have no match"
     if conditions_at(query, Moment.RESULT):
         return None, "results are joined first, since WHERE asks something of a stream that may be absent"
     edge = TreeEdge(tree.left.alias, tree.right.alias)

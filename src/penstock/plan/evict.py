@@ -5,14 +5,18 @@ Obeyed by runtime/evict. A limit in rows bounds stored copies and promise rows; 
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
 from penstock.model.predicates import Expression
-from penstock.model.query import JoinKind, Query, RowsWindow, joins
+from penstock.model.query import Query, RowsWindow
 from penstock.plan.arrival import counts_by_arrival
 
 BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
+BYTES_A_ROW = 64
+"""What a stored row takes, about, where a budget in bytes must be thought of in rows."""
+_PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -51,6 +55,11 @@ class EvictPlan:
         assert limit is not None
         return limit
 
+    @property
+    def about_rows(self) -> int:
+        """The budget in rows, or about as many as its bytes hold."""
+        return self.limit if self.rows is not None else self.limit // BYTES_A_ROW
+
 
 def evict_plan(query: Query) -> EvictPlan | None:
     """How the query's budget is kept; None where it has none."""
@@ -70,10 +79,10 @@ def evict_plan(query: Query) -> EvictPlan | None:
 
 def budget_obstacles(query: Query) -> list[str]:
     """What of a BUDGET the engine cannot hold."""
-    found = []
+    found: list[str] = []
     budget, value = query.hints.budget, query.hints.value
     if not query.is_inner:
-        found.append(_outer_obstacle(query))
+        found += _outer_obstacles(query)
     if query.distinct or query.is_grouped:
         stage = "GROUP BY" if query.is_grouped else "DISTINCT"
         if query.hints.archive is not None:
@@ -99,19 +108,24 @@ def budget_obstacles(query: Query) -> list[str]:
     return found
 
 
-def _outer_obstacle(query: Query) -> str:
-    """Why there is no budget under outer joins and EXISTS, and what to do instead."""
-    only_exists = all(join.kind is JoinKind.INNER for join in joins(query.tree))
-    if only_exists and not any(existence.negated for existence in query.existences):
-        return (
-            "a BUDGET is held for inner joins only: write EXISTS as a join, SELECT DISTINCT ... FROM both streams, "
-            "which gives the same rows once each"
+def _outer_obstacles(query: Query) -> Iterator[str]:
+    """What of a budget cannot be held yet under outer joins and EXISTS, and what to do instead."""
+    if len(query.all_sources) > _PAIR:
+        yield (
+            "a BUDGET is held for one outer join, EXISTS or NOT EXISTS of two streams: with more, a row that was "
+            "evicted may decide rows that wait two joins away; leave out the BUDGET and declare what `penstock check` "
+            "then proposes, or take inner joins (SELECT DISTINCT over the join gives the rows of an EXISTS once each)"
         )
-    return (
-        "a BUDGET is held for inner joins only: under outer joins and NOT EXISTS a row whose partner was evicted would "
-        "be given out as one without a partner, which is wrong, not less; leave out the BUDGET and declare what "
-        "`penstock check` then proposes, or take the inner join"
-    )
+    if query.hints.archive is not None:
+        yield (
+            "an ARCHIVE is joined later for inner joins only: rows of outer joins and EXISTS that were withheld cannot "
+            "be told from those that were given; leave out ARCHIVE"
+        )
+    if query.hints.shed_input:
+        yield (
+            "SHED(INPUT) is for inner joins only: under outer joins and EXISTS a row must have met what is stored "
+            "before it may leave; leave it out"
+        )
 
 
 def _counts_rows_in_windows(query: Query) -> bool:

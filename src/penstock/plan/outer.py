@@ -68,6 +68,12 @@ class NodePlan:
         """Of which sides rows that match nothing are given."""
         return self.kind in (NodeKind.LEFT, NodeKind.FULL, NodeKind.ANTI), self.kind is NodeKind.FULL
 
+    @property
+    def waits(self) -> tuple[bool, bool]:
+        """Of which sides rows wait to know whether they match anything."""
+        left, right = self.preserves
+        return left or self.kind is NodeKind.SEMI, right
+
 
 @dataclass(frozen=True)
 class OuterPlan:
@@ -87,6 +93,11 @@ class OuterPlan:
     def in_block(self, alias: str) -> bool:
         """Whether a stream meets others by inner joins before anything else."""
         return any(node.block is not None and len(node.aliases) > 1 and alias in node.aliases for node in self.nodes)
+
+    @property
+    def is_pair(self) -> bool:
+        """Whether it is one join of two single streams."""
+        return len(self.nodes) == 3 and all(len(node.aliases) == 1 for node in self.nodes[:2])
 
     @property
     def root(self) -> NodePlan:

@@ -42,6 +42,11 @@ def obstacles(query: Query) -> tuple[str, ...]:
     return tuple(found)
 
 
+def may_have_budget(query: Query) -> bool:
+    """Whether a BUDGET on the query could be held."""
+    return not budget_obstacles(simplified(query))
+
+
 def _outer_obstacles(query: Query) -> Iterator[str]:
     if query.is_inner:
         return

@@ -80,8 +80,11 @@ class Cell:
         self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
-        held = Held(self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order)
-        self.eviction = None if plan.evict is None or not plan.inner else Eviction(plan, plan.evict, number, held)
+        held = Held(
+            self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order, self.outer
+        )
+        evict = plan.evict if plan.outer is None or plan.outer.is_pair else None
+        self.eviction = None if evict is None else Eviction(plan, evict, number, held)
         self._serial = 0
         self._dropped: list[str] = []
 
@@ -119,6 +122,8 @@ class Cell:
         else:
             certain, purged = self.outer.settle(touched)
             rows = self._rows([*found, certain], rows)
+            if self.eviction is not None:
+                self.eviction.gave(rows)
         for alias, ids in merged.items():
             purged.add(alias, "merged", self.aside.renumbered(alias, ids))
         self.merge.fold(purged)

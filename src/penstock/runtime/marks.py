@@ -16,6 +16,10 @@ MATCHED, LEFT = "#matched", "#left"
 """Under outer joins: the row has matched, so it is given with no NULLs; it is done where it first meets others, and
 stored only because rows that it is part of wait."""
 
+DOUBTED, FOUND, UNSURE = "#doubted", "#found", "#unsure"
+"""Where a budget evicts partners: one that was evicted may have matched the row; the account's sample has one that
+does; it has none, but is not all that was evicted."""
+
 
 def mark_name(closer: Closer) -> str:
     """The name of the mask that holds, for rows of the source, whether a promise of the target closed them."""
@@ -54,4 +58,5 @@ def mark_names(plan: Plan, alias: str) -> tuple[str, ...]:
     """The masks that rows of an alias carry."""
     closers = (*key_closers(plan), *held_closers(plan))
     own = () if plan.outer is None else (MATCHED, LEFT)
-    return (*dict.fromkeys(mark_name(c) for c in closers if c.source == alias), *own)
+    evicting = () if plan.outer is None or plan.evict is None else (DOUBTED, FOUND, UNSURE)
+    return (*dict.fromkeys(mark_name(c) for c in closers if c.source == alias), *own, *evicting)

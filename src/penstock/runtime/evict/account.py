@@ -44,7 +44,7 @@ from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
-_MOST_VARIANCE = 1 << 50
+MOST_VARIANCE = 1 << 50
 _LEAST_CHAIN = 3
 """Streams from which on what a row waits for may depend on a third."""
 SAMPLED = 2_000
@@ -89,6 +89,8 @@ class Account:
         self.lost_now = 0
         self.blind = False
         """Whether a sample had to be given up, so that nobody knows what was missed."""
+        self.cells = 1
+        """Over how many cells the account is added up."""
         self._columns = {a: matching_columns(plan, a, synopses[a].columns) for a in plan.aliases}
         self._shed: dict[str, _Shed] = {}
 
@@ -252,6 +254,9 @@ class Account:
         pieces = [_part(segment, rows, self._columns[alias]) for segment, _, rows in synopsis.split(ids)]
         return pieces[0] if len(pieces) == 1 else Segment.merged(pieces)
 
+    def forgot(self) -> None:
+        """Promise rows were forgotten: inner joins purge later for it, and lose nothing."""
+
     @property
     def nbytes(self) -> int:
         """The room that the samples take."""
@@ -266,13 +271,14 @@ class Account:
                 if sample.most:
                     self._variance += sample.add(_nothing(sample), np.zeros(0, np.int64))
                 else:
+                    sample.is_all = False
                     self._variance += sample.drop(np.ones(len(sample), np.bool_))
 
     def loss(self, evicted: int, needed: int) -> Loss:
         """What was lost, after a batch in which so many rows were evicted, and which would have needed so much room."""
         variance = self._variance + sum(sample.variance for sample in self.samples.values())
         due = self.emitted + round(self.lost)
-        variance = _MOST_VARIANCE if self.blind else min(round(variance), _MOST_VARIANCE)
+        variance = MOST_VARIANCE if self.blind else min(round(variance), MOST_VARIANCE)
         return Loss(evicted, needed, self.lost_now, self.emitted, due, variance)
 
     def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
@@ -283,7 +289,7 @@ class Account:
                 delete.append(f"sample/{alias}")
             else:
                 put[f"sample/{alias}"] = saved
-        levels = {alias: [sample.level, sample.most] for alias, sample in self.samples.items()}
+        levels = {alias: [sample.level, sample.most, sample.is_all] for alias, sample in self.samples.items()}
         numbers = {"emitted": self.emitted, "lost": self.lost, "variance": self._variance, "blind": self.blind}
         return {**numbers, "levels": levels}
 
@@ -292,8 +298,8 @@ class Account:
         self.emitted, self.lost, self._variance = saved["emitted"], saved["lost"], saved["variance"]
         self.blind = saved["blind"]
         for alias, sample in self.samples.items():
-            level, sample.most = saved["levels"][alias]
-            sample.load(entries.get(f"sample/{alias}"), level)
+            level, sample.most, is_all = saved["levels"][alias]
+            sample.load(entries.get(f"sample/{alias}"), level, is_all)
 
 
 def _part(segment: Segment, rows: Ints, columns: tuple[str, ...]) -> Segment:

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from penstock.plan.aggregate import COUNT
-from penstock.plan.evict import EvictPlan
+from penstock.plan.evict import BYTES_A_ROW, EvictPlan
 from penstock.plan.plan import Plan
 from penstock.plan.second_room import second_room
 from penstock.runtime.arrival_order import ArrivalOrder
@@ -31,22 +31,23 @@ from penstock.runtime.evict.account import Account
 from penstock.runtime.evict.archive import Archived, Archiver
 from penstock.runtime.evict.lifetimes import Lifetimes
 from penstock.runtime.evict.loss import Loss
+from penstock.runtime.evict.outer_account import OuterAccount
+from penstock.runtime.evict.outer_gain import OuterGain
 from penstock.runtime.evict.policies import Ranking
 from penstock.runtime.evict.shares import Shares
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
+from penstock.runtime.outer.outer_join import OuterJoin
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.purge import Purged
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
-_STATISTICS = "statistics"
+_STATISTICS, _DOUBTS = "statistics", "doubts/"
 _PART_FOR_STATISTICS = 5
 _PART_FOR_PROMISES = 2
-_BYTES_A_ROW = 64
-"""What a stored row takes, about, where a budget in bytes must be thought of in rows."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,7 @@ class Held:
     watches: tuple[Watch, ...]
     merge: Merge
     across: ArrivalOrder | None
+    outer: OuterJoin | None
 
 
 class Eviction:
@@ -69,13 +71,18 @@ class Eviction:
         self.plan = plan
         self.evict = evict
         self.held = held
-        rows = evict.limit if evict.rows is not None else evict.limit // _BYTES_A_ROW
+        rows = evict.about_rows
         self.shares = Shares(plan, number, rows)
         self._second = second_room(plan)
         self._share = 0
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
-        self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows)
-        self.account = Account(plan, held.synopses, held.merge)
+        gain = None if held.outer is None else OuterGain(plan, held.synopses)
+        self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
+        if held.outer is None:
+            self.account = Account(plan, held.synopses, held.merge)
+        else:
+            self.account = OuterAccount(plan, held.synopses, held.merge, held.outer)
+        self.doubts = () if held.outer is None else tuple(held.outer.doubts.values())
         self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None
         self._fresh: dict[str, Ints] = {}
         self._stood: dict[str, Ints] = {}
@@ -95,7 +102,8 @@ class Eviction:
     def join(self, batch: Batch) -> list[Partial]:
         """The results of a batch, and a look at what arrived."""
         self.shares.read(chunk.header for chunk in batch.chunks)
-        a_row = 1 if self.evict.rows is not None else _BYTES_A_ROW
+        a_row = 1 if self.evict.rows is not None else BYTES_A_ROW
+        self.account.cells = max(1, len(self.shares.needs))
         self._share = self.shares.of(self.evict.limit - self._second, a_row)
         self._fresh = {alias: synopsis.ids(FRESH) for alias, synopsis in self.held.synopses.items()}
         self.evicted = 0
@@ -104,13 +112,14 @@ class Eviction:
         if batch.keep < 1.0:
             self._shed(batch)
         self._stood = {alias: stands_for(self.held.synopses[alias], ids) for alias, ids in self._fresh.items()}
-        if self.plan.aggregate is not None and not self.account.is_missing:
+        if self.plan.aggregate is not None and self.held.outer is None and not self.account.is_missing:
             return []
         return self.account.join(self.held.matcher, self.held.clock, self.held.across)
 
-    def gave(self, groups: Any) -> None:
-        """Note what a batch added to the groups of a grouped query."""
-        self.account.emitted += int(groups.column(COUNT).to_numpy().sum())
+    def gave(self, rows: Any) -> None:
+        """Note what a batch added to the groups of a grouped query, or to the answer of an outer join or EXISTS."""
+        is_grouped = self.plan.aggregate is not None
+        self.account.emitted += int(rows.column(COUNT).to_numpy().sum()) if is_grouped else rows.num_rows
 
     def _shed(self, batch: Batch) -> None:
         """Before the join: let go of the rows of a batch that are worth least, where there is no time for all."""
@@ -165,7 +174,7 @@ class Eviction:
                 break
             if any(synopsis.live for synopsis in self.held.synopses.values()):
                 self._evict_worst(over)
-            elif not self._forget(over // _BYTES_A_ROW + 1):
+            elif not self._forget(over // BYTES_A_ROW + 1):
                 break
             for watch in self.held.watches:
                 dropped += watch.finish()
@@ -181,6 +190,9 @@ class Eviction:
 
     def _fit_statistics(self) -> None:
         room = self.share // _PART_FOR_STATISTICS - self.shares.nbytes
+        for doubts in self.doubts:
+            doubts.shrink(room // (2 * len(self.doubts)))
+            room -= doubts.nbytes
         self.ranking.shrink(room // 2)
         self.account.shrink(room - self.ranking.nbytes)
 
@@ -216,6 +228,8 @@ class Eviction:
             if forgotten < amount and watch.promise_rows:
                 each = 1 if self.evict.rows is not None else max(1, watch.promise_bytes // watch.promise_rows)
                 forgotten += each * watch.forget(-(-(amount - forgotten) // each))
+        if forgotten:
+            self.account.forgot()
         return forgotten
 
     def _evict_worst(self, over: int) -> None:
@@ -243,6 +257,8 @@ class Eviction:
     def _leave(self, alias: str, ids: Ints) -> None:
         if len(ids):
             self.account.note(alias, ids)
+            if self.held.outer is not None:
+                self.held.outer.evicting(alias, ids)
             if self.archiver is not None:
                 self.archiver.left(alias, ids, self.held.clock.batch)
             self.held.synopses[alias].kill(ids)
@@ -262,11 +278,14 @@ class Eviction:
     @property
     def nbytes(self) -> int:
         """The room that the statistics take."""
-        return self.ranking.nbytes + self.account.nbytes + self.shares.nbytes
+        own = self.ranking.nbytes + self.account.nbytes + self.shares.nbytes
+        return own + sum(doubts.nbytes for doubts in self.doubts)
 
     def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
         """Write the statistics; gives the numbers, as JSON holds them."""
         ranking, put[_STATISTICS] = self.ranking.save()
+        for doubts in self.doubts:
+            put[_DOUBTS + doubts.asking] = doubts.save()
         return {
             "shares": self.shares.save(put),
             "lifetimes": self.lifetimes.save(),
@@ -282,6 +301,8 @@ class Eviction:
         self.lifetimes.load(saved["lifetimes"])
         self.ranking.load(saved["ranking"], entries[_STATISTICS])
         self.account.load(saved["account"], entries)
+        for doubts in self.doubts:
+            doubts.load(entries[_DOUBTS + doubts.asking])
         self.unasked = saved["unasked"]
         if self.archiver is not None:
             self.archiver.began = saved["archiving"]

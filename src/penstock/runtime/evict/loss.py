@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+DEVIATIONS = 1.96
+"""Standard deviations within which the truth lies in 19 of 20 cases."""
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -35,5 +38,5 @@ def recall_of(emitted: int, due: int, variance: int) -> tuple[float | None, floa
     """
     if due <= 0:
         return (None, None) if variance == 0 else (1.0, 1.0)
-    recall, spread = emitted / due, 1.96 * variance**0.5
+    recall, spread = emitted / due, DEVIATIONS * variance**0.5
     return recall, max(recall - emitted / (due + spread), emitted / max(emitted, due - spread, 1) - recall)

@@ -28,6 +28,7 @@ import numpy as np
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import Hashes, Ints, mix
 from penstock.runtime.evict.lifetimes import Lifetimes
+from penstock.runtime.evict.outer_gain import OuterGain
 from penstock.runtime.evict.paths import Node, neighbours_of, paths_from
 from penstock.runtime.evict.rates import Rates
 from penstock.runtime.evict.sketch import Floats
@@ -63,12 +64,21 @@ class Ranking:
     """Statistics of what arrives, and the worth of stored rows by them."""
 
     def __init__(
-        self, plan: Plan, policy: str, synopses: Mapping[str, Synopsis], lifetimes: Lifetimes, rows: int
+        self,
+        plan: Plan,
+        policy: str,
+        synopses: Mapping[str, Synopsis],
+        lifetimes: Lifetimes,
+        rows: int,
+        *,
+        outer: OuterGain | None = None,
     ) -> None:
         self.plan = plan
         self.policy = policy
         self.synopses = synopses
         self.lifetimes = lifetimes
+        self.outer = outer
+        """What results to come are worth under outer joins and EXISTS."""
         find = {GAIN: paths_from, PROB: neighbours_of, LIFE: neighbours_of}.get(policy)
         self.under: dict[str, tuple[Node, ...]] = {a: find(plan, a) if find else () for a in plan.aliases}
         every = [node for nodes in self.under.values() for child in nodes for node in child.below()]
@@ -141,6 +151,10 @@ class Ranking:
         for alias, rows in ids.items():
             expected, stored, life = self._expected(alias, rows, self.under[alias], self._brought(alias, rows))
             gains[alias], lives[alias] = expected if unjoined else expected - stored, np.maximum(life, 1.0)
+            if self.outer is not None:
+                keys = self._keys(alias, self.under[alias][0].parent_columns, rows)
+                brought = self._brought(alias, rows)
+                gains[alias] = self.outer.of(alias, rows, gains[alias], brought, keys=keys, lives=lives[alias])
         self._learn_price(np.concatenate([gains[alias] / lives[alias] for alias in ids]), evicting)
         return {alias: gains[alias] - self.price * lives[alias] for alias in ids}
 

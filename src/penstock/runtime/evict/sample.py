@@ -37,6 +37,8 @@ class Sample:
         self.stands: Ints = np.zeros(0, np.int64)
         """How many rows each stood for when it was evicted, where rows are merged."""
         self.tally: Floats = np.zeros(0)
+        self.is_all = True
+        """Whether no row had to leave it, ever, before it could miss nothing more."""
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -89,6 +91,7 @@ class Sample:
 
     def _raise_level(self) -> float:
         self.level += 1
+        self.is_all = False
         if self.segment is None:
             return 0.0
         light = self.weight < 1 << self.level
@@ -122,21 +125,21 @@ class Sample:
         """The sample as Arrow bytes; None if it is empty."""
         if self.segment is None:
             return None
-        table = self.segment.table
-        for name, values in (
-            (_ARRIVAL, self.segment.arrival),
-            (_BATCH, self.segment.batch),
-            (_WEIGHT, self.weight),
-            (_STANDS, self.stands),
-            (_TALLY, self.tally),
-            *((_MARK + name, mask) for name, mask in self.segment.marks.items()),
-        ):
-            table = table.append_column(name, pa.array(values))
-        return to_ipc(table)
+        kept = self.segment.table
+        own = {
+            _ARRIVAL: self.segment.arrival,
+            _BATCH: self.segment.batch,
+            _WEIGHT: self.weight,
+            _STANDS: self.stands,
+            _TALLY: self.tally,
+            **{_MARK + name: mask for name, mask in self.segment.marks.items()},
+        }
+        columns = {name: kept.column(name) for name in kept.column_names}
+        return to_ipc(pa.table({**columns, **{name: pa.array(values) for name, values in own.items()}}))
 
-    def load(self, saved: Any, level: int) -> None:
+    def load(self, saved: Any, level: int, is_all: bool) -> None:
         """Go on where a saved one stood."""
-        self.level = level
+        self.level, self.is_all = level, is_all
         if saved is None:
             return
         table = from_ipc(saved)

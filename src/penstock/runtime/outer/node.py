@@ -109,6 +109,8 @@ class Node:
         """The rows of the left whose first match this is."""
         new = keys[~np.isin(keys, self._done)] if len(self._done) else keys
         self._done = np.concatenate([self._done, new])
+        if self.matcher.plan.evict is not None:
+            self.sides[_LEFT].mark(new)
         return self.sides[_LEFT].rows_of(new if self.plan.kind is NodeKind.SEMI else empty_ids())
 
     def let_go(self) -> list[Left]:
@@ -135,7 +137,7 @@ class Node:
             if not len(leaving):
                 continue
             if keeps:
-                bare = settled[~self.sides[side].is_matched(leaving)]
+                bare = settled[self.sides[side].is_bare(leaving)]
                 given.append(padded(take(rows, bare), self.plan.aliases))
             gone.append(Left(side, SETTLED_RULE, leaving))
         for left in gone:

@@ -17,8 +17,9 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints, empty_ids, union
 from penstock.runtime.delta_join import delta_join
-from penstock.runtime.marks import LEFT
+from penstock.runtime.marks import DOUBTED, LEFT
 from penstock.runtime.outer.block_purge import BlockPurge
+from penstock.runtime.outer.doubts import Doubts
 from penstock.runtime.outer.node import Left, Node, is_empty
 from penstock.runtime.outer.node_matching import NodeMatcher, Truth, truth
 from penstock.runtime.outer.rows import Rows, nothing, take, together
@@ -52,6 +53,19 @@ class OuterJoin:
                 self._add_node(number, node)
             elif len(node.aliases) > 1:
                 self.blocks[number] = BlockPurge(plan, node, synopses, closing, clock)
+        self.doubts = self._all_doubts()
+        """Under a budget, by the stream whose rows may have had a partner that was evicted."""
+
+    def _all_doubts(self) -> dict[str, Doubts]:
+        if self.plan.evict is None or not self.outer.is_pair:
+            return {}
+        left, right = (side.alias for side in self.streams)
+        (node,) = self.nodes.values()
+        return {
+            asking: Doubts(node.matcher, gone, asking, self.closing)
+            for asking, gone, waits in zip((left, right), (right, left), self.outer.root.waits, strict=True)
+            if waits
+        }
 
     def _add_node(self, number: int, node: NodePlan) -> None:
         assert node.left is not None
@@ -69,7 +83,7 @@ class OuterJoin:
         if node.kind is NodeKind.BLOCK and len(node.aliases) == 1:
             (alias,) = node.aliases
             is_waited_for = self.outer.parent(above) is not None and alias in self.outer.nodes[above].aliases
-            side = StreamSide(alias, self.synopses[alias], is_waited_for)
+            side = StreamSide(alias, self.synopses[alias], is_waited_for, evicting=self.plan.evict is not None)
             self.streams.append(side)
             return side
         waiting = WaitingSide(f"waiting/{number}", node.aliases, self.synopses)
@@ -78,7 +92,16 @@ class OuterJoin:
 
     def join(self) -> Rows:
         """The results that follow from matches of the batch, and what is certain of them."""
+        for alias, doubts in self.doubts.items():
+            ids = self.synopses[alias].ids(FRESH)
+            self.synopses[alias].mark(DOUBTED, ids[doubts.of(self.synopses[alias], ids)])
         return self._pass(late=False)
+
+    def evicting(self, alias: str, ids: Ints) -> None:
+        """Remember tuples that are evicted."""
+        for doubts in self.doubts.values():
+            if doubts.gone == alias:
+                doubts.evicted(self.synopses[alias], ids)
 
     def _pass(self, *, late: bool) -> Rows:
         given: dict[int, Rows] = {}
@@ -91,7 +114,7 @@ class OuterJoin:
                 given[number] = self.nodes[number].meet(self._below(node, given), self.clock.batch)
             else:
                 given[number] = self._settled(number, self._below(node, given))
-        return self._results(given[len(self.outer.nodes) - 1])
+        return self.results(given[len(self.outer.nodes) - 1], self.synopses)
 
     def _below(self, node: NodePlan, given: Mapping[int, Rows]) -> tuple[Rows, Rows]:
         assert node.left is not None
@@ -166,11 +189,11 @@ class OuterJoin:
                 synopsis.kill(free)
                 self._purged.rows.setdefault(alias, []).append(free)
 
-    def _results(self, rows: Rows) -> Rows:
+    def results(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Rows:
         """The rows that pass the conditions of WHERE on streams that may be absent."""
         for test in self.outer.tests:
             if test.column in self.outer.results:
-                rows = take(rows, truth(self.synopses[test.alias], test.column, rows[test.alias], self.absent))
+                rows = take(rows, truth(synopses[test.alias], test.column, rows[test.alias], self.absent))
         return rows
 
     def segments(self) -> dict[str, Synopsis]:

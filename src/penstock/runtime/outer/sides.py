@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.marks import LEFT, MATCHED
+from penstock.runtime.marks import DOUBTED, LEFT, MATCHED
 from penstock.runtime.outer.rows import ABSENT, Rows, count
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
@@ -38,6 +38,9 @@ class Side(Protocol):
     def is_matched(self, keys: Ints) -> Bools:
         """Which of the rows have matched."""
 
+    def is_bare(self, keys: Ints) -> Bools:
+        """Which of the rows have matched nothing for certain."""
+
     def leave(self, keys: Ints) -> None:
         """Let rows go; each must be in play and named once."""
 
@@ -45,11 +48,13 @@ class Side(Protocol):
 class StreamSide:
     """The tuples of one stream, as its synopsis stores them."""
 
-    def __init__(self, alias: str, synopsis: Synopsis, retained: bool) -> None:
+    def __init__(self, alias: str, synopsis: Synopsis, retained: bool, evicting: bool = False) -> None:
         self.alias = alias
         self.synopsis = synopsis
         self.retained = retained
         """Whether rows may wait that its tuples are part of: then a tuple that is done here is stored all the same."""
+        self.evicting = evicting
+        """Whether a budget may have evicted what a tuple would have matched."""
         self.late = False
         """In the second pass of a step no tuple is new."""
 
@@ -87,6 +92,11 @@ class StreamSide:
         """See Side."""
         found: Bools = self.synopsis.gather(keys, lambda s: s.marks[MATCHED]).astype(np.bool_)
         return found
+
+    def is_bare(self, keys: Ints) -> Bools:
+        """See Side."""
+        found = ~self.is_matched(keys)
+        return found & ~self.synopsis.marked(DOUBTED, keys).astype(np.bool_) if self.evicting else found
 
     def leave(self, keys: Ints) -> None:
         """See Side."""
@@ -141,6 +151,10 @@ class WaitingSide:
         """See Side."""
         found: Bools = self.waiting.gather(keys, lambda s: s.marks[MATCHED]).astype(np.bool_)
         return found
+
+    def is_bare(self, keys: Ints) -> Bools:
+        """See Side."""
+        return ~self.is_matched(keys)
 
     def leave(self, keys: Ints) -> None:
         """See Side."""

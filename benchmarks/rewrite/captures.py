@@ -41,7 +41,7 @@ _WITHOUT = """NOT EXISTS (SELECT 1 FROM {child}
     AND {child}.ts - {parent}.ts <= INTERVAL {seconds} SECONDS)"""
 _QUERY = """CREATE SINK {sink} USING parquet OPTIONS (path '{out}/{sink}');
 INSERT INTO {sink}
-SELECT /*+ ERROR(7 PERCENT WITH BOUNDS) */ window({root}.ts, '5 minutes').start AS tb, count(*) AS cnt
+SELECT /*+ ERROR(5 PERCENT WITH BOUNDS) */ window({root}.ts, '5 minutes').start AS tb, count(*) AS cnt
 FROM {sources} WHERE {where} GROUP BY window({root}.ts, '5 minutes');
 """
 

@@ -29,7 +29,7 @@ from penstock.spark.run import RunOptions, run_script
 
 ROOT = Path(__file__).parents[2]
 _TICKS = os.sysconf("SC_CLK_TCK")
-ALLOWED, WITH_BOUNDS = "/*+ ERROR(34 PERCENT) */ ", "/*+ ERROR(34 PERCENT WITH BOUNDS) */ "
+ALLOWED, WITH_BOUNDS = "/*+ ERROR(25 PERCENT) */ ", "/*+ ERROR(25 PERCENT WITH BOUNDS) */ "
 # The joins keep a million rows in the heap.
 CONF = {"spark.master": "local[2]", "spark.sql.shuffle.partitions": "2", "spark.driver.memory": "6g"}
 

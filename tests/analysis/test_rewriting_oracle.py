@@ -397,7 +397,7 @@ def test_where_the_rows_come_evenly_the_error_is_within_the_bound_and_epsilon_ov
             answer = min(inside[made.root], inside[made.counted])
             answer -= 0 if made.removed is None else inside[made.removed]
             error = abs(max(answer, 0) - truth)
-            assert error <= made.error_bound * inside[made.root] + 1e-9, (query, made, whole)
+            assert error <= made.apart_reach / made.period * inside[made.root] + 1e-9, (query, made, whole)
             beyond_the_paper += error > made.reach / made.period * inside[made.root]
             composed += both
     print(f"{composed} windows under a join and an anti-join, {beyond_the_paper} beyond epsilon / k")

@@ -133,7 +133,7 @@ def test_the_queries_of_the_introduction_become_counts() -> None:
     queries = parse(text(Path("data"), Path("out")))
     found = {q.name: check(queries, q.name).rewrite for q in queries.queries}
     assert all(finding.applies for finding in found.values())
-    assert [finding.error_bound for finding in found.values()] == [pytest.approx(s / 300) for s in (5, 5, 20)]
+    assert [finding.error_bound for finding in found.values()] == [pytest.approx(s / 300) for s in (5, 5, 15)]
 
 
 @pytest.mark.skipif(not PACKETS.is_dir(), reason="the captures of real traffic are not on this machine")

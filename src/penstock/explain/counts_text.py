@@ -51,15 +51,15 @@ def _price(made: Rewriting) -> str:
 def _errors(made: Rewriting) -> list[str]:
     if made.is_exact:
         return ["none: every match is in the window of its root"]
-    reach, both, period = (span_of_ticks(t, instants=True) for t in (made.reach, made.error_reach, made.period))
-    one_way = (
-        f"the paper's epsilon / k, {percent(made.reach / made.period)} ({reach}), where {made.counted} and "
-        f"{made.removed} do not stray apart at the two ends of a window"
+    reach, apart, period = (span_of_ticks(t, instants=True) for t in (made.reach, made.apart_reach, made.period))
+    both = (
+        f"at most {percent(made.apart_reach / made.period)} ({apart}) where {made.counted} and {made.removed} stray "
+        "apart: their lags differ between the two ends of a window"
     )
     return [
-        f"at most {percent(made.error_bound)} of the rows of {made.root} in a window ({both} / {period}), "
+        f"at most {percent(made.error_bound)} of the rows of {made.root} in a window ({reach} / {period}), "
         "if they come evenly",
-        *([] if made.error_reach == made.reach else [one_way]),
+        *([] if made.apart_reach == made.reach else [both]),
         "however they come: the limits of each window that WITH BOUNDS gives"
         + ("" if made.with_bounds else ", as ERROR(p PERCENT WITH BOUNDS)"),
     ]

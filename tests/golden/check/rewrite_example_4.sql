@@ -29,7 +29,7 @@ CREATE STREAM fin (
 CREATE SINK unfinished USING parquet OPTIONS (path 'out/unfinished');
 
 INSERT INTO unfinished
-SELECT /*+ ERROR(7 PERCENT) */ window(s.ts, '5 minutes').start AS tb, count(*) AS cnt
+SELECT /*+ ERROR(5 PERCENT) */ window(s.ts, '5 minutes').start AS tb, count(*) AS cnt
 FROM syn AS s, synack AS sa
 WHERE s.ip = sa.ip
   AND sa.ts >= s.ts

@@ -95,9 +95,9 @@ class Rewriting:
         return max(source.stray for source in self.sources)
 
     @property
-    def error_reach(self) -> int:
-        """The length of the edges whose rows can be miscounted: V may stray one way at one end of a window and A the
-        other way at the other, so their reaches add up. Where only one of them is beside the root it is epsilon.
+    def apart_reach(self) -> int:
+        """The same where V strays one way at one end of a window and A the other way at the other: their reaches add
+        up. Where only one of them is beside the root it is epsilon.
         """
         return sum(source.stray for source in self.sources)
 
@@ -109,8 +109,8 @@ class Rewriting:
 
     @property
     def error_bound(self) -> float:
-        """The share of the root's rows by which the answer may be off, if they come evenly."""
-        return self.error_reach / self.period
+        """epsilon / k: the share of the root's rows by which the answer may be off, if all streams come evenly."""
+        return self.reach / self.period
 
     @property
     def is_exact(self) -> bool:

@@ -43,7 +43,7 @@ def rewrite_finding(query: Query) -> RewriteFinding:
     period = question.window.span.ticks
     made = _rewriting(known, composed)
     because = tuple(_reasons(question, composed))
-    if made.error_reach >= period:
+    if made.reach >= period:
         why = "matches may lie further away than a window is long, so counts say nothing"
         return RewriteFinding(False, because=(why,))
     unable = next(_unable(question, made), None)
@@ -199,7 +199,7 @@ def _not_allowed(query: Query, made: Rewriting) -> str | None:
     allowed = query.hints.error
     if allowed is None:
         return "the query allows no error; ERROR(p PERCENT) would"
-    if boundary(made.error_reach, made.period) > Fraction(allowed.percent) / 100:
+    if boundary(made.reach, made.period) > Fraction(allowed.percent) / 100:
         return f"the query allows {allowed.percent.normalize():f} percent"
     return None
 

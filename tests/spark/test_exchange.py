@@ -85,6 +85,8 @@ class Exchange:
                 told = Punctuating(negative, made)
                 chunks.append(Chunk.of(self.plan, stream, 0, table, filtered, punctuating=told))
                 continue
+            # The packer is given what the plan reads, no more.
+            table = table.select([c.name for s in self.plan.sources if s.stream == stream for c in s.read])
             for _, name, _ in conditions(self.plan, stream):
                 table = table.append_column(name, negative)
             for alias, mask in filtered.items():
@@ -101,6 +103,8 @@ def plan_of(rng: random.Random) -> Plan:
     for name, keys in KEYS.items():
         key = rng.choice(keys)
         more = f", {key}" if key else ""
+        # An event time that the query has no use for, and so does not read.
+        more += ", EVENT TIME b" if name == "t" and rng.random() < 0.5 else ""
         streams += f"CREATE STREAM {name} (a BIGINT, b BIGINT, n BIGINT{more});\n"
     where = "s.a = t.a AND s.b = u.b" + (" AND t.n % 2 = 1" if rng.random() < 0.5 else "")
     return plan(penstock.parse(f"{streams} SELECT s.n, t.n AS m, u.n AS o FROM s, t, u WHERE {where};"))

@@ -26,16 +26,14 @@ from penstock.runtime import (
     belongs,
     clustered_columns,
     header_of,
-    key_columns,
     keys_of,
     numbered,
-    order_column,
     read_header,
     spell,
 )
 from penstock.runtime.codes import codes, flat
 from penstock.runtime.evict.key_needs import bucket_counts, is_shared_by_key
-from penstock.runtime.needs import hidden_columns
+from penstock.runtime.needs import hidden_columns, promise_columns
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.grid import Grid
 from penstock.spark.punctuations import routes, take_out
@@ -163,11 +161,9 @@ class Packer:
             chosen = pc.fill_null(indexed.column(passes(source.alias)), False)
         passed = indexed if chosen is None else indexed.filter(chosen)
         yield ROWS, self._route_rows(source, passed)
-        wanted = key_columns(self.plan, source.alias)
+        wanted = promise_columns(self.plan, source.alias)
         if wanted:
-            clock = () if source.event_time is None or source.event_time in wanted else (source.event_time,)
-            names = [*wanted, *clock, *order_column(self.plan), INDEX]
-            yield KEYS, self._route_keys(source, names, indexed, chosen)
+            yield KEYS, self._route_keys(source, [*wanted, INDEX], indexed, chosen)
 
     def _route_rows(self, source: SourcePlan, rows: Any) -> list[tuple[int, Any]]:
         base, offsets = self.grid.base(self.plan, source.alias, None, rows)

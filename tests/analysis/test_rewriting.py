@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.analysis.finding import RewriteFinding, Strategy, Verdict
-from penstock.analysis.rewriting.bound import boundary, observed, total, violated
+from penstock.analysis.rewriting.bound import boundary, crossing, observed, total, violated
 from penstock.compile import check, parse
 from tests.analysis.test_implication_paper import SECTION_2, without
 
@@ -80,6 +80,12 @@ def test_section_5_2_the_revised_bounds() -> None:
     assert total(revised[0], violated(2, 100)) == pytest.approx(revised[0] + 0.02)
     assert violated(4, 100, one_in=4) == pytest.approx((4 + 2 * 3**0.5) / 100)
     assert boundary(15, 300) == pytest.approx(0.05)
+
+
+def test_rows_that_crowd_at_an_end_count_as_they_crossed_if_that_is_beyond_chance() -> None:
+    assert crossing(0.01, 2, 100) == 0.02
+    assert crossing(0.01, 2, 100, one_in=64) == 0.01
+    assert crossing(0.01, 40, 100, one_in=64) == 0.4
 
 
 def test_4_1_needs_both_limits_of_time() -> None:

@@ -305,7 +305,7 @@ def _answers(query: Query, rows: Rows, made: Rewriting) -> Iterator[Answer]:
 def _rewrites() -> tuple[tuple[Query, Rewriting], ...]:
     """Random queries whose joins are replaced by counts."""
     chosen = random.Random(11)
-    scripts = (parse(_script(chosen)) for _ in range(size(250, 4000)))
+    scripts = (parse(_script(chosen)) for _ in range(size(180, 4000)))
     found = ((script.queries[0], check(script).rewrite.rewriting) for script in scripts)
     return tuple((query, made) for query, made in found if made is not None)
 

@@ -10,7 +10,7 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from penstock.analysis.rewriting.bound import broken_rows, observed, total, violated
+from penstock.analysis.rewriting.bound import broken_rows, crossing, observed, total, violated
 from penstock.analysis.rewriting.counts import (
     BOUNDS,
     SOURCE,
@@ -33,6 +33,7 @@ __all__ = [
     "Observed",
     "Rewriting",
     "broken_rows",
+    "crossing",
     "literal",
     "observed",
     "read_observed",

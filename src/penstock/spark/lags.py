@@ -11,7 +11,7 @@ import pyarrow as pa
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.plan.counting import Rewriting, broken_rows, observed, total, violated
+from penstock.plan.counting import Rewriting, broken_rows, crossing, observed, total, violated
 from penstock.runtime.lag_sample import Counted, Entities, Lags, Sampled, measure
 from penstock.spark.worker import settle
 
@@ -99,7 +99,7 @@ class Measurer:
             return _Shown(broken=broken)
         evenly = observed([(1.0, found.mean_lag)], self.made.period)
         breaking = violated(found.breaking, found.rows, self.one_in)
-        return _Shown(max(evenly, found.crossed / found.rows), breaking, broken)
+        return _Shown(crossing(evenly, found.crossed, found.rows, self.one_in), breaking, broken)
 
     def _measured(self, sources: Any, keys: Any, times: Any, begin: int) -> Sampled | None:
         if not len(sources):

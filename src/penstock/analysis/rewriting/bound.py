@@ -36,6 +36,12 @@ def observed(lags: Iterable[tuple[float, float]], period: float) -> float:
     return sum(share * length for share, length in lags) / period
 
 
+def crossing(evenly: float, crossed: int, rows: int, one_in: int = 1) -> float:
+    """The share of rows that crosses: what the lags say, or what did cross in a sample, if more beyond chance."""
+    certainly = crossed - 2 * math.sqrt(crossed * (1 - 1 / one_in))
+    return crossed / rows if certainly > evenly * rows else evenly
+
+
 def violated(breaking: int, rows: int, one_in: int = 1) -> float:
     """The share of rows that break a declaration, and two standard errors where one in so many entities was seen."""
     return _with_unseen(breaking, one_in) / rows if rows else 0.0

@@ -13,10 +13,11 @@ from penstock.model.spans import span_of_ticks
 
 def counted_state(query: Query, made: Rewriting) -> list[StateFinding]:
     """The entries of the verdict."""
-    counted = {source.alias for source in made.sources}
+    counted = {source.stream for source in made.sources}
     entries = []
     for source in query.all_sources:
-        how = "its rows are counted" if source.alias in counted else "its rows are not even read: the counts suffice"
+        is_read = source.stream.name in counted
+        how = "its rows are counted" if is_read else "its rows are not even read: the counts suffice"
         finding = Bounded("nothing is stored", Means.REWRITE, (how,), 0)
         entries.append(StateFinding(source.stream.name, source.alias, finding))
     length = span_of_ticks(made.period, instants=True)

@@ -62,7 +62,7 @@ def formula_value(formula: Formula) -> CountValue | None:
     known = {aggregate: value for aggregate, value in values.items() if value is not None}
     if formula.terms is None or len(known) < len(values):
         return None
-    text = formula.text({aggregate: f"({value.text})" for aggregate, value in known.items()})
+    text = formula.text({a: value.text if value.text == N else f"({value.text})" for a, value in known.items()})
     return CountValue(text, sum((by * known[aggregate].slope for aggregate, by in formula.terms), Fraction(0)))
 
 

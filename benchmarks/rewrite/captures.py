@@ -57,6 +57,8 @@ class Captured:
     worst: int
     """The largest error of a window."""
     windows: int
+    broken: int
+    """In how many windows the output itself says that a declaration is broken."""
     exceeded: int
     """In how many windows the output itself says that more was measured than declared."""
 
@@ -183,21 +185,22 @@ def _pairs_without(rows: dict[str, Packets]) -> list[int]:
 def _beside(query: str, first: Packets, truth: list[int], out: Path) -> Captured:
     windows = Counter(ts // WINDOW for ts in truth)
     answers: Counter[int] = Counter()
-    exceeded = 0
+    broken = exceeded = 0
     for path in out.glob("*.parquet"):
         for row in pq.read_table(path).to_pylist():
             answers[int(row["tb"].timestamp() * SECOND) // WINDOW] += row["cnt"]
+            broken += row["broken"]
             exceeded += row["exceeded"]
     over = {ts // WINDOW for _, ts in first[:-1]}
     worst = max(abs(answers[window] - windows[window]) for window in over)
     truly, counted = (sum(found[w] for w in over) for found in (windows, answers))
-    return Captured(query, len(first) - 1, truly, counted, worst, len(over), exceeded)
+    return Captured(query, len(first) - 1, truly, counted, worst, len(over), broken, exceeded)
 
 
 def as_captures(captures: Sequence[Captured]) -> list[str]:
     """The figures, line by line."""
-    rows = [["packets, query", "rows of the first stream", "truth", "counts", "worst window off by", "exceeded"]]
+    rows = [["packets, query", "rows of the first stream", "truth", "counts", "worst window off by", "broken", "exceeded"]]
     for c in captures:
-        says = f"{c.exceeded} of {c.windows}"
-        rows.append([c.query, f"{c.rows:,}", f"{c.truth:,}", f"{c.answer:,}", f"{c.worst:,}", says])
+        says = (f"{windows} of {c.windows}" for windows in (c.broken, c.exceeded))
+        rows.append([c.query, f"{c.rows:,}", f"{c.truth:,}", f"{c.answer:,}", f"{c.worst:,}", *says])
     return ["", *table(rows)]

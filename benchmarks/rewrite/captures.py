@@ -199,7 +199,9 @@ def _beside(query: str, first: Packets, truth: list[int], out: Path) -> Captured
 
 def as_captures(captures: Sequence[Captured]) -> list[str]:
     """The figures, line by line."""
-    rows = [["packets, query", "rows of the first stream", "truth", "counts", "worst window off by", "broken", "exceeded"]]
+    rows = [
+        ["packets, query", "rows of the first stream", "truth", "counts", "worst window off by", "broken", "exceeded"]
+    ]
     for c in captures:
         says = (f"{windows} of {c.windows}" for windows in (c.broken, c.exceeded))
         rows.append([c.query, f"{c.rows:,}", f"{c.truth:,}", f"{c.answer:,}", f"{c.worst:,}", *says])

@@ -135,3 +135,25 @@ def test_a_parent_that_can_be_in_no_result_lets_its_children_go() -> None:
     driver.restart()
     driver.step(s=[(1, 0, 6)], t=[(2, 5, None)])
     assert driver.stored("s") == 0
+
+
+def test_a_row_is_dead_if_the_one_that_it_names_does_not_agree_with_it() -> None:
+    script = streams(s="", t="PRIMARY KEY (k)", u="PRIMARY KEY (n)") + (
+        "SELECT s.n FROM s, t, u WHERE s.k = t.k AND s.n = u.n AND t.ts < s.ts;"
+    )
+    driver = Driver(script)
+    driver.step(t=[(1, 0, 0), (2, 9, 0)], s=[(1, 5, 7), (2, 5, 8), (3, 5, 9)])
+    assert driver.stored("s") == 2, "what names 2 has met nothing, and nothing else will come that it names"
+    driver.step(t=[(3, 9, 0)])
+    assert driver.stored("s") == 1
+    assert rows_of(driver.step(u=[(0, 0, 7)])) == [(7,)]
+
+
+def test_a_row_is_dead_if_the_one_that_it_names_leaves_as_it_comes() -> None:
+    script = streams(s="", t="PRIMARY KEY (k)", u="PRIMARY KEY (n)") + (
+        "SELECT s.n FROM t [ROWS 1] AS t, s, u WHERE s.k = t.k AND s.n = u.n;"
+    )
+    driver = Driver(script)
+    driver.step(t=[(1, 0, 0), (2, 0, 0)], s=[(1, 0, 7), (2, 0, 8)])
+    assert (driver.stored("t"), driver.stored("s")) == (1, 1)
+    assert rows_of(driver.step(u=[(0, 0, 7), (0, 0, 8)])) == [(8,)]

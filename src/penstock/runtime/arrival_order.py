@@ -90,6 +90,13 @@ class ArrivalOrder:
         ties: Literal["left", "right"] = "right" if self.rank[counted] < self.rank[stream] else "left"
         return self.base[counted] + np.searchsorted(self.places[counted], held, ties)
 
+    def is_after(self, counted: str, number: Ints, stream: str, code: Ints) -> Bools:
+        """Whether rows of a counted stream, by arrival number, come after rows of another; one let go of does not."""
+        at = number - self.base[counted]
+        place = self.places[counted][np.maximum(at, 0)]
+        later = place > code if self.rank[counted] < self.rank[stream] else place >= code
+        return (at >= 0) & later
+
     def out_of_window(self, counted: str, rows: int) -> int:
         """Rows of a counted stream up to this arrival number are outside [ROWS n] of all that is still to be taken in.
 

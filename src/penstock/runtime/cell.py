@@ -109,16 +109,19 @@ class Cell:
         found, rows, lost = self._answered(batch)
         self.aside.send_away()
         marked: dict[str, list[Ints]] = {}
+        met: dict[str, list[Ints]] = {} if self.outer is None else marked
         for watch in self.watches:
             watch.make(step)
         self.closing.advance()
         for watch in self.watches:
             for alias, ids in watch.learn(step).items():
                 marked.setdefault(alias, []).append(ids)
+            for alias, ids in watch.met().items():
+                met.setdefault(alias, []).append(ids)
         asking = self.patient.asking(self._stored)
         touched = {alias: np.concatenate(ids) for alias, ids in marked.items()}
         if self.outer is None:
-            purged = self.purge.run(touched, asking)
+            purged = self.purge.run(touched, asking, {alias: np.concatenate(ids) for alias, ids in met.items()})
         else:
             certain, purged = self.outer.settle(touched)
             rows = self._rows([*found, certain], rows)

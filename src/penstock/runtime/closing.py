@@ -10,7 +10,7 @@ result carry between them is looked up among the promise rows.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 import pyarrow.compute as pc
@@ -31,7 +31,7 @@ from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.ordered import OrderedWatch
 from penstock.runtime.promises.punctuated import PunctuatedWatch
 from penstock.runtime.promises.watch import Watch
-from penstock.runtime.synopsis import OLD, Synopsis
+from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 
 Limit = Ordinal | None
 
@@ -166,7 +166,11 @@ class Closing:
             if self.across is None:
                 return synopsis.gather(ids, lambda s: s.batch) <= limit  # type: ignore[no-any-return]
             assert isinstance(limit, int)
-            return synopsis.codes(ORDER, ids) <= limit if ORDER in synopsis.columns else nothing
+            if ORDER not in synopsis.columns or limit < INT64.min:
+                return nothing
+            # Rows are stored in this order, so that most often it is a matter of their ids.
+            first_open = synopsis.risen_to(ORDER, limit)
+            return synopsis.codes(ORDER, ids) <= limit if first_open is None else ids < first_open
         column = closer.columns[0]
         if column not in synopsis.columns:
             return nothing
@@ -180,34 +184,42 @@ class Closing:
     def newly_closed(self, source: str, synopsis: Synopsis) -> Ints:
         """The old rows of source that some limit has passed since the last batch; marks tell of themselves."""
         found = [empty_ids()]
-        for closer, limit in self.limits.items():
-            if closer.source != source or limit is None or closer.kind in ABOUT_VALUES:
-                continue
+        for closer, limit in self._limiting(source):
             before = self.before.get(closer)
-            if before == limit:
-                continue
-            if closer.kind is CloserKind.FOLLOWS:
-                found.append(self._followed_since(synopsis, before, limit))
-            elif closer.columns[0] in synopsis.columns and synopsis.segments:
-                found.append(self._passed(closer, synopsis, before, limit))
+            if before != limit:
+                found.append(self._passed(closer, synopsis, before, limit, OLD))
         return union(found)
 
-    def _followed_since(self, synopsis: Synopsis, before: Limit, limit: Ordinal) -> Ints:
+    def closed_fresh(self, source: str, synopsis: Synopsis) -> Ints:
+        """The fresh rows of source that some limit had passed as they came; marks tell of themselves."""
+        return union([self._passed(closer, synopsis, None, limit, FRESH) for closer, limit in self._limiting(source)])
+
+    def _limiting(self, source: str) -> Iterator[tuple[Closer, Ordinal]]:
+        for closer, limit in self.limits.items():
+            if closer.source == source and limit is not None and closer.kind not in ABOUT_VALUES:
+                yield closer, limit
+
+    def _passed(self, closer: Closer, synopsis: Synopsis, before: Limit, limit: Ordinal, which: str) -> Ints:
+        """The rows of a part that a limit has passed on its way from what it was before."""
+        if closer.kind is CloserKind.FOLLOWS:
+            return self._followed_since(synopsis, before, limit, which)
+        column = closer.columns[0]
+        if column not in synopsis.columns or not synopsis.segments:
+            return empty_ids()
+        if isinstance(limit, int):
+            above = before if isinstance(before, int) else NOTHING
+            how = "ticks" if closer.kind is CloserKind.BAND else "codes"
+            return synopsis.in_range(how, column, above, limit, which)
+        ids = synopsis.ids(which)
+        return ids[self.closed_by(closer, synopsis, ids)] if len(ids) else ids
+
+    def _followed_since(self, synopsis: Synopsis, before: Limit, limit: Ordinal, which: str) -> Ints:
         assert isinstance(limit, int)
         if self.across is None:
-            return synopsis.arrived(lambda s: s.batch, before if isinstance(before, int) else -1, limit)
+            return synopsis.arrived(lambda s: s.batch, before if isinstance(before, int) else -1, limit, which)
         if ORDER not in synopsis.columns or limit < INT64.min:
             return empty_ids()
-        return synopsis.in_range("codes", ORDER, before if isinstance(before, int) else NOTHING, limit)
-
-    def _passed(self, closer: Closer, synopsis: Synopsis, before: Limit, limit: Ordinal) -> Ints:
-        column = closer.columns[0]
-        if isinstance(limit, int):
-            above = before if isinstance(before, int) else INT64.min
-            how = "ticks" if closer.kind is CloserKind.BAND else "codes"
-            return synopsis.in_range(how, column, above, limit)
-        ids = synopsis.ids(OLD)
-        return ids[self.closed_by(closer, synopsis, ids)] if len(ids) else ids
+        return synopsis.in_range("codes", ORDER, before if isinstance(before, int) else NOTHING, limit, which)
 
 
 def _held(ticks: int) -> int:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +30,7 @@ _NAN_CODE = np.array([np.nan]).view(np.int64)[0]
 _SIGN_TO_ORDER = np.int64(0x7FFFFFFFFFFFFFFF)
 
 
+@cache
 def is_coded(kind: Any) -> bool:
     """Whether codes exist for the type."""
     return bool(
@@ -38,6 +40,12 @@ def is_coded(kind: Any) -> bool:
         or pa.types.is_floating(kind)
         or (pa.types.is_decimal(kind) and kind.precision <= 18)
     )
+
+
+@cache
+def is_plain(kind: Any) -> bool:
+    """Whether the type is of whole numbers or floats, which numpy holds as Arrow does."""
+    return bool(pa.types.is_integer(kind) or pa.types.is_float32(kind) or pa.types.is_float64(kind))
 
 
 def flat(column: Any) -> Any:
@@ -51,6 +59,9 @@ def codes(column: Any) -> Ints:
     """The codes of a column of a coded type."""
     array = flat(column)
     kind = array.type
+    if pa.types.is_int64(kind) and not array.null_count:
+        found: Ints = array.to_numpy()
+        return found
     if pa.types.is_floating(kind):
         return _float_codes(array)
     if pa.types.is_decimal(kind):

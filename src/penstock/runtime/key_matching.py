@@ -8,7 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, empty_ids, hashes, is_coded, same
+from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, empty_ids, hashes, is_coded, mix, same
+from penstock.runtime.key_index import among, is_dense
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
@@ -30,6 +31,19 @@ class Keyed:
         return len(self.columns) == 1 and is_coded(self.synopsis.kind(self.columns[0]))
 
 
+@dataclass(frozen=True)
+class Met:
+    """What all fresh rows of a source were found to meet."""
+
+    ids: Ints
+    """The rows."""
+    left: Ints
+    right: Ints
+    """Pairs: place in the rows, row that it meets."""
+    deaths: int
+    """How often rows of the target had been killed when all of these were alive; -1 where some may have been dead."""
+
+
 def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, Ints]:
     """All (place in ids, living row of target) whose values agree.
 
@@ -40,24 +54,24 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
     if not len(ids) or target.synopsis.size(part) == 0:
         return empty_ids(), empty_ids()
     asked = (id(source.synopsis), source.synopsis.numbering, source.columns, part, target.columns)
-    known = target.synopsis.probes.get(asked)
+    known: Met | None = target.synopsis.probes.get(asked)
     if known is None and part == ALL:
         known = _from_both_sides(source, target)
         if known is not None:
             target.synopsis.probes[asked] = known
-    if known is None or not (known[0] is ids or (ids[1:] > ids[:-1]).all()):
+    deaths = target.synopsis.deaths
+    if known is None or not (known.ids is ids or (ids[1:] > ids[:-1]).all()):
         left, right = _look_up(source, ids, target, part)
         if ids is source.synopsis.ids(FRESH):
-            target.synopsis.probes[asked] = (ids, left, right)
+            target.synopsis.probes[asked] = Met(ids, left, right, deaths)
         return left, right
-    if known[0] is ids:
-        _, left, right = known
-        others = empty_ids()
-    else:
-        left, right, others = _recalled(ids, *known)
-    living: Bools = target.synopsis.gather(right, lambda s: s.alive)
-    if not living.all():
-        left, right = left[living], right[living]
+    if known.deaths != deaths:
+        living = _living(target, known.right)
+        known = Met(known.ids, known.left[living], known.right[living], deaths)
+        target.synopsis.probes[asked] = known
+    if known.ids is ids:
+        return known.left, known.right
+    left, right, others = _recalled(ids, known)
     if len(others):
         more_left, more_right = _look_up(source, ids[others], target, part)
         left, right = np.concatenate([left, others[more_left]]), np.concatenate([right, more_right])
@@ -65,9 +79,11 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
 
 
 def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, Ints]:
-    values = source.synopsis.codes(source.columns[0], ids) if target.exact else None
-    left, right = target.synopsis.probe(part, target.columns, source.keys(ids), values)
-    if not target.exact:
+    if target.exact:
+        values = source.synopsis.codes(source.columns[0], ids)
+        left, right = target.synopsis.probe_values(part, target.columns[0], values)
+    else:
+        left, right = target.synopsis.probe(part, target.columns, source.keys(ids))
         keep = agree(source, ids[left], target, right)
         left, right = left[keep], right[keep]
     for keyed, rows in ((source, ids), (target, None)):
@@ -82,50 +98,48 @@ def lookup(synopsis: Synopsis, column: str, values: Any) -> tuple[Ints, Ints]:
     if synopsis.size(ALL) == 0:
         return empty_ids(), empty_ids()
     if is_coded(values.type):
-        return synopsis.probe(ALL, (column,), hashes(values), codes(values))
+        return synopsis.probe_values(ALL, column, codes(values))
     left, right = synopsis.probe(ALL, (column,), hashes(values))
     equal = same(values.take(left), synopsis.arrow(column, right))
     return left[equal], right[equal]
 
 
-def _from_both_sides(source: Keyed, target: Keyed) -> tuple[Ints, Ints, Ints] | None:
+def _from_both_sides(source: Keyed, target: Keyed) -> Met | None:
     """What all fresh rows of source meet, if it is known of the old rows of target, and fresh ones were looked up."""
     met, back = _known(source, target, OLD), _known(target, source, ALL)
-    if met is None or back is None or not len(met[0]):
+    if met is None or back is None or not len(met.ids):
         return None
-    ids, left, right = met
-    place = np.minimum(np.searchsorted(ids, back[2]), len(ids) - 1)
-    asked = ids[place] == back[2]
-    return ids, np.concatenate([left, place[asked]]), np.concatenate([right, back[0][back[1][asked]]])
+    place = np.minimum(np.searchsorted(met.ids, back.right), len(met.ids) - 1)
+    asked = met.ids[place] == back.right
+    right = np.concatenate([met.right, back.ids[back.left[asked]]])
+    return Met(met.ids, np.concatenate([met.left, place[asked]]), right, -1)
 
 
 def meeting(source: Keyed, ids: Ints, target: Keyed) -> Bools:
     """Which of the rows, in ascending order, agree with some living row of target; what is known is not looked up."""
     if not len(ids) or target.synopsis.size(ALL) == 0:
         return np.zeros(len(ids), np.bool_)
-    met: Bools = np.zeros(int(ids[-1]) + 1, np.bool_)
-    is_known = met.copy()
+    met: Bools = np.zeros(source.synopsis.rows, np.bool_)
+    others: Bools = np.ones(source.synopsis.rows, np.bool_)
     known = _known(source, target, ALL)
     if known is not None:
-        asked, left, right = known
-        is_known[asked[asked < len(met)]] = True
-        own = asked[left[_living(target, right)]]
-        met[own[own < len(met)]] = True
+        others[known.ids] = False
+        left = known.left if known.deaths == target.synopsis.deaths else known.left[_living(target, known.right)]
+        met[known.ids[left]] = True
     back = _known(target, source, OLD)
     if back is not None:
-        asked, left, right = back
-        own = right[_living(target, asked[left])]
-        met[own[own < len(met)]] = True
-    others = ids[~(is_known | met)[ids]]
-    left, _ = match_keys(source, others, target, ALL)
-    met[others[left]] = True
+        met[back.right[_living(target, back.ids[back.left])]] = True
+    others &= ~met
+    unknown = ids[others[ids]]
+    left, _ = match_keys(source, unknown, target, ALL)
+    met[unknown[left]] = True
     return met[ids]
 
 
-def _known(source: Keyed, target: Keyed, part: str) -> tuple[Ints, Ints, Ints] | None:
-    """What the fresh rows of source were found to meet: the rows, then pairs (place in them, row of target)."""
+def _known(source: Keyed, target: Keyed, part: str) -> Met | None:
     asked = (id(source.synopsis), source.synopsis.numbering, source.columns, part, target.columns)
-    return target.synopsis.probes.get(asked)
+    found: Met | None = target.synopsis.probes.get(asked)
+    return found
 
 
 def _living(keyed: Keyed, ids: Ints) -> Bools:
@@ -133,18 +147,21 @@ def _living(keyed: Keyed, ids: Ints) -> Bools:
     return living
 
 
-def _recalled(ids: Ints, known: Ints, left: Ints, right: Ints) -> tuple[Ints, Ints, Ints]:
+def _recalled(ids: Ints, known: Met) -> tuple[Ints, Ints, Ints]:
     """What is known of some of the ids, each named once, as (place in ids, row met); and the places of the others."""
-    first, reach = known[0], int(known[-1] - known[0]) + 1
+    first, last = known.ids[0], known.ids[-1]
+    near = (ids >= first) & (ids <= last)
+    if not near.any():
+        return empty_ids(), empty_ids(), np.arange(len(ids))
+    reach = int(last - first) + 1
     is_known = np.zeros(reach, np.bool_)
-    is_known[known - first] = True
-    near = (ids >= first) & (ids <= known[-1])
+    is_known[known.ids - first] = True
     recalled: Bools = near if near.all() else near.copy()
     recalled[near] = is_known[ids[near] - first]
     place = np.full(reach, -1, np.int64)
     place[ids[recalled] - first] = np.flatnonzero(recalled)
-    found = place[known[left] - first]
-    return found[found >= 0], right[found >= 0], np.flatnonzero(~recalled)
+    found = place[known.ids[known.left] - first]
+    return found[found >= 0], known.right[found >= 0], np.flatnonzero(~recalled)
 
 
 def new_pairs(one: Keyed, other: Keyed) -> tuple[Ints, Ints]:
@@ -160,6 +177,47 @@ def new_pairs(one: Keyed, other: Keyed) -> tuple[Ints, Ints]:
     fewer = other.synopsis.ids(FRESH)
     left_back, right_back = match_keys(other, fewer, one, OLD)
     return np.concatenate([fresh[left], right_back]), np.concatenate([right, fewer[left_back]])
+
+
+def newly_met(one: Keyed, other: Keyed) -> Ints:
+    """The living rows of other, in any order, that `new_pairs` has; one may be named more than once."""
+    fresh, theirs = one.synopsis.ids(FRESH), other.synopsis.ids(FRESH)
+    if not len(fresh) and one.synopsis.size(OLD) == 0:
+        return empty_ids()
+    if len(fresh) < len(theirs):
+        if one.synopsis.size(ALL) <= len(theirs) and other.exact and _known(other, one, ALL) is None:
+            named = theirs[agreeing(other, theirs, one, one.synopsis.ids(ALL))]
+        else:
+            named = theirs[match_keys(other, theirs, one, ALL)[0]]
+        return np.concatenate([named, match_keys(one, fresh, other, OLD)[1]])
+    return np.concatenate([match_keys(one, fresh, other, ALL)[1], theirs[match_keys(other, theirs, one, OLD)[0]]])
+
+
+def agreeing(source: Keyed, ids: Ints, target: Keyed, others: Ints) -> Bools:
+    """Which of the rows, all alive, agree with one of the others, dead or alive. Values are listed, not indexed."""
+    if not len(ids) or not len(others):
+        return np.zeros(len(ids), np.bool_)
+    if source.exact and not _has_nulls(source) and not _has_nulls(target):
+        (own,), (theirs,) = source.columns, target.columns
+        return among(target.synopsis.codes(theirs, others), source.synopsis.codes(own, ids))
+    return np.isin(ids, match_keys(target, others, source, ALL)[1])
+
+
+def meeting_any(source: Keyed, ids: Ints, target: Keyed) -> Bools:
+    """Which of the rows agree with some living row of target; the fresh rows of target are listed, not indexed."""
+    found: Bools = np.zeros(len(ids), np.bool_)
+    if not len(ids) or not source.exact:
+        found[match_keys(source, ids, target, ALL)[0]] = True
+        return found
+    found[match_keys(source, ids, target, OLD)[0]] = True
+    rest = np.flatnonzero(~found)
+    found[rest[agreeing(source, ids[rest], target, target.synopsis.ids(FRESH))]] = True
+    return found
+
+
+def _has_nulls(keyed: Keyed) -> bool:
+    synopsis = keyed.synopsis
+    return any(s.column(name).null_count for name in keyed.columns for s in synopsis.segments)
 
 
 def agree(source: Keyed, ids: Ints, target: Keyed, other_ids: Ints) -> Bools:
@@ -198,6 +256,18 @@ def about_distinct(keys: Hashes) -> Ints:
     owner[slot] = places
     held = owner[slot]
     return np.flatnonzero((held == places) | (keys[held] != keys))
+
+
+def all_differ(values: Ints) -> bool:
+    """Whether no code comes twice."""
+    if (values[1:] > values[:-1]).all():
+        return True
+    low, high = int(values.min()), int(values.max())
+    if not is_dense(low, high, len(values)):
+        return not len(repeated(mix(values.view(np.uint64)))[0])
+    seen = np.zeros(high - low + 1, np.bool_)
+    seen[values - low] = True
+    return int(np.count_nonzero(seen)) == len(values)
 
 
 def repeated(keys: Hashes) -> tuple[Ints, Ints]:

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from types import MappingProxyType
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from penstock.plan.ties import PurgeTree
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
-from penstock.runtime.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.expansion import Expansion
 from penstock.runtime.key_matching import about_distinct
 from penstock.runtime.marks import is_expanded
@@ -43,6 +44,8 @@ BY_PROMISES = ("dead", "complete", "expanded", "in no result")
 
 BY_RULE = ("dead", "complete")
 """Those of the purge trees."""
+
+NOTHING_MET: Mapping[str, Ints] = MappingProxyType({})
 
 
 @dataclass
@@ -104,14 +107,30 @@ class Purge:
             self.trees = {a: [t for t in trees if _is_star(t)][:1] or trees for a, trees in self.trees.items()}
         self._closed: dict[tuple[str, str], Ints] = {}
         """By both, the rows of a stream for which another is closed; while the rule is asked, no more are."""
+        self.stars = self._are_stars()
         self.timed = {id(tree) for trees in self._all_trees.values() for tree in trees if self._goes_by_time(tree)}
 
     def doubt(self) -> None:
         """A promise was widened: what closed for one row may be open for another with its key (`one_key.py`)."""
         self.by_key, self.trees = False, self._all_trees
+        self.stars = self._are_stars()
 
-    def run(self, marked: Mapping[str, Ints], asking: Asking = Asking.CHANGED) -> Purged:
-        """Purge what is useless after a batch; `marked` are the rows that promises about values touched."""
+    def _are_stars(self) -> bool:
+        """Whether the rule looks from each row at every other stream by itself, and no further."""
+        trees = [tree for trees in self.trees.values() for tree in trees]
+        return self.plan.inner and not self.expanded and all(_is_star(tree) for tree in trees)
+
+    def run(
+        self,
+        marked: Mapping[str, Ints],
+        asking: Asking = Asking.CHANGED,
+        met: Mapping[str, Ints] = NOTHING_MET,
+    ) -> Purged:
+        """Purge what is useless after a batch.
+
+        `marked` are the rows that promises about values touched; `met` those that only a key of a stored row closed.
+        Of these no row is dead by that. So where trees are stars one is asked about only if nothing is open for it.
+        """
         purged = Purged()
         self._closed = {}
         if len(self.plan.aliases) == 1:
@@ -125,7 +144,13 @@ class Purge:
         if asking is Asking.NONE:
             return purged
         changed = {
-            alias: _all([self.closing.newly_closed(alias, self.synopses[alias]), marked.get(alias, empty_ids())])
+            alias: _all(
+                [
+                    self.closing.newly_closed(alias, self.synopses[alias]),
+                    marked.get(alias, empty_ids()),
+                    self._done(alias, met.get(alias, empty_ids())),
+                ]
+            )
             for alias in self.plan.aliases
         }
         seen = {alias: dict.fromkeys(self.plan.aliases, 0) for alias in self.plan.aliases}
@@ -139,17 +164,35 @@ class Purge:
                 left = purged.otherwise if self.by_key else purged.rows
                 gone = {alias: _all(left.get(alias, [])[seen[root][alias] :]) for alias in self.plan.aliases}
                 seen[root] = {alias: len(left.get(alias, [])) for alias in self.plan.aliases}
-                asked = [self.synopses[root].ids(FRESH), changed[root]] if first else []
+                asked = [self._fresh(root), changed[root]] if first else []
                 if first and asking is Asking.ALL:
                     asked = [self.synopses[root].ids(ALL)]
                 elif self.expanded:
                     asked.append(self._stirred_anyhow(root, changed if first else {}, gone))
                 else:
                     asked += [self._stirred(tree, changed if first else {}, gone) for tree in self.trees[root]]
-                self._ask(purged, root, self.synopses[root].alive(union(asked)))
+                ids = self.synopses[root].alive(union(asked))
+                if len(ids):
+                    self._ask(purged, root, ids)
             first = False
             if sum(purged.counts.values()) == before:
                 return purged
+
+    def _done(self, root: str, ids: Ints) -> Ints:
+        """Those of the rows for which no other stream is open; all, where the rule looks further."""
+        if not self.stars:
+            return ids
+        for tree in self.trees[root]:
+            for child in tree.children(root):
+                ids = ids[self.closing.closed(root, child, self.synopses[root], ids)] if len(ids) else ids
+        return ids
+
+    def _fresh(self, root: str) -> Ints:
+        """The rows of the batch that may be useless: a row is only if some stream is closed for it."""
+        synopsis = self.synopses[root]
+        if self.expanded or not self.plan.inner:
+            return synopsis.ids(FRESH)
+        return self.closing.closed_fresh(root, synopsis)
 
     def useless(self, root: str, ids: Ints) -> Bools:
         """Which rows of a stream are useless by themselves; they are left where they are."""
@@ -212,6 +255,8 @@ class Purge:
         is not much larger than what changed, these are found faster than those that agree.
         """
         synopsis = self.synopses[parent]
+        if not self._may_meet(child, ids, parent):
+            return empty_ids()
         if (parent, child) not in self._closed and synopsis.size(ALL) <= _LARGER * len(ids):
             every = synopsis.ids(ALL)
             self._closed[parent, child] = every[self.closing.closed(parent, child, synopsis, every)]
@@ -220,6 +265,14 @@ class Purge:
             if len(closed) <= len(ids):
                 return closed
         return self._meeting(child, ids, parent)
+
+    def _may_meet(self, alias: str, ids: Ints, other: str) -> bool:
+        """Whether one of the rows may agree with one of another stream, by how far their keys reach."""
+        for _, column, there in self.matcher.shared_axes(frozenset({alias}), other):
+            synopsis = self.synopses[alias]
+            if is_coded(synopsis.kind(column)):
+                return self.synopses[other].reaches(there, synopsis.codes(column, ids))
+        return True
 
     def _meeting(self, alias: str, ids: Ints, other: str) -> Ints:
         """The rows of another stream that agree with some of the rows; all of them where that cannot be asked."""

@@ -7,69 +7,13 @@ asked for and kept. A key index covers the rows alive when it was built: rows on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
 
-from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, hashes, ticks
-
-
-@dataclass(frozen=True)
-class KeyIndex:
-    """Rows by the high bits of the hash of a key, with a directory over these bits in place of a search."""
-
-    order: Ints
-    hashes: Hashes
-    starts: npt.NDArray[np.int32]
-    """Where the hashes of each bucket begin; one entry more than there are buckets."""
-    shift: np.uint64
-
-    @classmethod
-    def over(cls, keys: Hashes, rows: Ints) -> KeyIndex:
-        """The index of some rows of a segment."""
-        chosen = keys[rows]
-        order = _by_high_half(chosen)
-        ordered = chosen[order]
-        bits = min(24, max(1, int(len(rows) * 2).bit_length()))
-        shift = np.uint64(64 - bits)
-        counts = np.bincount((ordered >> shift).astype(np.int64), minlength=1 << bits)
-        starts = np.zeros((1 << bits) + 1, np.int32)
-        np.cumsum(counts, out=starts[1:])
-        return cls(rows[order], ordered, starts, shift)
-
-    def near(self, keys: Hashes) -> int:
-        """How many pairs share a bucket: at least as many as have equal hashes, and few more."""
-        bucket = (keys >> self.shift).view(np.int64)
-        return int((self.starts[bucket + 1] - self.starts[bucket]).sum())
-
-    def probe(self, keys: Hashes) -> tuple[Ints, Ints]:
-        """All pairs (place in keys, row) with equal hashes."""
-        bucket = (keys >> self.shift).view(np.int64)
-        first = self.starts[bucket]
-        count = self.starts[bucket + 1] - first
-        maybe = np.flatnonzero(count)
-        count = count[maybe]
-        place = np.repeat(maybe, count)
-        found = spread(first[maybe].astype(np.int64), count.astype(np.int64))
-        hit = np.flatnonzero(self.hashes[found] == keys[place])
-        return place[hit], self.order[found[hit]]
-
-
-def _by_high_half(keys: Hashes) -> Ints:
-    """An order by the upper 32 bits, in two passes of 16: numpy has a radix sort for these, four times as fast."""
-    low: Ints = np.argsort((keys >> np.uint64(32)).astype(np.uint16), kind="stable")
-    high = np.argsort((keys >> np.uint64(48)).astype(np.uint16)[low], kind="stable")
-    return low[high]
-
-
-def spread(first: Ints, count: Ints) -> Ints:
-    """The numbers first, first + 1, … of each range, one range after the other."""
-    total = int(count.sum())
-    before = np.cumsum(count) - count
-    return np.repeat(first - before, count) + np.arange(total)
+from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, hashes, is_plain, ticks
+from penstock.runtime.key_index import KeyIndex, ValueIndex, is_dense
 
 
 class Segment:
@@ -96,6 +40,10 @@ class Segment:
 
     def __len__(self) -> int:
         return len(self.arrival)
+
+    def living(self) -> Ints:
+        """The rows that still matter."""
+        return np.arange(len(self)) if self.live == len(self) else np.flatnonzero(self.alive)
 
     def column(self, name: str) -> Any:
         """The values of a column, as one Arrow array."""
@@ -125,10 +73,20 @@ class Segment:
 
     def index(self, names: tuple[str, ...]) -> KeyIndex:
         """The rows by key."""
-        found: KeyIndex = self._once(
-            ("index", *names), lambda: KeyIndex.over(self.key(names), np.flatnonzero(self.alive))
-        )
+        found: KeyIndex = self._once(("index", *names), lambda: KeyIndex.over(self.key(names), self.living()))
         return found
+
+    def index_by_value(self, name: str) -> ValueIndex | None:
+        """The rows by the code of a column; None where its codes lie too far apart."""
+        found: ValueIndex | None = self._once(("by value", name), lambda: self._index_by_value(name))
+        return found
+
+    def _index_by_value(self, name: str) -> ValueIndex | None:
+        low, high = self.span(name)
+        if ("index", name) in self._derived or not is_dense(low, high, self.live):
+            return None
+        # Rows only die: those that live now had their say in the span.
+        return ValueIndex.over(self.codes(name), self.living(), low, high)
 
     def span(self, name: str) -> tuple[int, int]:
         """The least and the largest code of a column, of the rows alive when it was first asked for."""
@@ -139,13 +97,21 @@ class Segment:
         values = self.codes(name) if self.live == len(self) else self.codes(name)[self.alive]
         return int(values.min()), int(values.max())
 
+    def rises(self, how: str, name: str) -> bool:
+        """Whether the codes or ticks of a column never fall in the order of the rows."""
+        found: bool = self._once(("rises", how, name), lambda: _rises(self._numbers(how, name)))
+        return found
+
+    def _numbers(self, how: str, name: str) -> Ints:
+        return self.ticks(name) if how == "ticks" else self.codes(name)
+
     def sorted_by(self, how: str, name: str) -> tuple[Ints, Ints]:
         """The codes or ticks of a column in ascending order, and the rows they belong to."""
         found: tuple[Ints, Ints] = self._once(("sorted", how, name), lambda: self._sort(how, name))
         return found
 
     def _sort(self, how: str, name: str) -> tuple[Ints, Ints]:
-        values = self.ticks(name) if how == "ticks" else self.codes(name)
+        values = self._numbers(how, name)
         rows = np.flatnonzero(self.alive)
         # Event times come nearly in order, which the stable sort turns into little more than one pass.
         order = rows[np.argsort(values[rows], kind="stable")]
@@ -195,10 +161,9 @@ class Segment:
     @classmethod
     def merged(cls, segments: list[Segment]) -> Segment:
         """The living rows of neighbouring segments, in order of arrival, as one segment."""
-        kept = [np.flatnonzero(s.alive) for s in segments]
-        pairs = list(zip(segments, kept, strict=True))
+        pairs = [(s, s.living() if s.live < len(s) else slice(None)) for s in segments]
         together = cls(
-            pa.concat_tables([s.table if len(k) == len(s) else s.table.take(k) for s, k in pairs]),
+            _stacked([(s.table, rows) for s, rows in pairs]),
             np.concatenate([s.arrival[k] for s, k in pairs]),
             np.concatenate([s.batch[k] for s, k in pairs]),
             np.concatenate([s.home[k] for s, k in pairs]),
@@ -207,3 +172,20 @@ class Segment:
         if segments[0].counts is not None:
             together.counts = np.concatenate([s.counts[k] for s, k in pairs if s.counts is not None])
         return together
+
+
+def _stacked(pieces: list[tuple[Any, Any]]) -> Any:
+    """Some rows of tables with the same columns, one table after the other. Plain numbers are faster without Arrow."""
+    columns = {}
+    for name in pieces[0][0].column_names:
+        parts = [(flat(table.column(name)), rows) for table, rows in pieces]
+        if all(is_plain(part.type) and not part.null_count for part, _ in parts):
+            columns[name] = pa.array(np.concatenate([part.to_numpy()[rows] for part, rows in parts]))
+        else:
+            taken = [part if isinstance(rows, slice) else part.take(pa.array(rows)) for part, rows in parts]
+            columns[name] = pa.concat_arrays(taken)
+    return pa.table(columns)
+
+
+def _rises(values: Ints) -> bool:
+    return bool((values[1:] >= values[:-1]).all())

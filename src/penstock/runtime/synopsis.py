@@ -8,17 +8,23 @@ rewritten. Large segments are left alone: they fall as a whole when time passes 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids, union
-from penstock.runtime.segment import Segment, spread
+from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids, mix, union
+from penstock.runtime.key_index import spread
+from penstock.runtime.segment import Segment
 
 MERGE_BELOW = 1 << 16
 """Rows from which on a segment is merged with no neighbour."""
+
+_COPIED = 4
+"""So many values are copied in a row in the time in which one is picked out by its place."""
 
 OLD, FRESH, ALL = "old", "fresh", "all"
 """The parts of a synopsis that a probe may look at."""
@@ -31,21 +37,23 @@ class Synopsis:
         self.columns = columns
         self.segments: list[Segment] = []
         self.has_fresh = False
-        self._bases: Ints = np.zeros(1, np.int64)
+        self._bases = [0]
+        """The id of the first row of each segment, and the number of all rows."""
+        self.deaths = 0
+        """How often rows were killed: as long as it stays, who lived lives."""
         self.numbering = 0
         """How often rows were numbered anew: what was found for ids of another numbering is void."""
-        self.probes: dict[tuple[Any, ...], tuple[Ints, Ints, Ints]] = {}
+        self.probes: dict[tuple[Any, ...], Any] = {}
         """What fresh rows of another source met here, while the step lasts; see `key_matching`."""
         self._ids: dict[str, Ints] = {}
         """The ids of parts already asked for; void once a row dies or comes."""
 
     def rebase(self) -> None:
         """Number the rows anew; ids given before are void."""
-        sizes = [len(s) for s in self.segments]
         self._ids = {}
         self.probes = {}
         self.numbering += 1
-        self._bases = np.concatenate([[0], np.cumsum(sizes, dtype=np.int64)]).astype(np.int64)
+        self._bases = [0, *accumulate(len(segment) for segment in self.segments)]
 
     def begin(self, fresh: Segment) -> None:
         """Start a step with the rows of its batch."""
@@ -56,37 +64,46 @@ class Synopsis:
     @property
     def first_fresh(self) -> int:
         """The id of the first row of the running batch."""
-        return int(self._bases[-2])
+        return self._bases[-2]
+
+    @property
+    def rows(self) -> int:
+        """All rows, those that died and are still there with them: ids lie below it."""
+        return self._bases[-1]
 
     @property
     def live(self) -> int:
         """The rows that still matter."""
         return sum(s.live for s in self.segments)
 
-    def part(self, which: str) -> Iterator[tuple[int, Segment]]:
+    def part(self, which: str) -> list[tuple[int, Segment]]:
         """The segments of a part that hold a living row, each with the id of its first row."""
         last = len(self.segments) - 1 if self.has_fresh else len(self.segments)
-        for number, segment in enumerate(self.segments):
-            wanted = which == ALL or (which == FRESH) == (number == last)
-            if wanted and segment.live:
-                yield int(self._bases[number]), segment
+        wanted = slice(last, None) if which == FRESH else slice(0, last if which == OLD else None)
+        pairs = zip(self._bases[wanted], self.segments[wanted], strict=False)
+        return [(base, segment) for base, segment in pairs if segment.live]
 
     def size(self, which: str) -> int:
         """The living rows of a part."""
-        return sum(segment.live for _, segment in self.part(which))
+        if which == FRESH:
+            return self.segments[-1].live if self.has_fresh else 0
+        fresh = self.segments[-1].live if which == OLD and self.has_fresh else 0
+        return self.live - fresh
 
     def ids(self, which: str) -> Ints:
         """The living rows of a part."""
         if which not in self._ids:
-            found = [base + np.flatnonzero(segment.alive) for base, segment in self.part(which)]
-            self._ids[which] = np.concatenate(found) if found else empty_ids()
+            found = [segment.living() + base if base else segment.living() for base, segment in self.part(which)]
+            self._ids[which] = (found[0] if len(found) == 1 else np.concatenate(found)) if found else empty_ids()
         return self._ids[which]
 
     def split(self, ids: Ints) -> Iterator[tuple[Segment, Any, Ints]]:
         """The ids by segment: (segment, which of the ids, rows of the segment)."""
         if not len(ids):
             return
-        first, last = (int(n) for n in np.searchsorted(self._bases, [ids.min(), ids.max()], "right") - 1)
+        first = last = 0
+        if len(self.segments) > 1:
+            first, last = (bisect_right(self._bases, int(end)) - 1 for end in (ids.min(), ids.max()))
         if first == last:
             yield self.segments[first], slice(None), ids - self._bases[first] if first else ids
             return
@@ -104,7 +121,13 @@ class Synopsis:
                 yield self.segments[number], mine, ids[mine] - start
 
     def gather(self, ids: Ints, read: Callable[[Segment], Any]) -> Any:
-        """One numpy value for each id."""
+        """One numpy value for each id; not to be written to."""
+        if ids is self._ids.get(FRESH) and len(ids):
+            fresh = self.segments[-1]
+            return read(fresh) if fresh.live == len(fresh) else read(fresh)[ids - self._bases[-2]]
+        if len(self.segments) > 1 and self.rows <= _COPIED * len(ids):
+            # To copy whole columns costs less than to split the ids.
+            return np.concatenate([read(segment) for segment in self.segments])[ids]
         out: Any = None
         for segment, mine, rows in self.split(ids):
             values = read(segment)
@@ -152,7 +175,7 @@ class Synopsis:
 
     def alive(self, ids: Ints) -> Ints:
         """Those of the ids that still matter."""
-        if not len(ids):
+        if not len(ids) or self.live == self.rows:
             return ids
         mask: Bools = self.gather(ids, lambda s: s.alive)
         return ids if mask.all() else ids[mask]
@@ -160,6 +183,7 @@ class Synopsis:
     def kill(self, ids: Ints) -> None:
         """Mark rows as purged; each must be alive and named once."""
         self._ids = {}
+        self.deaths += 1
         for segment, _, rows in self.split(ids):
             segment.kill(rows)
 
@@ -168,12 +192,16 @@ class Synopsis:
         if not len(ids):
             return ids
         ids = union([ids])
-        had: Bools = self.gather(ids, lambda s: s.marks[name])
-        new = ids[~had]
-        for segment, _, rows in self.split(new):
-            segment.marks[name][rows] = True
-            segment.touched = True
-        return new
+        new = []
+        for segment, mine, rows in self.split(ids):
+            mask = segment.marks[name]
+            had = mask[rows]
+            found = ids[mine][~had] if had.any() else ids[mine]
+            if len(found):
+                mask[rows] = True
+                segment.touched = True
+            new.append(found)
+        return new[0] if len(new) == 1 else np.concatenate(new)
 
     def marked(self, name: str, ids: Ints) -> Bools:
         """Which rows have a mark."""
@@ -192,26 +220,42 @@ class Synopsis:
         found: Ints = self.gather(ids, lambda s: s.counts)
         return found
 
-    def probe(self, which: str, names: tuple[str, ...], keys: Hashes, values: Ints | None = None) -> tuple[Ints, Ints]:
-        """All pairs (place in keys, living row) whose hashes agree on the columns.
+    def probe(self, which: str, names: tuple[str, ...], keys: Hashes) -> tuple[Ints, Ints]:
+        """All pairs (place in keys, living row) whose hashes agree on the columns."""
+        return _paired((base, segment, *segment.index(names).probe(keys)) for base, segment in self.part(which))
 
-        `values` are the codes behind the hashes, where there is one coded column: of keys that mostly rise, as numbers
-        do that are given out in turn, few lie within the reach of a segment. One out of reach is not even indexed.
+    def probe_values(self, which: str, name: str, values: Ints) -> tuple[Ints, Ints]:
+        """All pairs (place in values, living row) whose codes agree on a column that has codes.
+
+        Of keys that mostly rise, as numbers do that are given out in turn, few lie within the reach of a segment. One
+        out of reach is not even indexed.
         """
-        lefts, rights = [], []
+        return _paired(self._probed(which, name, values))
+
+    def _probed(self, which: str, name: str, values: Ints) -> Iterator[tuple[int, Segment, Ints, Ints]]:
+        if not len(values):
+            return
+        least, most = int(values.min()), int(values.max())
         for base, segment in self.part(which):
-            near = None if values is None else _within(values, *segment.span(names[0]))
-            if near is not None and not len(near):
+            low, high = segment.span(name)
+            if most < low or least > high:
                 continue
-            left, rows = segment.index(names).probe(keys if near is None else keys[near])
-            if len(rows):
-                living = segment.alive[rows]
-                left = left if near is None else near[left]
-                lefts.append(left[living])
-                rights.append(rows[living] + base)
-        if not lefts:
-            return empty_ids(), empty_ids()
-        return np.concatenate(lefts), np.concatenate(rights)
+            near = None if low <= least and most <= high else np.flatnonzero((values >= low) & (values <= high))
+            inside = values if near is None else values[near]
+            by_value = segment.index_by_value(name)
+            if by_value is None:
+                left, rows = segment.index((name,)).probe(mix(inside.view(np.uint64)))
+            else:
+                left, rows = by_value.probe(inside)
+            yield base, segment, left if near is None else near[left], rows
+
+    def reaches(self, name: str, values: Ints) -> bool:
+        """Whether some value may be there: it lies between the least and the largest of a segment's."""
+        if not len(values):
+            return False
+        least, most = int(values.min()), int(values.max())
+        spans = (segment.span(name) for _, segment in self.part(ALL))
+        return any(low <= most and least <= high for low, high in spans)
 
     def near(self, which: str, names: tuple[str, ...], keys: Hashes) -> int:
         """About how many pairs `probe` would find, and not fewer."""
@@ -232,13 +276,21 @@ class Synopsis:
             return empty_ids(), empty_ids()
         return np.concatenate(lefts), np.concatenate(rights)
 
-    def in_range(self, how: str, name: str, above: int, upto: int) -> Ints:
-        """The stored living rows with above < value <= upto; touches only segments that reach into the range.
+    def in_range(self, how: str, name: str, above: int, upto: int, which: str = OLD) -> Ints:
+        """The living rows with above < value <= upto; touches only segments that reach into the range.
 
-        Small segments are soon merged, so sorting them would be in vain: there every row is looked at.
+        Where the value rises in order of arrival it is searched. Other small segments are soon merged, so sorting them
+        would be in vain: there every row is looked at.
         """
         found = []
-        for base, segment in self.part(OLD):
+        for base, segment in self.part(which):
+            if segment.rises(how, name):
+                read = segment.ticks(name) if how == "ticks" else segment.codes(name)
+                if read[-1] > above and read[0] <= upto:
+                    first = 0 if above < read[0] else np.searchsorted(read, above, "right")
+                    rows = np.arange(first, np.searchsorted(read, upto, "right"))
+                    found.append(rows[segment.alive[rows]] + base)
+                continue
             if len(segment) < MERGE_BELOW:
                 read = segment.ticks(name) if how == "ticks" else segment.codes(name)
                 found.append(np.flatnonzero((read > above) & (read <= upto) & segment.alive) + base)
@@ -250,6 +302,23 @@ class Synopsis:
             rows = order[first : np.searchsorted(values, upto, "right")]
             found.append(rows[segment.alive[rows]] + base)
         return np.concatenate(found) if found else empty_ids()
+
+    def risen_to(self, name: str, upto: int) -> int | None:
+        """The id below which the codes of a column are at most so large, and from which on they are larger.
+
+        None where the column does not rise in the order of the rows.
+        """
+        found, last = self.rows, None
+        for base, segment in zip(self._bases, self.segments, strict=False):
+            if not len(segment):
+                continue
+            read = segment.codes(name)
+            if not segment.rises("codes", name) or (last is not None and read[0] < last):
+                return None
+            last = read[-1]
+            if last > upto:
+                found = min(found, base + int(np.searchsorted(read, upto, "right")))
+        return found
 
     def arrived(self, read: Callable[[Segment], Ints], above: int, upto: int, which: str = OLD) -> Ints:
         """The living rows with above < value <= upto, for a value that never falls in order of arrival."""
@@ -265,25 +334,28 @@ class Synopsis:
     def finish(self) -> list[str]:
         """End a step: store what survived of the batch, merge and rewrite. Gives the names that left the store."""
         dropped: list[str] = []
-        if self.has_fresh:
-            self.segments[-1].narrow(self.columns)
+        if not self.segments:
+            return dropped
+        fresh = self.segments[-1] if self.has_fresh else None
+        if fresh is not None:
+            fresh.narrow(self.columns)
             self.has_fresh = False
         kept: list[Segment] = []
         for segment in self.segments:
-            if segment.live * 2 <= len(segment):
-                if segment.name is not None:
-                    dropped.append(segment.name)
-                if segment.live:
-                    kept.append(segment if segment.name is None else Segment.merged([segment]))
-            else:
+            if segment.live * 2 > len(segment):
                 kept.append(segment)
+                continue
+            if segment.name is not None:
+                dropped.append(segment.name)
+            if segment.live:
+                kept.append(segment if segment is fresh else Segment.merged([segment]))
         self.segments = []
         for segment in kept:
             self.segments.append(segment)
             dropped += self._merge_tail()
-        # What no merge has rewritten of the batch is rewritten here, without the rows that have left.
-        is_whole = [s.name is not None or s.live == len(s) for s in self.segments]
-        self.segments = [s if whole else Segment.merged([s]) for s, whole in zip(self.segments, is_whole, strict=True)]
+        if self.segments and self.segments[-1] is fresh and fresh.live < len(fresh):
+            # What no merge has rewritten of the batch is rewritten here, without the rows that have left.
+            self.segments[-1] = Segment.merged([fresh])
         self.rebase()
         return dropped
 
@@ -305,7 +377,16 @@ class Synopsis:
         return dropped
 
 
-def _within(values: Ints, low: int, high: int) -> Ints | None:
-    """The places of the values from low to high; None if that is all of them."""
-    near = np.flatnonzero((values >= low) & (values <= high))
-    return None if len(near) == len(values) else near
+def _paired(probed: Iterable[tuple[int, Segment, Ints, Ints]]) -> tuple[Ints, Ints]:
+    """Of what was found in each segment, with the id of its first row, the pairs with living rows."""
+    lefts, rights = [], []
+    for base, segment, left, rows in probed:
+        if len(rows):
+            if segment.live < len(segment):
+                living = segment.alive[rows]
+                left, rows = left[living], rows[living]  # noqa: PLW2901
+            lefts.append(left)
+            rights.append(rows + base)
+    if not lefts:
+        return empty_ids(), empty_ids()
+    return (lefts[0], rights[0]) if len(lefts) == 1 else (np.concatenate(lefts), np.concatenate(rights))

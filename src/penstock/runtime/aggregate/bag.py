@@ -18,7 +18,7 @@ from penstock.runtime.aggregate.measures import Measured, among_absent
 from penstock.runtime.aggregate.numbering import Groups, grouped
 from penstock.runtime.aggregate.totals import added
 from penstock.runtime.codes import Bools, Ints
-from penstock.runtime.segment import spread
+from penstock.runtime.key_index import spread
 
 
 @dataclass(frozen=True)

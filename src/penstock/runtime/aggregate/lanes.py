@@ -18,7 +18,7 @@ from penstock.runtime.aggregate.measures import Extremes
 from penstock.runtime.aggregate.numbering import grouped
 from penstock.runtime.aggregate.totals import Totals, WideTotals, running_sums
 from penstock.runtime.codes import INT64, Bools, Ints
-from penstock.runtime.segment import spread
+from penstock.runtime.key_index import spread
 
 
 class Lanes:

@@ -22,7 +22,7 @@ from penstock.runtime.expansion import Expansion
 from penstock.runtime.marks import LEFT
 from penstock.runtime.outer.block_matching import BlockMatcher
 from penstock.runtime.outer.node_matching import NodeTies
-from penstock.runtime.purge import Asking, Purge, Purged
+from penstock.runtime.purge import NOTHING_MET, Asking, Purge, Purged
 from penstock.runtime.synopsis import ALL, Synopsis
 
 
@@ -41,9 +41,11 @@ class BlockPurge(Purge):
             ties = NodeTies((*node.aliases, *node.block.beyond), (*node.block.axes, *plan.axes), node.block.predicates)
             self.outside = Expansion(ties, BlockMatcher(ties, synopses, own), closing, own)
 
-    def run(self, marked: Mapping[str, Ints], asking: Asking = Asking.CHANGED) -> Purged:
+    def run(
+        self, marked: Mapping[str, Ints], asking: Asking = Asking.CHANGED, met: Mapping[str, Ints] = NOTHING_MET
+    ) -> Purged:
         """See Purge."""
-        purged = super().run(marked, asking)
+        purged = super().run(marked, asking, met)
         if self.outside is not None:
             for alias in self.plan.aliases:
                 ids = self._in_play(alias, self.synopses[alias].ids(ALL))

@@ -20,11 +20,12 @@ from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Hashes, Ints, combine
 from penstock.runtime.delta_join import in_rows_windows
+from penstock.runtime.key_index import spread
 from penstock.runtime.key_matching import Keyed, agree, nulls
 from penstock.runtime.matching import Matcher
 from penstock.runtime.outer.rows import ABSENT, Rows, count, take
 from penstock.runtime.outer.sides import StreamSide
-from penstock.runtime.segment import Segment, spread
+from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import Synopsis
 
 LARGEST_CROSSING = 4_000_000

@@ -27,6 +27,7 @@ from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
 from penstock.runtime.codes import INT64, Bools, Ints, codes, flat, is_coded
+from penstock.runtime.key_index import is_dense
 from penstock.runtime.key_matching import Keyed, lookup
 from penstock.runtime.needs import ORDER, belongs, order_column
 from penstock.runtime.promises.choosing import ClusterChoice
@@ -44,25 +45,29 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counted:
-    """The rows of a batch by value: of each value its rows stand together, in order of arrival."""
+    """The rows of a batch, in order of arrival, and what is counted of each value."""
 
     place: Ints
-    first: Ints
-    """Where the rows of each value begin, and how many they are."""
+    value: Ints
+    """The number of its value, for each row."""
     size: Ints
+    """The rows of each value."""
     base: Ints
     """What was counted of each value before, or the place of its first row."""
 
     @property
     def largest(self) -> int:
         """The largest distance to a first row: of each value, its last row lies furthest."""
-        last = self.place[self.first + self.size - 1]
+        last = np.zeros(len(self.size), np.int64)
+        last[self.value] = self.place
         return int((last - self.base - self.size).max()) + 1
 
     def distances(self) -> Ints:
         """Of each row, the rows with other values since the first with its own."""
-        rank = np.arange(len(self.place)) - np.repeat(self.first, self.size)
-        return self.place - np.repeat(self.base, self.size) - rank
+        order = np.argsort(self.value, kind="stable")
+        rank = np.empty(len(order), np.int64)
+        rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(self.size) - self.size, self.size)
+        return self.place - self.base[self.value] - rank
 
 
 class ClusteredWatch(PunctuatedWatch):
@@ -132,14 +137,12 @@ class ClusteredWatch(PunctuatedWatch):
             values, place = values.take(pa.array(valid)), place[valid]
         if not len(values):
             return None
-        value = _numbered(values)
-        # Rows come in order of arrival; only keys of rows that live elsewhere are appended to them.
-        in_order = bool((place[1:] > place[:-1]).all())
-        order = np.argsort(value, kind="stable") if in_order else np.lexsort((place, value))
-        value, place = value[order], place[order]
-        first = np.flatnonzero(np.concatenate([[True], value[1:] != value[:-1]]))
-        size = np.diff(first, append=len(value))
-        distinct = values.take(pa.array(order[first]))
+        if not (place[1:] > place[:-1]).all():
+            # Rows come in order of arrival; only keys of rows that live elsewhere are appended to them.
+            order = np.argsort(place, kind="stable")
+            values, place = values.take(pa.array(order)), place[order]
+        value, size, first = _numbered(values)
+        distinct = values.take(pa.array(first))
         known, others = self._known(distinct, size)
         base = np.where(others, place[first], known)
         new = np.flatnonzero(others)
@@ -147,7 +150,7 @@ class ClusteredWatch(PunctuatedWatch):
             begun = {self.column: distinct.take(pa.array(new))}
             self.open.segments.append(_rows(begun, place[first[new]], (base + size)[new]))
             self.open.rebase()
-        return Counted(place, first, size, base)
+        return Counted(place, value, size, base)
 
     def _known(self, distinct: Any, size: Ints) -> tuple[Ints, Bools]:
         """Add the rows to values that are known; gives what was counted of each before, and which are new."""
@@ -186,7 +189,9 @@ class ClusteredWatch(PunctuatedWatch):
         ids = self.open.ids(ALL)
         if self.k is None or not len(ids):
             return
-        ids = ids[step.clock.count[self.stream] - self.open.counts(ids) > self.k]
+        counts = self.open.counts(ids)
+        over: Bools = step.clock.count[self.stream] - counts > self.k
+        ids, counts = ids[over], counts[over]
         if not len(ids):
             return
         ended = {self.column: self.open.arrow(self.column, ids)}
@@ -197,7 +202,7 @@ class ClusteredWatch(PunctuatedWatch):
         made = _rows(
             ended,
             self.open.gather(ids, lambda s: s.arrival),
-            self.open.counts(ids),
+            counts,
             np.full(len(ids), step.clock.batch),
         )
         made.marks = {name: np.zeros(len(ids), np.bool_) for name in self.need.marks}
@@ -274,11 +279,25 @@ class ClusteredWatch(PunctuatedWatch):
             self.choice.load(saved["choice"])
 
 
-def _numbered(values: Any) -> Ints:
-    """Numbers that are equal where values are."""
+def _numbered(values: Any) -> tuple[Ints, Ints, Ints]:
+    """Values without NULLs by numbers from 0: the number of each row; of each number how many rows, and the first."""
     if is_coded(values.type):
-        return codes(values)
-    return values.dictionary_encode().indices.to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+        number = codes(values)
+        low = int(number.min())
+        if is_dense(low, int(number.max()), len(number)):
+            number = number - low
+        else:
+            number = np.unique(number, return_inverse=True)[1]
+    else:
+        number = values.dictionary_encode().indices.to_numpy().astype(np.int64)
+    size = np.bincount(number)
+    first = np.empty(len(size), np.int64)
+    # Of several rows at one place the last one stays.
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    taken = np.flatnonzero(size)
+    if len(taken) == len(size):
+        return number, size, first
+    return (np.cumsum(size > 0) - 1)[number], size[taken], first[taken]
 
 
 def _rows(columns: dict[str, Any], arrival: Ints, counts: Ints, batch: Ints | None = None) -> Segment:

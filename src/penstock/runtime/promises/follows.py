@@ -29,7 +29,7 @@ from penstock.runtime.promises.past_followers import PastFollowers
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.sampling import is_sampled
 from penstock.runtime.store import Entries, load_synopsis
-from penstock.runtime.synopsis import FRESH, OLD, Synopsis
+from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
 if TYPE_CHECKING:
@@ -135,12 +135,13 @@ class FollowsWatch(Watch):
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
         self._arrived = parent.size(FRESH)
         mine, theirs = new_pairs(Keyed(child, self.promise.columns), Keyed(parent, self.promise.partner_columns))
+        arrival: Ints = parent.gather(theirs, lambda s: s.arrival)
+        if not self.monitor.is_active:
+            far = self._beyond(child, mine, arrival, across)
+            mine, theirs, arrival = mine[far], theirs[far], arrival[far]
         if not len(mine):
             return []
         code = child.codes(ORDER, mine)
-        arrival: Ints = parent.gather(theirs, lambda s: s.arrival)
-        if not self.monitor.is_active and self._all_keep(across, int(code.min()), int(arrival.max())):
-            return []
         before = across.count_before(self.parent_stream, self.child_stream, code)
         if self.monitor.is_learned:
             # Places before the first that is known were let go: what is not known is taken as far away as can be, so
@@ -151,10 +152,18 @@ class FollowsWatch(Watch):
         late = needed > (INT64.max if self.k is None else self.k)
         return self._broken(theirs[late], needed[late])
 
-    def _all_keep(self, across: ArrivalOrder, first: int, last: int) -> bool:
-        """Whether even the eldest row of the child would lie near enough to the latest of the parent."""
-        before = across.count_before(self.parent_stream, self.child_stream, first)
-        return self.k is None or last + 1 - int(before) <= self.k
+    def _beyond(self, child: Synopsis, mine: Ints, arrival: Ints, across: ArrivalOrder) -> Ints:
+        """The pairs with more than k rows between them, of rows of the child and arrival numbers of the parent's."""
+        if self.k is None or not len(mine):
+            return empty_ids()
+        # A row that keeps it with the eldest of the child keeps it with all: most often these are all but the fresh.
+        eldest = min(segment.span(ORDER)[0] for _, segment in child.part(ALL))
+        last = across.count_before(self.parent_stream, self.child_stream, eldest) + self.k
+        far = np.flatnonzero(arrival >= last)
+        after = across.is_after(
+            self.parent_stream, arrival[far] - self.k, self.child_stream, child.codes(ORDER, mine[far])
+        )
+        return far[after]
 
     def _rows_between(self, step: Step, batch: Ints, late: Ints) -> Ints:
         """How many rows of the parent arrived after the batch of s, up to and with the late row."""

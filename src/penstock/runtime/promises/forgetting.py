@@ -21,7 +21,7 @@ import numpy as np
 from penstock.plan.ending import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.key_matching import Keyed, match_keys, new_pairs
+from penstock.runtime.key_matching import Keyed, agreeing, match_keys, meeting_any, newly_met
 from penstock.runtime.marks import mark_name
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
@@ -56,7 +56,7 @@ class Need:
             for closer in joint
         ]
         self._all = [*self.alone, *(c for choices in self.together for carriers in choices for c in carriers)]
-        enders = [e for carrier in self._all for e in carrier.enders]
+        enders = [e for carrier in self._all for e in carrier.enders if not carrier.otherwise_closed]
         self._marking = tuple(dict.fromkeys(e for e in enders if e.kind in ABOUT_VALUES))
 
     @property
@@ -78,14 +78,16 @@ class Need:
         for carrier in self._all:
             gone = removed.get(carrier.alias, empty_ids())
             source = Keyed(step.synopses[carrier.alias], carrier.columns)
-            found.append(match_keys(source, gone, Keyed(held, carrier.named), OLD)[1])
+            named = held.ids(OLD)
+            found.append(named[agreeing(Keyed(held, carrier.named), named, source, gone)])
         return union(found)
 
     def of(self, step: Step, held: Synopsis, ids: Ints) -> Bools:
         """Which of the promise rows may still close something, or be broken to some stored row's loss."""
         needed: Bools = np.zeros(len(ids), np.bool_)
         for carrier in self.alone:
-            needed |= _possible(step, held, ids, carrier)
+            asked = np.flatnonzero(~needed)
+            needed[asked] = _possible(step, held, ids[asked], carrier)
         for choices in self.together:
             all_possible: Bools = np.ones(len(ids), np.bool_)
             for carriers in choices:
@@ -112,9 +114,9 @@ def _closed_values(step: Step, held: Synopsis, closer: Closer) -> Iterator[Ints]
     promised = (closer.target, closer.target_columns)
     if closer.kind is not CloserKind.KEY:
         for other in step.promised.get(promised, ()):
-            yield new_pairs(own, Keyed(other, closer.target_columns))[0]
+            yield newly_met(Keyed(other, closer.target_columns), own)
         return
-    yield new_pairs(own, Keyed(step.synopses[closer.target], closer.target_columns))[0]
+    yield newly_met(Keyed(step.synopses[closer.target], closer.target_columns), own)
     dropped = step.dropped[closer.target]
     yield match_keys(Keyed(dropped, closer.target_columns), dropped.ids(FRESH), own, ALL)[1]
     if promised in step.key_ghosts:
@@ -126,10 +128,9 @@ def _closed_values(step: Step, held: Synopsis, closer: Closer) -> Iterator[Ints]
 def _possible(step: Step, held: Synopsis, ids: Ints, carrier: Carrier) -> Bools:
     """Whether the stream stores the values, or a tuple that carries them may still come."""
     possible: Bools = np.full(len(ids), not carrier.otherwise_closed)
-    for ender in carrier.enders:
+    for ender in () if carrier.otherwise_closed else carrier.enders:
         possible &= ~step.closing.closed_by(ender, held, ids)
     ended = np.flatnonzero(~possible)
     stored = Keyed(step.synopses[carrier.alias], carrier.columns)
-    places, _ = match_keys(Keyed(held, carrier.named), ids[ended], stored, ALL)
-    possible[ended[places]] = True
+    possible[ended[meeting_any(Keyed(held, carrier.named), ids[ended], stored)]] = True
     return possible

@@ -21,7 +21,7 @@ from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, nulls, repeated
+from penstock.runtime.key_matching import Keyed, agree, all_differ, match_keys, newly_met, nulls, repeated
 from penstock.runtime.marks import held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.choosing import Choice, Named
@@ -63,8 +63,10 @@ class KeyWatch(Watch):
         self._given_up = False
         """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
         self._came = 0
+        self._met: dict[str, Ints] = {}
         self._naming: dict[Closer, Named] = {}
         """By closer, what names a key remembered here."""
+        self._sole_ties = [c for c in self.users if _is_sole_tie(plan, c)]
         self._enders = {m.closer: tuple(_enders(plan, m.closer)) for m in memories}
 
     @property
@@ -92,9 +94,8 @@ class KeyWatch(Watch):
         fresh = fresh if missing is None else fresh[~missing]
         own, dropped = Keyed(synopsis, self.columns), Keyed(step.dropped[self.alias], self.columns)
         found, seen = [], [(synopsis, OLD), (self.ghosts, OLD)]
-        keys = own.keys(fresh)
-        if len(repeated(np.concatenate([keys, dropped.keys(dropped.synopsis.ids(FRESH))]))[0]):
-            first, again = repeated(keys)
+        if not _all_differ([(own, fresh), (dropped, dropped.synopsis.ids(FRESH))]):
+            first, again = repeated(own.keys(fresh))
             found.append(fresh[again][agree(own, fresh[first], own, fresh[again])])
             seen.append((dropped.synopsis, FRESH))
         for past, part in seen:
@@ -129,20 +130,29 @@ class KeyWatch(Watch):
         touched: dict[str, Ints] = {}
         own = step.synopses[self.alias]
         self._came = own.size(FRESH)
+        self._met = {}
         for closer in self.users:
             target = step.synopses[closer.source]
             wanted = Keyed(target, closer.columns)
-            found = [new_pairs(Keyed(own, self.columns), wanted)[1]]
-            dropped = step.dropped[self.alias]
-            found.append(new_pairs(Keyed(dropped, self.columns), wanted)[1])
+            named = self._mark(closer, target, [newly_met(Keyed(own, self.columns), wanted)])
+            # Where more than the key ties the two, the row that it names may not agree.
+            into = self._met if closer in self._sole_ties else touched
+            into[closer.source] = _joined(into.get(closer.source), named)
             fresh = target.ids(FRESH)
             places, _ = match_keys(wanted, fresh, Keyed(self.ghosts, self.columns), OLD)
             self._naming[closer] = Named(len(fresh), len(places), self._ended(step, closer))
-            found.append(fresh[places])
-            ids = self._unexcepted(target, union(found), closer.columns)
-            if len(ids):
-                touched[closer.source] = target.mark(mark_name(closer), ids)
+            gone = newly_met(Keyed(step.dropped[self.alias], self.columns), wanted)
+            named = self._mark(closer, target, [gone, fresh[places]])
+            touched[closer.source] = _joined(touched.get(closer.source), named)
         return touched
+
+    def met(self) -> Mapping[str, Ints]:
+        """See Watch."""
+        return self._met
+
+    def _mark(self, closer: Closer, target: Synopsis, found: list[Ints]) -> Ints:
+        ids = self._unexcepted(target, union(found), closer.columns)
+        return target.mark(mark_name(closer), ids)
 
     def _ended(self, step: Step, closer: Closer) -> int:
         """How many clusters of a user ended in this batch that are forgotten because the key is remembered here."""
@@ -163,6 +173,8 @@ class KeyWatch(Watch):
 
     def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
         """See Watch."""
+        if not self.ghosts.segments and not self.needed_by and not self.choices:
+            return
         self._mark_ghosts(step)
         self._choose(step, removed, closing)
         old = union([closing.newly_closed(self.alias, self.ghosts), self._newly_marked])
@@ -284,6 +296,27 @@ class KeyWatch(Watch):
         """See Watch."""
         for name, synopsis in self.segments().items():
             load_synopsis(name, synopsis, entries)
+
+
+def _is_sole_tie(plan: Plan, closer: Closer) -> bool:
+    """Whether a row agrees with the one that it names whatever else they hold."""
+    pair = {closer.source, closer.target}
+    by_key = set(zip(closer.columns, closer.target_columns, strict=True))
+    shared = {(axis.column(closer.source), axis.column(closer.target)) for axis in plan.axes}
+    others = [{p.left.alias, p.right.alias} for p in plan.predicates]
+    others += [{agreement.left.alias, agreement.right.alias} for agreement in plan.agreements]
+    return pair not in others and all(None in columns or columns in by_key for columns in shared)
+
+
+def _joined(before: Ints | None, ids: Ints) -> Ints:
+    return ids if before is None else np.concatenate([before, ids])
+
+
+def _all_differ(told: list[tuple[Keyed, Ints]]) -> bool:
+    """Whether no key comes twice among rows."""
+    if told[0][0].exact:
+        return all_differ(np.concatenate([keyed.synopsis.codes(keyed.columns[0], ids) for keyed, ids in told]))
+    return not len(repeated(np.concatenate([keyed.keys(ids) for keyed, ids in told]))[0])
 
 
 def _mark_reader(name: str) -> Callable[[Segment], Bools]:

@@ -19,8 +19,9 @@ import pyarrow as pa
 from penstock.plan.doubting import remembers_past_followers
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids
+from penstock.runtime.key_index import spread
 from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
-from penstock.runtime.segment import Segment, spread
+from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, Synopsis
 
 _KEY = "__key"

@@ -23,7 +23,7 @@ import pyarrow as pa
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
 from penstock.runtime.codes import INT64, Bools, Ints, codes, combine, empty_ids, flat, union
-from penstock.runtime.key_matching import Keyed, agree, match_keys, new_pairs, repeated
+from penstock.runtime.key_matching import Keyed, agree, match_keys, newly_met, repeated
 from penstock.runtime.marks import held_closers, mark_name
 from penstock.runtime.needs import punctuation_columns
 from penstock.runtime.promises.forgetting import Need
@@ -161,11 +161,11 @@ class PunctuatedWatch(Watch):
             if of_stored:
                 ids = match_keys(self.own, self.held.ids(FRESH), wanted, OLD)[1]
             else:
-                ids = new_pairs(self.own, wanted)[1]
+                ids = newly_met(self.own, wanted)
             touched.setdefault(closer.source, []).append(target.mark(mark_name(closer), ids))
             # Keys of rows that a filter dropped become promise rows, which this closes as well.
             dropped = step.dropped[closer.source]
-            if not of_stored and set(closer.columns) <= set(dropped.columns):
+            if not of_stored and dropped.size(FRESH) and set(closer.columns) <= set(dropped.columns):
                 fresh = dropped.ids(FRESH)
                 places, _ = match_keys(Keyed(dropped, closer.columns), fresh, self.own, ALL)
                 dropped.mark(mark_name(closer), fresh[places])

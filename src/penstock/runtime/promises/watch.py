@@ -72,6 +72,10 @@ class Watch:
         """Make the promises of the batch, after it was joined; gives the rows that they touched, by alias."""
         return {}
 
+    def met(self) -> Mapping[str, Ints]:
+        """The rows that a promise of the batch closed which a stored row stands for, by alias; not among the others."""
+        return {}
+
     def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
         """After the purge: keep the promises that are still needed; `removed` is what was purged, by alias."""
 

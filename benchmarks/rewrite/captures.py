@@ -189,7 +189,7 @@ def _beside(query: str, first: Packets, truth: list[int], out: Path) -> Captured
     for path in out.glob("*.parquet"):
         for row in pq.read_table(path).to_pylist():
             answers[int(row["tb"].timestamp() * SECOND) // WINDOW] += row["cnt"]
-            broken += row["broken"]
+            broken += bool(row["broken"])  # NULL where the sample is empty
             exceeded += row["exceeded"]
     over = {ts // WINDOW for _, ts in first[:-1]}
     worst = max(abs(answers[window] - windows[window]) for window in over)

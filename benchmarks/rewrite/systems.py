@@ -163,7 +163,7 @@ def _told(row: dict[str, Any]) -> Told:
         row[f"error_{name}"] or 0.0 for name in ("declared", "observed", "violations", "answer")
     )
     limits = row["cnt_low"], row["cnt_high"]
-    return Told(*limits, declared, lags, violations, answer, row["broken"], row["exceeded"])
+    return Told(*limits, declared, lags, violations, answer, bool(row["broken"]), row["exceeded"])
 
 
 def _run(text: str, home: Path, name: str) -> Ran:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime as dt
 import json
+import math
 import random
 from collections import Counter
 from decimal import Decimal
@@ -20,6 +21,7 @@ from pyspark.sql import SparkSession
 
 import penstock
 from penstock.compile import check, parse
+from penstock.spark.lags import Measurer
 from tests.spark.conftest import Bench
 from tests.spark.test_run import KINDS
 
@@ -203,3 +205,41 @@ def test_the_text_gives_what_runs_and_a_dataframe_composes(bench: Bench, spark: 
     found = {row["tb"].replace(tzinfo=dt.UTC): row["cnt"] for row in spark.table("counted").collect()}
     assert found
     assert found.items() <= as_text.items()
+
+
+def _measured(script: str, sample: list[tuple[str, int, int]], one_in: int) -> dict[str, Any]:
+    """What is said of a window of a minute with 10 results, at least 8 and at most 12, of 20 rows of the root."""
+    made = check(parse(script)).rewrite.rewriting
+    assert made is not None
+    lists = {name: [row[n] for row in sample] for n, name in enumerate(("sources", "entities", "times"))}
+    columns = {"counted": [10], "low": [8], "high": [12], "rows": [20], "begin": [0], "sample": [lists]}
+    (shown,) = Measurer(made, ("counted",), one_in)([pa.RecordBatch.from_pydict(columns)])
+    (row,) = shown.to_pylist()
+    return dict(row)
+
+
+def test_limits_widen_by_what_the_sample_shows_to_be_broken_and_what_it_cannot_show_is_null() -> None:
+    joined = (
+        "CREATE STREAM q (k INT, id VIRTUAL, ts TIMESTAMP, EVENT TIME ts, PRIMARY KEY (id), "
+        "ORDERED BY ts WITHIN 1 SECOND, STREAM KEY (k) SPANS p WINDOW [0, 9 SECONDS]); "
+        "CREATE STREAM p (k INT, id VIRTUAL, ts TIMESTAMP, EVENT TIME ts, PRIMARY KEY (id), "
+        "ORDERED BY ts WITHIN 1 SECOND, FOREIGN KEY (id, k) REFERENCES q (id, k) WINDOW [-6 SECONDS, 0]); "
+        "SELECT /*+ ERROR(10 PERCENT WITH BOUNDS) */ count(*) AS n FROM q, p WHERE q.k = p.k AND p.ts >= q.ts "
+        "AND p.ts - q.ts <= INTERVAL 6 SECONDS GROUP BY window(q.ts, '1 minute');"
+    )
+    second = 1_000_000
+    kept = [("q", 1, 5 * second), ("p", 1, 8 * second), ("q", 2, 30 * second)]
+    row = _measured(joined, kept, 1)
+    assert (row["low"], row["high"], row["error_violations"], row["broken"]) == (8, 12, 0, False)
+    assert row["error_answer"] == pytest.approx(row["error_observed"] * 20 / 10)
+    # A row of p without its partner, of which each in the sample stands for four.
+    row = _measured(joined, [*kept, ("p", 3, 40 * second)], 4)
+    unseen = 2 * 0.75**0.5
+    assert (row["low"], row["high"], row["broken"]) == (0, 12 + math.ceil(4 * (1 + unseen)), True)
+    assert row["error_violations"] == pytest.approx((1 + unseen) / 2)
+    assert row["exceeded"] is True
+    row = _measured(joined, [], 4)
+    assert (row["low"], row["high"], row["error_violations"], row["broken"]) == (8, 12, None, None)
+    # By the window of p its rows alone are counted: exact, and nothing of q is read that could break a declaration.
+    row = _measured(joined.replace("window(q.ts", "window(p.ts"), [("p", 3, 40 * second)], 1)
+    assert (row["error_observed"], row["error_violations"], row["broken"]) == (0, None, None)

@@ -36,7 +36,7 @@ def counts_items(query: Query, finding: RewriteFinding, seen: Observed | None = 
         ("observed", _observed(made, seen)),
         (
             "watched",
-            ["only rows too late for their window: counts cannot see what else is broken" + _but_sampled(made)],
+            ["only rows too late for their window: counts cannot see what else is broken" + _but_sampled(query, made)],
         ),
         ("sql", made.sql.splitlines()),
     ]
@@ -80,8 +80,13 @@ def _observed(made: Rewriting, seen: Observed | None) -> list[str]:
     ]
 
 
-def _but_sampled(made: Rewriting) -> str:
-    return "; a sample of entities is joined to measure lags and violations" if made.with_bounds else ""
+def _but_sampled(query: Query, made: Rewriting) -> str:
+    if not made.with_bounds:
+        return ""
+    read = {source.stream for source in made.sources}
+    unread = [source.alias for source in query.all_sources if source.stream.name not in read]
+    but = f", but what {', '.join(unread)} would show is not seen, for nothing of it is read" if unread else ""
+    return f"; a sample of entities is joined to measure lags and violations{but}"
 
 
 def percent(share: float) -> str:

@@ -37,8 +37,10 @@ class _Shown:
 
     crossing: float | None = None
     breaking: float | None = None
-    broken: int = 0
-    """How many rows of the window break a declaration, those that are not in the sample included."""
+    broken: int | None = None
+    """How many rows of the window break a declaration, those that are not in the sample included; None if no sample
+    could show it.
+    """
 
     @property
     def together(self) -> float | None:
@@ -66,7 +68,7 @@ class Measurer:
             rows, counted, low, high = (
                 np.asarray(batch.column(name), np.int64) for name in ("rows", "counted", "low", "high")
             )
-            broken = np.array([one.broken for one in shown], np.int64)
+            broken = np.array([one.broken or 0 for one in shown], np.int64)
             declared = self.made.error_bound
             answer = [
                 one.together * int(n) / int(count) if one.together is not None and count else None
@@ -79,7 +81,7 @@ class Measurer:
                 "error_observed": pa.array([one.crossing for one in shown], pa.float64()),
                 "error_violations": pa.array([one.breaking for one in shown], pa.float64()),
                 "error_answer": pa.array(answer, pa.float64()),
-                "broken": pa.array(broken > 0),
+                "broken": pa.array([None if one.broken is None else one.broken > 0 for one in shown], pa.bool_()),
                 "exceeded": pa.array(
                     [one.together is not None and one.together > declared for one in shown], pa.bool_()
                 ),
@@ -87,6 +89,9 @@ class Measurer:
             yield pa.RecordBatch.from_arrays([*columns, *found.values()], [*self.kept, *found])
 
     def _shown(self, batch: Any, row: int) -> _Shown:
+        if len(self.made.sources) == 1:
+            # The root alone is counted: it meets nothing that could cross, or be missing.
+            return _Shown(0.0)
         sample = batch.column("sample")[row]
         sources = np.asarray(sample["sources"].values, dtype=object)
         keys, times = (np.asarray(sample[name].values) for name in _LISTS[1:])

@@ -26,6 +26,8 @@ BLOCK = 4_000
 MOST_LOST = 0.025
 MOST_COST = 1.10
 MOST_STATE = 0.13
+PUBLISHED = Path(__file__).with_name("published.json")
+"""The figures of the paper."""
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data" / "linear_road" / "lr_first20min.csv.gz"
 
 Say = Callable[[str], None]

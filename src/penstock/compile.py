@@ -84,7 +84,7 @@ def stream(
 
 def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> Plan:
     """The plan, if this version can run it and keep its bound; else an error that says what is missing."""
-    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415 - only who runs pays for the planner
+    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415 - as in plan_of
 
     if verdict.strategy is Strategy.REWRITE:
         return plan_of(query, verdict)
@@ -105,7 +105,7 @@ def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> P
 
 def plan_of(query: Query, verdict: Verdict) -> Plan:
     """The plan of a query that was checked already."""
-    # Loaded here, so that `check` does not pay for the planner.
+    # Loaded here, so that a `check` of what has no bound does not pay for the planner.
     from penstock.plan.planner import make_plan  # noqa: PLC0415
 
     return make_plan(query, verdict)

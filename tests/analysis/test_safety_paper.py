@@ -11,6 +11,7 @@ from penstock.analysis.check import check_query
 from penstock.analysis.closing import ClosingGraph, Edge
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
+from penstock.compile import judged
 from penstock.model.query import Aggregate, Output, Query
 from penstock.model.schemes import Clustered, ForeignKey, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Rows
@@ -206,11 +207,12 @@ def _hundred(lacking: frozenset[int] = frozenset()) -> Query:
 
 @pytest.mark.parametrize(("lacking", "verdict"), [(frozenset[int](), "bounded"), (frozenset({50}), "unbounded")])
 def test_a_query_of_100_streams_is_checked_in_under_a_second(lacking: frozenset[int], verdict: str) -> None:
-    best = 10.0
+    """As `penstock check` does it, with the notices of what runs."""
+    best = 100.0
     for _ in range(3):
         of = _hundred(lacking)
         start = time.process_time()
-        found = check_query(of)
+        found = judged(of)
         best = min(best, time.process_time() - start)
     assert found.verdict == verdict
     assert best < allowed_seconds(1)

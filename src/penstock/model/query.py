@@ -143,13 +143,21 @@ class Query:
 
     def holding(self, together: frozenset[str]) -> Holding:
         """What holds in every result (or row to be) in which tuples of these sources stand together."""
-        cached: dict[frozenset[str], Holding] = self._held
+        return self._holding(self._asked(together))[0]
+
+    def _asked(self, together: frozenset[str]) -> frozenset[str]:
+        """What must be told apart of it: where all joins are inner ones, all sources always stand together."""
+        return frozenset() if self.is_inner else together
+
+    def _holding(self, together: frozenset[str]) -> tuple[Holding, Equalities]:
+        cached: dict[frozenset[str], tuple[Holding, Equalities]] = self._held
         if together not in cached:
-            cached[together] = self._hold(together)
+            found = self._hold(together)
+            cached[together] = found, Equalities.of(found.predicates)
         return cached[together]
 
     @cached_property
-    def _held(self) -> dict[frozenset[str], Holding]:
+    def _held(self) -> dict[frozenset[str], tuple[Holding, Equalities]]:
         return {}
 
     def _hold(self, together: frozenset[str]) -> Holding:
@@ -183,7 +191,7 @@ class Query:
 
     def equalities(self, together: frozenset[str]) -> Equalities:
         """The columns that are equal wherever these sources stand together."""
-        return Equalities.of(self.holding(together).predicates)
+        return self._holding(self._asked(together))[1]
 
 
 def certain(tree: FromTree) -> set[str]:

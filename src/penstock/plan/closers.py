@@ -230,7 +230,7 @@ def find_agreements(pairing: Pairing, bounds: tuple[TimeBound, ...], kept: Kept)
     """The bounds that rows of two sources keep wherever they stand in one result, whether written or implied."""
     found = []
     closed = pairing.reaches(bounds)
-    for i, j in pairing.pairs():
+    for i, j in pairing.pairs() if bounds else ():
         for left in (ColumnRef(i.alias, c) for c in kept[i.alias]):
             for right in (ColumnRef(j.alias, c) for c in kept[j.alias]):
                 kind = pairing.query.type_of(left)

@@ -19,7 +19,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
 
-from penstock.model.closure import Equalities
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
 from penstock.model.query import Join, Query, certain, joins, matched
 
@@ -83,12 +82,12 @@ def needed_values(query: Query, alias: str) -> frozenset[str]:
 
 def one_value(query: Query, alias: str) -> tuple[tuple[str, ...], ...]:
     """Columns of a stream that `=` makes equal wherever a row of it stands in a result, by filters or by joins."""
-    classes = Equalities.of(query.holding(frozenset({alias})).predicates).classes
+    classes = query.equalities(frozenset({alias})).classes
     return tuple(tuple(r.column for r in refs if r.alias == alias) for refs in classes)
 
 
 def equal_values(query: Query, alias: str) -> tuple[tuple[str, ...], ...]:
     """Columns of a stream that conditions with other streams make equal wherever a row of it stands in a result."""
-    classes = Equalities.of(query.holding(frozenset({alias})).predicates).classes
+    classes = query.equalities(frozenset({alias})).classes
     found = [tuple(r.column for r in refs if r.alias == alias) for refs in classes if len({r.alias for r in refs}) > 1]
     return tuple(columns for columns in found if len(columns) > 1)

@@ -60,16 +60,23 @@ def _in_single_steps(tree: PurgeTree, closers: tuple[Closer, ...], bounds: tuple
 
 def _grow(root: str, aliases: tuple[str, ...], layers: tuple[set[tuple[str, str]], ...]) -> tuple[PurgeEdge, ...]:
     """Breadth first from the root along the first layer that still reaches a new source."""
-    reached = [root]
+    reached, new = [root], dict.fromkeys(alias for alias in aliases if alias != root)
     edges: list[PurgeEdge] = []
-    while len(reached) < len(aliases):
-        edge = next(
-            PurgeEdge(parent, child)
-            for layer in layers
-            for parent in reached
-            for child in aliases
-            if child not in reached and (parent, child) in layer
-        )
+    # A parent that leads to no new source along a layer never will again: each layer goes on where it stopped.
+    at = [0] * len(layers)
+
+    def along(number: int) -> PurgeEdge | None:
+        while at[number] < len(reached):
+            parent = reached[at[number]]
+            for child in new:
+                if (parent, child) in layers[number]:
+                    return PurgeEdge(parent, child)
+            at[number] += 1
+        return None
+
+    while new:
+        edge = next(edge for number in range(len(layers)) if (edge := along(number)) is not None)
         edges.append(edge)
         reached.append(edge.child)
+        del new[edge.child]
     return tuple(edges)

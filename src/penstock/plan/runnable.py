@@ -18,7 +18,7 @@ from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_arrivals
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
-from penstock.plan.plan import ORDERS, Plan, PromisePlan, SourcePlan, StateFigure
+from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.recovering import recovers, recovery_obstacles
 
 _OURS = "__"
@@ -97,15 +97,25 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
         return every_row_leaves(plan)
     if len(plan.sources) == 1 or source.has_rows_window:
         return True
-    reached = {source.alias}
-    while True:
-        if any(plan.by_alias[alias].has_rows_window for alias in reached):
+    alone: dict[str, list[str]] = {}
+    for closer in plan.closers:
+        if closer.certain:
+            alone.setdefault(closer.source, []).append(closer.target)
+    together: dict[str, list[JointCloser]] = {}
+    for joint in plan.joint_closers:
+        for alias in {ref.alias for refs in joint.partners for ref in refs} if joint.certain else ():
+            together.setdefault(alias, []).append(joint)
+    reached, new = {source.alias}, [source.alias]
+    while new:
+        alias = new.pop()
+        if plan.by_alias[alias].has_rows_window:
             return True  # What was met there leaves by itself, whatever it waits for.
-        further = {c.target for c in plan.closers if c.certain and c.source in reached}
-        further |= {c.target for c in plan.joint_closers if c.certain and c.within(frozenset(reached)) is not None}
-        if further <= reached:
-            return reached == set(plan.aliases)
-        reached |= further
+        closed = [*alone.get(alias, ())]
+        closed += [j.target for j in together.get(alias, ()) if j.within(frozenset(reached)) is not None]
+        further = [target for target in dict.fromkeys(closed) if target not in reached]
+        reached.update(further)
+        new += further
+    return reached == set(plan.aliases)
 
 
 def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:

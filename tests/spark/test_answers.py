@@ -75,8 +75,10 @@ def key_query(column: str) -> Question:
 
 
 SECONDS = timedelta(seconds=1)
+KEYS = ("k", "day", "wide", *(("raw", "ts", "price") if FULL else ()))
+"""The core joins on every type in the suite."""
 QUESTIONS = [
-    *(key_query(column) for column in ("k", "raw", "day", "ts", "price", "wide")),
+    *(key_query(column) for column in KEYS),
     Question(
         "three", "SELECT s.n, t.n AS m, u.n AS o FROM s, t, u WHERE s.a = t.a AND t.a = u.a", "stu", on("a"), numbers
     ),

@@ -57,13 +57,13 @@ def test_state_and_answer_are_the_same_in_one_cell_and_in_a_hypercube(bench: Ben
     )
     assert expected
     states = {}
-    for cells in ("1", "4", "6"):
+    for cells in ("1", "6"):
         place = f"{{out}}/{cells}"
         ran = bench.run(SCRIPT.replace("{out}", place), conf={"penstock.cells": cells}, checkpoint=f"checkpoint{cells}")
         assert ran.code == 0, ran.err
         assert bench.sink(cells) == expected
         states[cells] = [(line["state_tuples"], line["rows_in"], line["rows_out"]) for line in ran.batches]
-    assert states["1"] == states["4"] == states["6"]
+    assert states["1"] == states["6"]
     assert states["1"][-1][0]["s"] < 60, "rows of s leave by the keys of t and u"
 
 

@@ -22,7 +22,7 @@ import pytest
 from penstock.runtime import Changes
 from penstock.spark import cache
 from penstock.spark.cache import WarmCache, forget, new_run, sweep
-from tests.measure import size
+from tests.measure import FULL, size
 from tests.spark.conftest import Bench, kill_session
 from tests.spark.oracle import Bag, bag, joined, same
 
@@ -108,26 +108,21 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     """At least 20 kills in full size. A run is left alone until its first batch is under way, so that each gets on."""
     kills, files = size(1, 20), size(4, 50)
     pairs, kinds = write_files(outside, files)
+    script = SCRIPT + MERGED + GROUPED + BUDGETED + COUNTED
     rng = random.Random(11)
-    killed = 0
-    while True:
+    for _ in range(kills):
         before = offsets(outside)
-        process = outside.start(SCRIPT + MERGED + GROUPED + BUDGETED + COUNTED, unbounded=False)
-        if killed >= kills:
-            break
+        process = outside.start(script, unbounded=False)
         deadline = time.monotonic() + 300
         while process.poll() is None and offsets(outside) == before and time.monotonic() < deadline:
             time.sleep(0.05)
         time.sleep(rng.uniform(0, 2.5))
-        if process.poll() is not None:
-            break
+        assert process.poll() is None, "it was killed while it worked"
         kill_session(process.pid)
         process.communicate()
-        killed += 1
-    ran = outside.finish(process, timeout=size(600, 900))
+    ran = outside.run(script, unbounded=False)
     assert ran.code == 0, ran.err
-    assert killed >= size(1, kills), "it was killed while it worked"
-    print(f"{killed} kills of {kills} wanted, {files} files a stream")
+    print(f"{kills} kills, {files} files a stream")
     assert outside.sink("pairs") == pairs
     assert outside.sink("kinds") == kinds
     assert quarantined(outside, "pairs") == sorted(-file for file in range(1, files))
@@ -162,13 +157,13 @@ def merged(bench: Bench) -> Bag:
     return joined([s, t], lambda s, t: same(s["k"], t["k"]) and 0 < s["k"] < 4, lambda s, _: (s["k"],))
 
 
-def grouped(bench: Bench, until: datetime) -> Bag:
+def grouped(bench: Bench, until: datetime, dropped: int = -1) -> Bag:
     """The groups of GROUPED that start before that, late rows left out; every row stands on a whole second."""
     s, t = ([r for r in pq.read_table(bench.folder / "data" / name).to_pylist() if r["n"] >= 0] for name in "st")
     sums: dict[tuple[datetime, int], list[int]] = {}
     for one in s:
         for other in t:
-            if one["k"] == other["k"] and one["ts"] == other["ts"] < until:
+            if one["n"] != dropped and one["k"] == other["k"] and one["ts"] == other["ts"] < until:
                 sums.setdefault((one["ts"], one["k"]), []).append(other["n"])
     return bag((since, k, len(values), sum(values)) for (since, k), values in sums.items())
 
@@ -190,12 +185,17 @@ def offsets(bench: Bench) -> int:
 
 
 def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
-    """Every first attempt fails (see sabotage); the second finds a cache and a live cell of a batch that never was."""
+    """Every first attempt fails (see sabotage); the second finds a cache and a live cell of a batch that never was.
+
+    In the suite groups alone, whose counts a repeated result would change; at full size all. A filter has Spark read
+    the rows of s, so that packing them can fail by itself.
+    """
+    counts = GROUPED.replace("s.k = t.k", "s.k = t.k AND s.n <> 3")
     pairs, kinds = write_files(outside, 4)
     marks = outside.folder / "marks"
     marks.mkdir()
     process = outside.start(
-        SCRIPT,
+        (SCRIPT if FULL else STREAMS) + counts,
         unbounded=False,
         conf={"spark.master": "local[2,8]", "spark.python.daemon.module": "tests.spark.sabotage"},
         environment={"SABOTAGE": str(marks), "PYTHONPATH": str(Path(__file__).parents[2])},
@@ -203,14 +203,16 @@ def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
     ran = outside.finish(process)
     assert ran.code == 0, ran.err
     failed = [mark.name for mark in marks.iterdir()]
-    assert {"cell", "distinct", "pack"} == {name.split("-")[0] for name in failed}
-    assert outside.sink("pairs") == pairs
-    assert outside.sink("kinds") == kinds
-    assert quarantined(outside, "pairs") == [-3, -2, -1]
+    assert {"cell", "groups", "pack"} | ({"distinct"} if FULL else set()) == {name.split("-")[0] for name in failed}
+    assert outside.sink("counts") == grouped(outside, START + timedelta(seconds=2), dropped=3)
+    assert quarantined(outside, "counts") == [-3, -2, -1]
+    if FULL:
+        assert outside.sink("pairs") == pairs
+        assert outside.sink("kinds") == kinds
 
 
 def test_a_cache_that_is_deleted_and_garbled_all_the_time(bench: Bench) -> None:
-    pairs, kinds = write_files(bench, 6)
+    pairs, kinds = write_files(bench, 4)
     stop = threading.Event()
     rng = random.Random(5)
     touched: list[str] = []

@@ -100,7 +100,7 @@ def late(bench: Bench, files: int) -> tuple[Rows, Rows, list[dict[str, Any]]]:
 
 
 def test_recover_finds_late_partners_across_restarts_and_keeps_the_state_small(bench: Bench) -> None:
-    orders, items, batches = late(bench, 4)
+    orders, items, batches = late(bench, 3)
     expected = joined([orders, items], lambda o, i: same(o["k"], i["k"]), lambda o, i: (o["n"], i["n"]))
     assert expected
     assert bench.sink() == expected

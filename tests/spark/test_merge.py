@@ -112,8 +112,8 @@ def test_table_i_runs_in_constant_state(bench: Bench) -> None:
 
 
 def test_examples_run_in_constant_state(bench: Bench, spark: SparkSession) -> None:
-    """At full size Example 8.1 and Q6 too, which the core runs in the suite."""
-    names = ["zoned", "example_7_4", *(["q6d", "example_8_1"] if FULL else [])]
+    """At full size Examples 7.4 and 8.1 and Q6 too, which the core runs in the suite."""
+    names = ["zoned", *(["example_7_4", "q6d", "example_8_1"] if FULL else [])]
     try:
         check_runs(bench, names, "2", **{ZONE: "America/New_York"})
     finally:

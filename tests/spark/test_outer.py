@@ -69,8 +69,8 @@ def settled(bag: Bag) -> Bag:
     return type(bag)({row: n for row, n in bag.items() if not any(isinstance(v, int) and v >= LAST for v in row)})
 
 
-GROUP = ["filtered", "fulls", "answered_not_closed", "distinct_keys"]
-IN_FULL = (["defaults", "unknown", "known", "chain"], ["lefts", "anti_idiom", "rights", "inner_above"])
+GROUP = ["fulls", "answered_not_closed", "distinct_keys"]
+IN_FULL = (["filtered", "defaults", "unknown", "known", "chain"], ["lefts", "anti_idiom", "rights", "inner_above"])
 
 
 @pytest.mark.parametrize("names", [GROUP, *(IN_FULL if FULL else ())], ids=lambda names: names[0])

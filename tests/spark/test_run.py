@@ -234,6 +234,7 @@ def test_a_sink_of_another_run_is_refused(bench: Bench) -> None:
     assert fingerprint(bench.folder / "out") == before
 
 
+@pytest.mark.usefixtures("spark")
 def test_ctrl_c_stops_cleanly_and_a_restart_goes_on(outside: Bench) -> None:
     """SIGINT to the whole group, as a terminal sends it. Beside it a bare SELECT, which goes to the console."""
     script = PLAIN + JOIN + "SELECT t.n * 1000 AS thousands FROM t WHERE t.n = 101;"
@@ -252,8 +253,7 @@ def test_ctrl_c_stops_cleanly_and_a_restart_goes_on(outside: Bench) -> None:
     assert "101000" in ran.out
     more = rows(50, 6)
     outside.write("s", more, KN)
-    process = outside.start(script)
-    ran = outside.finish(process)
+    ran = outside.run(script)
     assert ran.code == 0, ran.err
     assert outside.sink() == expected(s + more, t)
     told = sum(line["rows_out"] for line in ran.batches if line["query"] == "out")

@@ -201,6 +201,8 @@ CREATE SINK plain USING parquet OPTIONS (path '{out}/plain');
 CREATE SINK worth USING parquet OPTIONS (path '{out}/worth');
 CREATE SINK once USING parquet OPTIONS (path '{out}/once');
 CREATE SINK tumbling USING parquet OPTIONS (path '{out}/tumbling');
+CREATE SINK missing USING parquet OPTIONS (path '{out}/missing');
+CREATE SINK either USING parquet OPTIONS (path '{out}/either');
 INSERT INTO bytes SELECT /*+ BUDGET(8 KB) */ r.n AS rn, s.n AS sn FROM r, s WHERE r.k = s.k;
 INSERT INTO plain SELECT /*+ BUDGET(40 ROWS) */ r.n AS rn, s.n AS sn, r.v * s.v AS v FROM r, s WHERE r.k = s.k;
 INSERT INTO worth SELECT /*+ BUDGET(40 ROWS), VALUE(r.v * s.v) */ r.n AS rn, s.n AS sn, r.v * s.v AS v
@@ -208,10 +210,14 @@ INSERT INTO worth SELECT /*+ BUDGET(40 ROWS), VALUE(r.v * s.v) */ r.n AS rn, s.n
 INSERT INTO once SELECT /*+ BUDGET(60 ROWS) */ DISTINCT r.k, s.v FROM r, s WHERE r.k = s.k;
 INSERT INTO tumbling SELECT /*+ BUDGET(60 ROWS) */ window(r.n, 50).start AS since, r.k, count(*) AS results
   FROM r [RANGE 100], s [RANGE 100] WHERE r.k = s.k GROUP BY window(r.n, 50), r.k;
+INSERT INTO missing SELECT /*+ BUDGET(40 ROWS) */ r.n FROM r WHERE NOT EXISTS
+  (SELECT 1 FROM s WHERE s.k = r.k AND r.n - s.n BETWEEN 0 AND 100);
+INSERT INTO either SELECT /*+ BUDGET(8 KB) */ r.n AS rn, s.n AS sn
+  FROM r FULL JOIN s ON s.k = r.k AND r.n - s.n BETWEEN 0 AND 100;
 """
 
 
-def test_bytes_values_distinct_and_groups_under_budgets(bench: Bench) -> None:
+def test_bytes_values_distinct_groups_and_missing_rows_under_budgets(bench: Bench) -> None:
     """Each is held after every batch; what is given is of the exact answer; values are kept in preference."""
     random = np.random.default_rng(9)
     rows = {
@@ -228,9 +234,9 @@ def test_bytes_values_distinct_and_groups_under_budgets(bench: Bench) -> None:
     ran = bench.run(SEVERAL)
     assert ran.code == 0, ran.err
     pairs = [(a, b) for a in rows["r"] for b in rows["s"] if a["k"] == b["k"]]
-    limits = {"plain": 40, "worth": 40, "once": 60, "tumbling": 60}
+    limits = {"plain": 40, "worth": 40, "once": 60, "tumbling": 60, "missing": 40}
     for line in ran.batches:
-        if line["query"] == "bytes":
+        if line["query"] in ("bytes", "either"):
             assert line["state_bytes"] <= 8 << 10
         else:
             assert sum(line["state_rows"].values()) + line["promise_rows"] <= limits[line["query"]]
@@ -247,6 +253,14 @@ def test_bytes_values_distinct_and_groups_under_budgets(bench: Bench) -> None:
     assert tumbling
     assert max(tumbling.values()) == 1
     assert all(count <= near[since, k] for since, k, count in tumbling)
+    before = [(a["n"], b["n"]) for a, b in pairs if 0 <= a["n"] - b["n"] <= 100]
+    alone = [set(range(300)) - {pair[side] for pair in before} for side in (0, 1)]
+    missing, either = bench.sink("missing"), bench.sink("either")
+    assert missing <= Counter((n,) for n in alone[0])
+    assert missing.total() > 0.9 * len(alone[0]), "keys of evicted rows are remembered, so few are lost"
+    assert either <= Counter([*before, *((n, None) for n in alone[0]), *((None, n) for n in alone[1])])
+    assert 0 < either.total() < len(before) + len(alone[0]) + len(alone[1])
+    assert last["missing"]["recall"] == pytest.approx(missing.total() / len(alone[0]), abs=0.05)
     # BUDGET(40 ROWS) cannot hold a batch of 200 rows, and run says what could.
     assert "plain: BUDGET(40 ROWS) is less than one batch needs" in ran.err
     assert "BUDGET(200 ROWS) would hold it" in ran.err

@@ -10,8 +10,9 @@ that fell into it; what is at most the way's limit is closed, so a bucket whose 
 matters. A new row is in doubt iff in every table its bucket holds something that matters to it. Theorem: a row that an
 evicted row would have matched is in doubt, if the promises hold. The converse does not hold: keys that share all
 buckets, and conditions other than keys and the ways, are not told apart; so a row may be withheld that had no match,
-never given that had one. Halving the tables merges buckets; without any, everything is in doubt. Where only keys and
-punctuations close the other stream there is no way, and what is in doubt stays so.
+never given that had one. Halving the tables merges buckets; without room for one, everything is in doubt. Once the
+promises close all that was evicted, they begin anew. Where only keys and punctuations close the other stream there is
+no way, and what is in doubt stays so.
 
 Preconditions: the two sides are single streams, and rows are evicted between batches only.
 """
@@ -59,37 +60,65 @@ class Doubts:
         )
         self._window = plan.by_alias[gone].window_rows
         self._stream = plan.by_alias[gone].stream
-        width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (_BUCKETS_A_ROW * plan.evict.about_rows).bit_length()))
-        ways = len(self._ways) + (self._window is not None)
-        self.largest: Ints | None = np.full((_TABLES, max(1, ways), width), INT64.min)
-        """By table, way and bucket; where there is no way, whether the bucket is filled. None: all is in doubt."""
+        self._width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (_BUCKETS_A_ROW * plan.evict.about_rows).bit_length()))
+        self._room: int | None = None
+        self.largest: Ints | None = None
+        """By table, way and bucket; where there is no way, whether the bucket is filled. None: nothing was evicted."""
+        self.everything = False
+        """Whether all new rows are in doubt, for want of room to remember more than that something was evicted."""
+        self._last: Ints = np.full(self._rows, INT64.min)
+        """The largest value of all, by way."""
 
     @property
     def nbytes(self) -> int:
         """The room that it takes."""
         return 0 if self.largest is None else self.largest.nbytes
 
+    @property
+    def _rows(self) -> int:
+        """How many values a bucket holds."""
+        return max(1, len(self._ways) + (self._window is not None))
+
     def evicted(self, synopsis: Synopsis, ids: Ints) -> None:
         """Remember rows that are evicted, and that a row to come may match."""
-        if self.largest is None or not len(ids):
+        self._begin_anew()
+        if not len(ids):
             return
         matter = self.matcher.able({self.gone: ids})
         matter &= ~self.closing.closed(self.gone, self.asking, synopsis, ids)
         ids = ids[matter]
+        if not len(ids):
+            return
         values = [self._value(way, synopsis, ids) for way in self._ways]
         if self._window is not None:
             values.append(synopsis.gather(ids, lambda s: s.arrival))
         if not values:
             values.append(np.full(len(ids), INT64.max))
+        self._last = np.maximum(self._last, [value.max() for value in values])
+        if self.largest is None and not self.everything:
+            self.largest = np.full((_TABLES, self._rows, self._width), INT64.min)
+            if self._room is not None:
+                self.shrink(self._room)
+        if self.largest is None:
+            return
         for table, places in zip(self.largest, self._places(self.gone, synopsis, ids), strict=True):
             for row, value in zip(table, values, strict=True):
                 np.maximum.at(row, places, value)
+
+    def _begin_anew(self) -> None:
+        """Forget all, if no row to come can match any row that was evicted."""
+        limits: list[Any] = [self.closing.limits[way] for way in self._ways]
+        if self._window is not None:
+            limits.append(self.clock.count[self._stream] - self._window - 1)
+        if any(isinstance(limit, int) and last <= limit for last, limit in zip(self._last, limits, strict=False)):
+            self.largest, self.everything = None, False
+            self._last = np.full(self._rows, INT64.min)
 
     def of(self, synopsis: Synopsis, ids: Ints) -> Bools:
         """Which of the new rows may have had a partner that was evicted."""
         able = self.matcher.able({self.asking: ids})
         if self.largest is None or not len(ids):
-            return able
+            return able & self.everything
         limits = self._limits(synopsis, ids)
         for table, places in zip(self.largest, self._places(self.asking, synopsis, ids), strict=True):
             for row, limit in zip(table, limits, strict=True):
@@ -100,7 +129,7 @@ class Doubts:
         """How likely each of the new rows is in doubt by its buckets alone, were its key never evicted."""
         found: Floats = np.ones(len(ids))
         if self.largest is None or not len(ids):
-            return found
+            return found * self.everything
         limits = self._limits(synopsis, ids)
         for table in self.largest:
             filled: Floats = np.ones(len(ids))
@@ -153,21 +182,26 @@ class Doubts:
         return np.full(len(ids), limit if isinstance(limit, int) else INT64.min)
 
     def shrink(self, room: int) -> None:
-        """Make it fit into so many bytes; without room for a bucket, all is in doubt."""
+        """Make it fit into so many bytes, now and when it begins; without room for a bucket, all is in doubt."""
+        self._room = room
         while self.largest is not None and self.nbytes > room:
             half = self.largest.shape[2] // 2
             self.largest = np.maximum(self.largest[:, :, :half], self.largest[:, :, half:]) if half else None
+            self.everything = not half
 
     def save(self) -> bytes:
-        """The tables as bytes."""
-        return b"" if self.largest is None else self.largest.tobytes()
+        """Whether all is in doubt, the largest values of all, and the tables, as bytes."""
+        tables = b"" if self.largest is None else self.largest.tobytes()
+        return bytes([self.everything]) + self._last.tobytes() + tables
 
     def load(self, saved: Any) -> None:
         """Go on where a saved one stood."""
-        assert self.largest is not None
-        tables, ways = self.largest.shape[:2]
-        read = np.frombuffer(saved, np.int64)
-        self.largest = read.reshape(tables, ways, -1).copy() if len(read) else None
+        told = bytes(saved)
+        self.everything = bool(told[0])
+        numbers = np.frombuffer(told[1:], np.int64)
+        self._last = numbers[: self._rows].copy()
+        if len(numbers) > self._rows:
+            self.largest = numbers[self._rows :].reshape(_TABLES, self._rows, -1).copy()
 
 
 def _less(values: Ints, amount: int) -> Ints:

@@ -32,7 +32,10 @@ def whole(plan: Plan, stream: str, piece: Any) -> Chunk:
         ("61 ROWS", "count(*) AS n", 100, "61 ROWS: "),
     ],
 )
-def test_the_curve_rises_and_no_policy_is_above_the_optimum(budget: str, select: str, rows: int, shown: str) -> None:
+def test_the_curve_rises_and_no_policy_is_above_the_optimum(
+    budget: str, select: str, rows: int, shown: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("penstock.curve.BATCHES", 16)
     random = np.random.default_rng(3)
     weights = 1 / np.arange(1, 31)
     tables = {

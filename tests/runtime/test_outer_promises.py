@@ -132,6 +132,8 @@ def test_a_late_row_whose_partner_has_left_is_counted_and_has_no_match(policy: s
     [
         ("SELECT /*+ BUDGET(10 ROWS) */ a.n FROM a LEFT JOIN b ON a.k = b.k", None),
         ("SELECT /*+ BUDGET(10 ROWS) */ a.n FROM a LEFT JOIN b ON a.k = b.k LEFT JOIN a AS c ON a.k = c.k", "BUDGET"),
+        ("SELECT /*+ BUDGET(10 ROWS) */ l.n FROM l LEFT JOIN b ON l.k = b.k", "learned too small"),
+        ("SELECT /*+ BUDGET(10 ROWS) */ l.n FROM l WHERE EXISTS (SELECT 1 FROM b WHERE l.k = b.k)", None),
         ("SELECT /*+ BUDGET(10 ROWS), ARCHIVE('x') */ a.n FROM a LEFT JOIN b ON a.k = b.k", "ARCHIVE"),
         ("SELECT /*+ BUDGET(10 ROWS), SHED(INPUT) */ a.n FROM a LEFT JOIN b ON a.k = b.k", "SHED"),
         ("SELECT a.n FROM a [ROWS 3] LEFT JOIN b ON a.k = b.k FULL JOIN a AS c ON c.k = b.k", r"rows come late"),
@@ -139,7 +141,8 @@ def test_a_late_row_whose_partner_has_left_is_counted_and_has_no_match(policy: s
     ],
 )
 def test_what_cannot_be_run_is_said_before_it_starts(select: str, why: str | None) -> None:
-    (query,) = penstock.parse(A.format(a="") + B.format(b="") + select + ";").queries
+    learned = "CREATE STREAM l (k BIGINT, n BIGINT, FOLLOWS b (k) ON (k) WITHIN AUTO);"
+    (query,) = penstock.parse(A.format(a="") + B.format(b="") + learned + select + ";").queries
     found = list(obstacles(query))
     assert len(found) == (why is not None)
     assert why is None or why in found[0]

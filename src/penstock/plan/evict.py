@@ -10,7 +10,9 @@ from dataclasses import dataclass
 
 from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
 from penstock.model.predicates import Expression
-from penstock.model.query import Query, RowsWindow
+from penstock.model.query import JoinKind, Query, RowsWindow, joins
+from penstock.model.schemes import Follows
+from penstock.model.spans import Auto
 from penstock.plan.arrival import counts_by_arrival
 
 BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
@@ -116,6 +118,11 @@ def _outer_obstacles(query: Query) -> Iterator[str]:
             "evicted may decide rows that wait two joins away; leave out the BUDGET and declare what `penstock check` "
             "then proposes, or take inner joins (SELECT DISTINCT over the join gives the rows of an EXISTS once each)"
         )
+    if (named := _learned(query)) is not None and _gives_unmatched(query):
+        yield (
+            f"the k of {named} is learned from rows that meet, and rows that a BUDGET evicts meet nothing: it would be "
+            "learned too small, and rows given as unmatched too soon; write WITHIN n ROWS"
+        )
     if query.hints.archive is not None:
         yield (
             "an ARCHIVE is joined later for inner joins only: rows of outer joins and EXISTS that were withheld cannot "
@@ -126,6 +133,17 @@ def _outer_obstacles(query: Query) -> Iterator[str]:
             "SHED(INPUT) is for inner joins only: under outer joins and EXISTS a row must have met what is stored "
             "before it may leave; leave it out"
         )
+
+
+def _learned(query: Query) -> str | None:
+    """A FOLLOWS whose k is to be learned."""
+    declared = ((scheme, source.stream.name) for source in query.all_sources for scheme in source.stream.schemes)
+    return next((s.on(name) for s, name in declared if isinstance(s, Follows) and isinstance(s.within, Auto)), None)
+
+
+def _gives_unmatched(query: Query) -> bool:
+    outer = any(join.kind is not JoinKind.INNER for join in joins(query.tree))
+    return outer or any(existence.negated for existence in query.existences)
 
 
 def _counts_rows_in_windows(query: Query) -> bool:

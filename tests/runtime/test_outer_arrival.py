@@ -1,7 +1,8 @@
 """Outer joins and EXISTS over streams that are counted in the order of ARRIVES BY, each read at its own pace.
 
 FOLLOWS within rows then counts in that order, whatever the batching: no row may be given that is not in the answer over
-the whole history, and each result from which nothing is absent is there at the end.
+the whole history, and each result from which nothing is absent is there at the end. Under a budget, what is given is a
+part of the same answer.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
+from penstock.model.hints import Budget
 from penstock.model.query import Existence, Join, JoinKind, Leaf, Query
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell
@@ -38,12 +40,19 @@ def outer(query: Query, kind: JoinKind | None) -> Query:
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
-@given(paced(windowed=False), st.sampled_from([JoinKind.LEFT, JoinKind.FULL, None]), st.booleans())
+@given(
+    paced(windowed=False),
+    st.sampled_from([JoinKind.LEFT, JoinKind.FULL, None]),
+    st.booleans(),
+    st.sampled_from([None, None, 1, 2, 4]),
+)
 def test_rows_counted_in_the_order_of_arrival_make_it_certain(
-    work: Paced, kind: JoinKind | None, restart: bool
+    work: Paced, kind: JoinKind | None, restart: bool, budget: int | None
 ) -> None:
     assume(len(work.query.sources) == 2)
     query = outer(work.query, kind)
+    if budget is not None:
+        query = replace(query, hints=replace(query.hints, budget=Budget(budget, "ROWS")))
     plan = make_plan(query, check_query(query))
     cell = Cell(plan)
     store: dict[str, bytes] = {}
@@ -55,8 +64,10 @@ def test_rows_counted_in_the_order_of_arrival_make_it_certain(
         found += bag(result.rows)
         assert result.metrics.violations == {}
         assert not found - whole, f"early, twice or wrong in step {step}"
+        if budget is not None:
+            assert sum(result.metrics.state_rows.values()) + result.metrics.promise_rows <= budget
         if restart:
             changes = cell.save()
             store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
             cell = Cell.restore(plan, store)
-    assert sum(evaluator.prompt().values(), Counter()) <= found
+    assert budget is not None or sum(evaluator.prompt().values(), Counter()) <= found

@@ -11,9 +11,11 @@ from random import Random
 import pytest
 
 from penstock.runtime.synopsis import ALL
+from tests.measure import size
 from tests.runtime.driving import Driver, rows_of
 
 WINDOW = 40
+SEEDS = size(8, 20)
 
 
 def learner(declaration: str, on: str = "s", *, arrives: str = "", event_time: str = "") -> Driver:
@@ -45,7 +47,7 @@ def batches(random: Random, values: list[int], most: int = 12) -> list[list[int]
     return found
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("column", ["k", "ts"])
 def test_the_slack_of_an_order_is_learned_and_never_less_than_was_seen(column: str, seed: int) -> None:
     random = Random(seed)
@@ -78,7 +80,7 @@ def clustered(random: Random, count: int, spread: int) -> list[int]:
     return [value // 3 for value in scrambled(random, count, spread)]
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(SEEDS))
 def test_the_k_of_a_cluster_is_learned_exactly(seed: int) -> None:
     random = Random(seed)
     driver = learner("CLUSTERED BY k WITHIN AUTO")
@@ -97,7 +99,7 @@ def test_the_k_of_a_cluster_is_learned_exactly(seed: int) -> None:
     assert largest <= max(distance)
 
 
-@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("seed", range(SEEDS))
 @pytest.mark.parametrize("arrives", ["", "ARRIVES BY n"])
 def test_the_k_of_follows_is_learned_from_the_matches(seed: int, arrives: str) -> None:
     random = Random(seed)

@@ -164,3 +164,12 @@ def test_a_restored_cell_remembers_what_it_adapted_to() -> None:
     changes = driver.cell.save()
     driver.cell = type(driver.cell).restore(driver.plan, changes.put)
     assert driver.step(s=[(3, 6, 102)]).metrics.violations == {}
+
+
+def test_rows_of_both_streams_that_lie_outside_a_window_are_counted_and_handed_over() -> None:
+    driver = Driver(join(f"{ORDERED}, COOCCURS (k) AND t (k) WINDOW [-2, 2] ON VIOLATION QUARANTINE", ORDERED))
+    driver.step(s=[(1, 10, 1)], t=[(2, 10, 2)])
+    result = driver.step(s=[(2, 14, 3)], t=[(1, 14, 4)])
+    assert rows_of(result) == []
+    assert sorted(n for held in result.quarantined for n in held.rows.column("n").to_pylist()) == [3, 4]
+    assert sum(result.metrics.violations.values()) == 2

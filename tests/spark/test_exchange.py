@@ -58,6 +58,7 @@ class Exchange:
         self.stored: list[dict[str, int]] = []
         """After each batch, by alias: copies, except for s, which has none."""
         self.quarantined: list[int] = []
+        self.violations = 0
 
     def step(self, number: int, batch: dict[str, Rows]) -> None:
         shares = self._shares(batch)
@@ -67,6 +68,7 @@ class Exchange:
             self.answer.update(tuple(row.values()) for row in result.rows.to_pylist())
             for kept_out in result.quarantined:
                 self.quarantined += kept_out.rows.column("n").to_pylist()
+            self.violations += sum(result.metrics.violations.values())
             stored.update(result.metrics.state_rows)
         self.stored.append({alias: stored[alias] for alias in self.plan.aliases})
 
@@ -165,3 +167,20 @@ def test_a_copied_row_is_quarantined_once() -> None:
     run.step(0, {"t": [{"a": 1, "b": None, "n": 1}]})
     run.step(1, {"t": [{"a": 1, "b": None, "n": 2}]})
     assert run.quarantined == [2]
+
+
+@pytest.mark.parametrize("policy", ["ADAPT", "QUARANTINE"])
+def test_what_only_a_match_shows_is_counted_and_kept_out_in_whichever_cell_it_is_seen(policy: str) -> None:
+    """Rows of t go to every cell along the axis that they lack, and their match is in one of these."""
+    fields = "a BIGINT, b BIGINT, n BIGINT"
+    text = f"CREATE STREAM s ({fields}, FOLLOWS t (a) ON (a) WITHIN 2 ROWS ON VIOLATION {policy});"
+    text += f"CREATE STREAM t ({fields}); CREATE STREAM u ({fields});"
+    text += "SELECT s.n, t.n AS m, u.n AS o FROM s, t, u WHERE s.a = t.a AND s.b = u.b;"
+    run = Exchange(plan(penstock.parse(text)), 4)
+    several = [{"a": a, "b": a % 3, "n": a} for a in range(8)]
+    run.step(0, {"s": several, "t": [], "u": [{"a": 0, "b": b, "n": b} for b in range(3)]})
+    run.step(1, {"s": [], "t": [{"a": a, "b": 0, "n": a} for a in (100, 101)], "u": []})
+    run.step(2, {"s": [], "t": several, "u": []})
+    assert run.violations == 8
+    assert sorted(run.quarantined) == (list(range(8)) if policy == "QUARANTINE" else [])
+    assert not run.answer

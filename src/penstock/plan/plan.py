@@ -120,6 +120,8 @@ class PromiseKind(StrEnum):
     CHECK = "check"
 
 
+MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
+"""What a match of two rows breaks."""
 ORDERS = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME, PromiseKind.ARRIVES)
 """The declarations by which a column rises; ARRIVES BY is one within 0 rows, and NULL breaks it."""
 

@@ -14,10 +14,9 @@ from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.doubting import has_shadows, remembers_past_clusters, remembers_past_followers
-from penstock.plan.plan import ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import MATCHES, ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.recovering import recovers
 
-_MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 _LOOKED_AT_IF_STORED = (*ORDERS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.CHECK)
 
 
@@ -54,7 +53,7 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[str]:
         named_by = " or ".join(dict.fromkeys(waiting))
         forgotten = f" and no row of {named_by} that names it may come" if waiting else ""
         yield f"a key that comes again is not seen once its first row has left{forgotten}"
-    elif promise.kind in _MATCHES:
+    elif promise.kind in MATCHES:
         ends = (promise.alias, promise.partner)
         is_merged = any(plan.by_alias[alias].merge is not None for alias in ends if alias is not None)
         merged = ", or another row stands for it" if is_merged else ""

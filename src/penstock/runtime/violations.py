@@ -11,9 +11,9 @@ import numpy as np
 from penstock.errors import PenstockError
 from penstock.model.schemes import Policy
 from penstock.plan.outer import TEST
-from penstock.plan.plan import PromisePlan
+from penstock.plan.plan import MATCHES, PromisePlan
 from penstock.runtime.batch import Quarantined
-from penstock.runtime.codes import Ints
+from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.needs import ORDER
 from penstock.runtime.synopsis import Synopsis
 
@@ -54,8 +54,8 @@ class Answers:
 
     streams: Mapping[str, str]
     """The stream of each alias."""
-    counted: dict[str, str] = field(default_factory=dict)
-    """By constraint, the alias under which its violations are counted: a stream may stand under two."""
+    _counted: dict[tuple[str, str], Ints] = field(default_factory=dict)
+    """By constraint and stream, the rows that are counted, by arrival: a stream may stand under two aliases."""
     violations: dict[str, int] = field(default_factory=dict)
     quarantined: list[Quarantined] = field(default_factory=list)
 
@@ -64,11 +64,8 @@ class Answers:
         if not len(breach.ids):
             return False
         constraint = breach.promise.constraint
-        # A row that has copies in other cells, or stands under two aliases, is one violation.
-        home = breach.ids[:0]
-        if self.counted.setdefault(constraint, breach.alias) == breach.alias:
-            home = breach.ids[synopsis.gather(breach.ids, lambda s: s.home).astype(np.bool_)]
-            self.violations[constraint] = self.violations.get(constraint, 0) + len(home)
+        counted = self._to_count(breach, synopsis)
+        self.violations[constraint] = self.violations.get(constraint, 0) + len(counted)
         match breach.promise.policy:
             case Policy.FAIL:
                 named = [
@@ -78,7 +75,7 @@ class Answers:
                 ]
                 raise PromiseBroken(constraint, breach.alias, named, len(breach.ids))
             case Policy.QUARANTINE:
-                for segment, _, rows in synopsis.split(home):
+                for segment, _, rows in synopsis.split(counted):
                     taken = _declared(segment.table.take(rows))
                     stream = self.streams[breach.alias]
                     self.quarantined.append(Quarantined(constraint, breach.promise.into, breach.alias, stream, taken))
@@ -88,6 +85,21 @@ class Answers:
                 return True
             case Policy.TRUST:
                 return False
+
+    def _to_count(self, breach: Breach, synopsis: Synopsis) -> Ints:
+        """The rows that are not counted yet, here or elsewhere: one that has copies or two aliases is one violation.
+
+        What only a match shows is seen in the cell of the match, whichever copy it is of.
+        """
+        arrival: Ints = synopsis.gather(breach.ids, lambda s: s.arrival)
+        new: Bools = synopsis.gather(breach.ids, lambda s: s.home).astype(np.bool_)
+        if breach.promise.kind in MATCHES:
+            new = np.ones(len(new), np.bool_)
+        place = (breach.promise.constraint, self.streams[breach.alias])
+        if place in self._counted:
+            new &= ~np.isin(arrival, self._counted[place])
+        self._counted[place] = np.concatenate([self._counted.get(place, arrival[:0]), arrival[new]])
+        return breach.ids[new]
 
 
 def _declared(rows: Any) -> Any:

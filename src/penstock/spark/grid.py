@@ -3,7 +3,8 @@
 With one key class a cell is a hash bucket. With several, the cells form a hypercube with one axis for each class: a
 stream that has the class of an axis goes to one coordinate of it, one that lacks it to all, so every result is found
 in exactly one cell. The shares of the axes are chosen so that the fewest copies are made. A query without any key has
-one cell. Rows that may be given unmatched are not copied: an axis that they lack has share 1.
+one cell. Rows that may be given unmatched are not copied: an axis that they lack has share 1. Nor are rows that a match
+may put into quarantine: only the cell of the match sees it, and they must be kept out of all.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.plan.plan import Plan
+from penstock.model.schemes import Policy
+from penstock.plan.plan import MATCHES, Plan
 from penstock.runtime import hash_rows
 
 Cells = npt.NDArray[np.int64]
@@ -82,7 +84,7 @@ class Grid:
 def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy: bool = True) -> tuple[int, ...]:
     """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""
     best: tuple[tuple[float, ...], tuple[int, ...]] | None = None
-    whole = set(() if plan.outer is None else plan.outer.whole_axes)
+    whole = set(() if plan.outer is None else plan.outer.whole_axes) | _quarantined_axes(plan)
     if not may_copy:
         whole |= {n for n, axis in enumerate(plan.axes) if any(axis.column(alias) is None for alias in plan.aliases)}
     for shares in _factorings(cells, len(plan.axes)):
@@ -98,6 +100,18 @@ def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy:
             best = (cost, shares)
     assert best is not None
     return best[1]
+
+
+def _quarantined_axes(plan: Plan) -> set[int]:
+    """The axes that a stream lacks whose rows QUARANTINE may keep out because of a match."""
+    kept_out = {
+        alias
+        for p in plan.promises
+        if p.policy is Policy.QUARANTINE and p.kind in MATCHES
+        for alias in (p.alias, p.partner)
+        if alias is not None
+    }
+    return {n for n, axis in enumerate(plan.axes) if any(axis.column(alias) is None for alias in kept_out)}
 
 
 def _factorings(cells: int, axes: int) -> Iterator[tuple[int, ...]]:

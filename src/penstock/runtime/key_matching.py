@@ -23,7 +23,13 @@ class Keyed:
 
     def keys(self, ids: Ints) -> Hashes:
         """The hashes of rows."""
-        return combine([self.synopsis.hashes(column, ids) for column in self.columns])
+        return combine([self._hashes(column, ids) for column in self.columns])
+
+    def _hashes(self, column: str, ids: Ints) -> Hashes:
+        if len(ids) and is_coded(self.synopsis.kind(column)):
+            # Of these rows alone, not of whole segments.
+            return mix(self.synopsis.codes(column, ids).view(np.uint64))
+        return self.synopsis.hashes(column, ids)
 
     @property
     def exact(self) -> bool:

@@ -227,9 +227,11 @@ class ClusteredWatch(PunctuatedWatch):
     def _forget(self, ids: Ints) -> None:
         """See PunctuatedWatch."""
         if self.past.is_kept:
-            self._move(self.held, ids, self.past.rows)
-        else:
-            super()._forget(ids)
+            arrival: Ints = self.held.gather(ids, lambda s: s.arrival)
+            stays = self.past.stays(self._rows_read, self.k, self.held.counts(ids), arrival)
+            self._move(self.held, ids[stays], self.past.rows)
+            ids = ids[~stays]
+        super()._forget(ids)
 
     @property
     def position(self) -> int:

@@ -192,13 +192,13 @@ class FollowsWatch(Watch):
         limit = self.past.limit(came, self.k)
         self.past.review(limit)
         child, ids = step.synopses[self.promise.alias], removed.get(self.promise.alias, empty_ids())
-        if limit >= came - self.k and len(ids):
-            # What is closed is beyond c times k as well, as for k = 0: most rows need not be looked at.
-            ids = ids[is_sampled(self.plan.monitor, child.gather(ids, lambda s: s.arrival))]
         for closer in self.plan.closers_between(self.promise.alias, self.parent):
             if closer.kind is CloserKind.KEY and len(ids):
                 # The row that it names has come.
                 ids = ids[~closing.closed_by(closer, child, ids)]
+        if limit >= came - self.k and len(ids):
+            # What is closed is beyond c times k as well, as for k = 0: most rows need not be looked at.
+            ids = ids[is_sampled(self.plan.monitor, child.gather(ids, lambda s: s.arrival))]
         missing = nulls(child, self.promise.columns, ids)
         ids = ids if missing is None else ids[~missing]
         if not len(ids):
@@ -206,6 +206,8 @@ class FollowsWatch(Watch):
         before = self._came_before(step, ids)
         closed = before <= came - self.k
         ids, before = ids[closed], before[closed]
+        if not len(ids):
+            return
         arrival: Ints = child.gather(ids, lambda s: s.arrival)
         self.past.remember(Keyed(child, self.promise.columns).keys(ids), before, arrival, limit)
 

@@ -28,6 +28,14 @@ class PastClusters:
         self.rows = Synopsis(promise.columns)
         self.is_kept = remembers_past_clusters(plan, promise)
 
+    def stays(self, count: int, k: int | None, counts: Ints, arrival: Ints) -> Bools:
+        """Which clusters with these numbers `review` would not let go of at once."""
+        staying: Bools = np.full(len(counts), k is None)
+        if k is not None:
+            staying = count - counts <= k * self.monitor.factor
+            staying[~staying] = is_sampled(self.monitor, arrival[~staying])
+        return staying
+
     def review(self, count: int, k: int | None) -> Ints:
         """After a batch with which so many rows have come: let go of the old; gives those that k leaves open."""
         ids = self.rows.ids(ALL)

@@ -75,10 +75,11 @@ class PastFollowers:
             if not len(old):
                 continue
             chosen = is_sampled(self.monitor, segment.arrival[old])
-            room = max(MOST_SAMPLED - sampled, 0)
-            staying = old[chosen][-room:] if room else empty_ids()
-            sampled += len(staying)
-            self.rows.kill(np.setdiff1d(old, staying, assume_unique=True) + base)
+            surplus = max(sampled + int(np.count_nonzero(chosen)) - MOST_SAMPLED, 0)
+            chosen[np.flatnonzero(chosen)[:surplus]] = False
+            sampled += int(np.count_nonzero(chosen))
+            if not chosen.all():
+                self.rows.kill(old[~chosen] + base)
 
     def limit(self, came: int, k: int) -> int:
         """With so many rows of the parent before it, a row has had c times k of them after it."""

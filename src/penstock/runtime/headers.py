@@ -158,7 +158,7 @@ class _Rise:
         )
 
     def needed(self, promise: PromisePlan) -> Ints | None:
-        """The k or d that each row would need by rows of its chunk, 0 for NULL; None if all keep the declared d."""
+        """The k or d that each row would need by rows of its chunk, 0 for NULL; None if all keep the declared one."""
         if promise.kind is PromiseKind.ORDERED_TIME:
             per_number = DAY_TICKS if pa.types.is_date(self.column.type) else 1
             # Nearly always no row is late, and then this is all that a chunk costs.
@@ -168,6 +168,11 @@ class _Rise:
                 return None
             needed = ticks_below(self.highest, self.numbers, per_number)
         else:
+            # A row needs more than k if some row is higher that came more than k rows before it.
+            rows = len(self.highest) if promise.rows is None else promise.rows + 1
+            before = self.highest[: max(len(self.highest) - rows, 0)]
+            if promise.rows is not None and not (before > self.numbers[rows:]).any():
+                return None
             below = np.flatnonzero(self.numbers < self.highest)
             needed = np.zeros(len(self.numbers), np.int64)
             needed[below] = below - np.searchsorted(self.highest, self.numbers[below], "right")

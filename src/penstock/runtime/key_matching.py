@@ -115,9 +115,13 @@ def _from_both_sides(source: Keyed, target: Keyed) -> Met | None:
     met, back = _known(source, target, OLD), _known(target, source, ALL)
     if met is None or back is None or not len(met.ids):
         return None
-    place = np.minimum(np.searchsorted(met.ids, back.right), len(met.ids) - 1)
-    asked = met.ids[place] == back.right
-    right = np.concatenate([met.right, back.ids[back.left[asked]]])
+    first, last = met.ids[0], met.ids[-1]
+    inside = np.flatnonzero((back.right >= first) & (back.right <= last))
+    place_of = np.full(int(last - first) + 1, -1, np.int64)
+    place_of[met.ids - first] = np.arange(len(met.ids))
+    place = place_of[back.right[inside] - first]
+    asked = place >= 0
+    right = np.concatenate([met.right, back.ids[back.left[inside[asked]]]])
     return Met(met.ids, np.concatenate([met.left, place[asked]]), right, -1)
 
 

@@ -105,6 +105,8 @@ class Eviction:
         a_row = 1 if self.evict.rows is not None else BYTES_A_ROW
         self.account.cells = max(1, len(self.shares.needs))
         self._share = self.shares.of(self.evict.limit - self._second, a_row)
+        for doubts in self.doubts:
+            doubts.rows = max(self.evict.about_rows // self.account.cells, self._share // a_row)
         self._fresh = {alias: synopsis.ids(FRESH) for alias, synopsis in self.held.synopses.items()}
         self.evicted = 0
         if self.archiver is not None:

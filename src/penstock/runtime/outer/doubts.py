@@ -38,7 +38,7 @@ Floats = npt.NDArray[np.float64]
 
 _TABLES = 2
 _SALTS = tuple(np.uint64(0x6A09E667 * (2 * n + 1)) for n in range(_TABLES))
-_MOST_WIDTH, _LEAST_WIDTH = 1 << 15, 1 << 10
+_MOST_WIDTH, _LEAST_WIDTH = 1 << 17, 1 << 10
 _BUCKETS_A_ROW = 4
 
 
@@ -60,13 +60,14 @@ class Doubts:
         )
         self._window = plan.by_alias[gone].window_rows
         self._stream = plan.by_alias[gone].stream
-        self._width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (_BUCKETS_A_ROW * plan.evict.about_rows).bit_length()))
+        self.rows = plan.evict.about_rows
+        """For about how many stored rows there is room: by it the tables are sized when they begin."""
         self._room: int | None = None
         self.largest: Ints | None = None
         """By table, way and bucket; where there is no way, whether the bucket is filled. None: nothing was evicted."""
         self.everything = False
         """Whether all new rows are in doubt, for want of room to remember more than that something was evicted."""
-        self._last: Ints = np.full(self._rows, INT64.min)
+        self._last: Ints = np.full(self._values, INT64.min)
         """The largest value of all, by way."""
 
     @property
@@ -75,7 +76,7 @@ class Doubts:
         return 0 if self.largest is None else self.largest.nbytes
 
     @property
-    def _rows(self) -> int:
+    def _values(self) -> int:
         """How many values a bucket holds."""
         return max(1, len(self._ways) + (self._window is not None))
 
@@ -96,7 +97,8 @@ class Doubts:
             values.append(np.full(len(ids), INT64.max))
         self._last = np.maximum(self._last, [value.max() for value in values])
         if self.largest is None and not self.everything:
-            self.largest = np.full((_TABLES, self._rows, self._width), INT64.min)
+            width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (_BUCKETS_A_ROW * self.rows).bit_length()))
+            self.largest = np.full((_TABLES, self._values, width), INT64.min)
             if self._room is not None:
                 self.shrink(self._room)
         if self.largest is None:
@@ -112,7 +114,7 @@ class Doubts:
             limits.append(self.clock.count[self._stream] - self._window - 1)
         if any(isinstance(limit, int) and last <= limit for last, limit in zip(self._last, limits, strict=False)):
             self.largest, self.everything = None, False
-            self._last = np.full(self._rows, INT64.min)
+            self._last = np.full(self._values, INT64.min)
 
     def of(self, synopsis: Synopsis, ids: Ints) -> Bools:
         """Which of the new rows may have had a partner that was evicted."""
@@ -199,9 +201,9 @@ class Doubts:
         told = bytes(saved)
         self.everything = bool(told[0])
         numbers = np.frombuffer(told[1:], np.int64)
-        self._last = numbers[: self._rows].copy()
-        if len(numbers) > self._rows:
-            self.largest = numbers[self._rows :].reshape(_TABLES, self._rows, -1).copy()
+        self._last = numbers[: self._values].copy()
+        if len(numbers) > self._values:
+            self.largest = numbers[self._values :].reshape(_TABLES, self._values, -1).copy()
 
 
 def _less(values: Ints, amount: int) -> Ints:

@@ -410,7 +410,7 @@ def test_what_breaks_a_declaration_adds_as_much_as_the_sample_says() -> None:
     chosen = random.Random(13)
     beyond = windows = 0
     for query, made in _rewrites():
-        if len(made.sources) < len(query.all_sources):
+        if len(made.sources) < len({source.stream.name for source in query.all_sources}):
             continue
         for _ in range(4):
             rows = _streams(chosen, query, made, ())

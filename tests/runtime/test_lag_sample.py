@@ -31,8 +31,9 @@ def naive(root: Rows, counted: Rows, removed: Rows) -> tuple[int, list[int], lis
         came.append(sum(here and bool(anywhere) and not of_here for here, anywhere, of_here in met))
         went.append(sum(not here and bool(of_here) for here, _, of_here in met))
     crossed = max(came[0] + went[1], went[0] + came[1])
-    of_v, v_here = broken(root, own, counted, V, V_ASKED)
-    of_a, _ = broken(counted, v_here, removed, PROMISED, ASKED)
+    of_v, v_here = broken((root, root, own), counted, V, V_ASKED)
+    whole = [(key, at) for key, at in counted if within(root, key, at, V)]
+    of_a, _ = broken((counted, whole, v_here), removed, PROMISED, ASKED)
     return len(own), lags[0], lags[1], crossed, of_v + of_a
 
 
@@ -44,13 +45,17 @@ def within(rows: Rows, key: int, at: int, limits: Lags) -> list[int]:
     return [t for k, t in rows if k == key and limits.low <= at - t <= limits.high]
 
 
-def broken(parents: Rows, parents_here: Rows, rows: Rows, promised: Lags, asked: Lags) -> tuple[int, Rows]:
-    """What breaks a declaration among rows that are in the window or match what is; and which rows these are."""
+def broken(parents: tuple[Rows, Rows, Rows], rows: Rows, promised: Lags, asked: Lags) -> tuple[int, Rows]:
+    """What breaks a declaration among rows that are in the window or match what is; and which rows these are.
+
+    The parents are given thrice: all, those that break none themselves, and those in the window.
+    """
+    everyone, whole, parents_here = parents
     here = [(key, at) for key, at in rows if inside(at) or within(parents_here, key, at, asked)]
     found, met = 0, []
     for key, at in here:
-        partners = within(parents, key, at, asked)
-        found += (not within(parents, key, at, promised)) + max(len(partners) - 1, 0)
+        partners = within(everyone, key, at, asked)
+        found += (not within(whole, key, at, promised)) + max(len(partners) - 1, 0)
         met += [(key, max(partners))] if partners else []
     return found + len(met) - len(set(met)), here
 

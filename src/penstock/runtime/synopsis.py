@@ -124,7 +124,11 @@ class Synopsis:
         """One numpy value for each id; not to be written to."""
         if ids is self._ids.get(FRESH) and len(ids):
             fresh = self.segments[-1]
-            return read(fresh) if fresh.live == len(fresh) else read(fresh)[ids - self._bases[-2]]
+            if fresh.live < len(fresh):
+                return read(fresh)[ids - self._bases[-2]]
+            own = read(fresh).view()
+            own.flags.writeable = False
+            return own
         if len(self.segments) > 1 and self.rows <= _COPIED * len(ids):
             # To copy whole columns costs less than to split the ids.
             return np.concatenate([read(segment) for segment in self.segments])[ids]

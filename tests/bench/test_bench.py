@@ -126,7 +126,8 @@ def test_packets_beside_sparks_own_joins(tmp_path: Path) -> None:
     default = next(run for run in others if run["system"] == DEFAULT)
     assert {run["rows"] for run in others} == {ours["rows"]}
     assert ours["rows"] > 0
-    assert ours["kept"] * 100 <= default["kept"]
+    # Of rows that left, up to a thousand of each FOLLOWS are remembered to see it broken: much, at this size.
+    assert ours["kept"] * (100 if IS_FULL else 50) <= default["kept"]
     assert all(run["kept"] <= default["kept"] for run in others)
     if not IS_FULL:
         return

@@ -256,3 +256,16 @@ def test_a_cluster_that_goes_on_much_later_is_seen_if_it_was_sampled() -> None:
     assert 60 < held.rows.num_rows < 140
     # The shadows of rows of t are as many again.
     assert result.metrics.promise_rows < 2 * 140
+
+
+def test_the_sample_of_rows_that_left_stays_small_after_a_batch_of_any_size() -> None:
+    """One row in a hundred would be 1,500; the last thousand of them are kept, and a match with one is seen."""
+    fields, many = "k BIGINT, ts BIGINT, n BIGINT", 150_000
+    driver = Driver(
+        f"CREATE STREAM s ({fields}, FOLLOWS t (k) ON (k)); CREATE STREAM t ({fields});"
+        "SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k;"
+    )
+    steps = [driver.step(s=[(key, 0, 0) for key in range(many)]), driver.step(s=[(many, 0, 0)], t=[(-1, 0, 0)])]
+    assert [step.metrics.promise_rows for step in steps] == [1_000, 1_000]
+    late = driver.step(t=[(key, 0, 0) for key in range(many)])
+    assert 0 < sum(late.metrics.violations.values()) <= 1_000

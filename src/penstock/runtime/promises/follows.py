@@ -190,8 +190,13 @@ class FollowsWatch(Watch):
             return
         came = self._rows_read if step.order is None else step.order.last_taken(self.parent_stream, 0)
         limit = self.past.limit(came, self.k)
+        self._remember(step, removed.get(self.promise.alias, empty_ids()), closing, came, limit)
         self.past.review(limit)
-        child, ids = step.synopses[self.promise.alias], removed.get(self.promise.alias, empty_ids())
+
+    def _remember(self, step: Step, ids: Ints, closing: Closing, came: int, limit: int) -> None:
+        """Of the rows that leave, those whose match would break k."""
+        assert self.k is not None
+        child = step.synopses[self.promise.alias]
         for closer in self.plan.closers_between(self.promise.alias, self.parent):
             if closer.kind is CloserKind.KEY and len(ids):
                 # The row that it names has come.

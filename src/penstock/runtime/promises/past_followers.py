@@ -57,7 +57,9 @@ class PastFollowers:
 
     def remember(self, keys: Hashes, before: Ints, arrival: Ints, limit: int) -> None:
         """Take in rows; of those that had no more rows of the parent before them than `limit`, only a sample."""
-        kept: Bools = (before > limit) | is_sampled(self.monitor, arrival)
+        kept: Bools = before > limit
+        sampled = np.flatnonzero(~kept & is_sampled(self.monitor, arrival))
+        kept[sampled[-MOST_SAMPLED:]] = True
         if kept.any():
             table = pa.table({_KEY: pa.array(keys[kept].view(np.int64))})
             size = table.num_rows

@@ -66,19 +66,26 @@ def bind_expression(code: Code, scope: Scope) -> Expression | None:
 
 def bind_node(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope) -> Expression | None:
     """As bind_expression, for a part of an expression that has its own tokens."""
-    good = refuse_what_cannot_stand(node, stretch_of(tokens), scope)
+    found = resolved_columns(node, stretch_of(tokens), scope)
+    if found is None:
+        return None
+    replaced, columns = found
+    return Expression(spelt(scope.source.text, tokens, replaced), columns, is_deterministic(node))
+
+
+def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> tuple[dict[int, str], tuple[ColumnRef, ...]] | None:
+    """What takes the place of a token, by its start, and the columns, in order; None, and mistakes, if one is wrong."""
+    good = _refuse_what_cannot_stand(node, at, scope)
     replaced: dict[int, str] = {}
     columns: dict[ColumnRef, None] = {}
-    for column in column_nodes(node):
+    for column in _column_nodes(node):
         resolved = scope.resolve(column)
         if resolved is None:
             good = False
             continue
         replaced.update(resolved.replaced)
         columns[resolved.ref] = None
-    if not good:
-        return None
-    return Expression(spelt(scope.source.text, tokens, replaced), tuple(sorted(columns)), is_deterministic(node))
+    return (replaced, tuple(sorted(columns))) if good else None
 
 
 def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
@@ -99,7 +106,7 @@ def unwrapped(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
+def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
     """Report each part that no expression of the language may hold; True if there is none."""
     good = True
 
@@ -148,7 +155,7 @@ def is_deterministic(node: exp.Expr) -> bool:
     return all(isinstance(part, _DETERMINISTIC) for part in node.walk() if isinstance(part, exp.Func | exp.Dot))
 
 
-def column_nodes(node: exp.Expr) -> list[exp.Column]:
+def _column_nodes(node: exp.Expr) -> list[exp.Column]:
     """The columns that an expression names."""
     return [p for p in _without_subqueries(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star)]
 

@@ -15,10 +15,9 @@ from fractions import Fraction
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.model.predicates import ColumnRef
 from penstock.model.query import AGGREGATES, Aggregate, Formula
 from penstock.sql.constants import number_of
-from penstock.sql.expressions import column_nodes, refuse_what_cannot_stand
+from penstock.sql.expressions import resolved_columns
 from penstock.sql.scope import Scope
 from penstock.sql.tree import Code
 from penstock.sql.words import spelt
@@ -51,21 +50,13 @@ def aggregates_in(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
 def bind_formula(name: str, code: Code, read: list[tuple[Aggregate, Code]], scope: Scope) -> Formula | None:
     """The formula of which some aggregates, in their order, were read; None, and mistakes, if it cannot stand."""
     around = code.node.copy().transform(lambda node: exp.Null() if isinstance(node, exp.AggFunc) else node)
-    good = refuse_what_cannot_stand(around, code.at, scope)
-    replaced: dict[int, str] = {}
-    columns: dict[ColumnRef, None] = {}
-    for column in column_nodes(around):
-        resolved = scope.resolve(column)
-        if resolved is None:
-            good = False
-            continue
-        replaced.update(resolved.replaced)
-        columns[resolved.ref] = None
-    if not good:
+    found = resolved_columns(around, code.at, scope)
+    if found is None:
         return None
+    replaced, columns = found
     pieces = tuple(_pieces(code, read, replaced, scope.source.text))
     terms = _linear(code.node, iter([aggregate for aggregate, _ in read]))
-    return Formula(name, pieces, tuple(sorted(columns)), None if terms is None else _summed(terms))
+    return Formula(name, pieces, columns, None if terms is None else _summed(terms))
 
 
 def _pieces(

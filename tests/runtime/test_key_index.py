@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.runtime.codes import Ints, mix
+from penstock.runtime.codes import Ints
+from penstock.runtime.hashing import mix
 from penstock.runtime.key_index import KeyIndex, ValueIndex, among, is_dense
 from penstock.runtime.key_matching import all_differ
 from penstock.runtime.segment import Segment

@@ -190,3 +190,18 @@ def test_what_differs_is_said_of_a_plan_that_is_no_plan(tmp_path: Path) -> None:
         (tmp_path / "q" / "plan.json").write_text(json.dumps(known))
         with pytest.raises(DataError):
             checkpoint.require(now)
+
+
+@pytest.mark.parametrize("written", [{}, {"format of the state": 1}, {"format of the state": 9_000}])
+def test_state_that_another_version_wrote_is_refused_with_a_sentence_that_says_so(
+    tmp_path: Path, written: dict[str, int]
+) -> None:
+    from penstock.errors import DataError
+    from penstock.runtime.store import STATE_FORMAT
+    from penstock.spark.checkpoint import Checkpoint
+
+    checkpoint = Checkpoint(tmp_path, "q")
+    checkpoint.adopt({"cells": [2], **written})
+    with pytest.raises(DataError, match="was written by another version of Penstock") as refused:
+        checkpoint.require({"cells": [2], "format of the state": STATE_FORMAT})
+    assert f"its state is of format {written.get('format of the state', 1)}" in str(refused.value.detail)

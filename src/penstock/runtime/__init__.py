@@ -85,8 +85,8 @@ from penstock.runtime.batch import (
     numbered,
 )
 from penstock.runtime.cell import Cell
-from penstock.runtime.codes import hash_rows
 from penstock.runtime.distinct import Distinct
+from penstock.runtime.hashing import hash_rows
 from penstock.runtime.headers import Header, header_of, read_header, spell
 from penstock.runtime.needs import (
     ORDER,

@@ -1,9 +1,9 @@
-"""Columns as numbers: codes that keep equality and order, ticks of event time, 64-bit hashes of anything that can join.
+"""Columns as numbers: codes that keep equality and order, ticks of event time, sets of ids.
 
 A **coded** type maps one to one, order kept, onto int64: integers, booleans, dates, timestamps, decimals of up to 18
 digits, and floats as Spark compares them (NaN equals itself and is the largest, -0.0 equals 0.0). Strings, binaries
-and wide decimals are hashed instead, so an equality found by hash must be verified on the values; the hash of one
-coded column is a bijection and needs no proof. NULLs become 0: callers drop rows whose NULL matters before they ask.
+and wide decimals have none, and are hashed instead (`hashing.py`). NULLs become 0: callers drop rows whose NULL matters
+before they ask.
 """
 
 from __future__ import annotations
@@ -19,7 +19,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 Ints = npt.NDArray[np.int64]
-Hashes = npt.NDArray[np.uint64]
 Bools = npt.NDArray[np.bool_]
 Ordinal = int | str | bytes | Decimal
 """A value in the order of its column: a code, or the value itself where the type is not coded."""
@@ -107,61 +106,6 @@ def decimal_words(array: Any) -> npt.NDArray[np.int64]:
 
 def _valid(array: Any) -> Bools:
     return array.is_valid().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
-
-
-def mix(values: Hashes) -> Hashes:
-    """Splitmix64's finaliser: a bijection whose every output bit depends on every input bit."""
-    values = values + np.uint64(0x9E3779B97F4A7C15)
-    values = (values ^ (values >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    values = (values ^ (values >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return values ^ (values >> np.uint64(31))
-
-
-def hashes(column: Any) -> Hashes:
-    """A 64-bit hash of each value; one to one for coded types. The same in every process and on every run."""
-    array = flat(column)
-    if is_coded(array.type):
-        return mix(codes(array).view(np.uint64))
-    if pa.types.is_decimal(array.type):
-        words = decimal_words(array).view(np.uint64)
-        return mix(mix(words[:, 0]) + words[:, 1])
-    return _binary_hashes(array)
-
-
-def combine(parts: Sequence[Hashes]) -> Hashes:
-    """One hash of several columns; of one column, that column's own."""
-    combined = parts[0]
-    for part in parts[1:]:
-        combined = mix(combined * np.uint64(3) + part)
-    return combined
-
-
-def hash_rows(table: Any, columns: Sequence[str]) -> Hashes:
-    """The hash by which rows are routed on an axis, or compared as keys."""
-    return combine([hashes(table.column(c)) for c in columns])
-
-
-_MULTIPLIER = np.uint64(0x100000001B3)
-
-
-def _binary_hashes(array: Any) -> Hashes:
-    """A polynomial in the bytes of each value, by differences of one running sum over the whole buffer."""
-    if pa.types.is_dictionary(array.type):
-        array = array.dictionary_decode()
-    plain = pc.fill_null(array.cast(pa.large_binary()), b"")
-    if len(plain) == 0:
-        return np.zeros(0, np.uint64)
-    offsets = np.frombuffer(plain.buffers()[1], dtype=np.int64)[plain.offset : plain.offset + len(plain) + 1]
-    start, lengths = offsets[:-1] - offsets[0], np.diff(offsets)
-    total = int(offsets[-1] - offsets[0])
-    data = plain.buffers()[2]
-    raw = np.frombuffer(data, dtype=np.uint8)[offsets[0] : offsets[-1]] if data is not None else np.zeros(0, np.uint8)
-    powers = np.cumprod(np.full(int(lengths.max()) + 1, _MULTIPLIER, np.uint64))
-    place = np.arange(total) - np.repeat(start, lengths)
-    running = np.zeros(total + 1, np.uint64)
-    np.cumsum((raw.astype(np.uint64) + np.uint64(1)) * powers[place], out=running[1:])
-    sums = running[start + lengths] - running[start]
-    return mix(sums + mix(lengths.view(np.uint64)))
 
 
 def same(left: Any, right: Any) -> Bools:

@@ -18,9 +18,10 @@ import pyarrow as pa
 
 from penstock.plan.plan import Plan
 from penstock.runtime import row_bytes
+from penstock.runtime.aggregate.numbering import grouped
 from penstock.runtime.closed_items import NO_REPORTS, ClosedItems, Reports
-from penstock.runtime.codes import Bools, Ints, flat, mix
-from penstock.runtime.key_matching import repeated
+from penstock.runtime.codes import Bools, Ints, flat
+from penstock.runtime.hashing import mix
 from penstock.runtime.row_values import null_safe_equal, row_hashes
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
@@ -110,16 +111,8 @@ class Distinct:
         if len(places):
             equal = self._same(rows, places, met)
             known[places[equal]] = True
-        rows, keys = rows.filter(pa.array(~known)), keys[~known]
-        first, again = repeated(keys)
-        keep: Bools = np.ones(rows.num_rows, np.bool_)
-        if len(again):
-            equal = np.ones(len(again), np.bool_)
-            for name in self.names:
-                column = flat(rows.column(name))
-                equal &= null_safe_equal(column.take(first), column.take(again))
-            keep[again[equal]] = False
-        return rows.filter(pa.array(keep))
+        rows = rows.filter(pa.array(~known))
+        return rows.take(pa.array(grouped([flat(rows.column(name)) for name in self.names], rows.num_rows).first))
 
     def _same(self, rows: Any, places: Ints, met: Ints) -> Bools:
         equal: Bools = np.ones(len(places), np.bool_)

@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from penstock.runtime.codes import Bools, Hashes, Ints
+from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.hashing import Hashes
 
 Places = npt.NDArray[np.int32]
 

@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, empty_ids, hashes, is_coded, mix, same
+from penstock.runtime.aggregate.numbering import grouped
+from penstock.runtime.codes import Bools, Ints, codes, empty_ids, is_coded, same
+from penstock.runtime.hashing import Hashes, combine, hashes, mix
 from penstock.runtime.key_index import among, is_dense
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
@@ -257,8 +259,11 @@ def _null_reader(name: str) -> Callable[[Segment], Bools]:
     return lambda segment: segment.column(name).is_null().to_numpy(zero_copy_only=False)
 
 
-def about_distinct(keys: Hashes) -> Ints:
-    """Places that hold every hash at least once, and most of them no more than once: by a table, not by sorting."""
+def about_distinct(keyed: Keyed, ids: Ints) -> Ints:
+    """Places that hold every value at least once, and most of them no more than once: by a table, not by sorting."""
+    if not keyed.exact:
+        return grouped([keyed.synopsis.arrow(column, ids) for column in keyed.columns], len(ids)).first
+    keys = keyed.keys(ids)
     size = 1 << max(4, int(len(keys) * 2).bit_length())
     slot = (keys & np.uint64(size - 1)).astype(np.int64)
     owner = np.zeros(size, np.int64)
@@ -274,17 +279,35 @@ def all_differ(values: Ints) -> bool:
         return True
     low, high = int(values.min()), int(values.max())
     if not is_dense(low, high, len(values)):
-        return not len(repeated(mix(values.view(np.uint64)))[0])
+        return not may_repeat(mix(values.view(np.uint64)))
     seen = np.zeros(high - low + 1, np.bool_)
     seen[values - low] = True
     return int(np.count_nonzero(seen)) == len(values)
 
 
-def repeated(keys: Hashes) -> tuple[Ints, Ints]:
-    """Pairs (earlier, later) of places with equal hashes, each later one with the one just before it.
+def repeated(keyed: Keyed, ids: Ints) -> tuple[Ints, Ints]:
+    """Pairs (earlier, later) of places with equal values, none NULL, each later one with the one just before it."""
+    keys = keyed.keys(ids)
+    if keyed.exact:
+        return _by_twins(keys, _suspects(keys))
+    # Values of one hash may differ, and lie among each other: so they are numbered by what they are.
+    suspects = _suspects(keys)
+    columns = [keyed.synopsis.arrow(column, ids[suspects]) for column in keyed.columns]
+    earlier, later = _by_twins(grouped(columns, len(suspects)).of, np.arange(len(suspects)))
+    return suspects[earlier], suspects[later]
 
-    Most keys differ from all others: a table over the low end of the hash finds the few that may not, and only
-    they are sorted.
+
+def _by_twins(numbers: Ints | Hashes, places: Ints) -> tuple[Ints, Ints]:
+    """Of the places those, in pairs, that have equal numbers."""
+    order = places[np.argsort(numbers[places], kind="stable")]
+    twin = np.flatnonzero(numbers[order[1:]] == numbers[order[:-1]]) if len(order) else empty_ids()
+    return order[twin], order[twin + 1]
+
+
+def _suspects(keys: Hashes) -> Ints:
+    """All places whose hash is that of another place, and few more: by a table over the low end of the hash.
+
+    Most keys differ from all others.
     """
     size = 1 << max(4, int(len(keys) * 4).bit_length())
     slot = (keys & np.uint64(size - 1)).astype(np.int64)
@@ -293,7 +316,9 @@ def repeated(keys: Hashes) -> tuple[Ints, Ints]:
     owner[slot] = places
     crowded = np.zeros(size, np.bool_)
     crowded[slot[owner[slot] != places]] = True
-    suspects = np.flatnonzero(crowded[slot])
-    order = suspects[np.argsort(keys[suspects], kind="stable")]
-    twin = np.flatnonzero(keys[order[1:]] == keys[order[:-1]]) if len(order) else empty_ids()
-    return order[twin], order[twin + 1]
+    return np.flatnonzero(crowded[slot])
+
+
+def may_repeat(keys: Hashes) -> bool:
+    """Whether some hash comes twice; where values have codes, whether some value does."""
+    return len(_by_twins(keys, _suspects(keys))[0]) > 0

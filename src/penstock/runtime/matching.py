@@ -16,7 +16,8 @@ import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
 from penstock.plan.ties import KeyAxis, PairPredicate
-from penstock.runtime.codes import INT64, Bools, Ints, combine, is_coded
+from penstock.runtime.codes import INT64, Bools, Ints, is_coded
+from penstock.runtime.hashing import combine
 from penstock.runtime.key_matching import Keyed, agree, match_keys, meeting
 from penstock.runtime.synopsis import ALL, Synopsis
 

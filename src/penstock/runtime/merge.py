@@ -25,8 +25,9 @@ from penstock.plan.aggregate import COUNT
 from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.numbering import Groups, grouped
-from penstock.runtime.codes import INT64, Bools, Ints, codes, combine, empty_ids, flat, hashes, is_coded, mix
+from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, flat, is_coded
 from penstock.runtime.constants import compared, is_none_of, ordinal
+from penstock.runtime.hashing import combine, hashes, mix
 from penstock.runtime.purge import Purged
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 

@@ -27,7 +27,7 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.expansion import Expansion
-from penstock.runtime.key_matching import about_distinct
+from penstock.runtime.key_matching import Keyed, about_distinct
 from penstock.runtime.marks import is_expanded
 from penstock.runtime.matching import Matcher
 from penstock.runtime.one_key import closes_by_key
@@ -282,8 +282,7 @@ class Purge:
         axes = self.matcher.shared_axes(bound, other)
         if len(axes) == 1 and not implied and not self.matcher.predicates(bound, other):
             # One row of each key finds all that they meet: many rows of one key would find the same ones many times.
-            keys = self.synopses[alias].hashes(axes[0][1], ids)
-            ids = ids[about_distinct(keys)]
+            ids = ids[about_distinct(Keyed(self.synopses[alias], (axes[0][1],)), ids)]
         return self.matcher.pairs({alias: ids}, other, ALL, implied)[1]
 
     def _stirred_anyhow(self, root: str, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:

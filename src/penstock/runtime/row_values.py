@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, hashes, is_coded, mix
+from penstock.runtime.codes import Bools, Ints, codes, flat, is_coded
+from penstock.runtime.hashing import Hashes, combine, hashes, mix
 
 _NULL = np.uint64(7)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 from penstock.plan.monitor import MonitorPlan
-from penstock.runtime.codes import Bools, Ints, mix
+from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.hashing import mix
 
 MOST_SAMPLED = 1_000
 """Rows of one source, or ended clusters of one column, that are remembered as a sample; the eldest go first."""

@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.codes import Bools, Hashes, Ints, codes, combine, flat, hashes, is_plain, ticks
+from penstock.runtime.codes import Bools, Ints, codes, flat, is_plain, ticks
+from penstock.runtime.hashing import Hashes, combine, hashes
 from penstock.runtime.key_index import KeyIndex, ValueIndex, is_dense
 
 

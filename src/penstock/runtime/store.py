@@ -18,6 +18,9 @@ from penstock.runtime.codes import flat
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import Synopsis
 
+STATE_FORMAT = 2
+"""What the entries are and mean, hashes in them included. Version 0.1.0 wrote format 1, which is not read any more."""
+
 Entries = Mapping[str, Any]
 """What a store holds: any buffer of bytes by key."""
 

@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids, mix, union
+from penstock.runtime.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.key_index import spread
 from penstock.runtime.segment import Segment
 

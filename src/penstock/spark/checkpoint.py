@@ -1,7 +1,8 @@
 """A checkpoint belongs to one query: what it was made for lies beside Spark's own files, and anything else is refused.
 
 What only explains (bounds in words, verdicts) may change between two versions; what decides which rows a cell holds,
-in which form, and what is made of them, may not. While a run goes on it holds a lock on the folder, which the system
+in which form, and what is made of them, may not. A version that writes state in another form has another number for
+it, and refuses what it cannot read. While a run goes on it holds a lock on the folder, which the system
 takes back when the process ends, however it ends.
 """
 
@@ -19,11 +20,14 @@ from penstock.model.predicates import conjunction
 from penstock.model.query import Formula, Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
+from penstock.runtime.store import STATE_FORMAT
 from penstock.spark.grid import Grid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
 
+FORMAT = "format of the state"
+"""Version 0.1.0 did not write it, and wrote format 1."""
 _PLACES = "places of the cells (they follow from spark.sql.shuffle.partitions)"
 
 Essence = dict[str, Any]
@@ -39,7 +43,8 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: Grid) -> Essence:
     whole["streams"] = {name: stream_text(script, name) for name in plan.streams}
     whole["select"] = {o.name: str(o if isinstance(o, Formula) else o.value) for o in (*query.outputs, *query.answer)}
     # Through JSON and back, so that it compares equal to what a file gives.
-    read: Essence = json.loads(json.dumps({**whole, "cells": list(grid.shares), _PLACES: list(grid.keys)}))
+    cells = {"cells": list(grid.shares), _PLACES: list(grid.keys)}
+    read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, **cells}))
     return read
 
 
@@ -101,6 +106,13 @@ class Checkpoint:
             known = json.loads(self._plan_file.read_text())
         except (OSError, ValueError) as error:
             raise DataError(f"{self._plan_file} cannot be read: {error}", hint="the checkpoint is damaged") from error
+        format_then, format_now = (one.get(FORMAT, 1) if isinstance(one, dict) else None for one in (known, now))
+        if format_then is not None and format_then != format_now:
+            raise DataError(
+                f"the checkpoint {self.folder} was written by another version of Penstock",
+                detail=f"its state is of format {format_then}; this version reads and writes format {format_now}",
+                hint="use another --checkpoint, or go on with the version that wrote it",
+            )
         differing = differences(known, now)
         if differing:
             raise DataError(

@@ -95,7 +95,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         self.seconds = seconds[0] if seconds else 0.0
         if identity != self.identity:
             raise DataError(
-                "the checkpoint was made by another query, or with other cells",
+                "the checkpoint was made by another query, with other cells, or by another version of Penstock",
                 hint="run what it was made for, or use another checkpoint",
             )
         known = _LIVE.pop(self._owner(key), None)

@@ -16,7 +16,8 @@ import pyarrow as pa
 from penstock.plan.aggregate import Fold
 from penstock.runtime import row_bytes
 from penstock.runtime.aggregate.measures import Measured, Numbers, column_names, from_columns
-from penstock.runtime.codes import Bools, Hashes, Ints, mix
+from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.row_values import null_safe_equal, row_hashes
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import Entries, deletions, load_synopsis, save_synopsis

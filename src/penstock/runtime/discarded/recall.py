@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import Bools, Hashes, Ints
+from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.discarded.piles import Pile, Piles
+from penstock.runtime.hashing import Hashes
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 

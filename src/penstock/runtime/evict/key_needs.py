@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from penstock.plan.plan import Plan, SourcePlan
-from penstock.runtime.codes import DAY_TICKS, Ints, flat, hash_rows
+from penstock.runtime.codes import DAY_TICKS, Ints, flat
 from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.hashing import hash_rows
 from penstock.runtime.headers import Header
 
 _LEAST_BUCKETS, _MOST_BUCKETS = 1 << 10, 1 << 14

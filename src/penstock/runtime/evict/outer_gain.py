@@ -19,8 +19,9 @@ import numpy as np
 
 from penstock.model.nodes import NodeKind
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import Hashes, Ints
+from penstock.runtime.codes import Ints
 from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.hashing import Hashes
 from penstock.runtime.marks import DOUBTED, MATCHED
 from penstock.runtime.synopsis import Synopsis
 

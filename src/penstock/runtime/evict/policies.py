@@ -26,12 +26,13 @@ from typing import Any
 import numpy as np
 
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import Hashes, Ints, mix
+from penstock.runtime.codes import Ints
 from penstock.runtime.evict.lifetimes import Lifetimes
 from penstock.runtime.evict.outer_gain import OuterGain
 from penstock.runtime.evict.paths import Node, neighbours_of, paths_from
 from penstock.runtime.evict.rates import Rates
 from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.merge import stands_for
 from penstock.runtime.needs import value_columns
 from penstock.runtime.synopsis import ALL, Synopsis

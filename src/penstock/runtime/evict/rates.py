@@ -14,8 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.codes import Hashes
 from penstock.runtime.evict.sketch import Floats, Sketch
+from penstock.runtime.hashing import Hashes
 
 _AT_FIRST = (100.0, 10.0)
 """The rows taken to have spoken for the slowest sketch, and for each other voice, before any came."""

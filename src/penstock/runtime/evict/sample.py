@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.codes import Bools, Ints, flat, mix
+from penstock.runtime.codes import Bools, Ints, flat
 from penstock.runtime.evict.sketch import Floats
+from penstock.runtime.hashing import mix
 from penstock.runtime.segment import Segment
 from penstock.runtime.store import from_ipc, to_ipc
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from penstock.runtime.codes import Hashes, mix
+from penstock.runtime.hashing import Hashes, mix
 
 Floats = npt.NDArray[np.float64]
 _COUNTS = np.float32

@@ -28,7 +28,8 @@ from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Closer, CloserKind
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
-from penstock.runtime.codes import INT64, Bools, Hashes, Ints, is_coded, mix
+from penstock.runtime.codes import INT64, Bools, Ints, is_coded
+from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.key_matching import Keyed, nulls
 from penstock.runtime.needs import ORDER
 from penstock.runtime.outer.node_matching import NodeMatcher

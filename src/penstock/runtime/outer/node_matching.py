@@ -18,8 +18,9 @@ from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.clock import Clock
-from penstock.runtime.codes import Bools, Hashes, Ints, combine
+from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.delta_join import in_rows_windows
+from penstock.runtime.hashing import Hashes, combine
 from penstock.runtime.key_index import spread
 from penstock.runtime.key_matching import Keyed, agree, nulls
 from penstock.runtime.matching import Matcher

@@ -97,7 +97,7 @@ class FollowsWatch(Watch):
             return []
         missing = nulls(parent, self.promise.partner_columns, fresh)
         fresh = fresh if missing is None else fresh[~missing]
-        place, before = self.past.met_by(Keyed(parent, self.promise.partner_columns).keys(fresh))
+        place, before = self.past.met_by(Keyed(parent, self.promise.partner_columns), fresh)
         arrival: Ints = parent.gather(fresh[place], lambda s: s.arrival)
         needed = arrival + 1 - before
         if not len(needed):
@@ -213,8 +213,7 @@ class FollowsWatch(Watch):
         ids, before = ids[closed], before[closed]
         if not len(ids):
             return
-        arrival: Ints = child.gather(ids, lambda s: s.arrival)
-        self.past.remember(Keyed(child, self.promise.columns).keys(ids), before, arrival, limit)
+        self.past.remember(Keyed(child, self.promise.columns), ids, before, limit)
 
     def _came_before(self, step: Step, ids: Ints) -> Ints:
         """Of rows of the child, the rows of the parent that came before."""

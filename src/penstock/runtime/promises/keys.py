@@ -21,7 +21,7 @@ from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.key_matching import Keyed, agree, all_differ, match_keys, newly_met, nulls, repeated
+from penstock.runtime.key_matching import Keyed, all_differ, match_keys, may_repeat, newly_met, nulls, repeated
 from penstock.runtime.marks import held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.choosing import Choice, Named
@@ -95,8 +95,7 @@ class KeyWatch(Watch):
         own, dropped = Keyed(synopsis, self.columns), Keyed(step.dropped[self.alias], self.columns)
         found, seen = [], [(synopsis, OLD), (self.ghosts, OLD)]
         if not _all_differ([(own, fresh), (dropped, dropped.synopsis.ids(FRESH))]):
-            first, again = repeated(own.keys(fresh))
-            found.append(fresh[again][agree(own, fresh[first], own, fresh[again])])
+            found.append(fresh[repeated(own, fresh)[1]])
             seen.append((dropped.synopsis, FRESH))
         for past, part in seen:
             places, _ = match_keys(own, fresh, Keyed(past, self.columns), part)
@@ -313,10 +312,10 @@ def _joined(before: Ints | None, ids: Ints) -> Ints:
 
 
 def _all_differ(told: list[tuple[Keyed, Ints]]) -> bool:
-    """Whether no key comes twice among rows."""
+    """Whether no key comes twice among rows, for certain."""
     if told[0][0].exact:
         return all_differ(np.concatenate([keyed.synopsis.codes(keyed.columns[0], ids) for keyed, ids in told]))
-    return not len(repeated(np.concatenate([keyed.keys(ids) for keyed, ids in told]))[0])
+    return not may_repeat(np.concatenate([keyed.keys(ids) for keyed, ids in told]))
 
 
 def _mark_reader(name: str) -> Callable[[Segment], Bools]:

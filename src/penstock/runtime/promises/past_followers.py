@@ -1,12 +1,12 @@
 """Rows that a declared FOLLOWS let go, remembered to see their match come after all (KMON 4.3).
 
 A match that breaks FOLLOWS is with a row that has left, so the stored rows do not show it. What stays here of that row
-is the hash of its columns and how many rows of the parent had come before it: surely while fewer than c times k have
-come after it, so that a rise of k up to c times k is seen for certain; then a sample with probability p. What the match
-would have given is not known by it: that takes the shadows of `discarded/`.
+are its columns that FOLLOWS names, and how many rows of the parent had come before it: surely while fewer than c times
+k have come after it, so that a rise of k up to c times k is seen for certain; then a sample with probability p. What
+the match would have given is not known by it: that takes the shadows of `discarded/`.
 
 Left out where these are there anyway (the k is learned, MONITOR, RECOVER), where a BUDGET counts every promise row, and
-under TRUST, which does not look. Of types without codes two values may have one hash, once in 2^64.
+under TRUST, which does not look.
 """
 
 from __future__ import annotations
@@ -18,50 +18,58 @@ import pyarrow as pa
 
 from penstock.plan.doubting import remembers_past_followers
 from penstock.plan.plan import Plan, PromisePlan
-from penstock.runtime.codes import Bools, Hashes, Ints, empty_ids
+from penstock.runtime.codes import Bools, Ints, empty_ids
+from penstock.runtime.hashing import Hashes
 from penstock.runtime.key_index import spread
+from penstock.runtime.key_matching import Keyed, agree
 from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, Synopsis
 
-_KEY = "__key"
 _SLOTS = 32
 """Slots for each key that is asked for: about one in so many of the rows is looked at more closely."""
 
 
 class PastFollowers:
-    """What one FOLLOWS has let go: hashes, and in `counts` the rows of the parent that came before each row."""
+    """What one FOLLOWS has let go: values, and in `counts` the rows of the parent that came before each row."""
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         self.monitor = plan.monitor
-        self.rows = Synopsis((_KEY,))
+        self.columns = promise.columns
+        self.rows = Synopsis(promise.columns)
         self.is_kept = remembers_past_followers(plan, promise)
 
-    def met_by(self, keys: Hashes) -> tuple[Ints, Ints]:
-        """All (place in keys, rows of the parent before the row) of remembered rows that have one of the keys."""
+    def met_by(self, parent: Keyed, ids: Ints) -> tuple[Ints, Ints]:
+        """All (place in ids, rows of the parent before the row) of remembered rows that rows of the parent match."""
+        own = Keyed(self.rows, self.columns)
+        keys = parent.keys(ids)
         size = 1 << max(8, (len(keys) * _SLOTS).bit_length())
         wanted: Bools = np.zeros(size, np.bool_)
         wanted[_slots(keys, size)] = True
-        found, before = [np.empty(0, np.uint64)], [empty_ids()]
-        for _, segment in self.rows.part(ALL):
-            own: Hashes = segment.codes(_KEY).view(np.uint64)
-            near = np.flatnonzero(wanted[_slots(own, size)] & segment.alive)
-            assert segment.counts is not None
-            found.append(own[near])
-            before.append(segment.counts[near])
-        remembered, counted = np.concatenate(found), np.concatenate(before)
-        order = np.argsort(remembered, kind="stable")
-        first = np.searchsorted(remembered[order], keys, "left")
-        many = np.searchsorted(remembered[order], keys, "right") - first
-        return np.repeat(np.arange(len(keys)), many), counted[order][spread(first, many)]
+        near = [empty_ids()]
+        for base, segment in self.rows.part(ALL):
+            near.append(np.flatnonzero(wanted[_slots(segment.key(self.columns), size)] & segment.alive) + base)
+        remembered = np.concatenate(near)
+        if not len(remembered):
+            return empty_ids(), empty_ids()
+        there = own.keys(remembered)
+        order = np.argsort(there, kind="stable")
+        first = np.searchsorted(there[order], keys, "left")
+        many = np.searchsorted(there[order], keys, "right") - first
+        place, met = np.repeat(np.arange(len(keys)), many), remembered[order][spread(first, many)]
+        if not own.exact:
+            equal = agree(parent, ids[place], own, met)
+            place, met = place[equal], met[equal]
+        return place, self.rows.counts(met) if len(met) else empty_ids()
 
-    def remember(self, keys: Hashes, before: Ints, arrival: Ints, limit: int) -> None:
+    def remember(self, child: Keyed, ids: Ints, before: Ints, limit: int) -> None:
         """Take in rows; of those that had no more rows of the parent before them than `limit`, only a sample."""
+        arrival: Ints = child.synopsis.gather(ids, lambda s: s.arrival)
         kept: Bools = before > limit
         sampled = np.flatnonzero(~kept & is_sampled(self.monitor, arrival))
         kept[sampled[-MOST_SAMPLED:]] = True
         if kept.any():
-            table = pa.table({_KEY: pa.array(keys[kept].view(np.int64))})
+            table = pa.table({column: child.synopsis.arrow(column, ids[kept]) for column in self.columns})
             size = table.num_rows
             made = Segment(table, arrival[kept], np.zeros(size, np.int64), np.ones(size, np.bool_), {})
             made.counts = before[kept]

@@ -22,7 +22,8 @@ import pyarrow as pa
 
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
-from penstock.runtime.codes import INT64, Bools, Ints, codes, combine, empty_ids, flat, union
+from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, flat, union
+from penstock.runtime.hashing import combine
 from penstock.runtime.key_matching import Keyed, agree, match_keys, newly_met, repeated
 from penstock.runtime.marks import held_closers, mark_name
 from penstock.runtime.needs import punctuation_columns
@@ -102,8 +103,7 @@ class PunctuatedWatch(Watch):
         self._let_go(match_keys(self.own, self.held.ids(FRESH), Keyed(self.excepted, self.columns), ALL)[0])
         if self.lifespan is None:
             fresh = self.held.ids(FRESH)
-            first, again = repeated(self.own.keys(fresh))
-            self._let_go(again[agree(self.own, fresh[first], self.own, fresh[again])])
+            self._let_go(repeated(self.own, fresh)[1])
             self._let_go(match_keys(self.own, self.held.ids(FRESH), self.own, OLD)[0])
 
     def _let_go(self, places: Ints) -> None:

@@ -1,4 +1,4 @@
-"""Short ways to build streams and queries for the tests of the analyses, without the parser."""
+"""Short ways to build streams and queries for the tests of the analyses; only expressions go through the parser."""
 
 from __future__ import annotations
 
@@ -6,22 +6,13 @@ import re
 from collections.abc import Iterable
 from decimal import Decimal
 
+from penstock import parse
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Finding
+from penstock.model.expressions import ColumnRef, Constant, Expression, Value
 from penstock.model.hints import NO_HINTS, Hints
-from penstock.model.predicates import (
-    Bound,
-    ColumnRef,
-    Comparison,
-    Constant,
-    Difference,
-    Expression,
-    OneOf,
-    Op,
-    Opaque,
-    Predicate,
-    Value,
-)
+from penstock.model.names import quoted
+from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Op, Predicate
 from penstock.model.query import (
     Aggregate,
     Existence,
@@ -46,7 +37,11 @@ _CONDITION = re.compile(r"(\S+) (<=|>=|<|>|=) (\S+)(?: ([+-]) (\d+)( seconds)?)?
 
 def data_type(text: str) -> DataType:
     """A type from its text."""
-    return DataType(Kind(text.split("(", maxsplit=1)[0].split(" ", maxsplit=1)[0]), text)
+    if "COLLATE" in text:
+        return DataType(Kind.STRING, text, is_collated=True)
+    found = parse(f"CREATE STREAM s (x {text})").streams[0].columns[0].type
+    assert found is not None
+    return found
 
 
 def stream(
@@ -97,9 +92,36 @@ def bound(column: str, op: str, value: Value) -> Bound:
     return Bound(ref(column), Op(op), constant(value))
 
 
-def opaque(text: str, *columns: str) -> Opaque:
-    """A condition that only Spark reads."""
-    return Opaque(Expression(text, tuple(ref(c) for c in columns)))
+def condition(text: str, *columns: str) -> Predicate:
+    """A condition on these columns of one stream, as the binder reads it."""
+    found = [ref(column) for column in columns]
+    declared = ", ".join(f"{quoted(r.column)} BIGINT" for r in dict.fromkeys(found))
+    alias = found[0].alias
+    if not alias:
+        (scheme,) = parse(f"CREATE STREAM s ({declared}, CHECK ({text}))").streams[0].schemes
+        assert isinstance(scheme, Check)
+        (bound_,) = scheme.condition
+    else:
+        (bound_,) = parse(f"CREATE STREAM {alias} ({declared}); SELECT * FROM {alias} WHERE {text}").queries[0].where
+    return bound_
+
+
+def derived_column(text: str, *columns: str) -> Expression:
+    """What a column is derived by, as the binder reads it."""
+    declared = ", ".join(f"{quoted(column)} BIGINT" for column in columns)
+    derived = parse(f"CREATE STREAM s ({declared}, derived BIGINT AS ({text}))").streams[0].columns[-1].derived
+    assert derived is not None
+    return derived
+
+
+def expression(text: str, *columns: str) -> Expression:
+    """An expression over these columns, as the binder reads it."""
+    found = dict.fromkeys(ref(column) for column in columns)
+    declared = ", ".join(f"{quoted(r.column)} BIGINT" for r in found)
+    alias = next((r.alias for r in found), "") or "s"
+    (output,) = parse(f"CREATE STREAM {alias} ({declared}); SELECT {text} AS c FROM {alias}").queries[0].outputs
+    assert isinstance(output.value, Expression)
+    return output.value
 
 
 def check(*conditions: str | Predicate) -> Check:

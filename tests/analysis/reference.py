@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Op, Opaque, Predicate
+from penstock.model.predicates import Bound, Comparison, Difference, NullTest, OneOf, Op, Predicate
 from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Query, RangeWindow, leaves
 from penstock.model.schemes import Check, Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
@@ -63,9 +63,8 @@ def holds(predicate: Predicate, combined: Combined) -> bool:
         case Difference(minuend=left, subtrahend=right, op=op, span=span):
             first, second = value(left.alias, left.column), value(right.alias, right.column)
             return first is not None and second is not None and compare(first - second, op, span.ticks)
-        case Opaque(expression=expression) if expression.text.endswith((" IS NULL", " IS NOT NULL")):
-            (column,) = expression.columns
-            return (value(column.alias, column.column) is None) != expression.text.endswith(" IS NOT NULL")
+        case NullTest(column=column, is_null=is_null):
+            return (value(column.alias, column.column) is None) is is_null
         case _:
             raise NotImplementedError(predicate)
 

@@ -9,21 +9,20 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Strategy, Unbounded, Undecided
 from penstock.model.hints import Budget, Hints
-from penstock.model.predicates import Expression
 from penstock.model.query import Existence, Join, JoinKind, Leaf, Query
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Within
 from penstock.model.stream import Stream
 from tests.analysis.build import (
     check,
+    condition,
+    expression,
     findings,
     last,
     one_of,
-    opaque,
     outer,
     query,
     recent,
-    ref,
     seconds,
     source,
     stream,
@@ -258,7 +257,7 @@ def test_an_optional_side_that_the_where_demands_is_an_inner_join() -> None:
     small = [stream(n, "k BOOLEAN, v BIGINT") for n in "ab"]
     tree = outer(JoinKind.LEFT, "a", "b", "a.k = b.k")
     bounded(findings(query([source(s) for s in small], "b.v > 0", tree=tree))["a"], Means.SYNOPSIS)
-    null_side = opaque("b.v IS NULL", "b.v")
+    null_side = condition("b.v IS NULL", "b.v")
     open_end(findings(query([source(s) for s in small], null_side, tree=tree))["a"])
 
 
@@ -284,7 +283,7 @@ def test_a_budget_below_a_bound_is_named_in_it(rows: int, names_it: bool) -> Non
 
 def test_the_columns_of_value_keep_rows_apart() -> None:
     small = [stream(n, "k TINYINT, v BIGINT") for n in "ab"]
-    value = Expression("a.v * 2", (ref("a.v"),), deterministic=True)
+    value = expression("a.v * 2", "a.v")
     of = query([source(s) for s in small], "a.k = b.k", hints=Hints(budget=Budget(9, "MB"), value=value))
     assert bounded(findings(of)["a"], Means.BUDGET).rows is None
     bounded(findings(of)["b"], Means.SYNOPSIS)

@@ -21,10 +21,11 @@ from penstock.analysis.combination import Combinations
 from penstock.analysis.domains import declared_domain
 from penstock.analysis.finding import Bounded, Means
 from penstock.analysis.state import needed_columns
-from penstock.model.predicates import ColumnRef, Predicate
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Predicate
 from penstock.model.query import Existence, Join, JoinKind, Leaf, Query
 from penstock.model.schemes import PrimaryKey, Scheme
-from tests.analysis.build import bound, check, findings, one_of, opaque, outer, query, ref, source, stream, where
+from tests.analysis.build import bound, check, condition, findings, one_of, outer, query, ref, source, stream, where
 from tests.analysis.reference import Arrival, Evaluator
 
 VALUES = (-1, 0, 1, 2, 3, None)
@@ -176,28 +177,28 @@ def test_the_where_of_a_stream_rejects_null_and_its_checks_do_not() -> None:
 
 
 def test_an_opaque_condition_is_passed_over() -> None:
-    assert _size("BOOLEAN", held=(opaque("x IS NULL OR x", "x"),)) == 3
+    assert _size("BOOLEAN", held=(condition("x IS NULL OR x", "x"),)) == 3
 
 
 @pytest.mark.parametrize("text", ["x IS NOT NULL", "x is  not\nnull", "X Is Not Null"])
 def test_is_not_null_rules_null_out_in_where_and_in_check(text: str) -> None:
-    condition = opaque(text, "x")
-    assert _size("BOOLEAN", held=(condition,)) == 2
-    assert _size("BOOLEAN", check(condition)) == 2
-    assert _size("BOOLEAN", check(condition, "y > 3")) == 2
+    said = condition(text, "x")
+    assert _size("BOOLEAN", held=(said,)) == 2
+    assert _size("BOOLEAN", check(said)) == 2
+    assert _size("BOOLEAN", check(said, "y > 3")) == 2
 
 
 @pytest.mark.parametrize("text", ["x IS NULL", "NOT x IS NOT NULL", "y + x IS NOT NULL", "f(x) IS NOT NULL"])
 def test_what_is_not_exactly_is_not_null_rules_nothing_out(text: str) -> None:
-    assert _size("BOOLEAN", check(opaque(text, "x"))) == 3
+    assert _size("BOOLEAN", check(condition(text, "x", "y"))) == 3
 
 
 def test_is_not_null_is_about_the_column_that_it_names() -> None:
-    assert _size("BOOLEAN", check(opaque("y IS NOT NULL", "y"))) == 3
+    assert _size("BOOLEAN", check(condition("y IS NOT NULL", "y"))) == 3
 
 
 def test_a_filter_of_the_query_may_say_is_not_null_too() -> None:
-    of = query([source(stream("a", "x BOOLEAN"))], opaque("a.x IS NOT NULL", "a.x"), select=["a.x"], distinct=True)
+    of = query([source(stream("a", "x BOOLEAN"))], condition("a.x IS NOT NULL", "a.x"), select=["a.x"], distinct=True)
     found = findings(of)["(distinct)"]
     assert isinstance(found, Bounded)
     assert found.rows == 2

@@ -23,11 +23,12 @@ from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import Missing
 from penstock.analysis.finding import Bounded, Unbounded, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.model.predicates import NullTest
 from penstock.model.query import Aggregate, Existence, FromTree, Join, JoinKind, Leaf, Query, Source, TimeWindow
 from penstock.model.schemes import Follows, Ordered, Scheme
 from penstock.model.spans import Auto
 from penstock.model.stream import Stream
-from tests.analysis.build import check, findings, opaque, query, recent, ref, seconds, source, stream, where
+from tests.analysis.build import check, findings, query, recent, ref, seconds, source, stream, where
 
 NAMES = ("a", "b", "c", "d")
 
@@ -80,7 +81,7 @@ def _read(text: str, streams: list[Stream]) -> list[tuple[str, Scheme]]:
     known: dict[str, tuple[str, Scheme]] = {}
     for name in names:
         for column in ("k", "m", "ts"):
-            for own in (Ordered(column, Auto()), check(opaque(f"{column} IS NOT NULL", column))):
+            for own in (Ordered(column, Auto()), check(NullTest(ref(column), is_null=False))):
                 known[own.on(name)] = (name, own)
         for other in names:
             for columns in (("k",), ("m",), ("k", "m")):

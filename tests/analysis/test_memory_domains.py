@@ -18,7 +18,8 @@ import pytest
 
 import penstock
 from penstock.analysis.memory import memory_finding
-from penstock.model.predicates import Bound, Constant, Predicate, Value
+from penstock.model.expressions import Constant, Value
+from penstock.model.predicates import Bound, Predicate
 from penstock.model.query import Aggregate, Query, Scalar
 from penstock.model.schemes import Scheme
 from tests.analysis.build import check, one_of, query, ref, source, stream, where

@@ -9,7 +9,7 @@ import pytest
 
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.memory.self_joins import folded
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import Aggregate, Query, Scalar
 from tests.analysis.build import query, ref, source, stream, where
 from tests.analysis.lto import Plain, is_bounded, is_bounded_with_itself

@@ -19,7 +19,8 @@ import pytest
 
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
 from penstock.analysis.memory.witness import Copies, Row
-from penstock.model.predicates import Bound, ColumnRef
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound
 from penstock.model.query import Aggregate, Query
 from tests.analysis.merged_rows import Values, merged
 from tests.analysis.reference import Arrival, Evaluator, holds

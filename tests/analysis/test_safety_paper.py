@@ -15,7 +15,7 @@ from penstock.compile import judged
 from penstock.model.query import Aggregate, Output, Query
 from penstock.model.schemes import Clustered, ForeignKey, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Rows
-from tests.analysis.build import check, last, one_of, opaque, query, ref, source, stream
+from tests.analysis.build import check, condition, last, one_of, query, ref, source, stream
 from tests.analysis.punctuated import CLOSES, cjq
 from tests.measure import allowed_seconds
 
@@ -167,7 +167,7 @@ def test_erratum_an_attribute_that_joins_with_several_streams_has_an_edge_for_ea
 
 
 def test_a_column_of_few_values_needs_no_partner_for_each_of_its_values_is_punctuated() -> None:
-    told = check(opaque("flag IS NOT NULL", "flag"))
+    told = check(condition("flag IS NOT NULL", "flag"))
     few = stream("b", "k BIGINT, flag BOOLEAN, kind STRING", Punctuated(("k", "flag"), CLOSES), told)
     verdict = check_query(query([source(stream("a", "k BIGINT")), source(few)], "a.k = b.k"))
     assert safe(verdict) == {"a": True, "b": False}

@@ -4,10 +4,22 @@ from __future__ import annotations
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Unbounded, Undecided
-from penstock.model.predicates import Expression
 from penstock.model.query import Aggregate, JoinKind, TimeWindow
 from penstock.model.schemes import Ordered, PrimaryKey
-from tests.analysis.build import findings, last, one_of, opaque, outer, query, ref, seconds, source, stream, where
+from tests.analysis.build import (
+    condition,
+    expression,
+    findings,
+    last,
+    one_of,
+    outer,
+    query,
+    ref,
+    seconds,
+    source,
+    stream,
+    where,
+)
 
 CLOCK = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP", Ordered("ts", seconds(3)), time="ts")
 LOOSE = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP", time="ts")
@@ -50,8 +62,8 @@ def test_a_column_of_an_optional_stream_may_also_be_null() -> None:
 
 
 def test_an_expression_takes_no_more_values_than_its_columns_if_it_is_deterministic() -> None:
-    sure = Expression("upper(a.f)", (ref("a.f"),), deterministic=True)
-    unsure = Expression("f(a.f)", (ref("a.f"),))
+    sure = expression("upper(a.f)", "a.f")
+    unsure = expression("f(a.f)", "a.f")
     assert bounded(findings(query([source(SMALL)], select=[sure], distinct=True))["(distinct)"]).rows == 3
     open_end(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
 
@@ -85,7 +97,7 @@ def test_rows_without_an_event_time_are_never_passed() -> None:
     assert any("may be NULL, which no clock passes" in text for text in found.because)
     assert found.fixes == ("CHECK (ts IS NOT NULL) ON a",)
     bounded(findings(query([source(CLOCK)], select=["a.ts"], distinct=True))["(distinct)"])
-    never_null = opaque("a.ts IS NOT NULL", "a.ts")
+    never_null = condition("a.ts IS NOT NULL", "a.ts")
     bounded(findings(query([source(CLOCK)], never_null, select=["a.ts", "a.k"], distinct=True))["(distinct)"])
     finite = query([source(CLOCK)], one_of("a.k", 1, 2), select=["a.ts", "a.k"], distinct=True)
     bounded(findings(finite)["(distinct)"])
@@ -135,7 +147,7 @@ def test_what_would_bound_it_is_said_where_no_declaration_alone_does() -> None:
         "this would bound it: a CHECK that leaves finitely many values to a.k, or giving out a.ts as well, "
         "with ORDERED BY ts WITHIN AUTO ON a; CHECK (ts IS NOT NULL) ON a"
     )
-    unsure = Expression("f(a.f)", (ref("a.f"),))
+    unsure = expression("f(a.f)", "a.f")
     of_expression = open_end(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
     assert not any("would bound it" in text for text in of_expression.because)
 

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.graph import JoinGraph
-from penstock.model.predicates import ColumnRef, Expression, Predicate, conjunct
+from penstock.model.predicates import Predicate, conjunct
 from penstock.model.query import Formula, FromTree, Leaf, Query, Scalar, columns_of
 from penstock.model.schemes import reference_of
 from penstock.model.script import Script, policy_of

@@ -15,9 +15,10 @@ from random import Random
 from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Op, Opaque, Predicate
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, Comparison, NullTest, Op, Predicate
 from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Query, leaves
-from tests.analysis.build import opaque, query, ref, source, stream, where
+from tests.analysis.build import condition, query, ref, source, stream, where
 from tests.measure import size
 
 Value = int | None
@@ -39,8 +40,8 @@ def _cell(row: Row, column: ColumnRef) -> Value:
 def _is_true(predicate: Predicate, row: Row) -> bool:
     """True, and neither false nor unknown."""
     match predicate:
-        case Opaque():
-            return _cell(row, predicate.columns[0]) is None  # the only one written here is IS NULL
+        case NullTest(column=column, is_null=is_null):
+            return (_cell(row, column) is None) is is_null
         case Comparison():
             left, right = _cell(row, predicate.left), _cell(row, predicate.right)
         case Bound(constant=constant):
@@ -102,7 +103,7 @@ class Draw:
         match self.random.randrange(5):
             case 0:
                 only = column()
-                return opaque(f"{only} IS NULL", str(only))
+                return NullTest(only, is_null=True)
             case 1:
                 return where(f"{column()} {self.random.choice(list(Op))} {self.random.randint(0, 1)}")
             case _:
@@ -173,7 +174,7 @@ def test_where_that_rejects_null_makes_the_optional_side_present_and_one_that_ma
     streams = [source(stream(name, "k BIGINT, v BIGINT")) for name in "ab"]
     tree = Join(JoinKind.LEFT, Leaf("a"), Leaf("b"), (where("a.k = b.k"),))
     assert query(streams, "b.v > 1", tree=tree).core == {"a", "b"}
-    assert query(streams, opaque("b.v IS NULL", "b.v"), tree=tree).core == {"a"}
+    assert query(streams, condition("b.v IS NULL", "b.v"), tree=tree).core == {"a"}
 
 
 def test_full_join_has_no_core_until_where_says_so() -> None:

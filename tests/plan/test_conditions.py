@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
-from penstock.model.predicates import Predicate
+from penstock.model.predicates import NullTest, Predicate
 from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Query
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.planner import make_plan
-from tests.analysis.build import opaque, query, source, stream, where
+from tests.analysis.build import query, ref, source, stream, where
 from tests.analysis.reference import Arrival, Evaluator, holds
 
 NAMES = ("a", "b", "c")
@@ -36,9 +36,9 @@ def alone(draw: st.DrawFn, alias: str) -> Predicate:
         case 1:
             return where(f"{alias}.k = {alias}.x")
         case 2:
-            return opaque(f"{column} IS NULL", column)
+            return NullTest(ref(column), is_null=True)
         case _:
-            return opaque(f"{column} IS NOT NULL", column)
+            return NullTest(ref(column), is_null=False)
 
 
 @st.composite

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 import penstock
 from penstock.analysis.check import check_query
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.plan.bounds import TimeBound, close
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan

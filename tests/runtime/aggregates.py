@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Verdict
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import Aggregate, Output, Query, Scalar, TimeWindow
 from penstock.model.spans import Span
 from penstock.plan.plan import Plan

@@ -12,7 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.model.predicates import Bound, ColumnRef, Comparison, OneOf, Op, Predicate, aliases_of
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, Comparison, OneOf, Op, Predicate, aliases_of
 from penstock.model.query import Aggregate, Query
 
 Columns = Mapping[str, np.ndarray]

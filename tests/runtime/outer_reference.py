@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from penstock.model.predicates import Bound, Comparison, Difference, Opaque, Predicate
+from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Predicate
 from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Query, RangeWindow, RowsWindow, columns_of, leaves
 from tests.runtime.reference import _HOLDS, Arrived, History, ticks
 
@@ -25,8 +25,8 @@ def holds(predicate: Predicate, combined: Combined) -> bool:
         row = combined[ref.alias]
         values.append(None if row is None else row.values[ref.column])
     match predicate:
-        case Opaque(expression=expression):
-            return (values[0] is None) != expression.text.endswith(" IS NOT NULL")
+        case NullTest(is_null=is_null):
+            return (values[0] is None) is is_null
         case _ if None in values:
             return False
         case Comparison(op=op):

@@ -8,17 +8,8 @@ from functools import cached_property
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from penstock.model.predicates import (
-    Bound,
-    ColumnRef,
-    Comparison,
-    Constant,
-    Difference,
-    Expression,
-    Op,
-    Opaque,
-    Predicate,
-)
+from penstock.model.expressions import ColumnRef, Constant
+from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Op, Predicate
 from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Output, Query, Source
 from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified
@@ -105,9 +96,8 @@ class OuterWorkload(Workload):
         return replace(self, history=history, batches=batches, punctuations=punctuations)
 
 
-def _null(alias: str, column: str, negated: bool) -> Opaque:
-    ref = ColumnRef(alias, column)
-    return Opaque(Expression(f"{ref} IS {'NOT ' if negated else ''}NULL", (ref,), deterministic=True))
+def _null(alias: str, column: str, negated: bool) -> NullTest:
+    return NullTest(ColumnRef(alias, column), is_null=not negated)
 
 
 @st.composite

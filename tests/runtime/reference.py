@@ -16,7 +16,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, Op, Opaque
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, Op
 from penstock.model.query import Query, RangeWindow, RowsWindow, columns_of
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated
 from penstock.model.spans import Rows, Span
@@ -111,7 +112,7 @@ def _agree(query: Query, bound: dict[str, Arrived], newest: str) -> bool:
                 holds = _HOLDS[op](ticks(values[0]) - ticks(values[1]), span.ticks)
             case Bound(op=op, constant=constant):
                 holds = _HOLDS[op](values[0], constant.value)
-            case Opaque(excluded=constants) if constants:
+            case NoneOf(constants=constants):
                 holds = all(values[0] != constant.value for constant in constants)
             case _:
                 raise NotImplementedError(predicate)

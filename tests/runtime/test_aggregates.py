@@ -21,7 +21,8 @@ from hypothesis import strategies as st
 import penstock
 from penstock.analysis.finding import Bounded
 from penstock.errors import DataError
-from penstock.model.predicates import ColumnRef, Comparison, Op, Predicate
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Comparison, Op, Predicate
 from penstock.model.query import RangeWindow, Source
 from penstock.model.schemes import Ordered
 from penstock.model.spans import Span

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import JoinKind, Output, Query, Scalar
 from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified

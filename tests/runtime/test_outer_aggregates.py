@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import JoinKind, Output, Query, TimeWindow
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds

@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hypothesis import strategies as st
 
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Constant, Difference, Op, Predicate
+from penstock.model.expressions import ColumnRef, Constant
+from penstock.model.predicates import Bound, Comparison, Difference, Op, Predicate
 from penstock.model.query import (
     FromTree,
     Join,

@@ -24,8 +24,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.model.closure import Equalities
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Predicate
+from penstock.model.predicates import Comparison, Difference, Op, Predicate
 from penstock.model.query import FromTree, Holding, Leaf, Query, RangeWindow, certain, leaves
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Scheme, reference_of
 from penstock.model.spans import Span, Unit, Window

@@ -12,7 +12,7 @@ from functools import cached_property
 from penstock.analysis.bands import Bands, Constraint, bands_of, window_constraints
 from penstock.analysis.domains import Domain, domain_of, emptied
 from penstock.model.closure import Equalities
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import Holding, Query, Source
 
 

@@ -20,24 +20,21 @@ from __future__ import annotations
 
 import datetime as dt
 import math
-import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
 from penstock.model.closure import Equalities
+from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, Constant, OneOf, Op, Opaque, Predicate, rejects_null, written
+from penstock.model.predicates import Bound, NoneOf, NullTest, OneOf, Op, Predicate, rejects_null, written
 from penstock.model.query import Holding, Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 
 _BY_TYPE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-128, 127), Kind.SMALLINT: (-32768, 32767)}
-_SCALE = re.compile(r"\(\s*\d+\s*,\s*(\d+)\s*\)")
-_NULL = re.compile(r"\s+IS\s+NULL\s*\Z", re.IGNORECASE)
-_NOT_NULL = re.compile(r"\s+IS\s+NOT\s+NULL\s*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -120,24 +117,6 @@ def _may_be_null(stream: Stream, column: str) -> bool:
     return fold(column) not in map(fold, named)
 
 
-def rules_out_null(predicate: Predicate) -> ColumnRef | None:
-    """The column of which a condition says that it IS NOT NULL, and no more than that."""
-    return _only_says(predicate, _NOT_NULL)
-
-
-def asks_for_null(predicate: Predicate) -> ColumnRef | None:
-    """The column of which a condition says that it IS NULL, and no more than that."""
-    return _only_says(predicate, _NULL)
-
-
-def _only_says(predicate: Predicate, words: re.Pattern[str]) -> ColumnRef | None:
-    if not isinstance(predicate, Opaque) or len(predicate.columns) != 1:
-        return None
-    (ref,) = predicate.columns
-    said = words.split(predicate.expression.text.strip())
-    return ref if len(said) > 1 and fold(said[0]) == fold(str(ref)) else None
-
-
 def emptied(holding: Holding, equalities: Equalities, domain: Callable[[ColumnRef], Domain]) -> tuple[str, ...]:
     """Why no result can be, if the domain of a column that must have a value is empty; nothing otherwise."""
     constrained = [ref for refs in equalities.classes for ref in refs[:1]]
@@ -176,11 +155,10 @@ def _about(ref: ColumnRef, predicates: Iterable[Predicate]) -> Iterator[Predicat
 
 def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, reason: str, keeps_null: bool) -> Domain:
     # CHECK passes where it is unknown; IS NOT NULL never is.
-    excludes = isinstance(predicate, Opaque) and bool(predicate.excluded)
-    if rules_out_null(predicate) or ((rejects_null(predicate) or excludes) and not keeps_null):
+    if rejects_null(predicate) and (isinstance(predicate, NullTest) or not keeps_null):
         domain = replace(domain, nullable=False)
     match predicate:
-        case Opaque(excluded=constants) if constants:
+        case NoneOf(constants=constants):
             return _without(domain, constants, kind, reason)
         case Bound(op=Op.EQ, constant=constant):
             return _within_set(domain, (constant,), kind, reason)
@@ -269,11 +247,11 @@ def has_steps(kind: DataType) -> bool:
 
 def values_are_told_apart(kind: DataType) -> bool:
     """Whether `=` holds only between identical values; a collation may say that 'a' = 'A'."""
-    return kind.is_key and "COLLATE" not in kind.text.upper()
+    return kind.is_key and not kind.is_collated
 
 
 def _equal_as_written(kind: DataType) -> bool:
-    return has_steps(kind) or (kind.kind is Kind.STRING and not kind.text.upper().startswith("CHAR"))
+    return has_steps(kind) or (kind.kind is Kind.STRING and not kind.is_padded)
 
 
 def step_of(constant: Constant, kind: DataType | None) -> Fraction | None:
@@ -290,6 +268,5 @@ def step_of(constant: Constant, kind: DataType | None) -> Fraction | None:
         return None
     if isinstance(value, Decimal) and not value.is_finite():
         return None
-    scale = _SCALE.search(kind.text) if kind.kind is Kind.DECIMAL else None
-    unit: int = 10 ** (int(scale.group(1)) if scale else 0)
+    unit: int = 10 ** (kind.scale or 0)
     return Fraction(value) * unit

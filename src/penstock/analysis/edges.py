@@ -29,10 +29,11 @@ from enum import IntEnum
 
 from penstock.analysis.bands import Limit, tied
 from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.domains import contradiction, declared_domain, rules_out_null
+from penstock.analysis.domains import contradiction, declared_domain
 from penstock.analysis.limits import never_passes
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold, quoted
-from penstock.model.predicates import ColumnRef
+from penstock.model.predicates import NullTest
 from penstock.model.query import RowsWindow, Source
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme, reference_of
 from penstock.model.spans import Auto, Rows, Span, span_of_ticks
@@ -296,9 +297,9 @@ def narrowed(scheme: Punctuated, stream: Stream) -> str | None:
     if conflict is not None:
         return f"no such punctuation can come: no row of {stream.name} has {conflict}"
     for predicate in scheme.when:
-        named = rules_out_null(predicate)
-        if named is not None and fold(named.column) in map(fold, scheme.columns):
-            continue
+        match predicate:
+            case NullTest(column=named, is_null=False) if fold(named.column) in map(fold, scheme.columns):
+                continue
         read = {root for ref in predicate.columns for root in _roots(stream, ref.column)}
         for column in scheme.columns:
             if read & _roots(stream, column):

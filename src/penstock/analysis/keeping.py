@@ -10,7 +10,6 @@ these matters, the input counts as not keeping it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -18,8 +17,9 @@ from typing import Any
 
 from penstock.analysis.memory.reading import Condition
 from penstock.analysis.memory.witness import holds, ticks_between
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef, Opaque, Predicate
+from penstock.model.predicates import Opaque, Predicate, rejects_null
 from penstock.model.schemes import (
     Check,
     Clustered,
@@ -38,9 +38,6 @@ from penstock.model.stream import Stream
 
 Values = Mapping[str, Any]
 """The columns of a row that are not NULL."""
-
-_STRICT = re.compile(r"(NOT\s+)?[\w.`]+(\s*(=|<>|!=|<|<=|>|>=)\s*('[^']*'|[\w.`]+))?\Z", re.IGNORECASE)
-"""Conditions that are NULL as soon as a column is: a column, or one compared with something."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +85,7 @@ def is_punctuation(scheme: Punctuated, values: Values) -> bool | None:
     for predicate in scheme.when:
         if isinstance(predicate, Opaque):
             lacks = any(ref.column not in values for ref in predicate.columns)
-            if lacks and _STRICT.fullmatch(predicate.expression.text.strip()):
+            if lacks and rejects_null(predicate):
                 return False
             unsure = True
         elif not _holds(predicate, values, is_check=False):

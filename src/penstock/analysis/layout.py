@@ -12,7 +12,6 @@ is seen afterwards, on the values themselves.
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from decimal import Decimal
@@ -23,7 +22,9 @@ from penstock.analysis.domains import Domain, has_steps
 from penstock.analysis.keeping import is_punctuation
 from penstock.analysis.memory.lines import value_at
 from penstock.analysis.memory.measures import whole_numbers
-from penstock.model.predicates import Bound, ColumnRef, OneOf, Opaque
+from penstock.model.expressions import Call, ColumnRef
+from penstock.model.functions import TIMES_OF_NUMBERS
+from penstock.model.predicates import Bound, OneOf, Opaque
 from penstock.model.schemes import Check, Punctuated
 from penstock.model.spans import Unit
 from penstock.model.stream import Column
@@ -31,8 +32,6 @@ from penstock.model.types import DataType, Kind
 
 _START = dt.datetime(2024, 1, 1)
 _EPOCH_MICROSECONDS = (_START - dt.datetime(1970, 1, 1)) // dt.timedelta(microseconds=1)
-_DERIVED = re.compile(r"timestamp_(millis|micros|seconds)\(\s*`?(\w+)`?\s*\)\Z", re.IGNORECASE)
-_LENGTHS = {"millis": 1_000, "micros": 1, "seconds": 1_000_000}
 _PLAIN = (Kind.STRING, Kind.BINARY, Kind.FLOAT, Kind.DOUBLE)
 
 
@@ -246,7 +245,7 @@ class Layout:
             return replace(domain, low=low, high=high)
         if not kind.is_integer and self._is_limited(node):
             raise Doubt(f"{node} is {kind} and compared with a constant")
-        if kind.kind is Kind.STRING and kind.text.upper() != "STRING":
+        if kind.length is not None or kind.is_collated:
             raise Doubt(f"{node} is {kind}, which has finitely many values")
         return domain
 
@@ -317,8 +316,11 @@ def _power_of_ten(least: int) -> int:
 
 def _origin(column: Column) -> tuple[int, str] | None:
     """The length of one unit in microseconds, and the column that counts them, for a time derived from a number."""
-    found = _DERIVED.match(column.derived.text.strip()) if column.derived is not None else None
-    return None if found is None else (_LENGTHS[found.group(1).lower()], found.group(2))
+    match column.derived.term if column.derived is not None else None:
+        case Call(function=function, arguments=(ColumnRef(column=own), *_)) if function in TIMES_OF_NUMBERS:
+            return TIMES_OF_NUMBERS[function], own
+        case _:
+            return None
 
 
 def _value(kind: DataType, number: int) -> object:

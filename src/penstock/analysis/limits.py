@@ -9,7 +9,8 @@ A stream that moves on brings ever larger values, as far as its declarations let
 - perhaps by a condition on this column alone that only Spark reads, such as `year(ts) < 2030`: what may be a limit
   counts as one, for no bound may rest on its not being one;
 - if it is derived, and every column that it is derived from has one;
-- perhaps, if it is derived by an expression that is not known to rise with its columns (rising.py), such as `a % 10`.
+- perhaps, if it is derived by an expression that is not known to rise with its columns (model/monotone.py), such as
+  `a % 10`.
 
 Preconditions: none; a filter of the query is no limit, since a stream's clock counts the rows that a query drops.
 INT and every type of more values, STRING, dates and timestamps are taken to be endless. Not decided: conditions that
@@ -18,19 +19,17 @@ only Spark reads and that tie the column to others, which are taken not to limit
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from penstock.analysis.domains import rules_out_null
-from penstock.analysis.rising import rises
+from penstock.model.expressions import ColumnRef
+from penstock.model.monotone import rises
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, Comparison, OneOf, Op, Opaque, Predicate
+from penstock.model.predicates import Bound, Comparison, NullTest, OneOf, Op, Opaque, Predicate
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 
 _SMALL = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.TIME)
-_PRECISION = re.compile(r"\(\s*(\d+)")
 _MOST_DIGITS = 9
 """A decimal of more digits has more values than an INT has, and counts as endless like that."""
 _UPWARDS = (Op.EQ, Op.LT, Op.LE)
@@ -55,7 +54,7 @@ def _limit(stream: Stream, name: str, asked: frozenset[str]) -> str | None:
             return f"never passes its only value, {column.derived}"
         if all(limit is not None for _, limit in limits):
             return f"is derived from {' and '.join(f'{ref}, which {limit}' for ref, limit in limits)}"
-        if not rises(column.derived.text, lambda own: _is_endless(stream, own, asked)):
+        if not rises(column.derived.term, lambda own: _is_endless(stream, own, asked)):
             return f"may never pass some value, for only Spark knows what {column.derived} comes to"
     return found
 
@@ -67,9 +66,8 @@ def _is_endless(stream: Stream, name: str, asked: frozenset[str]) -> bool:
 def _by_type(kind: DataType) -> str | None:
     if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
         return f"never passes NaN, which in {kind} lies above every number"
-    digits = _PRECISION.search(kind.text) if kind.kind is Kind.DECIMAL else None
-    is_short = kind.kind is Kind.STRING and kind.text.upper().startswith(("CHAR", "VARCHAR"))
-    if kind.kind in _SMALL or is_short or (digits is not None and int(digits.group(1)) <= _MOST_DIGITS):
+    is_short = kind.length is not None or (kind.precision is not None and kind.precision <= _MOST_DIGITS)
+    if kind.kind in _SMALL or is_short:
         return f"never passes the largest {kind}"
     return None
 
@@ -99,9 +97,10 @@ def _by_condition(
                     if limit is not None:
                         return f"never passes {other} ({reason}), which {limit}"
             return None
+        case NullTest(column=ref, is_null=True) if _is(ref, column):
+            return f"never has a value: {reason}"
         case Opaque(expression=expression) if all(_is(ref, column) for ref in expression.columns):
-            is_harmless = rules_out_null(predicate) is not None or bool(predicate.excluded)
-            return None if is_harmless else f"may never pass some value, for only Spark reads this: {reason}"
+            return f"may never pass some value, for only Spark reads this: {reason}"
         case _:
             return None
 

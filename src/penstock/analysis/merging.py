@@ -14,7 +14,7 @@ from dataclasses import replace
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, MemoryFinding, StateFinding
 from penstock.analysis.synopsis import ABSURD, Synopsis
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 
 
 def merged_findings(

@@ -2,7 +2,7 @@
 
 For a stream whose row is in the block, its own values; for one that is waited for, the values that it shares with the
 block and, in its other columns, those of the row that matches nothing. A WHEN is met where it compares columns with
-constants, or is a BOOLEAN column by itself; of a scheme with any other WHEN no punctuation is written.
+constants by `=` or IN; of a scheme with any other WHEN no punctuation is written.
 """
 
 from __future__ import annotations
@@ -13,11 +13,10 @@ from penstock.analysis.domains import has_steps
 from penstock.analysis.keeping import Arrived, is_punctuation
 from penstock.analysis.layout import Layout
 from penstock.analysis.memory.lines import point_of
-from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, OneOf, Op, Opaque
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, OneOf, Op
 from penstock.model.schemes import Punctuated
 from penstock.model.stream import Stream
-from penstock.model.types import Kind
 
 
 def punctuations(
@@ -58,13 +57,6 @@ def _met(stream: Stream, scheme: Punctuated) -> dict[str, object] | None:
                 values[ref.column] = constant.value
             case OneOf(column=ref, constants=constants):
                 values[ref.column] = constants[0].value
-            case Opaque(expression=expression) if len(expression.columns) == 1:
-                (ref,) = expression.columns
-                kind = stream.type_of(ref.column)
-                if kind is None or kind.kind is not Kind.BOOLEAN or fold(expression.text.strip()) != fold(ref.column):
-                    return None
-                values[ref.column] = True
             case _:
                 return None
-    is_met = all(is_punctuation(scheme, values) is True or isinstance(predicate, Opaque) for predicate in scheme.when)
-    return values if is_met else None
+    return values if is_punctuation(scheme, values) is True else None

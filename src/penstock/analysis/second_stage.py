@@ -29,7 +29,8 @@ from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Und
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.limits import never_passes
 from penstock.analysis.state import LARGE
-from penstock.model.predicates import ColumnRef, Expression, Opaque
+from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.predicates import NullTest
 from penstock.model.query import Aggregate, Query, RangeWindow, Scalar, Source, TimeWindow, columns_of
 from penstock.model.schemes import Check, Ordered, Punctuated
 from penstock.model.spans import Auto
@@ -256,8 +257,7 @@ def _undeclared(source: Source, is_null_in_the_way: bool) -> tuple[Missing, ...]
     found: list[Missing] = [] if stream.low else [(stream.name, Ordered(column, Auto()))]
     if is_null_in_the_way:
         ref = ColumnRef("", column)
-        condition = Opaque(Expression(f"{ref} IS NOT NULL", (ref,), deterministic=True))
-        found.append((stream.name, Check((condition,))))
+        found.append((stream.name, Check((NullTest(ref, is_null=False),))))
     return tuple(found)
 
 

@@ -21,7 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.model.predicates import Value
+from penstock.model.expressions import Value
 
 ABSURD = 10**6
 """A bound above this many rows is true and of no use."""

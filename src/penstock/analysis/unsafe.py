@@ -33,8 +33,8 @@ from penstock.analysis.layout import Doubt, Layout
 from penstock.analysis.memory.reading import Reading, is_left_to_spark
 from penstock.analysis.memory.witness import holds, ticks_between
 from penstock.analysis.punctuating import punctuations
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef
 from penstock.model.query import FromTree, Join, JoinKind, Leaf, columns_of
 from penstock.model.schemes import Follows, ForeignKey, Ordered, Punctuated
 from penstock.model.spans import Rows

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from fractions import Fraction
 
-from penstock.model.predicates import ColumnRef, Expression, Predicate
+from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.predicates import Predicate
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
 

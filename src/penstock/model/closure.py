@@ -10,7 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.model.predicates import ColumnRef, Comparison, Op, Predicate
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Comparison, Op, Predicate
 
 
 @dataclass(frozen=True)

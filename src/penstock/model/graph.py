@@ -14,7 +14,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.closure import Equalities
-from penstock.model.predicates import ColumnRef, aliases_of
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import aliases_of
 from penstock.model.query import Query
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import Decimal
 
-from penstock.model.predicates import Expression
+from penstock.model.expressions import Expression
 
 EVICTION_POLICIES = ("gain", "prob", "life", "rand")
 DEFAULT_POLICY = "gain"

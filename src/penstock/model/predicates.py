@@ -6,12 +6,11 @@ declaration, which is about its own stream. Each predicate keeps the user's own 
 
 from __future__ import annotations
 
-import datetime as dt
-from dataclasses import dataclass, field
-from decimal import Decimal
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 
-from penstock.model.names import quoted
+from penstock.model.expressions import ColumnRef, Constant, Expression, is_strict
 from penstock.model.spans import Span
 
 
@@ -37,42 +36,6 @@ class Op(StrEnum):
 
 _MIRROR = {Op.EQ: Op.EQ, Op.LT: Op.GT, Op.LE: Op.GE, Op.GT: Op.LT, Op.GE: Op.LE}
 _DENIED = {Op.LT: Op.GE, Op.LE: Op.GT, Op.GT: Op.LE, Op.GE: Op.LT}
-
-
-@dataclass(frozen=True, order=True)
-class ColumnRef:
-    """A column of one stream of a query; the alias is empty inside a declaration."""
-
-    alias: str
-    column: str
-
-    def __str__(self) -> str:
-        return f"{quoted(self.alias)}.{quoted(self.column)}" if self.alias else quoted(self.column)
-
-
-Value = bool | int | Decimal | str | dt.date | dt.datetime
-"""A constant, in the domain of the column that it is compared with."""
-
-
-@dataclass(frozen=True)
-class Constant:
-    """A literal: its text, and its value."""
-
-    text: str
-    value: Value
-
-
-@dataclass(frozen=True)
-class Expression:
-    """A scalar expression that only Spark evaluates: its text with every column resolved, and those columns."""
-
-    text: str
-    columns: tuple[ColumnRef, ...]
-    deterministic: bool = False
-    """True only where every function in it is known to give the same value for the same arguments."""
-
-    def __str__(self) -> str:
-        return self.text
 
 
 @dataclass(frozen=True)
@@ -129,6 +92,42 @@ class OneOf:
 
 
 @dataclass(frozen=True)
+class NoneOf:
+    """A column that has a value which is none of some constants: `<>`, NOT IN."""
+
+    column: ColumnRef
+    constants: tuple[Constant, ...]
+    text: str = field(default="", compare=False)
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """The columns that it reads."""
+        return (self.column,)
+
+    def __str__(self) -> str:
+        if len(self.constants) == 1:
+            return f"{self.column} <> {self.constants[0].text}"
+        return f"{self.column} NOT IN ({', '.join(c.text for c in self.constants)})"
+
+
+@dataclass(frozen=True)
+class NullTest:
+    """`column IS NULL`, or `column IS NOT NULL`; never unknown."""
+
+    column: ColumnRef
+    is_null: bool
+    text: str = field(default="", compare=False)
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """The columns that it reads."""
+        return (self.column,)
+
+    def __str__(self) -> str:
+        return f"{self.column} IS {'' if self.is_null else 'NOT '}NULL"
+
+
+@dataclass(frozen=True)
 class Difference:
     """`minuend - subtrahend op span`: two columns of one clock, at most or at least so far apart."""
 
@@ -160,8 +159,6 @@ class Opaque:
 
     expression: Expression
     text: str = field(default="", compare=False)
-    excluded: tuple[Constant, ...] = field(default=(), compare=False)
-    """Where it says that its one column is none of some constants (`<>`, NOT IN) and no more than that: these."""
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
@@ -172,7 +169,7 @@ class Opaque:
         return self.expression.text
 
 
-Predicate = Comparison | Bound | OneOf | Difference | Opaque
+Predicate = Comparison | Bound | OneOf | NoneOf | NullTest | Difference | Opaque
 
 
 def aliases_of(predicate: Predicate) -> frozenset[str]:
@@ -186,8 +183,27 @@ def written(predicate: Predicate) -> str:
 
 
 def rejects_null(predicate: Predicate) -> bool:
-    """Whether it is false or unknown as soon as one of its columns is NULL; an opaque one may not be."""
-    return not isinstance(predicate, Opaque)
+    """Whether it is false or unknown as soon as one of its columns is NULL; an opaque one where its term is strict."""
+    match predicate:
+        case NullTest(is_null=is_null):
+            return not is_null
+        case Opaque(expression=expression):
+            return is_strict(expression.term)
+        case _:
+            return True
+
+
+def renamed(predicate: Predicate, name: Callable[[ColumnRef], ColumnRef]) -> Predicate:
+    """The predicate over other columns; the text of an opaque one stays as it stands, for nobody reads it."""
+    match predicate:
+        case Comparison():
+            return replace(predicate, left=name(predicate.left), right=name(predicate.right))
+        case Difference():
+            return replace(predicate, minuend=name(predicate.minuend), subtrahend=name(predicate.subtrahend))
+        case Bound() | OneOf() | NoneOf() | NullTest():
+            return replace(predicate, column=name(predicate.column))
+        case Opaque(expression=expression):
+            return replace(predicate, expression=replace(expression, columns=tuple(map(name, expression.columns))))
 
 
 def conjunct(predicate: Predicate) -> str:

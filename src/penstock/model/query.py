@@ -31,8 +31,9 @@ from penstock.model.clauses import (
     leaves,
 )
 from penstock.model.closure import Equalities
+from penstock.model.expressions import ColumnRef
 from penstock.model.hints import NO_HINTS, Hints
-from penstock.model.predicates import ColumnRef, Predicate, aliases_of, rejects_null
+from penstock.model.predicates import Predicate, aliases_of, rejects_null
 from penstock.model.problem import require
 from penstock.model.query_rules import predicate_problem, query_problems
 from penstock.model.types import DataType

@@ -10,8 +10,9 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of, joins, leaves
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef, Comparison, Difference, Predicate, aliases_of
+from penstock.model.predicates import Comparison, Difference, Predicate, aliases_of
 from penstock.model.problem import Problem, Subject
 from penstock.model.stream import span_problem
 from penstock.model.types import DataType

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.model.expressions import Expression
 from penstock.model.names import fold, quoted
-from penstock.model.predicates import Expression, Predicate
+from penstock.model.predicates import Predicate
 from penstock.model.problem import Problem, Subject, require
 from penstock.model.schemes import (
     Check,

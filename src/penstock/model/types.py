@@ -40,15 +40,36 @@ _UNORDERED = frozenset({Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.VARIANT, Kind.IN
 
 @dataclass(frozen=True)
 class DataType:
-    """A Spark type: its family, and its full text such as `DECIMAL(10,2)`."""
+    """A Spark type: its family, its full text such as `DECIMAL(10,2)`, and what the text says."""
 
     kind: Kind
     text: str
+    precision: int | None = None
+    """The digits of a DECIMAL."""
+    scale: int | None = None
+    """Those of them after its point."""
+    length: int | None = None
+    """The characters of a CHAR(n) or VARCHAR(n), at most."""
+    is_padded: bool = False
+    """Whether it is a CHAR(n), of which values that differ in blanks at the end are equal."""
+    is_collated: bool = False
+    """Whether a collation may call different texts equal."""
+
+    def __post_init__(self) -> None:
+        if (self.kind is Kind.DECIMAL) != (self.precision is not None and self.scale is not None):
+            raise ValueError(f"{self.text}: a DECIMAL, and nothing else, has a precision and a scale")
+        if self.kind is not Kind.STRING and (self.length is not None or self.is_padded or self.is_collated):
+            raise ValueError(f"{self.text}: only texts have a length or a collation")
 
     @classmethod
     def of(cls, kind: Kind) -> DataType:
         """The type of a family without parameters."""
-        return cls(kind, kind.value)
+        return cls.decimal(10, 0) if kind is Kind.DECIMAL else cls(kind, kind.value)
+
+    @classmethod
+    def decimal(cls, precision: int, scale: int) -> DataType:
+        """`DECIMAL(precision,scale)`."""
+        return cls(Kind.DECIMAL, f"DECIMAL({precision},{scale})", precision, scale)
 
     def __str__(self) -> str:
         return self.text

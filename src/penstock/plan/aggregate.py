@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 
 COUNT = "__n"
 """The number of results that a row of the first stage stands for, or of rows that a stored row stands for."""

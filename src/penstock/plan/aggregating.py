@@ -16,13 +16,13 @@ bounded, and which rows are merged.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.analysis.finding import Verdict
+from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
-from penstock.model.predicates import ColumnRef, Comparison, Expression, Op, Predicate, aliases_of
+from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
 from penstock.model.query import Aggregate, Join, Leaf, Query, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
@@ -32,11 +32,6 @@ from penstock.plan.merging import synopsis_of
 from penstock.plan.plan import OutputColumn
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
-
-_RANDOM = re.compile(
-    r"\b(rand|randn|random|randstr|uniform|uuid|shuffle|monotonically_increasing_id)\s*\(", re.IGNORECASE
-)
-_TEXTS = re.compile(r"'(?:[^'\\]|\\.)*'")
 
 
 def carried_columns(query: Query, verdict: Verdict) -> list[ColumnRef]:
@@ -99,7 +94,7 @@ def aggregate_plan(
 def grouping_obstacles(query: Query) -> Iterator[str]:
     """Why the groups of a query cannot be worked out."""
     for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
-        if isinstance(value, Expression) and _is_random(value):
+        if isinstance(value, Expression) and is_random(value.term):
             yield f"{value} may give another value each time, so nothing can be grouped by it or summed up of it"
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
     is_passed = any(query.by_alias[c.alias].stream.low for w in windows for c in _clocks(query, w.column))
@@ -108,11 +103,6 @@ def grouping_obstacles(query: Query) -> Iterator[str]:
             f"{windows[0]} is never known to be closed, since nothing says that {windows[0].column} is an event time "
             "that is ordered"
         )
-
-
-def _is_random(expression: Expression) -> bool:
-    """Whether it calls a function that is known to give another value each time; Spark finds what is not known here."""
-    return not expression.deterministic and _RANDOM.search(_TEXTS.sub("''", expression.text)) is not None
 
 
 def _aggregates(query: Query) -> Iterator[Aggregate]:

@@ -8,8 +8,6 @@ yet.
 
 from __future__ import annotations
 
-import re
-
 from penstock.model.query import Query, RowsWindow
 from penstock.model.schemes import Follows
 from penstock.model.spans import Auto, Rows
@@ -57,5 +55,4 @@ def uncomparable_arrivals(query: Query) -> str | None:
 
 
 def _has_numbers(kind: DataType) -> bool:
-    digits = re.match(r"DECIMAL\s*\(\s*(\d+)", kind.text, re.IGNORECASE)
-    return kind.kind not in _WITHOUT_NUMBERS and (digits is None or int(digits.group(1)) <= _MOST_DIGITS)
+    return kind.kind not in _WITHOUT_NUMBERS and (kind.precision is None or kind.precision <= _MOST_DIGITS)

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from penstock.analysis.domains import declared_domain
 from penstock.analysis.edges import guarantee
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import Source
 from penstock.model.schemes import Clustered
 from penstock.model.spans import Auto, Rows

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.model.expressions import Expression
 from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
-from penstock.model.predicates import Expression
 from penstock.model.query import JoinKind, Query, RowsWindow, joins
 from penstock.model.schemes import Follows
 from penstock.model.spans import Auto

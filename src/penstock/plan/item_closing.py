@@ -11,7 +11,7 @@ where 0.0 = -0.0 are two items. Not decided: items that only an expression of th
 
 from __future__ import annotations
 
-from penstock.model.predicates import ColumnRef
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
 from penstock.model.types import Kind

@@ -23,7 +23,8 @@ from decimal import Decimal
 
 from penstock.analysis.finding import Bounded, Means, Verdict
 from penstock.analysis.synopsis import BucketColumn, Extreme, Synopsis
-from penstock.model.predicates import Bound, Constant, OneOf, Op, Value
+from penstock.model.expressions import Constant, Value
+from penstock.model.predicates import Bound, OneOf, Op
 from penstock.model.query import Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from penstock.analysis.leaving import Leaving, beyond
+from penstock.model.expressions import ColumnRef
 from penstock.model.graph import JoinGraph
 from penstock.model.nodes import JoinNode, NodeKind, nodes_of
-from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Predicate, aliases_of, rejects_null
+from penstock.model.predicates import Comparison, Difference, Op, Predicate, aliases_of, rejects_null
 from penstock.model.query import FromTree, Join, JoinKind, Leaf, Output, Query, RangeWindow, RowsWindow
 from penstock.plan.bounds import TimeBound
 from penstock.plan.conditions import Moment, conditions_at

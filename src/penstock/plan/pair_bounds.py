@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from penstock.analysis.bands import window_constraints
-from penstock.model.predicates import ColumnRef, Predicate
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.plan.bounds import Reach, TimeBound, close
 

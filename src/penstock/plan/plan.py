@@ -13,8 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from penstock.analysis.rewriting.counts import Rewriting
+from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
-from penstock.model.predicates import ColumnRef
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.bounds import TimeBound

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 
 from penstock.analysis.edges import narrowed
 from penstock.model.closure import Equalities
-from penstock.model.predicates import Bound, ColumnRef, Op, conjunction
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, Op, conjunction
 from penstock.model.query import Query, Source
 from penstock.model.schemes import Punctuated
 from penstock.plan.closers import Pairing, promise_of

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.model.predicates import ColumnRef, Op
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Op
 
 
 @dataclass(frozen=True)

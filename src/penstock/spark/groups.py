@@ -14,8 +14,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import NotSupportedYet, UsageError
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
-from penstock.model.predicates import ColumnRef
 from penstock.model.query import Aggregate, Formula, Query, TimeWindow
 from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
 from penstock.plan.plan import Plan

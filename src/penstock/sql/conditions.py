@@ -2,9 +2,9 @@
 
 Understood are comparisons of two columns, of a column and a constant, IN with constants, a bare BOOLEAN column, and
 time differences `x.ts - y.ts op i`, `x.ts op y.ts ± i`, each also with BETWEEN; in a query also NOT over one of them
-that has an opposite, and over an OR of such. Any other condition on one stream is opaque: Spark evaluates it; of `<>`
-and NOT IN the constants are known. Any other condition on several streams is a mistake, because nothing could be
-purged by it.
+that has an opposite, and over an OR of such; `<>` and NOT IN with constants, IS [NOT] NULL. Any other condition on
+one stream is opaque: Spark evaluates it. Any other condition on several streams is a mistake, because nothing could
+be purged by it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,13 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Refused
+from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import (
     Bound,
-    ColumnRef,
     Comparison,
-    Constant,
     Difference,
+    NoneOf,
+    NullTest,
     OneOf,
     Op,
     Opaque,
@@ -30,10 +31,10 @@ from penstock.model.predicates import (
 from penstock.model.spans import Span
 from penstock.model.types import DataType, Kind
 from penstock.sql.constants import constant_of, span_of, sum_of_spans
-from penstock.sql.expressions import bind_column, bind_node, unwrapped
+from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.scope import Scope
 from penstock.sql.tree import Code, Select, Stretch
-from penstock.sql.words import spelt, stretch_of, tokens_of
+from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped
 
 _OPS: dict[type[exp.Expr], Op] = {
     exp.EQ: Op.EQ,
@@ -133,7 +134,7 @@ def _bind_conjunct(
         if not _is_always_true(node):
             scope.report("this condition names no column", at, "a condition is about the columns of a stream")
     else:
-        bound.predicates.append((Opaque(expression, text, _excluded(node, scope)), at))
+        bound.predicates.append((Opaque(expression, text), at))
 
 
 def _existence(node: exp.Expr) -> tuple[Select | None, bool]:
@@ -163,6 +164,10 @@ def _understood(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | No
             return [low, high]
         case exp.In():
             return _one_of(node, text, scope)
+        case exp.NEQ() | exp.Not(this=exp.In() | exp.Paren() | exp.EQ()) if found := _none_of(node, text, scope):
+            return found
+        case exp.Is() | exp.Not(this=exp.Is()):
+            return _null_test(node, text, scope)
         case exp.Column() | exp.Not():
             return _flag(node, text, scope)
         case _ if type(node) in _OPS:
@@ -188,22 +193,30 @@ def _denied(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
     return None if predicate is None else [predicate]
 
 
-def _excluded(node: exp.Expr, scope: Scope) -> tuple[Constant, ...]:
-    """The constants that a column is none of, if a condition says that and no more."""
+def _none_of(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
+    """`<>`, NOT IN, and NOT over what says that a column equals one of some constants."""
     inner = unwrapped(node.this) if isinstance(node, exp.Not) else node
     if isinstance(inner, exp.In) and inner is not node:
         said: Predicate | None = next(iter(_one_of(inner, "", scope) or ()), None)
     elif isinstance(inner, exp.NEQ if inner is node else exp.EQ):
         said = _compared(inner.this, Op.EQ, inner.expression, "", scope)
     else:
-        return ()
+        return None
     match said:
-        case Bound(constant=constant):
-            return (constant,)
-        case OneOf(constants=constants):
-            return constants
+        case Bound(column=ref, constant=constant):
+            return [NoneOf(ref, (constant,), text)]
+        case OneOf(column=ref, constants=constants):
+            return [NoneOf(ref, constants, text)]
         case _:
-            return ()
+            return None
+
+
+def _null_test(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
+    """`column IS [NOT] NULL`."""
+    is_null = not isinstance(node, exp.Not)
+    inner = node if is_null else node.this
+    ref = bind_column(inner.this, scope) if isinstance(inner.expression, exp.Null) else None
+    return None if ref is None else [NullTest(ref, is_null, text)]
 
 
 def _type_of(ref: ColumnRef, scope: Scope) -> DataType | None:

@@ -8,12 +8,11 @@ from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
 
-from penstock.model.predicates import Constant
+from penstock.model.expressions import Constant
 from penstock.model.spans import LONGEST_WRITTEN, Span, Unit, span_of_ticks, written_span
 from penstock.model.types import DataType, Kind
 from penstock.sql.cursor import UNITS
-from penstock.sql.expressions import unwrapped
-from penstock.sql.words import string_literal
+from penstock.sql.words import string_literal, unwrapped
 
 _OTHER_UNITS = {"WEEK": (7, Unit.DAY), "WEEKS": (7, Unit.DAY)}
 _EXACT_IN_DOUBLE = 2**53
@@ -31,11 +30,12 @@ def number_of(node: exp.Expr) -> Decimal | None:
     if isinstance(node, exp.TryCast | exp.Cast) and isinstance(node.this, exp.Literal) and not node.this.is_string:
         node = node.this  # 10L
     if isinstance(node, exp.Literal) and not node.is_string:
-        return _decimal(node.name)
+        return decimal_of(node.name)
     return None
 
 
-def _decimal(text: str) -> Decimal | None:
+def decimal_of(text: str) -> Decimal | None:
+    """A number from its digits; None if Spark has none so wide."""
     try:
         value = Decimal(text)
     except InvalidOperation:
@@ -76,7 +76,7 @@ def span_of(node: exp.Expr) -> Span | None:
 
 
 def _interval(node: exp.Interval) -> Span | None:
-    amount = _decimal(node.this.name) if isinstance(node.this, exp.Literal) else number_of(node.this or exp.Null())
+    amount = decimal_of(node.this.name) if isinstance(node.this, exp.Literal) else number_of(node.this or exp.Null())
     unit = node.args.get("unit")
     if amount is None or not isinstance(unit, exp.Var):
         return None

@@ -19,6 +19,7 @@ from penstock.sql.cursor import Stop
 from penstock.sql.lexical import Unreadable, quotes_of
 from penstock.sql.queries import CLAUSE_WORDS, QueryGrammar
 from penstock.sql.source import SourceText
+from penstock.sql.terms import NAME_META
 from penstock.sql.tree import Broken, Constraint, Insert, Name, Statement, Stretch
 
 T = TypeVar("T")
@@ -70,6 +71,7 @@ class Penstock(Spark):
     """The dialect."""
 
     Parser = PenstockParser
+    ORIGINAL_NAME_META_KEY = NAME_META
 
 
 def read_statements(source: SourceText) -> list[Statement]:

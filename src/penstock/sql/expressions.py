@@ -6,14 +6,17 @@ Nothing here decides what an expression means; it finds the columns, refuses wha
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
+
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Refused
-from penstock.model.predicates import ColumnRef, Expression
-from penstock.sql.scope import Scope
+from penstock.model.expressions import ColumnRef, Expression
+from penstock.sql.scope import Resolved, Scope
+from penstock.sql.terms import term_of
 from penstock.sql.tree import Code, Stretch
-from penstock.sql.words import place_of, spelt, stretch_of
+from penstock.sql.words import place_of, spelt, stretch_of, unwrapped
 
 _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Query, "a subquery", "only EXISTS and NOT EXISTS take one, as a condition of WHERE"),
@@ -31,33 +34,6 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
 _WINDOWS = ("window", "session_window", "window_time")
 """Functions that make groups, not values; `window(ts, length)` itself never comes here."""
 
-_DETERMINISTIC: tuple[type[exp.Expr], ...] = (
-    exp.Case,
-    exp.If,
-    exp.Coalesce,
-    exp.Cast,
-    exp.And,
-    exp.Or,
-    exp.Xor,
-    exp.Abs,
-    exp.Ceil,
-    exp.Floor,
-    exp.Round,
-    exp.Lower,
-    exp.Upper,
-    exp.Length,
-    exp.Concat,
-    exp.Substring,
-    exp.Trim,
-    exp.Greatest,
-    exp.Least,
-    exp.Nullif,
-    exp.Year,
-    exp.Month,
-    exp.Day,
-)
-"""Functions known to give the same value for the same arguments; any other is taken not to."""
-
 
 def bind_expression(code: Code, scope: Scope) -> Expression | None:
     """The expression with its columns resolved; None, and mistakes, if it cannot stand."""
@@ -69,23 +45,38 @@ def bind_node(node: exp.Expr, tokens: tuple[Token, ...], scope: Scope) -> Expres
     found = resolved_columns(node, stretch_of(tokens), scope)
     if found is None:
         return None
-    replaced, columns = found
-    return Expression(spelt(scope.source.text, tokens, replaced), columns, is_deterministic(node))
+    return Expression(spelt(scope.source.text, tokens, found.replaced), found.columns, term_of(node, found.by_node))
 
 
-def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> tuple[dict[int, str], tuple[ColumnRef, ...]] | None:
-    """What takes the place of a token, by its start, and the columns, in order; None, and mistakes, if one is wrong."""
+@dataclass
+class ResolvedColumns:
+    """The columns that an expression names."""
+
+    by_node: dict[int, Resolved] = field(default_factory=dict)
+    """By the identity of sqlglot's node."""
+
+    @property
+    def replaced(self) -> dict[int, str]:
+        """What takes the place of a token, by its start."""
+        return {start: text for found in self.by_node.values() for start, text in found.replaced.items()}
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """Each once, in order."""
+        return tuple(sorted({found.ref for found in self.by_node.values()}))
+
+
+def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColumns | None:
+    """The columns that an expression names; None, and mistakes, if one is wrong."""
     good = _refuse_what_cannot_stand(node, at, scope)
-    replaced: dict[int, str] = {}
-    columns: dict[ColumnRef, None] = {}
+    found = ResolvedColumns()
     for column in _column_nodes(node):
         resolved = scope.resolve(column)
         if resolved is None:
             good = False
-            continue
-        replaced.update(resolved.replaced)
-        columns[resolved.ref] = None
-    return (replaced, tuple(sorted(columns))) if good else None
+        else:
+            found.by_node[id(column)] = resolved
+    return found if good else None
 
 
 def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
@@ -97,13 +88,6 @@ def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
     resolved = scope.resolve(node)
     del scope.source.mistakes[before:]
     return resolved.ref if resolved is not None and not resolved.has_fields else None
-
-
-def unwrapped(node: exp.Expr) -> exp.Expr:
-    """Without the parentheses around it."""
-    while isinstance(node, exp.Paren):
-        node = node.this
-    return node
 
 
 def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
@@ -148,11 +132,6 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
         return f"this {part.name.lower()}(…)", "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT"
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
-
-
-def is_deterministic(node: exp.Expr) -> bool:
-    """Whether every function in it is known to give the same value for the same arguments."""
-    return all(isinstance(part, _DETERMINISTIC) for part in node.walk() if isinstance(part, exp.Func | exp.Dot))
 
 
 def _column_nodes(node: exp.Expr) -> list[exp.Column]:

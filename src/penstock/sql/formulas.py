@@ -53,10 +53,9 @@ def bind_formula(name: str, code: Code, read: list[tuple[Aggregate, Code]], scop
     found = resolved_columns(around, code.at, scope)
     if found is None:
         return None
-    replaced, columns = found
-    pieces = tuple(_pieces(code, read, replaced, scope.source.text))
+    pieces = tuple(_pieces(code, read, found.replaced, scope.source.text))
     terms = _linear(code.node, iter([aggregate for aggregate, _ in read]))
-    return Formula(name, pieces, columns, None if terms is None else _summed(terms))
+    return Formula(name, pieces, found.columns, None if terms is None else _summed(terms))
 
 
 def _pieces(

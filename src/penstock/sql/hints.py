@@ -8,8 +8,8 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import QueryMistake
+from penstock.model.expressions import Call, Expression
 from penstock.model.hints import EVICTION_POLICIES, NO_HINTS, Budget, ErrorAllowance, Hints, Monitoring
-from penstock.model.predicates import Expression
 from penstock.sql.expressions import bind_expression, bind_node
 from penstock.sql.scope import Scope
 from penstock.sql.tree import Code, Hint, Stretch
@@ -100,7 +100,8 @@ def _factors(code: Code, scope: Scope) -> tuple[Expression, ...]:
 def _product(factors: list[Expression]) -> Expression:
     columns = tuple(sorted({ref for factor in factors for ref in factor.columns}))
     text = factors[0].text if len(factors) == 1 else " * ".join(f"({factor.text})" for factor in factors)
-    return Expression(text, columns, all(factor.deterministic for factor in factors))
+    term = factors[0].term if len(factors) == 1 else Call("*", tuple(factor.term for factor in factors))
+    return Expression(text, columns, term)
 
 
 _OPENS = (TokenType.L_PAREN, TokenType.L_BRACKET, TokenType.CASE)

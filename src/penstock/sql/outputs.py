@@ -10,18 +10,18 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Refused
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef, Expression
 from penstock.model.query import AGGREGATES, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
 from penstock.sql.constants import number_of, span_or_none
 from penstock.sql.cursor import UNITS
-from penstock.sql.expressions import bind_column, bind_node, unwrapped
+from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.formulas import bind_formula, outer_aggregates
 from penstock.sql.scope import Scope, did_you_mean
 from penstock.sql.tree import Code, Select, SelectItem, Stretch
-from penstock.sql.words import place_of
+from penstock.sql.words import place_of, unwrapped
 
 _FUNCTIONS: dict[type[exp.Expr], str] = {
     exp.Count: "count",

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from penstock.model.expressions import ColumnRef
 from penstock.model.hints import Hints
 from penstock.model.names import quoted
-from penstock.model.predicates import ColumnRef, conjunct, conjunction
+from penstock.model.predicates import conjunct, conjunction
 from penstock.model.query import Existence, Formula, FromTree, JoinKind, Leaf, Output, Query, Source
 from penstock.model.schemes import OnViolation
 from penstock.model.script import Script

@@ -15,9 +15,9 @@ from sqlglot.tokenizer_core import TokenType
 from penstock.model.names import nearest
 from penstock.model.query import JoinKind, RangeWindow, RowsWindow
 from penstock.sql.declarations import DeclarationGrammar
-from penstock.sql.expressions import unwrapped
 from penstock.sql.formulas import aggregates_in, outer_aggregates
 from penstock.sql.tree import Code, FromItem, FromJoin, FromPart, Hint, Insert, Name, Select, SelectItem, Stretch
+from penstock.sql.words import unwrapped
 
 _REFUSED_CLAUSES = (
     (("HAVING",), "filter the output in the sink's reader"),

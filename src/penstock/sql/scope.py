@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold, nearest, quoted
-from penstock.model.predicates import ColumnRef
 from penstock.model.stream import Column, Stream
 from penstock.model.types import Kind
 from penstock.sql.source import SourceText

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from penstock.errors import DeclarationMistake
+from penstock.model.expressions import Expression
 from penstock.model.names import fold
-from penstock.model.predicates import Expression
 from penstock.model.problem import InvalidModel, Problem, Subject
 from penstock.model.schemes import Punctuated, Scheme
 from penstock.model.stream import Arrival, Column, Storage, Stream

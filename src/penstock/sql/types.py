@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import re
-
 from sqlglot import exp
 
 from penstock.model.types import DataType, Kind
@@ -36,9 +34,6 @@ _KINDS = {
     exp.DType.VARIANT: Kind.VARIANT,
 }
 
-_LENGTH = re.compile(r"\([0-9]+\)\Z")
-_PARAMETERS = re.compile(r"\s*([(),])\s*")
-
 
 def data_type(written: TypeText) -> DataType | None:
     """The type, or None if Spark has none of that name. Plain types have one spelling; others keep the user's."""
@@ -59,10 +54,13 @@ def data_type(written: TypeText) -> DataType | None:
         if not all(size.isdecimal() for size in sizes) or len(sizes) > 2:
             return None
         precision, scale = int(sizes[0]), int(sizes[1]) if len(sizes) > 1 else 0
-        return DataType(kind, f"DECIMAL({precision},{scale})") if 0 < precision <= 38 and scale <= precision else None
+        return DataType.decimal(precision, scale) if 0 < precision <= 38 and scale <= precision else None
     if kind is Kind.STRING and head.strip().upper() in ("VARCHAR", "CHAR", "CHARACTER"):
-        text = (head.strip() + _PARAMETERS.sub(r"\1", parenthesis + rest)).upper()
-        return DataType(kind, text) if _LENGTH.search(text) else None
+        length = rest.rstrip(") ").strip()
+        if not length.isdecimal():
+            return None
+        name = head.strip().upper()
+        return DataType(kind, f"{name}({length})", length=int(length), is_padded=name != "VARCHAR")
     if parenthesis:
         return None
     return DataType.of(kind)

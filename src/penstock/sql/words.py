@@ -47,6 +47,13 @@ def place_of(node: exp.Expr) -> Stretch | None:
     return Stretch(min(m["start"] for m in places), max(m["end"] for m in places) + 1)
 
 
+def unwrapped(node: exp.Expr) -> exp.Expr:
+    """Without the parentheses around it."""
+    while isinstance(node, exp.Paren):
+        node = node.this
+    return node
+
+
 def string_literal(value: str) -> str:
     """A Spark string literal."""
     return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.analysis.implication.conditions import truth
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef, Comparison, Op
+from penstock.model.predicates import Comparison, Op
 from penstock.model.schemes import Clustered, Follows, Ordered, Scheme
 from penstock.model.spans import Auto, Rows, Span
 from penstock.model.stream import Stream

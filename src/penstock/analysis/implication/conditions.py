@@ -12,9 +12,9 @@ import operator
 from collections.abc import Callable, Mapping
 from decimal import Decimal
 
-from penstock.analysis.domains import rules_out_null
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, Comparison, OneOf, Op, Opaque, Predicate
+from penstock.model.predicates import Bound, Comparison, NoneOf, NullTest, OneOf, Op, Predicate
 from penstock.model.schemes import Check, Punctuated
 from penstock.model.stream import Stream
 
@@ -41,9 +41,12 @@ def truth(predicate: Predicate, values: Mapping[str, object]) -> bool | None:
             return None if None in found else True in found
         case Comparison(left=left, op=op, right=right):
             return _compared(value(left), op, value(right))
-        case Opaque():
-            column_ = rules_out_null(predicate)
-            return None if column_ is None or value(column_) is None else True
+        case NoneOf(column=column, constants=constants):
+            found = [_compared(value(column), Op.EQ, constant.value) for constant in constants]
+            return None if None in found else True not in found
+        case NullTest(column=column, is_null=is_null):
+            # A value that a model does not say may still be there.
+            return None if value(column) is None else not is_null
         case _:
             return None
 

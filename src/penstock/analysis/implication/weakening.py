@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.analysis.domains import Domain, declared_domain, has_steps, rules_out_null, step_of
+from penstock.analysis.domains import Domain, declared_domain, has_steps, step_of
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, OneOf, Op, Predicate
+from penstock.model.predicates import Bound, NullTest, OneOf, Op, Predicate
 from penstock.model.schemes import Check, Clustered, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
 from penstock.model.stream import Stream
@@ -108,9 +108,9 @@ def _reasons(stream: Stream, predicate: Predicate) -> list[str] | None:
             return [declared.on(stream.name)]
     if predicate in stream.where:
         return [f"WHERE {predicate} of {stream.name}"]
-    if (column := rules_out_null(predicate)) is not None:
-        domain = declared_domain(stream, column.column)
-        return None if domain.nullable else [f"{column.column} of {stream.name} is never NULL"]
+    if isinstance(predicate, NullTest) and not predicate.is_null:
+        domain = declared_domain(stream, predicate.column.column)
+        return None if domain.nullable else [f"{predicate.column.column} of {stream.name} is never NULL"]
     if isinstance(predicate, Bound | OneOf):
         domain = declared_domain(stream, predicate.column.column)
         return list(domain.because) if _lies_in(stream, domain, predicate) else None

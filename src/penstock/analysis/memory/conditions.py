@@ -30,7 +30,8 @@ from itertools import chain, islice, product
 from penstock.analysis.memory.lines import FAR, Line, Stretch
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
-from penstock.model.predicates import ColumnRef, Op
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Op
 
 
 @dataclass(frozen=True)

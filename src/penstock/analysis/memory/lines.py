@@ -19,14 +19,14 @@ Preconditions: `=` tells the values apart, so no collations and no CHAR(n); `com
 from __future__ import annotations
 
 import datetime as dt
-import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.analysis.domains import has_steps, step_of, values_are_told_apart
-from penstock.model.predicates import Constant, Op, Value
+from penstock.model.expressions import Constant, Value
+from penstock.model.predicates import Op
 from penstock.model.types import DataType, Kind
 
 FEW = 2**16
@@ -37,7 +37,6 @@ FAR = 10**40
 _WHOLE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-(2**7), 2**7 - 1), Kind.SMALLINT: (-(2**15), 2**15 - 1)}
 _WHOLE |= {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
 _WHOLE |= {Kind.DATE: (dt.date.min.toordinal(), dt.date.max.toordinal())}
-_DIGITS = re.compile(r"\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)")
 
 Point = int | str | dt.datetime
 
@@ -105,7 +104,7 @@ def str_or_moment(point: Point) -> tuple[str, dt.datetime | int]:
 
 def comparable(kind: DataType) -> bool:
     """Whether two values of a type are equal only if they are the same value."""
-    return values_are_told_apart(kind) and not kind.text.upper().startswith("CHAR")
+    return values_are_told_apart(kind) and not kind.is_padded
 
 
 def line_of(kinds: Iterable[DataType], constants: Iterable[tuple[Constant, DataType]]) -> Line:
@@ -128,9 +127,8 @@ def line_of(kinds: Iterable[DataType], constants: Iterable[tuple[Constant, DataT
 
 def limits_of(kind: DataType) -> Stretch:
     """The places that a type has on a line with steps."""
-    if kind.kind is Kind.DECIMAL:
-        digits = _DIGITS.search(kind.text)
-        most = 10 ** (int(digits.group(1)) if digits else 10) - 1
+    if kind.precision is not None:
+        most = 10**kind.precision - 1
         return Stretch(-most, most)
     return Stretch(*_WHOLE[kind.kind])
 
@@ -182,7 +180,6 @@ def value_at(step: int, kind: DataType) -> Value:
         return bool(step)
     if kind.kind is Kind.DATE:
         return dt.date.fromordinal(step)
-    if kind.kind is Kind.DECIMAL:
-        digits = _DIGITS.search(kind.text)
-        return Decimal(step).scaleb(-int(digits.group(2) or 0) if digits else 0)
+    if kind.scale is not None:
+        return Decimal(step).scaleb(-kind.scale)
     return step

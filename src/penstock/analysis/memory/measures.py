@@ -15,7 +15,8 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
-from penstock.model.predicates import Bound, ColumnRef, OneOf, Op, Predicate
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, OneOf, Op, Predicate
 from penstock.model.types import DataType, Kind
 
 Limits = tuple[int | None, int | None]

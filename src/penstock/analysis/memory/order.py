@@ -27,7 +27,8 @@ from dataclasses import dataclass
 from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, line_of, point_of, stretch_of
 from penstock.analysis.memory.reading import Condition, Reading, is_opaque
 from penstock.model.closure import Equalities
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Constant, OneOf, Op, Opaque
+from penstock.model.expressions import ColumnRef, Constant
+from penstock.model.predicates import Bound, Comparison, NoneOf, OneOf, Op
 from penstock.model.types import DataType
 
 Pins = Iterable[tuple[ColumnRef, Stretch]]
@@ -288,10 +289,10 @@ class Order:
     def _narrow(self) -> None:
         """Narrow the domains to the constants that columns are compared with."""
         for predicate in self._predicates:
-            if isinstance(predicate, Opaque):
-                (ref,) = predicate.columns
-                node = self._nodes[self._index[ref]]
-                node.excluded |= frozenset(_places(node.line, _kind(self._reading, ref), predicate.excluded))
+            if isinstance(predicate, NoneOf):
+                node = self._nodes[self._index[predicate.column]]
+                kind = _kind(self._reading, predicate.column)
+                node.excluded |= frozenset(_places(node.line, kind, predicate.constants))
             if not isinstance(predicate, Bound | OneOf):
                 continue
             kind = _kind(self._reading, predicate.column)

@@ -17,22 +17,25 @@ Preconditions: none. Windows, promises and hints are not looked at.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.analysis.domains import asks_for_null, has_steps, rules_out_null, step_of
+from penstock.analysis.domains import has_steps, step_of
 from penstock.analysis.memory.lines import comparable, point_of
 from penstock.analysis.memory.measures import is_measured
+from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import (
     Bound,
-    ColumnRef,
     Comparison,
     Difference,
-    Expression,
+    NoneOf,
+    NullTest,
     OneOf,
     Opaque,
     Predicate,
     aliases_of,
+    rejects_null,
+    renamed,
     written,
 )
 from penstock.model.query import Aggregate, Query, Source, columns_of
@@ -77,10 +80,7 @@ class Reading:
         """The columns that no tuple that matters lacks."""
         found: set[ColumnRef] = set()
         for condition in self.conditions:
-            sure = rules_out_null(condition.predicate)
-            if sure is not None:
-                found.add(sure)
-            elif not condition.is_check and not _may_pass_null(condition.predicate):
+            if _needs_value(condition):
                 found.update(condition.predicate.columns)
         for source in self.query.all_sources:
             stream = source.stream
@@ -128,7 +128,8 @@ class Reading:
         return tuple(found)
 
     def _is_compared(self, ref: ColumnRef) -> bool:
-        return any(ref in c.predicate.columns and not isinstance(c.predicate, Opaque) for c in self.conditions)
+        unequal = Opaque | NoneOf | NullTest
+        return any(ref in c.predicate.columns and not isinstance(c.predicate, unequal) for c in self.conditions)
 
     @cached_property
     def unread(self) -> tuple[str, ...]:
@@ -148,10 +149,10 @@ class Reading:
     def lacking(self) -> tuple[str, ...]:
         """Conditions that cannot all hold since one asks for NULL where another needs a value."""
         for condition in self.conditions:
-            ref = asks_for_null(condition.predicate)
-            if ref in self.given:
-                needs = [c.text for c in self.conditions if ref in c.predicate.columns and _needs_value(c)]
-                return (*needs[:1], condition.text)
+            match condition.predicate:
+                case NullTest(column=ref, is_null=True) if ref in self.given:
+                    needs = [c.text for c in self.conditions if ref in c.predicate.columns and _needs_value(c)]
+                    return (*needs[:1], condition.text)
         return ()
 
     @property
@@ -163,13 +164,11 @@ class Reading:
 def is_opaque(reading: Reading, predicate: Predicate) -> bool:
     """Whether only Spark can say what a predicate means; a constant that is no value of the type is such a case."""
     match predicate:
-        case Opaque(excluded=()):
+        case Opaque() | NullTest():
             return True
-        case Opaque(excluded=constants):
-            (ref,) = predicate.columns
         case Bound(column=ref, constant=constant):
             constants = (constant,)
-        case OneOf(column=ref, constants=constants):
+        case OneOf(column=ref, constants=constants) | NoneOf(column=ref, constants=constants):
             pass
         case _:
             return False
@@ -183,19 +182,16 @@ def is_opaque(reading: Reading, predicate: Predicate) -> bool:
 
 def is_left_to_spark(reading: Reading, predicate: Predicate) -> bool:
     """Whether nobody but Spark knows which rows pass."""
-    if rules_out_null(predicate) is not None or is_measured(predicate, reading.kind):
+    is_given = isinstance(predicate, NullTest) and not predicate.is_null
+    if is_given or is_measured(predicate, reading.kind):
         return False
     return is_opaque(reading, predicate)
 
 
 def _needs_value(condition: Condition) -> bool:
-    if rules_out_null(condition.predicate) is not None:
-        return True
-    return not condition.is_check and not _may_pass_null(condition.predicate)
-
-
-def _may_pass_null(predicate: Predicate) -> bool:
-    return isinstance(predicate, Opaque) and not predicate.excluded
+    """Whether a tuple that lacks a value does not pass; a CHECK passes where it is unknown."""
+    predicate = condition.predicate
+    return rejects_null(predicate) and (isinstance(predicate, NullTest) or not condition.is_check)
 
 
 def own_column(source: Source, name: str) -> ColumnRef:
@@ -216,25 +212,7 @@ def _declared(source: Source) -> Iterator[Condition]:
 
 def _named(predicate: Predicate, source: Source) -> Predicate:
     """A condition of a declaration, about one source of the query."""
-
-    def named(ref: ColumnRef) -> ColumnRef:
-        return own_column(source, ref.column)
-
-    match predicate:
-        case Comparison():
-            return replace(predicate, left=named(predicate.left), right=named(predicate.right))
-        case Difference():
-            return replace(predicate, minuend=named(predicate.minuend), subtrahend=named(predicate.subtrahend))
-        case Bound() | OneOf():
-            return replace(predicate, column=named(predicate.column))
-        case Opaque(expression=expression):
-            columns = tuple(named(ref) for ref in expression.columns)
-            sure = rules_out_null(predicate)
-            # The text is kept as it stands, but for IS [NOT] NULL, which is read and so must name the column.
-            text = expression.text if sure is None else f"{named(sure)} IS NOT NULL"
-            lacking = asks_for_null(predicate)
-            text = text if lacking is None else f"{named(lacking)} IS NULL"
-            return replace(predicate, expression=Expression(text, columns, expression.deterministic))
+    return renamed(predicate, lambda ref: own_column(source, ref.column))
 
 
 def _between_sources(condition: Condition) -> Iterator[Comparison | Difference]:

@@ -14,7 +14,7 @@ import datetime as dt
 
 from penstock.analysis.domains import has_steps
 from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, value_at
-from penstock.model.predicates import Value
+from penstock.model.expressions import Value
 from penstock.model.types import DataType, Kind
 
 _EPOCH = dt.datetime(1970, 1, 1)
@@ -30,7 +30,7 @@ _EXACT = 2**24
 
 def has_scale(kind: DataType) -> bool:
     """Whether values of a type can be laid out; a VARCHAR(n) may be too short for them."""
-    return has_steps(kind) or (kind.kind in _SCALED and not kind.text.upper().startswith("VARCHAR"))
+    return has_steps(kind) or (kind.kind in _SCALED and kind.length is None)
 
 
 def limits_on_scale(kind: DataType) -> Stretch:

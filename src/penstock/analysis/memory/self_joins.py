@@ -25,7 +25,8 @@ from itertools import combinations
 
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Expression, OneOf, Op, Predicate, aliases_of
+from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.predicates import Bound, Comparison, OneOf, Op, Predicate, aliases_of
 from penstock.model.query import Aggregate, Formula, Join, JoinKind, Leaf, Output, Query, Scalar, TimeWindow
 
 _MOST_SOURCES = 6

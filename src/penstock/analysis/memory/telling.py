@@ -25,7 +25,8 @@ from statistics import median
 
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.witness import Copies, Row, holds
-from penstock.model.predicates import ColumnRef, aliases_of
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import aliases_of
 from penstock.model.query import Aggregate, Query
 
 _MOST_SOURCES = 6

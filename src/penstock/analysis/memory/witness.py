@@ -26,7 +26,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from penstock.analysis.domains import rules_out_null
 from penstock.analysis.finding import Witness
 from penstock.analysis.memory.conditions import Rung, Violation
 from penstock.analysis.memory.lines import FAR, Stretch
@@ -34,7 +33,8 @@ from penstock.analysis.memory.measures import is_measured, named_numbers, whole_
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Condition, Reading
 from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, OneOf, Op, Opaque
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, NullTest, OneOf, Op, Opaque
 from penstock.model.query import Source
 from penstock.model.spans import Unit
 from penstock.model.types import DataType, Kind
@@ -243,9 +243,9 @@ class _Layout:
         """The values that `<>` and NOT IN keep classes from."""
         found: dict[ColumnRef, frozenset[object]] = {}
         for condition in self._reading.binding:
-            if isinstance(condition.predicate, Opaque) and condition.predicate.excluded:
-                head = self._head(condition.predicate.columns[0])
-                values = frozenset(constant.value for constant in condition.predicate.excluded)
+            if isinstance(condition.predicate, NoneOf):
+                head = self._head(condition.predicate.column)
+                values = frozenset(constant.value for constant in condition.predicate.constants)
                 found[head] = found.get(head, frozenset()) | values
         return found
 
@@ -292,7 +292,7 @@ def holds(condition: Condition, values: Mapping[ColumnRef, object]) -> bool:
     """Whether values satisfy a condition; a column that is not there is NULL."""
     predicate = condition.predicate
     if any(ref not in values for ref in predicate.columns):
-        return condition.is_check and rules_out_null(predicate) is None
+        return predicate.is_null if isinstance(predicate, NullTest) else condition.is_check
     match predicate:
         case Comparison(left=left, op=op, right=right):
             return _COMPARE[op](values[left], values[right])
@@ -300,12 +300,14 @@ def holds(condition: Condition, values: Mapping[ColumnRef, object]) -> bool:
             return _COMPARE[op](values[ref], constant.value)
         case OneOf(column=ref, constants=constants):
             return any(values[ref] == constant.value for constant in constants)
-        case Opaque(excluded=constants) if constants:
-            return all(values[ref] != constant.value for ref in predicate.columns for constant in constants)
+        case NoneOf(column=ref, constants=constants):
+            return all(values[ref] != constant.value for constant in constants)
+        case NullTest(is_null=is_null):
+            return not is_null
         case Difference(minuend=left, subtrahend=right, op=op, span=span):
             return _COMPARE[op](ticks_between(values[left], values[right]), span.ticks)
-        case _:
-            return rules_out_null(predicate) is not None
+        case Opaque():
+            return False
 
 
 def ticks_between(later: object, earlier: object) -> int:

@@ -20,8 +20,8 @@ from penstock.analysis.rewriting.eliminate_joins import counted_source, no_count
 from penstock.analysis.rewriting.eliminate_window_predicates import WindowPredicates
 from penstock.analysis.rewriting.identity import Identity, identities, pairs
 from penstock.analysis.rewriting.substreams import SubStreams
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import ColumnRef
 
 
 @dataclass(frozen=True)

@@ -21,8 +21,9 @@ from dataclasses import replace
 
 from penstock.analysis.rewriting.identity import Identity, pairs
 from penstock.analysis.rewriting.substreams import SubStreams
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, Comparison, Difference, OneOf, Predicate
+from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Predicate
 
 
 def removed_sources(known: SubStreams, identity: Identity, counted: str) -> tuple[str, ...]:

@@ -17,7 +17,8 @@ from penstock.analysis.combination import Combinations
 from penstock.analysis.implication.rules import Reach
 from penstock.analysis.rewriting.identity import Identity, pairs
 from penstock.analysis.rewriting.substreams import Pairs, SubStreams
-from penstock.model.predicates import ColumnRef, Comparison, Difference, Op, Predicate, aliases_of
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Comparison, Difference, Op, Predicate, aliases_of
 from penstock.model.spans import Window, span_of_ticks
 
 

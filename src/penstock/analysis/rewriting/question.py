@@ -17,7 +17,8 @@ from dataclasses import dataclass, replace
 
 from penstock.analysis.rewriting.values import count_value
 from penstock.model.closure import Equalities
-from penstock.model.predicates import Bound, ColumnRef, Difference, OneOf, Op, Predicate, aliases_of, rejects_null
+from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Bound, Difference, OneOf, Op, Predicate, aliases_of, rejects_null
 from penstock.model.query import Aggregate, Formula, JoinKind, Query, RangeWindow, RowsWindow, TimeWindow, joins
 
 MOST_SOURCES = 8

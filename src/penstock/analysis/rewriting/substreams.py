@@ -29,8 +29,9 @@ from penstock.analysis.implication.rules import (
     shape_of,
 )
 from penstock.analysis.rewriting.question import CountQuestion
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, ColumnRef, OneOf, Predicate
+from penstock.model.predicates import Bound, OneOf, Predicate
 from penstock.model.schemes import ForeignKey, Scheme, reference_of
 
 Pairs = tuple[tuple[str, str], ...]

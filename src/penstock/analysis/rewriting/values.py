@@ -12,17 +12,15 @@ holds to one value, and numbers with a suffix or an exponent.
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
-from penstock.model.predicates import Expression
+from penstock.model.expressions import Expression, Literal
 from penstock.model.query import Aggregate, Formula
 
 N = "{n}"
 """Stands for the number of results in the text of a value."""
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _MOST_DIGITS, _LONG = 38, 18
 """Of a DECIMAL, and of a number that is a BIGINT whatever its digits are."""
 
@@ -68,14 +66,10 @@ def formula_value(formula: Formula) -> CountValue | None:
 
 def _number(aggregate: Aggregate) -> Decimal | None:
     """The number that an aggregate is of; None if it is of anything else, or has so many digits that types differ."""
-    if not isinstance(aggregate.argument, Expression):
+    term = aggregate.argument.term if isinstance(aggregate.argument, Expression) else None
+    if not isinstance(term, Literal) or isinstance(term.value, bool) or not isinstance(term.value, int | Decimal):
         return None
-    text = aggregate.argument.text
-    while text.startswith("(") and text.endswith(")"):
-        text = text[1:-1].strip()
-    if _NUMBER.fullmatch(text) is None:
-        return None
-    number = Decimal(text)
+    number = Decimal(term.value)
     digits, scale = _digits(number)
     return number if digits <= (_LONG if scale == 0 else _MOST_DIGITS - 20) else None
 

@@ -1,0 +1,45 @@
+"""What is known of Spark's functions by their names: which are deterministic, strict, random, or rise.
+
+Names are in lower case, as they are written, aliases each by itself; operators by their sign. A function that stands
+in no set is one of which nothing is known, so no verdict rests on it. Each set says what must hold of Spark's own
+function of that name for every argument, in ANSI mode and outside it; an expression that fails ends the query and so
+gives no value at all.
+"""
+
+from __future__ import annotations
+
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "div", "mod", "&", "|", "^", "~", "||"})
+_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "like", "ilike", "rlike"})
+
+_TEXT = frozenset(
+    {"lower", "lcase", "upper", "ucase", "length", "char_length", "character_length", "len", "concat"}
+    | {"substring", "substr", "trim"}
+)
+_NUMBERS = frozenset({"abs", "ceil", "ceiling", "floor", "round"})
+_CALENDAR = frozenset({"year", "month", "day", "dayofmonth"})
+
+TIMES_OF_NUMBERS = {"timestamp_seconds": 1_000_000, "timestamp_millis": 1_000, "timestamp_micros": 1}
+"""Functions that make a TIMESTAMP of a count of units since 1970: the length of one, in microseconds."""
+
+RISES_WITH_FIRST = frozenset(
+    {"to_date", "to_timestamp", "to_timestamp_ltz", "to_timestamp_ntz", "try_to_date", "try_to_timestamp"}
+    | {"timestamp", *TIMES_OF_NUMBERS, "date", "date_from_unix_date"}
+    | {"unix_millis", "unix_micros", "unix_seconds", "unix_date", "unix_timestamp", "to_unix_timestamp"}
+    | {"to_utc_timestamp", "from_utc_timestamp", "date_add", "date_sub", "add_months", "last_day", "trunc"}
+    | {"date_trunc", "floor", "ceil", "ceiling", "round", "abs", "bigint", "int", "coalesce", "nvl", "ifnull"}
+)
+"""Functions that take ever larger values where their first argument does and the others are constants or rise too;
+of date_trunc the first argument is the time, as the binder orders them.
+"""
+
+STRICT = _ARITHMETIC | _COMPARISONS | _TEXT | _NUMBERS | _CALENDAR | {"not", *TIMES_OF_NUMBERS}
+"""Functions that give NULL as soon as one argument is. Not among them: AND and OR, and BETWEEN, which is an AND."""
+
+DETERMINISTIC = STRICT | {
+    *("and", "or", "xor", "<=>", "is null", "is not null", "in", "between", "case", "if"),
+    *("coalesce", "nvl", "ifnull", "greatest", "least", "nullif", "interval", "field", "[]"),
+}
+"""Functions that give the same value for the same arguments."""
+
+RANDOM = frozenset({"rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"})
+"""Functions that are known to give another value each time; Spark finds what is not known here."""

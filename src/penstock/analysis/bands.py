@@ -7,9 +7,8 @@ Where some streams stand together, each of these is a constraint `later - earlie
 - COOCCURS, FOLLOWS WITHIN a span, and FOREIGN KEY … WINDOW onto a primary key (the partner is unique then, so every
   match is the one in the window), each only where the equalities tie all its columns between the two streams.
 
-The tightest bound between any two columns is the shortest path (Floyd and Warshall), with strictness carried along;
-whole numbers and dates are rounded to whole steps. A cycle below zero, or at zero with a strict constraint, is a
-contradiction.
+What follows from them is for `analysis/facts/differences.py` to find; whole numbers and dates are rounded to whole
+steps here.
 
 Preconditions: the constraints are those of `Query.holding`. In a query with outer joins, [RANGE] between two
 streams is used only where both are in every result, or neither can be absent below the join that brings them
@@ -19,10 +18,11 @@ question. Not decided: differences that follow from constants (`a.x < 3 AND b.x 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.analysis.facts.differences import Demand, Differences, Limit
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
@@ -32,46 +32,8 @@ from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Sch
 from penstock.model.spans import Span, Unit, Window
 from penstock.model.types import DataType, Kind
 
-
-@dataclass(frozen=True)
-class Limit:
-    """`later - earlier <= ticks`, or `<` if strict, and why."""
-
-    ticks: int
-    strict: bool = False
-    reasons: tuple[str, ...] = ()
-
-    @property
-    def tightness(self) -> tuple[int, bool]:
-        """Sorts tighter limits first."""
-        return (self.ticks, not self.strict)
-
-    @property
-    def is_contradiction(self) -> bool:
-        """Whether nothing can be so far from itself."""
-        return self.ticks < 0 or (self.ticks == 0 and self.strict)
-
-    def tightness_then(self, other: Limit) -> tuple[int, bool]:
-        """The tightness over two steps."""
-        return (self.ticks + other.ticks, not (self.strict or other.strict))
-
-    def then(self, other: Limit) -> Limit:
-        """The limit over two steps."""
-        reasons = (*self.reasons, *(r for r in other.reasons if r not in self.reasons))
-        return Limit(self.ticks + other.ticks, self.strict or other.strict, reasons)
-
-
-@dataclass(frozen=True)
-class Constraint:
-    """One constraint as it was found."""
-
-    later: ColumnRef
-    earlier: ColumnRef
-    limit: Limit
-
-    def keeps(self, apart: int) -> bool:
-        """Whether two values may lie so far apart."""
-        return apart < self.limit.ticks if self.limit.strict else apart <= self.limit.ticks
+Constraint = Demand[ColumnRef, str]
+"""One constraint as it was found, with the condition or declaration that says so."""
 
 
 @dataclass(frozen=True)
@@ -82,25 +44,10 @@ class Bands:
     equalities: Equalities
 
     @cached_property
-    def _closed(self) -> tuple[dict[tuple[ColumnRef, ColumnRef], Limit], tuple[str, ...]]:
-        best: dict[tuple[ColumnRef, ColumnRef], Limit] = {}
-        for constraint in self.constraints:
-            pair = self._node(constraint.later), self._node(constraint.earlier)
-            if pair[0] == pair[1]:
-                if constraint.limit.is_contradiction:
-                    return {}, constraint.limit.reasons
-            elif pair not in best or constraint.limit.tightness < best[pair].tightness:
-                best[pair] = constraint.limit
-        nodes = sorted({node for pair in best for node in pair})
-        table = [[best.get((later, earlier)) for earlier in nodes] for later in nodes]
-        contradiction = _close(table)
-        closed = {
-            (nodes[i], nodes[j]): limit
-            for i, row in enumerate(table)
-            for j, limit in enumerate(row)
-            if limit is not None
-        }
-        return closed, contradiction
+    def _closed(self) -> Differences[ColumnRef, str]:
+        return Differences(
+            Demand(self._node(c.later), self._node(c.earlier), c.limit, c.reason) for c in self.constraints
+        )
 
     @cached_property
     def _touched(self) -> frozenset[ColumnRef]:
@@ -116,36 +63,23 @@ class Bands:
     @property
     def contradiction(self) -> tuple[str, ...]:
         """The constraints that cannot all hold; nothing if they can."""
-        return self._closed[1]
+        return _each_once(self._closed.conflict)
 
     def upper(self, later: ColumnRef, earlier: ColumnRef) -> Limit | None:
         """The most by which one column exceeds the other; None if there is no limit, or a contradiction."""
+        return self._closed.upper(self._node(later), self._node(earlier))
+
+    def reasons(self, later: ColumnRef, earlier: ColumnRef) -> tuple[str, ...]:
+        """What makes it so."""
         first, second = self._node(later), self._node(earlier)
         if first == second:
-            return Limit(0, reasons=() if later == earlier else (f"{earlier} = {later}",))
-        return None if self.contradiction else self._closed[0].get((first, second))
+            return () if later == earlier else (f"{earlier} = {later}",)
+        return _each_once(self._closed.because(first, second))
 
 
-def _close(table: list[list[Limit | None]]) -> tuple[str, ...]:
-    """Replace each limit by the tightest along any path; stop at a contradiction, and say which constraints make it."""
-    for middle, after in enumerate(table):
-        for later, row in enumerate(table):
-            first = row[middle]
-            if first is None:
-                continue
-            for earlier, second in enumerate(after):
-                if second is None:
-                    continue
-                known = row[earlier]
-                if known is not None and known.tightness <= first.tightness_then(second):
-                    continue
-                limit = first.then(second)
-                if later == earlier:
-                    if limit.is_contradiction:
-                        return limit.reasons
-                    continue
-                row[earlier] = limit
-    return ()
+def _each_once(constraints: Sequence[Constraint]) -> tuple[str, ...]:
+    """The reasons of a path, from its later end on."""
+    return tuple(dict.fromkeys(c.reason for c in reversed(constraints)))
 
 
 def bands_of(query: Query, holding: Holding, equalities: Equalities, windows: tuple[Constraint, ...] | None) -> Bands:
@@ -175,19 +109,18 @@ def _limits(
     query: Query, left: ColumnRef, op: Op, right: ColumnRef, *, ticks: int, reason: str
 ) -> Iterator[Constraint]:
     """`left - right op ticks`, as limits."""
-    kind = query.type_of(left)
+    step = _step(query.type_of(left))
     if op in (Op.LT, Op.LE, Op.EQ):
-        yield Constraint(left, right, _stepped(kind, ticks, op is Op.LT, reason))
+        yield Constraint(left, right, Limit(ticks, op is Op.LT).rounded(step), reason)
     if op in (Op.GT, Op.GE, Op.EQ):
-        yield Constraint(right, left, _stepped(kind, -ticks, op is Op.GT, reason))
+        yield Constraint(right, left, Limit(-ticks, op is Op.GT).rounded(step), reason)
 
 
-def _stepped(kind: DataType | None, ticks: int, strict: bool, reason: str) -> Limit:
-    """A limit rounded to the steps of the type: no two whole numbers are half a step apart."""
-    if kind is None or not (kind.is_integer or kind.kind is Kind.DATE):
-        return Limit(ticks, strict, (reason,))
-    step = Unit.DAY.value if kind.kind is Kind.DATE else 1
-    return Limit((ticks - strict) // step * step, False, (reason,))
+def _step(kind: DataType | None) -> int:
+    """How far apart two values of a type are at least; 0 if there is no least."""
+    if kind is not None and kind.kind is Kind.DATE:
+        return Unit.DAY.value
+    return int(kind is not None and kind.is_integer)
 
 
 def _written(query: Query, holding: Holding) -> Iterator[Constraint]:

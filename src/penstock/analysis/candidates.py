@@ -39,7 +39,7 @@ def candidate_closings(combinations: Combinations, target: Source) -> Iterator[C
                     ((own.alias,),),
                     way,
                     wait,
-                    passage.limit.reasons,
+                    passage.reasons,
                     (missing,),
                     passage=passage,
                 )

@@ -27,9 +27,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from penstock.analysis.bands import Limit, tied
+from penstock.analysis.bands import tied
 from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.domains import contradiction, declared_domain
+from penstock.analysis.facts.differences import Limit
 from penstock.analysis.limits import never_passes
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold, quoted
@@ -63,6 +64,8 @@ class Passage:
     ordered: ColumnRef
     start: ColumnRef
     limit: Limit
+    reasons: tuple[str, ...]
+    """What limits it."""
 
 
 @dataclass(frozen=True)
@@ -173,7 +176,7 @@ def passages(
         found = limit_on(own, ref, here)
         if kind is None or found is None or never_passes(target.stream, ref.column) is not None:
             continue
-        passage = Passage(ref, *found)
+        passage = Passage(ref, *found, here.bands.reasons(ref, found[0]))
         wait = f"{ref} has passed {_shifted(*found, kind.is_instant)}"
         yield (Way.CLOCK if ref == target.event_time else Way.ORDER), passage, wait
 
@@ -214,7 +217,7 @@ def _ordered(own: Source, target: Source, here: Combination) -> Iterator[Closing
     for way, passage, wait in passages(own, target, here, ordered=True):
         declared = target.stream.ordering(passage.ordered.column)
         if declared:
-            because = (*passage.limit.reasons, order_text(target.stream, declared[0]))
+            because = (*passage.reasons, order_text(target.stream, declared[0]))
             yield Closing(target.alias, ((own.alias,),), way, wait, because, scheme=declared[0], passage=passage)
 
 

@@ -1,9 +1,9 @@
 """Values for rows that are to match, block after block: the arithmetic of a growing input.
 
 Each class of equal columns is a node with a whole number; block n shifts it by n steps, and half a step in between is
-for rows that are to match nothing. Nodes that the bands tie together solve the difference constraints once (raising
-the earlier end until all hold, Bellman and Ford) and shift together, by more than they lie apart; nodes with a finite
-domain stand still; a node with an upper limit alone goes down. Instants are microseconds after the first of 2024.
+for rows that are to match nothing. Nodes that the bands tie together take the least numbers that keep the differences
+(`facts/differences.py`) and shift together, by more than they lie apart; nodes with a finite domain stand still; a
+node with an upper limit alone goes down. Instants are microseconds after the first of 2024.
 
 Preconditions: none; what cannot be laid out raises `Doubt`, which says why. Whether the values satisfy every condition
 is seen afterwards, on the values themselves.
@@ -19,6 +19,7 @@ from functools import cached_property
 
 from penstock.analysis.combination import Combinations
 from penstock.analysis.domains import Domain, has_steps
+from penstock.analysis.facts.differences import least
 from penstock.analysis.keeping import is_punctuation
 from penstock.analysis.memory.lines import value_at
 from penstock.analysis.memory.measures import whole_numbers
@@ -229,13 +230,10 @@ class Layout:
             if gaps and self.kinds[node].kind in (Kind.STRING, Kind.BINARY):
                 raise Doubt(f"{node} is {self.kinds[node]} and is compared with other columns")
             base[node] = domain.low or 0
-        for _ in range(len(nodes) + 1):
-            before = dict(base)
-            for later, earlier, ticks in gaps:
-                base[earlier] = max(base[earlier], base[later] - ticks)
-            if base == before:
-                return base
-        raise Doubt("the time differences of the query cannot be met by raising columns")
+        found = least(base, ((later, earlier, (-ticks).__add__) for later, earlier, ticks in gaps))
+        if found is None:
+            raise Doubt("the time differences of the query cannot be met by raising columns")
+        return found
 
     def _endless(self, node: ColumnRef) -> Domain:
         """The domain of a node that is not finite; only whole numbers may have a limit."""

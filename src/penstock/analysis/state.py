@@ -163,7 +163,7 @@ def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, r
         shared = shared_columns(here, source.alias, target)
         stuck = tuple(stalled(source, other, here))
         if clock is not None:
-            limits = " and ".join(clock.limit.reasons)
+            limits = " and ".join(clock.reasons)
             yield f"{waits}: {limits} limits how late they come, but nothing says that {other.event_time} is ordered"
         elif shared:
             keys = " and ".join(f"{source.alias}.{own} = {target}.{theirs}" for own, theirs in shared)

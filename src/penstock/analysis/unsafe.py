@@ -145,8 +145,8 @@ class Scenario:
             if not holds(condition, values):
                 raise Doubt(f"no growing input was found that satisfies {condition.text}")
         for constraint in self.layout.here.bands.constraints:
-            if not constraint.keeps(_apart(values[constraint.later], values[constraint.earlier])):
-                raise Doubt(f"no growing input was found that satisfies {' and '.join(constraint.limit.reasons)}")
+            if not constraint.limit.allows(_apart(values[constraint.later], values[constraint.earlier])):
+                raise Doubt(f"no growing input was found that satisfies {constraint.reason}")
 
     @cached_property
     def _new(self) -> dict[str, tuple[ColumnRef, ...]]:

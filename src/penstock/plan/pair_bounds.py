@@ -26,8 +26,7 @@ def pair_bounds(
 ) -> tuple[TimeBound, ...]:
     """The table; `written` are the bounds of each condition, `declared` those of the streams' declarations."""
     windows = tuple(
-        TimeBound(c.earlier, c.later, c.limit.ticks, c.limit.strict, "; ".join(c.limit.reasons))
-        for c in window_constraints(query)
+        TimeBound(c.earlier, c.later, c.limit.ticks, c.limit.strict, c.reason) for c in window_constraints(query)
     )
     aliases = [source.alias for source in query.all_sources]
     found: list[TimeBound] = []

@@ -30,7 +30,6 @@ from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rising import outgrown, overtaken
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape, ends_of
 from penstock.analysis.implication.state import State
-from penstock.analysis.implication.times import solve
 from penstock.model.spans import Unit
 
 
@@ -321,16 +320,16 @@ class Chase:
         """Lengths worth trying; all sequences of a model have one."""
         if state.period:
             return [state.period, -state.period]
-        most, least = state.times.upper(earlier, row), state.times.upper(row, earlier)
+        most, least = state.times.upper(row, earlier), state.times.upper(earlier, row)
         far = 2 * sum(abs(end) for rule in self.rules for end in ends_of(rule) if end is not None) + Unit.DAY.value
-        high = most[0] if most is not None else far - (least[0] if least is not None else 0)
-        low = -least[0] if least is not None else high - 2 * far
+        high = most.ticks if most is not None else far - (least.ticks if least is not None else 0)
+        low = -least.ticks if least is not None else high - 2 * far
         return [period for period in dict.fromkeys((high, low, (high + low) // 2)) if period]
 
     def _complete(self, state: State) -> Outcome:
         """Times for the rows of a case in which nothing more follows; checked, not believed."""
         unit = {i: self.shapes[fact.stream].step or Unit.SECOND.value for i, fact in enumerate(state.facts)}
-        times = solve(state.times, state.alive, unit.__getitem__)
+        times = state.times.assignment(state.alive, unit.__getitem__)
         # The earlier one stands for a row that repeats it, one period on.
         alive = [row for row in state.alive if row not in state.repeats]
         for periods in _readings(state, times):

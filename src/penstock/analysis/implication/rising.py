@@ -19,6 +19,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.analysis.facts.differences import Limit
 from penstock.analysis.implication.goals import LEFT
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues
 from penstock.analysis.implication.state import State
@@ -162,9 +163,9 @@ def _must_lie_in(state: State, endless: _Endless, other: int, window: Reach, goe
     reach = window if endless.rises else window.reversed()
     # From here on they rise: the first is not beyond the window, and none steps over it.
     near, far = (other, endless.first) if endless.rises else (endless.first, other)
-    begin = state.times.upper(near, far)
+    begin = state.times.upper(far, near)
     assert reach.high is not None
-    if not goes_along and (begin is None or begin > (reach.high, True)):
+    if not goes_along and (begin is None or Limit(reach.high) < begin):
         return False
     if reach.low is None:
         return True

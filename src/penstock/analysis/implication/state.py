@@ -124,7 +124,7 @@ class State:
         self.alive.remove(gone)
         for first, second in zip(self.facts[kept].terms, self.facts[gone].terms, strict=True):
             self.join(first, second)
-        return self.times.limit(kept, gone, (0, True)) and self.times.limit(gone, kept, (0, True))
+        return self.times.put_together(kept, gone)
 
     def ancestors(self, row: int) -> list[int]:
         """The rows that a row answers, nearest first."""

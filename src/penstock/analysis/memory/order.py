@@ -4,13 +4,13 @@ Columns that the conditions make equal are one node; `x <= y AND y <= x` does th
 Each node has a domain of places (lines.py): a stretch, or some places of it.
 
 Theorem. Conditions of the kinds `x <= y`, `x < y` and `x in D` hold of the least assignment that they allow, if of
-any: with two solutions their minimum is one. So one pass upwards along the order decides whether they can hold, and
-one pass each way gives the least and the greatest place of each node.
+any (`facts/differences.py`). So raising what is too low decides whether they can hold, and the same once more with
+the line turned around gives the greatest place of each node.
 
 Theorem. Columns can lie in given endless stretches all at once if each can alone, and none that must lie in an upper
 stretch is below one that must lie in a lower one. On a line with steps there are two stretches: take the maximum of
 the solutions for what is above a column that must lie high, and the minimum for the rest. On a dense line there may
-be more, and the pass upwards decides.
+be more, and the least assignment decides.
 
 A column that no condition needs may be NULL where its CHECKs leave it no value.
 
@@ -21,9 +21,10 @@ only make a column less bounded. Not decided: whether a dense stretch holds any 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from penstock.analysis.facts.differences import Demand, Differences, Limit, least
 from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, line_of, point_of, stretch_of
 from penstock.analysis.memory.reading import Condition, Reading, is_opaque
 from penstock.model.closure import Equalities
@@ -84,23 +85,20 @@ class Order:
         columns = [ref for predicate in self._predicates for ref in predicate.columns]
         columns += [ref for ref in (*reading.read, *sorted(reading.given)) if reading.kind(ref) is not None]
         self.columns = tuple(dict.fromkeys(columns))
-        groups = _merged(comparisons, self.columns)
+        self._equal = Equalities.of(c for c in comparisons if c.op is Op.EQ)
+        upwards = [_upwards(c) for c in comparisons if c.op is not Op.EQ]
+        self._closed = Differences(
+            Demand(self._head(x), self._head(y), Limit(0, strict), None) for x, y, strict in upwards
+        )
+        groups = self._groups()
         pairs = [(c.left, c.right) for c in comparisons]
         pairs += self._of_one_stream() if by_stream else []
         self._tied = Equalities.of(Comparison(left, Op.EQ, right) for left, right in pairs)
         lines = self._lines()
         self._nodes = [_Node(list(group), lines[group[0]], self._limits(lines[group[0]], group)) for group in groups]
         self._index = {ref: number for number, group in enumerate(groups) for ref in group}
-        self._edges: list[tuple[int, int, bool]] = []
-        for left, op, right in map(_upwards, comparisons):
-            if op is not Op.EQ:
-                self._edges.append((self._index[left], self._index[right], op is Op.LT))
-        self._below, self._strictly = _closure(len(groups), self._edges)
-        self._order = sorted(range(len(groups)), key=lambda node: bin(self._below[node]).count("1"), reverse=True)
-        self._into: list[list[tuple[int, bool]]] = [[] for _ in groups]
-        for low, high, strict in self._edges:
-            if low != high:
-                self._into[high].append((low, strict))
+        found = {(self._index[low], self._index[high], strict) for low, high, strict in upwards}
+        self._edges = sorted((low, high, strict) for low, high, strict in found if low != high)
         self._narrow()
         self._lows = self._rise(())
         self._highs = self._sink()
@@ -126,11 +124,12 @@ class Order:
 
     def below(self, low: ColumnRef, high: ColumnRef) -> bool:
         """Whether `low <= high` follows."""
-        return bool(self._below[self._index[low]] >> self._index[high] & 1)
+        return low == high or self._closed.upper(self._head(low), self._head(high)) is not None
 
     def strictly_below(self, low: ColumnRef, high: ColumnRef) -> bool:
         """Whether `low < high` follows from the comparisons."""
-        return bool(self._strictly[self._index[low]] >> self._index[high] & 1)
+        limit = self._closed.upper(self._head(low), self._head(high))
+        return limit is not None and limit.strict
 
     def implies(self, predicate: Bound | OneOf) -> bool:
         """Whether a comparison with constants follows."""
@@ -187,15 +186,13 @@ class Order:
 
     def admits(self, pins: Pins) -> bool:
         """Whether some tuples satisfy the conditions and have these columns in these stretches."""
-        asked = [(self._index[ref], stretch) for ref, stretch in pins]
-        if not all(self._nodes[node].line.has_steps for node, _ in asked):
-            return self._passes(asked)
-        if not all(self._reaches(node, stretch) for node, stretch in asked):
+        asked = list(pins)
+        if not all(self.line(ref).has_steps for ref, _ in asked):
+            return self._passes([(self._index[ref], stretch) for ref, stretch in asked])
+        if not all(self._reaches(self._index[ref], stretch) for ref, stretch in asked):
             return False
         return not any(
-            upper.low > lower.high and self._below[above] >> under & 1
-            for above, upper in asked
-            for under, lower in asked
+            upper.low > lower.high and self.below(above, under) for above, upper in asked for under, lower in asked
         )
 
     def _reaches(self, node: int, stretch: Stretch) -> bool:
@@ -206,6 +203,8 @@ class Order:
         """
         assert self._lows is not None
         assert self._highs is not None
+        if self._nodes[node].is_null:
+            return False
         place = self._nodes[node].raised(max(stretch.low, self._lows[node]))
         return place is not None and place <= min(stretch.high, self._highs[node])
 
@@ -215,41 +214,56 @@ class Order:
             self._known[key] = self._rise(asked) is not None
         return self._known[key]
 
-    def _rise(self, pins: Sequence[tuple[int, Stretch]]) -> list[int] | None:
+    def _rise(self, pins: Sequence[tuple[int, Stretch]]) -> dict[int, int] | None:
         """The least assignment with these pins; None if there is none."""
-        if any(self._strictly[node] >> node & 1 for node in range(len(self._nodes))):
+        if self._closed.conflict:
             return None
-        places = [-FAR] * len(self._nodes)
-        for number in self._order:
-            node = self._nodes[number]
-            if node.is_null:
-                continue
-            least = max((s.low for pinned, s in pins if pinned == number), default=-FAR)
-            for under, strict in self._into[number]:
-                least = max(least, node.line.after(places[under]) if strict else places[under])
-            place = node.raised(least)
-            if place is None or any(pinned == number and place > s.high for pinned, s in pins):
-                return None
-            places[number] = place
-        return places
+        starts = {number: -FAR for number, node in enumerate(self._nodes) if not node.is_null}
+        tops: dict[int, int] = {}
+        for number, stretch in pins:
+            starts[number] = max(starts.get(number, -FAR), stretch.low)
+            tops[number] = min(tops.get(number, FAR), stretch.high)
 
-    def _sink(self) -> list[int] | None:
-        """The greatest assignment."""
+        def raised(number: int, place: int) -> int | None:
+            found = self._nodes[number].raised(place)
+            return None if found is None or found > tops.get(number, FAR) else found
+
+        return least(starts, self._rises(starts, downwards=False), raised)
+
+    def _sink(self) -> dict[int, int] | None:
+        """The greatest assignment: the least of the line turned around."""
         if self._lows is None:
             return None
-        places = [FAR] * len(self._nodes)
-        for number in reversed(self._order):
-            if self._nodes[number].is_null:
-                continue
-            place = self._nodes[number].lowered(places[number])
-            if place is None:
-                return None
-            places[number] = place
-            line = self._nodes[number].line
-            for under, strict in self._into[number]:
-                before = place - 1 if strict and (line.has_steps or place % 2) else place
-                places[under] = min(places[under], before)
-        return places
+        starts = dict.fromkeys(self._lows, -FAR)
+
+        def raised(number: int, place: int) -> int | None:
+            found = self._nodes[number].lowered(-place)
+            return None if found is None else -found
+
+        found = least(starts, self._rises(starts, downwards=True), raised)
+        return None if found is None else {number: -place for number, place in found.items()}
+
+    def _rises(self, among: Mapping[int, int], *, downwards: bool) -> Iterator[tuple[int, int, Callable[[int], int]]]:
+        """For each comparison, how high the upper node must lie above the lower; downwards, the other way round."""
+        for low, high, strict in self._edges:
+            if low in among and high in among:
+                rise = self._nodes[high].line.after if strict else int
+                yield (high, low, rise) if downwards else (low, high, rise)
+
+    def _head(self, ref: ColumnRef) -> ColumnRef:
+        """One and the same column for all that `=` ties together."""
+        return self._equal.class_of(ref)[0]
+
+    def _groups(self) -> list[tuple[ColumnRef, ...]]:
+        """The classes of columns that must be equal, by `=` or by `<=` both ways."""
+        groups: dict[ColumnRef, list[ColumnRef]] = {}
+        for ref in self.columns:
+            head = self._head(ref)
+            if head not in groups:
+                twins = self._closed.equal_to(head)
+                head = next((known for known in twins if known in groups), head)
+            groups.setdefault(head, []).append(ref)
+        return [tuple(group) for group in groups.values()]
 
     def _of_one_stream(self) -> list[tuple[ColumnRef, ColumnRef]]:
         """A column of a stream under one name, and under the first: what a constant says of one, rows of both meet."""
@@ -345,41 +359,9 @@ def _kind(reading: Reading, ref: ColumnRef) -> DataType:
     return kind
 
 
-def _upwards(comparison: Comparison) -> tuple[ColumnRef, Op, ColumnRef]:
-    """The comparison as `low < high`, `low <= high` or `=`."""
+def _upwards(comparison: Comparison) -> tuple[ColumnRef, ColumnRef, bool]:
+    """The comparison as `low <= high`, or `low < high` if strict."""
+    strict = comparison.op in (Op.LT, Op.GT)
     if comparison.op in (Op.GT, Op.GE):
-        return comparison.right, comparison.op.mirrored, comparison.left
-    return comparison.left, comparison.op, comparison.right
-
-
-def _merged(comparisons: Sequence[Comparison], columns: Sequence[ColumnRef]) -> list[tuple[ColumnRef, ...]]:
-    """The classes of columns that must be equal, by `=` or by `<=` both ways."""
-    number = {ref: n for n, ref in enumerate(columns)}
-    edges = []
-    for left, op, right in map(_upwards, comparisons):
-        edges.append((number[left], number[right], False))
-        if op is Op.EQ:
-            edges.append((number[right], number[left], False))
-    below, _ = _closure(len(columns), edges)
-    groups: dict[int, list[ColumnRef]] = {}
-    for n, ref in enumerate(columns):
-        first = next(m for m in range(len(columns)) if m == n or (below[n] >> m & 1 and below[m] >> n & 1))
-        groups.setdefault(first, []).append(ref)
-    return [tuple(group) for group in groups.values()]
-
-
-def _closure(count: int, edges: Iterable[tuple[int, int, bool]]) -> tuple[list[int], list[int]]:
-    """For each node, as bits: the nodes that it is at or below, and those that it is strictly below."""
-    below = [1 << n for n in range(count)]
-    strictly = [0] * count
-    for low, high, strict in edges:
-        below[low] |= 1 << high
-        strictly[low] |= strict << high
-    for middle in range(count):
-        for node in range(count):
-            if below[node] >> middle & 1:
-                if strictly[node] >> middle & 1:
-                    strictly[node] |= below[middle]
-                strictly[node] |= strictly[middle]
-                below[node] |= below[middle]
-    return below, strictly
+        return comparison.right, comparison.left, strict
+    return comparison.left, comparison.right, strict

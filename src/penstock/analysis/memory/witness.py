@@ -10,9 +10,9 @@ the violation in the c-th of N windows of their endless stretch:
 - DISTINCT with two comparisons: in MinRef and MaxRef both upwards, in one of them twice one upwards and one downwards,
   so the rest of copy c meets tuple c and no other (5.12); an extreme that conflicts with a comparison likewise.
 
-Everything else takes the least value that the conditions allow, time differences included: one pass of relaxation
-over `x - y <= w`. What only a PRIMARY KEY, ARRIVES BY or an aggregate needs is counted up too. Each copy is then
-checked against every condition as written, so a layout that fails is no witness.
+Everything else takes the least value that the conditions allow, time differences included (`facts/differences.py`).
+What only a PRIMARY KEY, ARRIVES BY or an aggregate needs is counted up too. Each copy is then checked against every
+condition as written, so a layout that fails is no witness.
 
 Preconditions: no condition is unread, and no column of the violation is derived. Promises are not looked at.
 """
@@ -26,6 +26,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from penstock.analysis.facts.differences import least
 from penstock.analysis.finding import Witness
 from penstock.analysis.memory.conditions import Rung, Violation
 from penstock.analysis.memory.lines import FAR, Stretch
@@ -189,16 +190,9 @@ class _Layout:
             return None
         windows = {head: window for head in self._heads if (window := self._window(head, number)) is not None}
         spans = {head: self._span(head, windows) for head in self._heads}
-        numbers = {head: span.low for head, span in spans.items()}
-        for _ in range(len(self._heads) + 1):
-            before = dict(numbers)
-            for low, high, gap in self._gaps:
-                numbers[high] = max(numbers[high], numbers[low] + gap)
-            for head in self._heads:
-                numbers[head] = self._raised(head, numbers[head])
-            if numbers == before:
-                break
-        else:
+        gaps = ((low, high, gap.__add__) for low, high, gap in self._gaps)
+        numbers = least({head: span.low for head, span in spans.items()}, gaps, self._raised)
+        if numbers is None:
             return None
         if any(numbers[head] > span.high for head, span in spans.items()):
             return None

@@ -117,7 +117,7 @@ BROKEN: dict[str, tuple[Callable[[], object], str]] = {
         "stream plain has none",
     ),
     "a stream key of a column that one side lacks": (
-        lambda: Script((PLAIN, _declared(StreamKey(("name",), "plain")))),
+        lambda: Script((PLAIN, _declared(StreamKey(("name",), "plain", ("name",))))),
         "stream plain has no column name",
     ),
     "a quarantine into nowhere": (

@@ -7,6 +7,7 @@ from sqlglot.dialects.spark import Spark
 
 from penstock.errors import ScriptErrors
 from penstock.model.names import RESERVED, nearest, quoted
+from penstock.model.schemes import reference_of
 from penstock.sql import parse_script, print_script
 from penstock.sql.cursor import NOT_NAMES
 
@@ -78,3 +79,31 @@ def test_nearest_name_is_offered_in_its_own_spelling() -> None:
 def test_a_string_with_a_doubled_quote_holds_one_as_in_spark() -> None:
     sink = parse_script("CREATE SINK o USING csv OPTIONS (a 'it''s', b 'x' 'y', c \"say \"\"so\"\"\")").sinks[0]
     assert dict(sink.storage.options) == {"a": "it's", "b": "xy", "c": 'say "so"'}
+
+
+def test_every_name_is_spelt_as_it_is_declared_once_it_is_bound() -> None:
+    text = """
+        CREATE STREAM Orders (Id BIGINT, Ts TIMESTAMP, Conn VIRTUAL, EVENT TIME TS, PRIMARY KEY (ID), ORDERED BY ts,
+                              STREAM KEY (CONN) SPANS PAYMENTS, CHECK (iD > 0) ON VIOLATION QUARANTINE INTO BAD);
+        CREATE STREAM Payments (Order_Id BIGINT, At TIMESTAMP, conn VIRTUAL, EVENT TIME AT,
+                                FOLLOWS ORDERS (ID) ON (ORDER_ID), FOREIGN KEY (order_id) REFERENCES orders (id));
+        CREATE SINK Bad USING parquet OPTIONS (path 'x');
+        SELECT O.ID FROM ORDERS AS o, PAYMENTS AS p WHERE P.ORDER_ID = O.ID AND LOWER(O.ID) = '1' AND p.AT >= o.TS;
+    """
+    script = parse_script(text)
+    orders, payments = script.streams
+    names = {orders.name, payments.name, "Bad", *(c.name for s in script.streams for c in s.columns)}
+    for stream in script.streams:
+        for scheme in stream.schemes:
+            reference = reference_of(scheme)
+            assert set(scheme.own_columns) <= names
+            if reference is not None:
+                other = script.stream(reference.stream)
+                assert other is not None
+                assert all(stream.column(a) and other.column(b) for a, b in reference.pairs)
+            if scheme.on_violation is not None:
+                assert script.sink(scheme.on_violation.into or "") is not None
+    (query,) = script.queries
+    assert all(ref.column in names and ref.alias in ("o", "p") for p in query.predicates for ref in p.columns)
+    assert orders.column("id") is None
+    assert orders.spelling("ID") is orders.columns[0]

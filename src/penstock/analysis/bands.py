@@ -25,7 +25,6 @@ from functools import cached_property
 from penstock.analysis.facts.differences import Demand, Differences, Limit
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Difference, Op, Predicate
 from penstock.model.query import FromTree, Holding, Leaf, Query, RangeWindow, certain, leaves
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Scheme, reference_of
@@ -94,7 +93,7 @@ def bands_of(query: Query, holding: Holding, equalities: Equalities, windows: tu
 def tied(query: Query, equalities: Equalities, own: str, other: str, reference: Reference) -> bool:
     """Whether the equalities pair all columns of a reference from one source to the other."""
     streams = query.by_alias[own].stream, query.by_alias[other].stream
-    if fold(reference.stream) != fold(streams[1].name):
+    if reference.stream != streams[1].name:
         return False
     for own_name, other_name in reference.pairs:
         columns = streams[0].column(own_name), streams[1].column(other_name)
@@ -209,8 +208,8 @@ def _match_window(scheme: Scheme, parent_keys: tuple[tuple[str, ...], ...]) -> W
         case Follows(within=Span() as span):
             return Window(None, span)
         case ForeignKey():
-            named = {fold(column) for column in scheme.parent_columns}
-            unique = any({fold(column) for column in key} <= named for key in parent_keys)
+            named = set(scheme.parent_columns)
+            unique = any(set(key) <= named for key in parent_keys)
             return scheme.window if unique else None
         case _:
             return None

@@ -15,7 +15,6 @@ from collections.abc import Iterator
 from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.edges import Closing, Missing, Way, guarantee, narrowed, passages, shared_columns
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Op, aliases_of
 from penstock.model.query import Source
 from penstock.model.schemes import Follows, ForeignKey, Ordered, PrimaryKey, Punctuated
@@ -72,7 +71,7 @@ def _keys(
             foreign = ForeignKey(tuple(of[c] for c in key), target.stream.name, key)
             yield ((own.stream.name, foreign),)
     for scheme in own.stream.schemes:
-        if isinstance(scheme, ForeignKey) and fold(scheme.parent) == fold(target.stream.name):
+        if isinstance(scheme, ForeignKey) and scheme.parent == target.stream.name:
             named = scheme.parent_columns
             is_new = named not in target.stream.keys
             if is_new and guarantee(own, target, here, named) is not None and _is_carried(target, named):

@@ -27,7 +27,6 @@ from fractions import Fraction
 
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef, Constant
-from penstock.model.names import fold
 from penstock.model.predicates import Bound, NoneOf, NullTest, OneOf, Op, Predicate, rejects_null, written
 from penstock.model.query import Holding, Query
 from penstock.model.schemes import Check
@@ -114,7 +113,7 @@ def _may_be_null(stream: Stream, column: str) -> bool:
     """Whether a row may lack a value here and break neither ARRIVES BY nor a PRIMARY KEY."""
     named = [stream.arrival.column] if stream.arrival is not None else []
     named += [name for key in stream.keys for name in key]
-    return fold(column) not in map(fold, named)
+    return column not in named
 
 
 def emptied(holding: Holding, equalities: Equalities, domain: Callable[[ColumnRef], Domain]) -> tuple[str, ...]:
@@ -171,7 +170,7 @@ def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, re
 
 
 def _same(left: ColumnRef, right: ColumnRef) -> bool:
-    return left.alias == right.alias and fold(left.column) == fold(right.column)
+    return left.alias == right.alias and left.column == right.column
 
 
 def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | None, reason: str) -> Domain:

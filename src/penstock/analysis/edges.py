@@ -33,7 +33,7 @@ from penstock.analysis.domains import contradiction, declared_domain
 from penstock.analysis.facts.differences import Limit
 from penstock.analysis.limits import never_passes
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold, quoted
+from penstock.model.names import quoted
 from penstock.model.predicates import NullTest
 from penstock.model.query import RowsWindow, Source
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme, reference_of
@@ -200,16 +200,16 @@ def guarantee(own: Source, target: Source, here: Combination, columns: tuple[str
     ):
         return Guarantee(columns, f"the row of {own.alias} is itself a row of {target.stream.name}")
     for scheme in own.stream.schemes:
-        if not isinstance(scheme, ForeignKey) or fold(scheme.parent) != fold(target.stream.name):
+        if not isinstance(scheme, ForeignKey) or scheme.parent != target.stream.name:
             continue
-        named = {fold(b): _name(own, a) for a, b in zip(scheme.columns, scheme.parent_columns, strict=True)}
+        named = dict(zip(scheme.parent_columns, scheme.columns, strict=True))
         # A NULL in any of its columns demands nothing.
         demands = all(not _may_be_null(own, column, here) for column in scheme.columns)
         if demands and all(
-            fold(c) in named and here.equalities.equal(ColumnRef(own.alias, named[fold(c)]), ColumnRef(target.alias, c))
+            c in named and here.equalities.equal(ColumnRef(own.alias, named[c]), ColumnRef(target.alias, c))
             for c in columns
         ):
-            return Guarantee(tuple(named[fold(c)] for c in columns), scheme.on(own.stream.name))
+            return Guarantee(tuple(named[c] for c in columns), scheme.on(own.stream.name))
     return None
 
 
@@ -277,7 +277,7 @@ def _punctuated(combinations: Combinations, target: Source, scheme: Punctuated) 
     carried: list[tuple[ColumnRef, tuple[ColumnRef, ...]]] = []
     few: list[str] = []
     for column in scheme.columns:
-        ref = ColumnRef(target.alias, _name(target, column))
+        ref = ColumnRef(target.alias, column)
         equal = carriers(combinations, ref)
         domain = combinations.of(target.alias).domain(ref)
         if equal:
@@ -301,7 +301,7 @@ def narrowed(scheme: Punctuated, stream: Stream) -> str | None:
         return f"no such punctuation can come: no row of {stream.name} has {conflict}"
     for predicate in scheme.when:
         match predicate:
-            case NullTest(column=named, is_null=False) if fold(named.column) in map(fold, scheme.columns):
+            case NullTest(column=named, is_null=False) if named.column in scheme.columns:
                 continue
         read = {root for ref in predicate.columns for root in _roots(stream, ref.column)}
         for column in scheme.columns:
@@ -316,13 +316,8 @@ def _roots(stream: Stream, column: str) -> frozenset[str]:
     """The columns of the data that a column is made of: itself, if it is not derived."""
     found = stream.column(column)
     if found is None or found.derived is None:
-        return frozenset({fold(column)})
+        return frozenset({column})
     return frozenset(root for ref in found.derived.columns for root in _roots(stream, ref.column))
-
-
-def _name(source: Source, column: str) -> str:
-    found = source.stream.column(column)
-    return column if found is None else found.name
 
 
 def _may_be_null(own: Source, column: str, here: Combination) -> bool:

@@ -18,7 +18,6 @@ from typing import Any
 from penstock.analysis.memory.reading import Condition
 from penstock.analysis.memory.witness import holds, ticks_between
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.predicates import Opaque, Predicate, rejects_null
 from penstock.model.schemes import (
     Check,
@@ -34,7 +33,7 @@ from penstock.model.schemes import (
     reference_of,
 )
 from penstock.model.spans import Rows, Span, Window
-from penstock.model.stream import Stream
+from penstock.model.stream import Stream, columns_in_common
 
 Values = Mapping[str, Any]
 """The columns of a row that are not NULL."""
@@ -146,7 +145,7 @@ def _partners(scheme: Scheme, row: Arrived, rows: Sequence[Arrived]) -> Iterator
     reference = reference_of(scheme)
     assert reference is not None
     for place, other in enumerate(rows):
-        if fold(other.stream.name) == fold(reference.stream) and other.closes is None:
+        if other.stream.name == reference.stream and other.closes is None:
             pairs = [(row.values.get(a), other.values.get(b)) for a, b in reference.pairs]
             if all(a is not None and a == b for a, b in pairs):
                 yield place, other
@@ -194,9 +193,12 @@ def _referred(scheme: ForeignKey, own: Own, rows: Sequence[Arrived]) -> bool:
 def _spans(scheme: StreamKey, own: Own, rows: Sequence[Arrived]) -> bool:
     for _, row in own:
         for _, other in _partners(scheme, row, rows):
-            times = {row.stream.event_time, other.stream.event_time}
-            common = {c.name for c in row.stream.carried} & {c.name for c in other.stream.carried} - times
-            if _within(scheme.window, row, other) and any(row.values.get(c) != other.values.get(c) for c in common):
+            common = [
+                (own_name, its)
+                for own_name, its in columns_in_common(row.stream, other.stream)
+                if own_name != row.stream.event_time and its != other.stream.event_time
+            ]
+            if _within(scheme.window, row, other) and any(row.values.get(a) != other.values.get(b) for a, b in common):
                 return False
     return True
 

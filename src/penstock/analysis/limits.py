@@ -23,7 +23,6 @@ from collections.abc import Iterator
 
 from penstock.model.expressions import ColumnRef
 from penstock.model.monotone import rises
-from penstock.model.names import fold
 from penstock.model.predicates import Bound, Comparison, NullTest, OneOf, Op, Opaque, Predicate
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
@@ -42,9 +41,9 @@ def never_passes(stream: Stream, column: str) -> str | None:
 
 def _limit(stream: Stream, name: str, asked: frozenset[str]) -> str | None:
     column = stream.column(name)
-    if column is None or column.type is None or fold(name) in asked:
+    if column is None or column.type is None or name in asked:
         return None
-    asked |= {fold(name)}
+    asked |= {name}
     found = _by_type(column.type)
     for predicate, reason in _conditions(stream):
         found = found or _by_condition(stream, ColumnRef("", column.name), predicate, reason, asked)
@@ -106,4 +105,4 @@ def _by_condition(
 
 
 def _is(left: ColumnRef, right: ColumnRef) -> bool:
-    return fold(left.column) == fold(right.column)
+    return left.column == right.column

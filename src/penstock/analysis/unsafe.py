@@ -34,7 +34,6 @@ from penstock.analysis.memory.reading import Reading, is_left_to_spark
 from penstock.analysis.memory.witness import holds, ticks_between
 from penstock.analysis.punctuating import punctuations
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.query import FromTree, Join, JoinKind, Leaf, columns_of
 from penstock.model.schemes import Follows, ForeignKey, Ordered, Punctuated
 from penstock.model.spans import Rows
@@ -187,8 +186,8 @@ class Scenario:
             named = set()
             for scheme in child.stream.schemes:
                 if isinstance(scheme, Follows) and (not isinstance(scheme.slack, Rows) or scheme.slack.count == 0):
-                    named.add(fold(scheme.parent))
-            found[child.alias] = frozenset(s.alias for s in sources if named and fold(s.stream.name) in named)
+                    named.add(scheme.parent)
+            found[child.alias] = frozenset(s.alias for s in sources if named and s.stream.name in named)
         return found
 
     def _numbered(self, rows: Sequence[Arrived]) -> list[Arrived]:

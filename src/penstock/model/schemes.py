@@ -214,11 +214,13 @@ class StreamKey(_Scheme):
 
     columns: tuple[str, ...]
     spans: str
+    spanned_columns: tuple[str, ...]
+    """The same columns, as the other stream spells them."""
     window: Window | None = None
     on_violation: OnViolation | None = None
 
     def __post_init__(self) -> None:
-        _some(self.columns)
+        _same_length(self.columns, self.spanned_columns)
 
     @property
     def text(self) -> str:
@@ -335,6 +337,6 @@ def reference_of(scheme: Scheme) -> Reference | None:
         case Cooccurs():
             return Reference(scheme.other, tuple(zip(scheme.columns, scheme.other_columns, strict=True)))
         case StreamKey():
-            return Reference(scheme.spans, tuple((column, column) for column in scheme.columns))
+            return Reference(scheme.spans, tuple(zip(scheme.columns, scheme.spanned_columns, strict=True)))
         case _:
             return None

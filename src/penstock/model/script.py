@@ -43,16 +43,16 @@ class Script:
         require(problems)
 
     def stream(self, name: str) -> Stream | None:
-        """The stream of that name, whatever its case."""
-        return self._streams.get(fold(name))
+        """The stream of that name, spelt as it is declared."""
+        return self._streams.get(name)
 
     def sink(self, name: str) -> Sink | None:
-        """The sink of that name, whatever its case."""
-        return next((s for s in self.sinks if fold(s.name) == fold(name)), None)
+        """The sink of that name, spelt as it is declared."""
+        return next((s for s in self.sinks if s.name == name), None)
 
     @cached_property
     def _streams(self) -> dict[str, Stream]:
-        return {fold(s.name): s for s in self.streams}
+        return {s.name: s for s in self.streams}
 
 
 def reference_problems(
@@ -62,14 +62,14 @@ def reference_problems(
 
     References to what is in `broken` (folded names), which is itself wrong, are passed over.
     """
-    known = {fold(s.name): s for s in streams}
+    known = {s.name: s for s in streams}
     for index, scheme in enumerate(stream.schemes):
         subject = Subject("scheme", index=index)
         yield from _quarantine_problems(scheme.on_violation, sinks, broken, subject)
         reference = reference_of(scheme)
         if reference is None or fold(reference.stream) in broken:
             continue
-        other = known.get(fold(reference.stream))
+        other = known.get(reference.stream)
         if other is None:
             yield Problem(
                 subject,
@@ -93,7 +93,7 @@ def _quarantine_problems(
     on_violation: OnViolation | None, sinks: tuple[Sink, ...], broken: frozenset[str], subject: Subject
 ) -> Iterator[Problem]:
     into = on_violation.into if on_violation is not None else None
-    if into is not None and fold(into) not in broken and all(fold(s.name) != fold(into) for s in sinks):
+    if into is not None and fold(into) not in broken and all(s.name != into for s in sinks):
         yield Problem(subject, f"unknown sink {into}", _did_you_mean(into, [s.name for s in sinks]))
 
 

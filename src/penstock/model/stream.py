@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from penstock.model.expressions import Expression
 from penstock.model.names import fold, quoted
@@ -96,10 +97,21 @@ class Stream:
     def __post_init__(self) -> None:
         require([*_column_problems(self), *_clock_problems(self), *_scheme_problems(self), *_where_problems(self)])
 
+    @cached_property
+    def _by_name(self) -> dict[str, Column]:
+        return {column.name: column for column in self.columns}
+
+    @cached_property
+    def _by_fold(self) -> dict[str, Column]:
+        return {fold(column.name): column for column in self.columns}
+
     def column(self, name: str) -> Column | None:
-        """The column of that name, whatever its case."""
-        wanted = fold(name)
-        return next((c for c in self.columns if fold(c.name) == wanted), None)
+        """The column of that name, spelt as it is declared."""
+        return self._by_name.get(name)
+
+    def spelling(self, text: str) -> Column | None:
+        """The column that a user's text names, whatever its case: for those who bind names, and nobody after them."""
+        return self._by_fold.get(fold(text))
 
     def type_of(self, name: str) -> DataType | None:
         """The type of a column; None if it is virtual or not there."""
@@ -132,6 +144,12 @@ class Stream:
     def low(self) -> tuple[Ordered, ...]:
         """What makes `low(S)`, the least event time that may still come, known; nothing if it is not."""
         return self.ordering(self.event_time) if self.event_time is not None else ()
+
+
+def columns_in_common(one: Stream, other: Stream) -> tuple[tuple[str, str], ...]:
+    """The columns that both streams have, each as either spells it."""
+    pairs = ((column, other.spelling(column.name)) for column in one.columns)
+    return tuple((column.name, its.name) for column, its in pairs if its is not None)
 
 
 def _column_problems(stream: Stream) -> Iterator[Problem]:

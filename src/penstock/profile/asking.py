@@ -16,7 +16,6 @@ from dataclasses import dataclass, field
 
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import shared_columns
-from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Difference, aliases_of
 from penstock.model.query import Query, Source
 from penstock.model.schemes import (
@@ -194,10 +193,10 @@ def columns_asked(questions: Iterable[Question], domains: Iterable[tuple[str, st
         if question.stream.name == stream.name:
             wanted |= set(constraint.own_columns)
         reference = reference_of(constraint)
-        if reference is not None and fold(reference.stream) == fold(stream.name):
+        if reference is not None and reference.stream == stream.name:
             wanted |= {theirs for _, theirs in reference.pairs}
-    folded = {fold(name) for name in wanted}
-    return tuple(column.name for column in stream.carried if fold(column.name) in folded)
+    folded = set(wanted)
+    return tuple(column.name for column in stream.carried if column.name in folded)
 
 
 def streams_of(script: Script) -> tuple[Stream, ...]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Scheme
 from penstock.model.script import Script
@@ -25,26 +24,26 @@ def subject_of(scheme: Scheme) -> tuple[object, ...]:
     """What a scheme is about, whatever its k: a declaration replaces one with the same subject."""
     match scheme:
         case Ordered() | Clustered():
-            return (type(scheme), fold(scheme.column), isinstance(scheme.slack, Span))
+            return (type(scheme), scheme.column, isinstance(scheme.slack, Span))
         case Follows():
             return (
                 Follows,
-                fold(scheme.parent),
+                scheme.parent,
                 _pairs(scheme.columns, scheme.parent_columns),
                 isinstance(scheme.slack, Span),
             )
         case ForeignKey():
-            return (ForeignKey, fold(scheme.parent), _pairs(scheme.columns, scheme.parent_columns))
+            return (ForeignKey, scheme.parent, _pairs(scheme.columns, scheme.parent_columns))
         case Cooccurs():
-            return (Cooccurs, fold(scheme.other), _pairs(scheme.columns, scheme.other_columns))
+            return (Cooccurs, scheme.other, _pairs(scheme.columns, scheme.other_columns))
         case PrimaryKey():
-            return (PrimaryKey, frozenset(map(fold, scheme.columns)))
+            return (PrimaryKey, frozenset(scheme.columns))
         case _:
             return (type(scheme), scheme.text)
 
 
 def _pairs(own: tuple[str, ...], other: tuple[str, ...]) -> frozenset[tuple[str, str]]:
-    return frozenset((fold(a), fold(b)) for a, b in zip(own, other, strict=True))
+    return frozenset((a, b) for a, b in zip(own, other, strict=True))
 
 
 def declares(stream: Stream, scheme: Scheme) -> bool:

@@ -16,7 +16,6 @@ from pathlib import Path
 import pyarrow.parquet as pq
 
 from penstock.errors import DataError
-from penstock.model.names import fold
 from penstock.runtime import Quarantined
 
 
@@ -28,7 +27,7 @@ def folder_of(constraint: str) -> str:
 
 def waiting_for(root: str, sink: str, stream: str) -> Path:
     """Where the rows of a stream lie that wait for a sink."""
-    return Path(root) / "into" / folder_of(fold(sink)) / folder_of(stream)
+    return Path(root) / "into" / folder_of(sink) / folder_of(stream)
 
 
 def write_quarantined(root: str | None, found: Sequence[Quarantined], name: str) -> None:

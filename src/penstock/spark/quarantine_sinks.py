@@ -16,7 +16,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import UsageError
-from penstock.model.names import fold, quoted
+from penstock.model.names import quoted
 from penstock.model.script import Script
 from penstock.model.stream import Sink
 from penstock.plan.plan import Plan
@@ -70,7 +70,7 @@ class Drain:
 
 def into_of(script: Script, plan: Plan) -> list[Sink]:
     """The sinks that the QUARANTINE INTO clauses of a query name."""
-    names = dict.fromkeys(fold(p.into) for p in plan.promises if p.into is not None)
+    names = dict.fromkeys(p.into for p in plan.promises if p.into is not None)
     return [sink for name in names if (sink := script.sink(name)) is not None]
 
 
@@ -81,7 +81,7 @@ def drains_of(script: Script, plan: Plan, checkpoint: Checkpoint | None) -> tupl
         if promise.into is not None:
             for alias in (promise.alias, promise.partner):
                 if alias is not None:
-                    streams.setdefault(fold(promise.into), {})[plan.by_alias[alias].stream] = None
+                    streams.setdefault(promise.into, {})[plan.by_alias[alias].stream] = None
     found = []
     for name, read in streams.items():
         sink = script.sink(name)

@@ -125,11 +125,13 @@ class ConstraintBinder:
             return None
         name = other.name
         if written.form == "STREAM KEY":
-            missing = [column for column in written.columns if other.spelling(column.text) is None]
-            for column in missing:
-                hint = f"a STREAM KEY is of columns that both streams have: {', '.join(other.columns)}"
-                self.report(f"stream {name} has no column {column.text}", column.at, hint)
-            return None if missing else StreamKey(own, name, written.window, violation)
+            spanned = [other.spelling(column.text) for column in written.columns]
+            for column, spelling in zip(written.columns, spanned, strict=True):
+                if spelling is None:
+                    hint = f"a STREAM KEY is of columns that both streams have: {', '.join(other.columns)}"
+                    self.report(f"stream {name} has no column {column.text}", column.at, hint)
+            theirs = tuple(column for column in spanned if column is not None)
+            return StreamKey(own, name, theirs, written.window, violation) if len(theirs) == len(own) else None
         others = self._other_columns(written, other)
         if others is None:
             return None
@@ -169,7 +171,7 @@ class ConstraintBinder:
 
     def column(self, name: Name) -> str | None:
         """A column of this stream, as it is declared."""
-        column = self.shell.column(name.text)
+        column = self.shell.spelling(name.text)
         if column is None:
             if fold(name.text) in self.broken:
                 return None

@@ -85,7 +85,7 @@ class Scope:
         if len(parts) > 1:
             alias = self._alias(first.text)
             if alias is not None and alias != "":
-                column = self.streams[alias].column(parts[1].text)
+                column = self.streams[alias].spelling(parts[1].text)
                 if column is None:
                     return None
                 spelling = {first.at.start: quoted(alias), parts[1].at.start: quoted(column.name)}
@@ -108,7 +108,7 @@ class Scope:
     def _holders(self, name: str) -> list[tuple[str, Column]]:
         found = []
         for alias, stream in self.streams.items():
-            column = stream.column(name)
+            column = stream.spelling(name)
             if column is not None:
                 found.append((alias, column))
         return found

@@ -174,7 +174,7 @@ def parse_constraint(text: str, script: Script) -> tuple[Stream, Scheme]:
     source.raise_if_any()
     assert read is not None
     written, name = read
-    stream = script.stream(name.text)
+    stream = next((s for s in script.streams if fold(s.name) == fold(name.text)), None)
     if stream is None:
         known = [s.name for s in script.streams]
         source.report(DeclarationMistake, f"unknown stream {name.text}", name.at, hint=did_you_mean(name.text, known))

@@ -14,7 +14,6 @@ from fractions import Fraction
 
 from penstock.analysis.implication.conditions import truth
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Op
 from penstock.model.schemes import Clustered, Follows, Ordered, Scheme
 from penstock.model.spans import Auto, Rows, Span
@@ -60,8 +59,8 @@ def _counted(stream: Stream) -> Iterator[str]:
 def _orders(rows: Sequence[Arrived]) -> Iterator[list[Arrived]]:
     by_time = sorted(rows, key=lambda row: row.ticks)
     yield by_time
-    followed = {fold(s.parent) for row in rows for s in row.stream.schemes if isinstance(s, Follows)}
-    yield sorted(by_time, key=lambda row: fold(row.stream.name) not in followed)
+    followed = {s.parent for row in rows for s in row.stream.schemes if isinstance(s, Follows)}
+    yield sorted(by_time, key=lambda row: row.stream.name not in followed)
 
 
 def _broken(order: Sequence[Arrived]) -> Iterator[str]:
@@ -81,7 +80,7 @@ def keeps(scheme: Scheme, stream: Stream, own: Sequence[Arrived], order: Sequenc
         case Ordered(column=column, slack=slack):
             return _is_ordered([_key(row, stream, column) for row in own], slack)
         case Clustered(column=column, slack=Rows(count=k)):
-            return _is_clustered([row.values.get(fold(column)) for row in own], k)
+            return _is_clustered([row.values.get(column) for row in own], k)
         case Follows(slack=Rows(count=k)):
             return all(_all_came(scheme, row, order[i + 1 :], k) for i, row in enumerate(order) if row.stream is stream)
         case _:
@@ -89,8 +88,8 @@ def keeps(scheme: Scheme, stream: Stream, own: Sequence[Arrived], order: Sequenc
 
 
 def _key(row: Arrived, stream: Stream, column: str) -> object:
-    is_time = stream.event_time is not None and fold(column) == fold(stream.event_time)
-    return row.ticks if is_time else row.values.get(fold(column))
+    is_time = stream.event_time is not None and column == stream.event_time
+    return row.ticks if is_time else row.values.get(column)
 
 
 def _is_ordered(values: Sequence[object], slack: Rows | Span | Auto) -> bool:
@@ -127,6 +126,6 @@ def _is_clustered(values: Sequence[object], k: int) -> bool:
 
 def _all_came(scheme: Follows, child: Arrived, later: Sequence[Arrived], k: int) -> bool:
     """Whether what matches a row of the following stream came before k more rows of the other did."""
-    wanted = [child.values.get(fold(column)) for column in scheme.columns]
-    parents = [row for row in later if fold(row.stream.name) == fold(scheme.parent)]
-    return not any([row.values.get(fold(c)) for c in scheme.parent_columns] == wanted for row in parents[k:])
+    wanted = [child.values.get(column) for column in scheme.columns]
+    parents = [row for row in later if row.stream.name == scheme.parent]
+    return not any([row.values.get(c) for c in scheme.parent_columns] == wanted for row in parents[k:])

@@ -13,7 +13,6 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.predicates import Bound, Comparison, NoneOf, NullTest, OneOf, Op, Predicate
 from penstock.model.schemes import Check, Punctuated
 from penstock.model.stream import Stream
@@ -31,7 +30,7 @@ def truth(predicate: Predicate, values: Mapping[str, object]) -> bool | None:
     """Whether a condition holds of a row, given its values by folded name."""
 
     def value(ref: ColumnRef) -> object:
-        return values.get(fold(ref.column))
+        return values.get(ref.column)
 
     match predicate:
         case Bound(column=column, op=op, constant=constant):

@@ -21,7 +21,6 @@ from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
 from penstock.analysis.implication.rules import OneRow, Partner, Rule, Shape, rule_of, shape_of
 from penstock.analysis.implication.weakening import weaker
-from penstock.model.names import fold
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Scheme, StreamKey
 from penstock.model.script import Script
 from penstock.model.spans import Span
@@ -54,7 +53,7 @@ class _Question:
     def __init__(self, script: Script, stream: Stream, scheme: Scheme) -> None:
         self.streams = script.streams
         self.shapes = tuple(shape_of(one) for one in script.streams)
-        self.own = next(i for i, one in enumerate(script.streams) if fold(one.name) == fold(stream.name))
+        self.own = next(i for i, one in enumerate(script.streams) if one.name == stream.name)
         self.goal = rule_of(self.streams, self.shapes, self.own, scheme)
         self.rules: list[Rule] = []
         self.not_read: list[str] = []

@@ -19,7 +19,6 @@ from penstock.analysis.domains import Domain, declared_domain
 from penstock.analysis.implication import arrival, conditions
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rules import Rule, SameValues, Shape
-from penstock.model.names import fold
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 
@@ -53,9 +52,9 @@ def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row
     arrived = []
     for row in rows:
         stream, shape = streams[row.stream], shapes[row.stream]
-        values = {fold(c): value for c, value in zip(shape.columns, row.values, strict=True)}
+        values = dict(zip(shape.columns, row.values, strict=True))
         if shape.event_time is not None:
-            values[fold(shape.event_time)] = _instant(stream, row.time)
+            values[shape.event_time] = _instant(stream, row.time)
         if (condition := conditions.obstacle(stream, values)) is not None:
             return f"{condition} speaks of constants, which is outside what is decided"
         arrived.append(arrival.Arrived(stream, values, row.time, bool(row.period)))
@@ -70,7 +69,7 @@ def _derived_obstacle(stream: Stream, shape: Shape, place: int, rules: Sequence[
     named = {shape.columns[i] for rule in rules for i in _named(rule, place)}
     for column in stream.columns:
         for ref in column.derived.columns if column.derived is not None else ():
-            if fold(ref.column) in map(fold, named):
+            if ref.column in named:
                 return f"{column.name} of {stream.name} is derived from {ref.column}, which a constraint names"
     return None
 

@@ -21,10 +21,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from penstock.model.names import fold
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Scheme, StreamKey, reference_of
 from penstock.model.spans import Span, Unit, Window
-from penstock.model.stream import Stream
+from penstock.model.stream import Stream, columns_in_common
 from penstock.model.types import Kind
 
 
@@ -76,7 +75,7 @@ class Shape:
 
     def place(self, column: str) -> int | None:
         """The place of a column; None for the event time."""
-        return next((i for i, c in enumerate(self.columns) if fold(c) == fold(column)), None)
+        return next((i for i, c in enumerate(self.columns) if c == column), None)
 
 
 @dataclass(frozen=True)
@@ -139,8 +138,7 @@ def shape_of(stream: Stream) -> Shape:
     step = 0
     if clock is not None and not (clock.is_instant and clock.kind is not Kind.DATE):
         step = Unit.DAY.value if clock.kind is Kind.DATE else 1
-    timed = None if stream.event_time is None else fold(stream.event_time)
-    columns = tuple(c.name for c in stream.columns if fold(c.name) != timed)
+    columns = tuple(c.name for c in stream.columns if c.name != stream.event_time)
     return Shape(stream.name, columns, stream.event_time, step)
 
 
@@ -149,7 +147,7 @@ def rule_of(streams: Sequence[Stream], shapes: Sequence[Shape], own: int, scheme
     reference = reference_of(scheme)
     if reference is None:
         return rule_between(streams, shapes, own, own, scheme)
-    other = next(i for i, shape in enumerate(shapes) if fold(shape.name) == fold(reference.stream))
+    other = next(i for i, shape in enumerate(shapes) if shape.name == reference.stream)
     return rule_between(streams, shapes, own, other, scheme)
 
 
@@ -211,11 +209,10 @@ def _in_common(
 ) -> tuple[tuple[int, int], ...]:
     """The columns of one name in both streams. Values of types that do not compare are no common column."""
     found = []
-    for i, column in enumerate(shapes[left].columns):
-        j = shapes[right].place(column)
-        if j is None:
-            continue
-        kinds = streams[left].type_of(column), streams[right].type_of(column)
-        if kinds[0] is None or kinds[1] is None or kinds[0].compares_with(kinds[1]):
+    for own, its in columns_in_common(streams[left], streams[right]):
+        i, j = shapes[left].place(own), shapes[right].place(its)
+        kinds = streams[left].type_of(own), streams[right].type_of(its)
+        comparable = kinds[0] is None or kinds[1] is None or kinds[0].compares_with(kinds[1])
+        if i is not None and j is not None and comparable:
             found.append((i, j))
     return tuple(found)

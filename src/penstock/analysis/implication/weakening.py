@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.domains import Domain, declared_domain, has_steps, step_of
-from penstock.model.names import fold
 from penstock.model.predicates import Bound, NullTest, OneOf, Op, Predicate
 from penstock.model.schemes import Check, Clustered, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
@@ -34,7 +33,7 @@ def weaker(stream: Stream, scheme: Scheme) -> Answer:
 
 def _stronger(stream: Stream, scheme: Scheme) -> Iterator[str]:
     arrival = stream.arrival
-    if arrival is not None and isinstance(scheme, Ordered | Clustered) and fold(arrival.column) == fold(scheme.column):
+    if arrival is not None and isinstance(scheme, Ordered | Clustered) and arrival.column == scheme.column:
         yield arrival.on(stream.name)
     for declared in stream.schemes:
         if _is_stronger(declared, scheme):
@@ -44,19 +43,19 @@ def _stronger(stream: Stream, scheme: Scheme) -> Iterator[str]:
 def _is_stronger(declared: Scheme, wanted: Scheme) -> bool:
     match wanted, declared:
         case Ordered(), Ordered():
-            return fold(declared.column) == fold(wanted.column) and _is_within(declared.slack, wanted.slack)
+            return declared.column == wanted.column and _is_within(declared.slack, wanted.slack)
         case Clustered(), Clustered():
-            return fold(declared.column) == fold(wanted.column) and _is_within(declared.slack, wanted.slack)
+            return declared.column == wanted.column and _is_within(declared.slack, wanted.slack)
         case Clustered(), Ordered():
-            return fold(declared.column) == fold(wanted.column) and _never_falls(declared.slack)
+            return declared.column == wanted.column and _never_falls(declared.slack)
         case Clustered(), PrimaryKey():
-            return [fold(column) for column in declared.columns] == [fold(wanted.column)]
+            return list(declared.columns) == [wanted.column]
         case Follows(), Follows():
-            same = fold(declared.parent) == fold(wanted.parent) and _pairs(declared) <= _pairs(wanted)
+            same = declared.parent == wanted.parent and _pairs(declared) <= _pairs(wanted)
             # A span here is about event times, and says nothing of rows that arrive.
             return same and not isinstance(declared.slack, Span) and _is_within(declared.slack, wanted.slack)
         case Punctuated(), Punctuated():
-            fewer = {fold(c) for c in declared.columns} <= {fold(c) for c in wanted.columns}
+            fewer = set(declared.columns) <= set(wanted.columns)
             return fewer and set(declared.when) == set(wanted.when) and _outlives(declared, wanted)
         case _:
             return False
@@ -82,7 +81,7 @@ def _is_within(declared: Within, wanted: Within) -> bool:
 
 
 def _pairs(scheme: Follows) -> set[tuple[str, str]]:
-    return {(fold(own), fold(other)) for own, other in zip(scheme.columns, scheme.parent_columns, strict=True)}
+    return {(own, other) for own, other in zip(scheme.columns, scheme.parent_columns, strict=True)}
 
 
 def _outlives(declared: Punctuated, wanted: Punctuated) -> bool:

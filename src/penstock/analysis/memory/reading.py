@@ -86,7 +86,7 @@ class Reading:
             stream = source.stream
             names = [stream.arrival.column] if stream.arrival is not None else []
             names += [name for key in stream.keys for name in key]
-            found.update(own_column(source, name) for name in names)
+            found.update(ColumnRef(source.alias, name) for name in names)
         return frozenset(ref for ref in found if self.kind(ref) is not None)
 
     @cached_property
@@ -194,12 +194,6 @@ def _needs_value(condition: Condition) -> bool:
     return rejects_null(predicate) and (isinstance(predicate, NullTest) or not condition.is_check)
 
 
-def own_column(source: Source, name: str) -> ColumnRef:
-    """A column of a stream, as the query names it and in the case of its declaration."""
-    column = source.stream.column(name)
-    return ColumnRef(source.alias, name if column is None else column.name)
-
-
 def _declared(source: Source) -> Iterator[Condition]:
     stream = source.stream
     for predicate in stream.where:
@@ -212,7 +206,7 @@ def _declared(source: Source) -> Iterator[Condition]:
 
 def _named(predicate: Predicate, source: Source) -> Predicate:
     """A condition of a declaration, about one source of the query."""
-    return renamed(predicate, lambda ref: own_column(source, ref.column))
+    return renamed(predicate, lambda ref: ColumnRef(source.alias, ref.column))
 
 
 def _between_sources(condition: Condition) -> Iterator[Comparison | Difference]:

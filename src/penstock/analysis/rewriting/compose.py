@@ -21,7 +21,6 @@ from penstock.analysis.rewriting.eliminate_window_predicates import WindowPredic
 from penstock.analysis.rewriting.identity import Identity, identities, pairs
 from penstock.analysis.rewriting.substreams import SubStreams
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 
 
 @dataclass(frozen=True)
@@ -157,4 +156,4 @@ def _group(known: SubStreams, identity: Identity, ref: ColumnRef, alias: str) ->
 def _may_group(known: SubStreams, ref: ColumnRef) -> bool:
     # A FOREIGN KEY demands nothing of a NULL, so rows of one entity could be in different groups.
     time = known.question.time(ref.alias)
-    return known.has_value(ref.alias, ref.column) and (time is None or fold(time.column) != fold(ref.column))
+    return known.has_value(ref.alias, ref.column) and (time is None or time.column != ref.column)

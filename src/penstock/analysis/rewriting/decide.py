@@ -129,10 +129,10 @@ def _asked(question: CountQuestion, alias: str, stream: Stream, source: str) -> 
         moved = predicate if source == alias else under(alias, predicate)
         assert moved is not None
         yield conjunct(moved)
-    never_null = {fold(column) for key in stream.keys for column in key} | {fold(stream.event_time or "")}
-    never_null |= {fold(p.column.column) for p in question.filters[source] if isinstance(p, Bound | OneOf)}
+    never_null = {column for key in stream.keys for column in key} | {stream.event_time or ""}
+    never_null |= {p.column.column for p in question.filters[source] if isinstance(p, Bound | OneOf)}
     for column in sorted(question.not_null(source)):
-        if fold(column) not in never_null:
+        if column not in never_null:
             yield f"{ColumnRef(alias, column)} IS NOT NULL"
 
 

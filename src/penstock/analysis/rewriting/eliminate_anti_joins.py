@@ -22,7 +22,6 @@ from dataclasses import replace
 from penstock.analysis.rewriting.identity import Identity, pairs
 from penstock.analysis.rewriting.substreams import SubStreams
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Predicate
 
 
@@ -71,10 +70,10 @@ def _can_unite(known: SubStreams, identity: Identity, one: str, other: str) -> b
     """Whether the rows that are in one of two sources, or in both, are counted as rows of their stream."""
     question = known.question
     stream = question.query.by_alias[one].stream
-    if fold(stream.name) != fold(question.query.by_alias[other].stream.name) or identity[one] != identity[other]:
+    if stream.name != question.query.by_alias[other].stream.name or identity[one] != identity[other]:
         return False
-    columns = {fold(column) for column in identity[one]}
-    if not any({fold(column) for column in key} <= columns for key in stream.keys):
+    columns = set(identity[one])
+    if not any(set(key) <= columns for key in stream.keys):
         return False
     alike = {_moved(tie, other, one) for tie in question.ties_without[other]}
     return alike == set(question.ties_without[one]) and None not in [

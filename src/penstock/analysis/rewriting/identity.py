@@ -14,7 +14,6 @@ from penstock.analysis.rewriting.question import CountQuestion
 from penstock.analysis.rewriting.substreams import Pairs
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.schemes import ForeignKey
 
 Identity = Mapping[str, tuple[str, ...]]
@@ -58,10 +57,10 @@ def _partner(question: CountQuestion, equalities: Equalities, ref: ColumnRef, al
     stream, other = question.query.by_alias[alias].stream, question.query.by_alias[ref.alias].stream
     for own, its, turned in ((stream, other, False), (other, stream, True)):
         for scheme in own.schemes:
-            if isinstance(scheme, ForeignKey) and fold(scheme.parent) == fold(its.name):
+            if isinstance(scheme, ForeignKey) and scheme.parent == its.name:
                 for mine, theirs in zip(scheme.columns, scheme.parent_columns, strict=True):
                     known, found = (mine, theirs) if turned else (theirs, mine)
-                    if fold(known) == fold(ref.column):
+                    if known == ref.column:
                         return found
     named = stream.column(ref.column)
     if named is not None:

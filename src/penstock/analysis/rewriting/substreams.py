@@ -30,7 +30,6 @@ from penstock.analysis.implication.rules import (
 )
 from penstock.analysis.rewriting.question import CountQuestion
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold
 from penstock.model.predicates import Bound, OneOf, Predicate
 from penstock.model.schemes import ForeignKey, Scheme, reference_of
 
@@ -61,7 +60,7 @@ class SubStreams:
         """Whether no row of a sub-stream lacks a value in a column."""
         if self._is_never_null(alias, column):
             return True
-        return fold(column) in map(fold, self.question.not_null(alias))
+        return column in self.question.not_null(alias)
 
     def _is_never_null(self, alias: str, column: str) -> bool:
         stream = self._streams[self._places[alias]]
@@ -81,17 +80,17 @@ class SubStreams:
             yield own
             return
         for place, stream in enumerate(self._streams):
-            if fold(stream.name) == fold(reference.stream):
+            if stream.name == reference.stream:
                 yield place
 
     def _keeps(self, own: int, other: int, scheme: ForeignKey) -> bool:
         """Whether the partner that a FOREIGN KEY guarantees is in the other sub-stream."""
         aliases = self.question.aliases
         partner = aliases[other]
-        paired = {fold(c): o for o, c in zip(scheme.columns, scheme.parent_columns, strict=True)}
+        paired = {c: o for o, c in zip(scheme.columns, scheme.parent_columns, strict=True)}
         for column in self.question.not_null(partner):
-            is_time = fold(column) == fold(self._streams[other].event_time or "")
-            if not is_time and fold(column) not in paired and not self._is_never_null(partner, column):
+            is_time = column == self._streams[other].event_time
+            if not is_time and column not in paired and not self._is_never_null(partner, column):
                 return False
         own_filters = {p for p in self.question.filters[aliases[own]] if isinstance(p, Bound | OneOf)}
         return all(
@@ -149,6 +148,6 @@ class SubStreams:
 
 def _moved(condition: Predicate, alias: str, columns: dict[str, str]) -> Predicate | None:
     """A condition on the partner as one on the row itself, by the columns that a FOREIGN KEY pairs."""
-    if not isinstance(condition, Bound | OneOf) or fold(condition.column.column) not in columns:
+    if not isinstance(condition, Bound | OneOf) or condition.column.column not in columns:
         return None
-    return replace(condition, column=ColumnRef(alias, columns[fold(condition.column.column)]))
+    return replace(condition, column=ColumnRef(alias, columns[condition.column.column]))

@@ -9,24 +9,13 @@ from decimal import Decimal
 from penstock import parse
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Finding
+from penstock.model.clauses import Aggregate, Output, RangeWindow, RowsWindow, Scalar, Source
 from penstock.model.expressions import ColumnRef, Constant, Expression, Value
 from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.names import quoted
 from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Op, Predicate
-from penstock.model.query import (
-    Aggregate,
-    Existence,
-    FromTree,
-    Join,
-    JoinKind,
-    Leaf,
-    Output,
-    Query,
-    RangeWindow,
-    RowsWindow,
-    Scalar,
-    Source,
-)
+from penstock.model.query import Query
+from penstock.model.relation import Block, Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import Check, Scheme
 from penstock.model.spans import Span, Unit
 from penstock.model.stream import Arrival, Column, Stream
@@ -171,18 +160,15 @@ def query(
         joined = Join(JoinKind.INNER, joined, Leaf(member.alias))
     chosen = tuple(select) or (f"{members[0].alias}.{members[0].stream.columns[0].name}",)
     outputs = tuple(Output(f"c{i}", ref(v) if isinstance(v, str) else v) for i, v in enumerate(chosen))
-    return Query(
-        "out",
-        None,
-        members,
+    block = Block(
         tree or joined,
         outputs,
         tuple(where(c) if isinstance(c, str) else c for c in conditions),
         tuple(exists),
         distinct,
         tuple(ref(v) if isinstance(v, str) else v for v in group_by),
-        hints,
     )
+    return Query.select("out", members, block, hints=hints)
 
 
 def outer(kind: JoinKind, left: str, right: str, *on: str | Predicate) -> Join:

@@ -10,8 +10,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.model.clauses import RangeWindow
 from penstock.model.predicates import Bound, Comparison, Difference, NullTest, OneOf, Op, Predicate
-from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Query, RangeWindow, leaves
+from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, JoinKind, Leaf, leaves
 from penstock.model.schemes import Check, Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
 from penstock.model.stream import Stream

@@ -15,7 +15,9 @@ from hypothesis import strategies as st
 
 from penstock.analysis.bands import Bands
 from penstock.analysis.combination import Combinations
-from penstock.model.query import Join, JoinKind, Leaf, Query, RangeWindow
+from penstock.model.clauses import RangeWindow
+from penstock.model.query import Query
+from penstock.model.relation import Join, JoinKind, Leaf
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey
 from penstock.model.spans import Window
 from tests.analysis.build import number_of, outer, query, recent, ref, seconds, source, stream, where

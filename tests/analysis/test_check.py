@@ -9,7 +9,8 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Strategy, Unbounded, Undecided
 from penstock.model.hints import Budget, Hints
-from penstock.model.query import Existence, Join, JoinKind, Leaf, Query
+from penstock.model.query import Query
+from penstock.model.relation import Existence, Join, JoinKind, Leaf
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Within
 from penstock.model.stream import Stream

@@ -23,7 +23,8 @@ from penstock.analysis.finding import Bounded, Means
 from penstock.analysis.state import needed_columns
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Predicate
-from penstock.model.query import Existence, Join, JoinKind, Leaf, Query
+from penstock.model.query import Query
+from penstock.model.relation import Existence, Join, JoinKind, Leaf
 from penstock.model.schemes import PrimaryKey, Scheme
 from tests.analysis.build import bound, check, condition, findings, one_of, outer, query, ref, source, stream, where
 from tests.analysis.reference import Arrival, Evaluator

@@ -23,8 +23,10 @@ from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import Missing
 from penstock.analysis.finding import Bounded, Unbounded, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.model.clauses import Aggregate, Source, TimeWindow
 from penstock.model.predicates import NullTest
-from penstock.model.query import Aggregate, Existence, FromTree, Join, JoinKind, Leaf, Query, Source, TimeWindow
+from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import Follows, Ordered, Scheme
 from penstock.model.spans import Auto
 from penstock.model.stream import Stream
@@ -68,10 +70,9 @@ def _with(of: Query, added: list[tuple[str, Scheme]]) -> Query:
         extra = tuple(scheme for name, scheme in added if name == member.stream.name)
         return replace(member, stream=replace(member.stream, schemes=member.stream.schemes + extra))
 
-    return replace(
-        of,
-        sources=tuple(amended(s) for s in of.sources),
-        existences=tuple(replace(e, source=amended(e.source)) for e in of.existences),
+    return of.with_block(
+        replace(of.block, existences=tuple(replace(e, source=amended(e.source)) for e in of.existences)),
+        tuple(amended(s) for s in of.sources),
     )
 
 

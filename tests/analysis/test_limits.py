@@ -15,9 +15,10 @@ from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Undecided
 from penstock.analysis.limits import never_passes
+from penstock.model.clauses import Aggregate, RangeWindow, TimeWindow
 from penstock.model.monotone import rises
 from penstock.model.predicates import Predicate
-from penstock.model.query import Aggregate, Query, RangeWindow, TimeWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Ordered, Scheme
 from penstock.model.stream import Column, Stream
 from tests.analysis.build import (

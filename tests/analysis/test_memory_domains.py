@@ -18,9 +18,10 @@ import pytest
 
 import penstock
 from penstock.analysis.memory import memory_finding
+from penstock.model.clauses import Aggregate, Scalar
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, Predicate
-from penstock.model.query import Aggregate, Query, Scalar
+from penstock.model.query import Query
 from penstock.model.schemes import Scheme
 from tests.analysis.build import check, one_of, query, ref, source, stream, where
 from tests.analysis.lto import Plain, is_bounded
@@ -108,7 +109,7 @@ def _said_of(kind: str, plain: Plain) -> Query:
     sources = [
         source(stream(s.stream.name, "; ".join(f"{c.name} {kind}" for c in s.stream.columns))) for s in of.all_sources
     ]
-    return replace(of, sources=tuple(sources), where=tuple(map(said, of.where)))
+    return of.with_block(replace(of.block, where=tuple(map(said, of.where))), tuple(sources))
 
 
 @pytest.mark.parametrize("kind", ["DATE", "DECIMAL(20,2)", "INT"])

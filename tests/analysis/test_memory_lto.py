@@ -9,8 +9,9 @@ import pytest
 
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.memory.self_joins import folded
+from penstock.model.clauses import Aggregate, Scalar
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import Aggregate, Query, Scalar
+from penstock.model.query import Query
 from tests.analysis.build import query, ref, source, stream, where
 from tests.analysis.lto import Plain, is_bounded, is_bounded_with_itself
 from tests.analysis.reference import Arrival, Evaluator

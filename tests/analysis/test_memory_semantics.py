@@ -19,9 +19,10 @@ import pytest
 
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
 from penstock.analysis.memory.witness import Copies, Row
+from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound
-from penstock.model.query import Aggregate, Query
+from penstock.model.query import Query
 from tests.analysis.merged_rows import Values, merged
 from tests.analysis.reference import Arrival, Evaluator, holds
 from tests.analysis.test_memory_lto import beside_itself, built, plain_query

@@ -29,9 +29,11 @@ from penstock.analysis.closing import ClosingGraph, Edge, Reach
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import Way
 from penstock.analysis.finding import Bounded, Means
+from penstock.model.clauses import RangeWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Predicate
-from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Query, RangeWindow, Source
+from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import Clustered, Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Window, Within
 from penstock.model.stream import Stream

@@ -12,7 +12,8 @@ from penstock.analysis.closing import ClosingGraph, Edge
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
 from penstock.compile import judged
-from penstock.model.query import Aggregate, Output, Query
+from penstock.model.clauses import Aggregate, Output
+from penstock.model.query import Query
 from penstock.model.schemes import Clustered, ForeignKey, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Rows
 from tests.analysis.build import check, condition, last, one_of, query, ref, source, stream
@@ -54,8 +55,10 @@ def test_example_1_an_item_leaves_by_its_punctuation_and_a_bid_by_the_key_of_its
 def test_example_1_the_group_of_an_item_leaves_with_its_punctuation() -> None:
     item_is_named = ForeignKey(("itemid",), "item", ("itemid",))
     of = auction(Punctuated(("itemid",), CLOSES), item_is_named, item_schemes=(PrimaryKey(("itemid",)),))
-    summed = replace(
-        of, outputs=(Output("total", Aggregate("sum", ref("bid.increase"))),), group_by=(ref("item.itemid"),)
+    summed = of.with_block(
+        replace(
+            of.block, outputs=(Output("total", Aggregate("sum", ref("bid.increase"))),), group_by=(ref("item.itemid"),)
+        )
     )
     verdict = check_query(summed)
     assert verdict.verdict == "bounded"
@@ -64,7 +67,7 @@ def test_example_1_the_group_of_an_item_leaves_with_its_punctuation() -> None:
     assert groups.bound == (
         "a group leaves once a punctuation of bid has closed its bid.itemid and the rows of bid with it have left"
     )
-    by_seller = check_query(replace(summed, group_by=(ref("item.sellerid"),)))
+    by_seller = check_query(summed.with_block(replace(summed.block, group_by=(ref("item.sellerid"),))))
     assert by_seller.streams[-1].finding.verdict == "undecided"
 
 

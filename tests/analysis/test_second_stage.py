@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Unbounded, Undecided
-from penstock.model.query import Aggregate, JoinKind, TimeWindow
+from penstock.model.clauses import Aggregate, TimeWindow
+from penstock.model.relation import JoinKind
 from penstock.model.schemes import Ordered, PrimaryKey
 from tests.analysis.build import (
     condition,

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Means
-from penstock.model.query import Output, Query
+from penstock.model.clauses import Output
+from penstock.model.query import Query
 from tests.analysis.build import findings, ref
 from tests.analysis.reference import Arrival, Evaluator, keeps_promises
 from tests.analysis.test_purge_oracle import World, queries
@@ -37,7 +38,7 @@ def _with_time(world: World, history: list[Arrival], value: int) -> Counter[obje
 @settings(max_examples=40)
 @given(queries(), st.integers(0, 2**32))
 def test_an_event_time_that_was_passed_gives_no_new_result(joined: Query, seed: int) -> None:
-    of = replace(joined, outputs=(Output("n", ref("a.n")),), distinct=True)
+    of = joined.with_block(replace(joined.block, outputs=(Output("n", ref("a.n")),), distinct=True))
     finding = findings(of)["(distinct)"]
     assume(
         isinstance(finding, Bounded)

@@ -17,7 +17,8 @@ from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Row, Unbounded, Witness
 from penstock.analysis.unsafe import Scenario, scenarios
-from penstock.model.query import Query, RangeWindow
+from penstock.model.clauses import RangeWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Window
 from penstock.model.stream import Stream

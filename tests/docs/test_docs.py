@@ -14,8 +14,9 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.compile import parse
 from penstock.errors import ScriptErrors
+from penstock.model.clauses import AGGREGATES, Aggregate, RangeWindow, RowsWindow
 from penstock.model.hints import NO_HINTS
-from penstock.model.query import AGGREGATES, Aggregate, JoinKind, RangeWindow, RowsWindow, joins
+from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import Policy, Scheme
 from penstock.model.script import Script
 from penstock.model.spans import Auto, Rows, Span

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.model.clauses import Formula, Scalar, columns_of
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Predicate, conjunct
-from penstock.model.query import Formula, FromTree, Leaf, Query, Scalar, columns_of
+from penstock.model.query import Query
+from penstock.model.relation import FromTree, Leaf
 from penstock.model.schemes import reference_of
 from penstock.model.script import Script, policy_of
 from penstock.model.spans import Span
@@ -64,7 +66,7 @@ def _query(query: Query) -> Iterator[str]:
     for output in query.outputs:
         types = ", ".join(f"{ref} {query.type_of(ref)}" for ref in columns_of(output.value))
         yield f"  output {output.name}: {type(output.value).__name__} {output.value} [{types}]"
-    for formula in query.shown:
+    for formula in query.block.shown:
         if isinstance(formula, Formula):
             terms = "not linear" if formula.terms is None else [f"{by} * {of}" for of, by in formula.terms]
             yield f"  formula {formula.name}: {formula} {terms}"

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.model.graph import JoinGraph, Shape
-from penstock.model.query import JoinKind, Query
+from penstock.model.query import Query
+from penstock.model.relation import JoinKind
 from penstock.model.schemes import PrimaryKey
 from tests.analysis.build import outer, query, source, stream, where
 

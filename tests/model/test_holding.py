@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Comparison, NullTest, Op, Predicate
-from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Query, leaves
+from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf, leaves
 from tests.analysis.build import condition, query, ref, source, stream, where
 from tests.measure import size
 

@@ -8,11 +8,12 @@ from decimal import Decimal
 
 import pytest
 
+from penstock.model.clauses import Aggregate, RangeWindow, RowsWindow, TimeWindow
 from penstock.model.expressions import Expression
 from penstock.model.hints import Budget, ErrorAllowance, Hints, Monitoring
 from penstock.model.predicates import Predicate
 from penstock.model.problem import InvalidModel
-from penstock.model.query import Aggregate, Existence, Join, JoinKind, Leaf, RangeWindow, RowsWindow, TimeWindow
+from penstock.model.relation import Existence, Join, JoinKind, Leaf
 from penstock.model.schemes import (
     Check,
     Clustered,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
-from penstock.model.query import FromTree, Join, Leaf
+from penstock.model.relation import FromTree, Join, Leaf
 from penstock.model.simplify import simplified
 
 STREAMS = "".join(f"CREATE STREAM {name} (k BIGINT, m BIGINT);\n" for name in "abcd")

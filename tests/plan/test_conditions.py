@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 import penstock
 from penstock.analysis.check import check_query
 from penstock.model.predicates import NullTest, Predicate
-from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Query
+from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.planner import make_plan
 from tests.analysis.build import query, ref, source, stream, where

@@ -18,8 +18,9 @@ import pyarrow as pa
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Verdict
+from penstock.model.clauses import Aggregate, Output, Scalar, TimeWindow
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import Aggregate, Output, Query, Scalar, TimeWindow
+from penstock.model.query import Query
 from penstock.model.spans import Span
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
@@ -51,7 +52,7 @@ def aggregates_over(query: Query, draw: random.Random, *, windowed: bool) -> Que
         aggregates.append(Aggregate("count" if is_distinct else function, argument, is_distinct))
     outputs = [Output(f"g{n}", key) for n, key in enumerate(keys)]
     outputs += [Output(f"c{n}", aggregate) for n, aggregate in enumerate(aggregates)]
-    return replace(query, outputs=tuple(outputs), group_by=tuple(keys), distinct=False)
+    return query.with_block(replace(query.block, outputs=tuple(outputs), group_by=tuple(keys), distinct=False))
 
 
 def results_of(query: Query, history: History) -> Results:

@@ -12,9 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Comparison, OneOf, Op, Predicate, aliases_of
-from penstock.model.query import Aggregate, Query
+from penstock.model.query import Query
 
 Columns = Mapping[str, np.ndarray]
 """The columns of one stream, by name: whole numbers, no NULL."""

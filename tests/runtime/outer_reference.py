@@ -11,8 +11,10 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from penstock.model.clauses import RangeWindow, RowsWindow, columns_of
 from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Predicate
-from penstock.model.query import Existence, FromTree, JoinKind, Leaf, Query, RangeWindow, RowsWindow, columns_of, leaves
+from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, JoinKind, Leaf, leaves
 from tests.runtime.reference import _HOLDS, Arrived, History, ticks
 
 Combined = dict[str, Arrived | None]

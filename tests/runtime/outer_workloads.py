@@ -8,9 +8,11 @@ from functools import cached_property
 import pyarrow as pa
 from hypothesis import strategies as st
 
+from penstock.model.clauses import Output, Source
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Op, Predicate
-from penstock.model.query import Existence, FromTree, Join, JoinKind, Leaf, Output, Query, Source
+from penstock.model.query import Query
+from penstock.model.relation import Block, Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified
 from penstock.model.spans import Span
@@ -188,7 +190,7 @@ def outer_workloads(draw: st.DrawFn, wanted: Wanted, most_rows: int = 7) -> Oute
     sources = [Source(streams[name], alias, draw(some)) for name, alias in zip(names, aliases, strict=True)]
     existences = tuple(Existence(source, n, on) for source, n, on in zip(sources[size:], negated, inner, strict=True))
     outputs = tuple(Output(f"{s.alias}_n", ColumnRef(s.alias, "n")) for s in sources[:size])
-    query = Query("q", None, tuple(sources[:size]), tree, outputs, tuple(dict.fromkeys(where)), existences)
+    query = Query.select("q", tuple(sources[:size]), Block(tree, outputs, tuple(dict.fromkeys(where)), existences))
     batches = draw(st.integers(1, 5))
     history, punctuations = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
     return OuterWorkload(query, history, batches, draw(st.integers(1, 2)), punctuations)

@@ -16,9 +16,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from penstock.model.clauses import RangeWindow, RowsWindow, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, Op
-from penstock.model.query import Query, RangeWindow, RowsWindow, columns_of
+from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated
 from penstock.model.spans import Rows, Span
 from penstock.model.stream import Stream

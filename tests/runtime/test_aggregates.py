@@ -21,9 +21,9 @@ from hypothesis import strategies as st
 import penstock
 from penstock.analysis.finding import Bounded
 from penstock.errors import DataError
+from penstock.model.clauses import RangeWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Op, Predicate
-from penstock.model.query import RangeWindow, Source
 from penstock.model.schemes import Ordered
 from penstock.model.spans import Span
 from penstock.model.stream import Column, Stream

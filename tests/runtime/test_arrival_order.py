@@ -19,7 +19,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
-from penstock.model.query import Query, RowsWindow, Source, columns_of
+from penstock.model.clauses import RowsWindow, Source, columns_of
+from penstock.model.query import Query
 from penstock.model.stream import Arrival, Column, Stream
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan

@@ -19,8 +19,8 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
+from penstock.model.clauses import Aggregate, Output
 from penstock.model.hints import Hints, Monitoring
-from penstock.model.query import Aggregate, Output
 from penstock.model.schemes import Clustered, Follows, Ordered, Policy, Scheme
 from penstock.model.spans import Auto, Rows
 from penstock.plan.planner import make_plan
@@ -111,7 +111,7 @@ def test_groups_of_a_learned_k_count_only_results_and_know_of_no_more_losses_tha
     workload: Workload, window: int
 ) -> None:
     counted = (Output("results", Aggregate("count")),)
-    plain = replace(workload.query, outputs=counted, distinct=False)
+    plain = workload.query.with_block(replace(workload.query.block, outputs=counted, distinct=False))
     one = learned(replace(workload, query=plain), window)
     run = Run(one.query, keeps_promises=False, restarts=True)
     given_out = 0

@@ -14,8 +14,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
+from penstock.model.clauses import TimeWindow
 from penstock.model.hints import Budget, Hints
-from penstock.model.query import TimeWindow
 from penstock.plan.planner import make_plan
 from penstock.plan.second_room import bucket_room, second_room
 from penstock.runtime import Cell, Distinct
@@ -83,7 +83,8 @@ def test_groups_with_room_for_all_are_those_of_the_full_history(workload: Worklo
 def test_distinct_holds_a_budget_and_gives_rows_of_the_answer_once(
     workload: Workload, budget: Budget, restarts: bool
 ) -> None:
-    query = replace(workload.query, distinct=True, hints=Hints(budget=budget))
+    query = workload.query.with_block(replace(workload.query.block, distinct=True))
+    query = replace(query, hints=Hints(budget=budget))
     plan = make_plan(query, check_query(query))
     cell, room = Cell(plan), bucket_room(plan, 0, 1)
     stage = Distinct(plan, room)

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
+from penstock.model.clauses import Output, Scalar
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import JoinKind, Output, Query, Scalar
+from penstock.model.query import Query
+from penstock.model.relation import JoinKind
 from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified
 from penstock.plan.planner import make_plan
@@ -78,7 +80,7 @@ def test_groups_are_forgotten_when_they_are_closed_and_not_before(kind: str) -> 
         keys: tuple[Scalar, ...] = tuple(dict.fromkeys((*closed, *query.group_by[: draw.randint(0, 1)])))
         outputs = [Output(f"g{n}", key) for n, key in enumerate(keys)]
         outputs += [o for o in query.outputs if o.value not in query.group_by]
-        one = replace(one, query=replace(query, group_by=keys, outputs=tuple(outputs)))
+        one = replace(one, query=query.with_block(replace(query.block, group_by=keys, outputs=tuple(outputs))))
         assume(not obstacles(one.query))
         run = run_of(one, is_split)
         # Rows that are merged for ever close nothing.
@@ -121,7 +123,7 @@ def test_distinct_forgets_rows_when_they_are_closed_and_not_before(kind: str) ->
         assume(closed is not None)
         assert closed is not None
         outputs = tuple(Output(f"c{n}", ref) for n, ref in enumerate(dict.fromkeys(closed)))
-        one = replace(one, query=replace(one.query, distinct=True, outputs=outputs))
+        one = replace(one, query=one.query.with_block(replace(one.query.block, distinct=True, outputs=outputs)))
         assume(not obstacles(one.query))
         verdict = check_query(one.query)
         plan = make_plan(one.query, verdict)

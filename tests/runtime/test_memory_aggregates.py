@@ -16,8 +16,9 @@ import pytest
 import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded
+from penstock.model.clauses import Formula
 from penstock.model.predicates import aliases_of
-from penstock.model.query import Formula, Query
+from penstock.model.query import Query
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.folding import without_covered
 from penstock.plan.plan import Plan

@@ -18,7 +18,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 
 from penstock.analysis.check import check_query
-from penstock.model.query import JoinKind
+from penstock.model.relation import JoinKind
 from penstock.model.schemes import PrimaryKey
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan

@@ -20,8 +20,10 @@ from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded
+from penstock.model.clauses import Output, TimeWindow
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import JoinKind, Output, Query, TimeWindow
+from penstock.model.query import Query
+from penstock.model.relation import JoinKind
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import Cell, GroupStage, given_name
@@ -99,7 +101,9 @@ def test_a_window_is_given_once_and_with_all_its_rows(kind: str) -> None:
 def plain(query: Query) -> Query:
     """The query without groups: all columns of its rows."""
     refs = [ColumnRef(source.alias, column) for source in query.sources for column in COLUMNS]
-    return replace(query, group_by=(), outputs=tuple(Output(f"{r.alias}_{r.column}", r) for r in refs))
+    return query.with_block(
+        replace(query.block, group_by=(), outputs=tuple(Output(f"{r.alias}_{r.column}", r) for r in refs))
+    )
 
 
 @pytest.mark.parametrize("kind", CASES)

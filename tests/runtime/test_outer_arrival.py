@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
 from penstock.model.hints import Budget
-from penstock.model.query import Existence, Join, JoinKind, Leaf, Query
+from penstock.model.query import Query
+from penstock.model.relation import Block, Existence, Join, JoinKind, Leaf
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell
 from tests.measure import size
@@ -32,11 +33,10 @@ def outer(query: Query, kind: JoinKind | None) -> Query:
     """The query with the condition of its first two streams in an outer join, or in NOT EXISTS."""
     first, second = query.sources
     if kind is not None:
-        return replace(query, tree=Join(kind, Leaf(first.alias), Leaf(second.alias), query.where), where=())
+        tree = Join(kind, Leaf(first.alias), Leaf(second.alias), query.where)
+        return query.with_block(replace(query.block, tree=tree, where=()))
     held = (Existence(second, True, query.where),)
-    return replace(
-        query, sources=(first,), tree=Leaf(first.alias), outputs=query.outputs[:1], where=(), existences=held
-    )
+    return query.with_block(Block(Leaf(first.alias), query.outputs[:1], existences=held), (first,))
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

@@ -21,9 +21,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
+from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Op, Predicate
-from penstock.model.query import Source
 from penstock.model.stream import Column, Stream
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell

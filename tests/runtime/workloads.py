@@ -11,19 +11,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from hypothesis import strategies as st
 
+from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, Op, Predicate
-from penstock.model.query import (
-    FromTree,
-    Join,
-    JoinKind,
-    Leaf,
-    Output,
-    Query,
-    RangeWindow,
-    RowsWindow,
-    Source,
-)
+from penstock.model.query import Query
+from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import (
     Clustered,
     Cooccurs,
@@ -61,9 +53,8 @@ def query_over(sources: list[Source], where: list[Predicate], *, distinct: bool 
     outputs = tuple(
         Output(f"{s.alias}_{c.name}", ColumnRef(s.alias, c.name)) for s in sources for c in s.stream.columns[:1]
     )
-    return Query(
-        "q", None, tuple(sources), inner_tree([s.alias for s in sources]), outputs, tuple(where), distinct=distinct
-    )
+    block = Block(inner_tree([s.alias for s in sources]), outputs, tuple(where), distinct=distinct)
+    return Query.select("q", tuple(sources), block)
 
 
 @dataclass(frozen=True)

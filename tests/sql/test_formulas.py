@@ -7,7 +7,7 @@ from collections.abc import Callable
 from fractions import Fraction
 
 from penstock.compile import parse
-from penstock.model.query import Formula
+from penstock.model.clauses import Formula
 
 Values = dict[str, Fraction]
 Written = tuple[str, Callable[[Values], Fraction]]

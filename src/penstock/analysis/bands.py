@@ -23,10 +23,12 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.facts.differences import Demand, Differences, Limit
+from penstock.model.clauses import RangeWindow
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Difference, Op, Predicate
-from penstock.model.query import FromTree, Holding, Leaf, Query, RangeWindow, certain, leaves
+from penstock.model.query import Holding, Query, certain
+from penstock.model.relation import FromTree, Leaf, leaves
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Scheme, reference_of
 from penstock.model.spans import Span, Unit, Window
 from penstock.model.types import DataType, Kind

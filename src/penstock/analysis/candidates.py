@@ -14,9 +14,9 @@ from collections.abc import Iterator
 
 from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.edges import Closing, Missing, Way, guarantee, narrowed, passages, shared_columns
+from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Op, aliases_of
-from penstock.model.query import Source
 from penstock.model.schemes import Follows, ForeignKey, Ordered, PrimaryKey, Punctuated
 from penstock.model.spans import Auto
 from penstock.model.stream import Stream

@@ -31,8 +31,9 @@ from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_findings
 from penstock.analysis.unbounded import settled
 from penstock.analysis.unsafe import Scenario, scenarios
+from penstock.model.clauses import RowsWindow
 from penstock.model.hints import Budget
-from penstock.model.query import Query, RowsWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Follows, PrimaryKey
 from penstock.model.simplify import simplified
 

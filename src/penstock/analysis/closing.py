@@ -23,8 +23,8 @@ from penstock.analysis.candidates import candidate_closings
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import Closing, Missing, Passage, Way, declared_closings
 from penstock.analysis.leaving import Leaving, Stuck, beyond
+from penstock.model.clauses import RowsWindow
 from penstock.model.nodes import nodes_of
-from penstock.model.query import RowsWindow
 from penstock.model.schemes import Scheme
 from penstock.model.simplify import simplified
 

@@ -11,9 +11,10 @@ from functools import cached_property
 
 from penstock.analysis.bands import Bands, Constraint, bands_of, window_constraints
 from penstock.analysis.domains import Domain, domain_of, emptied
+from penstock.model.clauses import Source
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import Holding, Query, Source
+from penstock.model.query import Holding, Query
 
 
 class Combination:

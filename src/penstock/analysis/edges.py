@@ -32,10 +32,10 @@ from penstock.analysis.combination import Combination, Combinations
 from penstock.analysis.domains import contradiction, declared_domain
 from penstock.analysis.facts.differences import Limit
 from penstock.analysis.limits import never_passes
+from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.predicates import NullTest
-from penstock.model.query import RowsWindow, Source
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme, reference_of
 from penstock.model.spans import Auto, Rows, Span, span_of_ticks
 from penstock.model.stream import Stream

@@ -15,7 +15,8 @@ from collections.abc import Iterator
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.edges import Way
 from penstock.analysis.fixes import text_of
-from penstock.model.query import JoinKind, Query, certain, joins, leaves
+from penstock.model.query import Query, certain
+from penstock.model.relation import JoinKind, joins, leaves
 
 _LIKELY = (Way.FOLLOWS, Way.CLOCK, Way.PUNCTUATION, Way.CLUSTER, Way.ORDER, Way.WINDOW, Way.KEY, Way.NEVER)
 """What one is likeliest to know of streams that need not meet."""

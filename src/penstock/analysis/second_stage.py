@@ -29,9 +29,10 @@ from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Und
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.limits import never_passes
 from penstock.analysis.state import LARGE
+from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import NullTest
-from penstock.model.query import Aggregate, Query, RangeWindow, Scalar, Source, TimeWindow, columns_of
+from penstock.model.query import Query
 from penstock.model.schemes import Check, Ordered, Punctuated
 from penstock.model.spans import Auto
 from penstock.model.types import Kind

@@ -23,9 +23,10 @@ from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.leaving import Stuck
 from penstock.analysis.usefulness import why_useless
+from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import aliases_of
-from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
+from penstock.model.query import Query
 from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
 
 _MOST_REASONS = 6

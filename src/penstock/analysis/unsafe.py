@@ -33,8 +33,9 @@ from penstock.analysis.layout import Doubt, Layout
 from penstock.analysis.memory.reading import Reading, is_left_to_spark
 from penstock.analysis.memory.witness import holds, ticks_between
 from penstock.analysis.punctuating import punctuations
+from penstock.model.clauses import columns_of
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import FromTree, Join, JoinKind, Leaf, columns_of
+from penstock.model.relation import FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import Follows, ForeignKey, Ordered, Punctuated
 from penstock.model.spans import Rows
 
@@ -243,7 +244,9 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
 
 def _as_if_inner(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | str]:
     """Under outer joins: a row that the inner join of the same streams needs again is in a result to come here too."""
-    inner = ClosingGraph(Combinations(replace(graph.query, tree=_inner(graph.query.tree))))
+    inner = ClosingGraph(
+        Combinations(graph.query.with_block(replace(graph.query.block, tree=_inner(graph.query.tree))))
+    )
     left = [alias for alias in aliases if not inner.reach(alias).is_complete]
     found = scenarios(inner, left)
     return {alias: found.get(alias, "only that a stream may be absent leaves it open") for alias in aliases}

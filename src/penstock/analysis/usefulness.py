@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.edges import Closing, carriers, narrowed
+from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import Source, columns_of
 from penstock.model.schemes import Punctuated
 
 

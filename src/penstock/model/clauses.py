@@ -1,17 +1,15 @@
-"""The parts that a query is made of: sources with their windows, the tree of FROM, what it gives.
+"""The parts that a query is made of: sources with their windows, and what it gives.
 
 Each part checks what it can know alone; what ties parts together is in `query_rules`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 from fractions import Fraction
 
 from penstock.model.expressions import ColumnRef, Expression
-from penstock.model.predicates import Predicate
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
 
@@ -56,57 +54,6 @@ class Source:
     def event_time(self) -> ColumnRef | None:
         """The column that is its clock."""
         return ColumnRef(self.alias, self.stream.event_time) if self.stream.event_time is not None else None
-
-
-class JoinKind(StrEnum):
-    """How two parts of FROM are joined; a comma is INNER without a condition."""
-
-    INNER = "INNER"
-    LEFT = "LEFT"
-    RIGHT = "RIGHT"
-    FULL = "FULL"
-
-
-@dataclass(frozen=True)
-class Leaf:
-    """One source of FROM."""
-
-    alias: str
-
-
-@dataclass(frozen=True)
-class Join:
-    """Two parts of FROM joined."""
-
-    kind: JoinKind
-    left: FromTree
-    right: FromTree
-    on: tuple[Predicate, ...] = ()
-
-
-FromTree = Leaf | Join
-
-
-def leaves(tree: FromTree) -> tuple[str, ...]:
-    """The aliases of a part of FROM, from left to right."""
-    return (tree.alias,) if isinstance(tree, Leaf) else leaves(tree.left) + leaves(tree.right)
-
-
-def joins(tree: FromTree) -> Iterator[Join]:
-    """The joins of a part of FROM, inner ones first."""
-    if isinstance(tree, Join):
-        yield from joins(tree.left)
-        yield from joins(tree.right)
-        yield tree
-
-
-@dataclass(frozen=True)
-class Existence:
-    """`[NOT] EXISTS (SELECT … FROM source WHERE condition)`."""
-
-    source: Source
-    negated: bool
-    condition: tuple[Predicate, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
-from penstock.model.query import FromTree, Join, JoinKind, Leaf, Query
+from penstock.model.query import Query
+from penstock.model.relation import FromTree, Join, JoinKind, Leaf
 
 
 class NodeKind(StrEnum):

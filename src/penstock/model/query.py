@@ -11,57 +11,28 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.model.clauses import (
-    AGGREGATES,
-    Aggregate,
-    Existence,
-    Formula,
-    FromTree,
-    Join,
-    JoinKind,
-    Leaf,
-    Output,
-    RangeWindow,
-    RowsWindow,
-    Scalar,
-    Source,
-    TimeWindow,
-    columns_of,
-    joins,
-    leaves,
-)
+from penstock.model.clauses import Formula, Output, Scalar, Source, TimeWindow
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
 from penstock.model.problem import require
-from penstock.model.query_rules import predicate_problem, query_problems
+from penstock.model.query_rules import query_problems
+from penstock.model.relation import (
+    Block,
+    Distinct,
+    Existence,
+    FromTree,
+    Group,
+    Join,
+    JoinKind,
+    Leaf,
+    Project,
+    block_of,
+    joins,
+    leaves,
+)
 from penstock.model.types import DataType
-
-__all__ = [
-    "AGGREGATES",
-    "Aggregate",
-    "Existence",
-    "Formula",
-    "FromTree",
-    "Holding",
-    "Join",
-    "JoinKind",
-    "Leaf",
-    "Output",
-    "Query",
-    "RangeWindow",
-    "RowsWindow",
-    "Scalar",
-    "Source",
-    "TimeWindow",
-    "certain",
-    "columns_of",
-    "joins",
-    "leaves",
-    "matched",
-    "predicate_problem",
-]
 
 
 @dataclass(frozen=True)
@@ -74,30 +45,71 @@ class Holding:
 
 @dataclass(frozen=True)
 class Query:
-    """A continuous query."""
+    """A continuous query: a relation over its sources, with a name, a sink, and hints."""
 
     name: str
     sink: str | None
     sources: tuple[Source, ...]
-    tree: FromTree
-    outputs: tuple[Output, ...]
-    where: tuple[Predicate, ...] = ()
-    existences: tuple[Existence, ...] = ()
-    distinct: bool = False
-    group_by: tuple[Scalar, ...] = ()
+    """Those of FROM, in their order."""
+    relation: Project | Group | Distinct
+    partners: tuple[Source, ...] = ()
+    """Those of EXISTS and NOT EXISTS."""
     hints: Hints = NO_HINTS
-    shown: tuple[str | Formula, ...] = ()
-    """Where expressions over aggregates are given: the columns of the answer, outputs by their names. Then the outputs
-    are the columns of the groups, those of formulas included; else they are the answer.
-    """
 
     def __post_init__(self) -> None:
         require(query_problems(self))
 
+    @classmethod
+    def select(
+        cls, name: str, sources: tuple[Source, ...], block: Block, *, sink: str | None = None, hints: Hints = NO_HINTS
+    ) -> Query:
+        """The query that a block over these sources is."""
+        partners = tuple(existence.source for existence in block.existences)
+        return cls(name, sink, sources, block.relation, partners, hints)
+
+    def with_block(self, block: Block, sources: tuple[Source, ...] | None = None) -> Query:
+        """The query with another block, or over other sources."""
+        return Query.select(self.name, sources or self.sources, block, sink=self.sink, hints=self.hints)
+
+    @cached_property
+    def block(self) -> Block:
+        """Its relation taken apart."""
+        return block_of(self.relation, self.by_alias)
+
+    @property
+    def tree(self) -> FromTree:
+        """The joins of FROM."""
+        return self.block.tree
+
+    @property
+    def where(self) -> tuple[Predicate, ...]:
+        """The conditions of WHERE."""
+        return self.block.where
+
+    @property
+    def existences(self) -> tuple[Existence, ...]:
+        """The EXISTS and NOT EXISTS of WHERE."""
+        return self.block.existences
+
+    @property
+    def outputs(self) -> tuple[Output, ...]:
+        """The columns of the answer, or of the groups that it is made of."""
+        return self.block.outputs
+
+    @property
+    def distinct(self) -> bool:
+        """Whether each row is given once."""
+        return self.block.distinct
+
+    @property
+    def group_by(self) -> tuple[Scalar, ...]:
+        """The keys of the groups."""
+        return self.block.group_by
+
     @cached_property
     def all_sources(self) -> tuple[Source, ...]:
         """The sources of FROM in their order, then those of EXISTS and NOT EXISTS."""
-        return self.sources + tuple(e.source for e in self.existences)
+        return self.sources + self.partners
 
     @cached_property
     def by_alias(self) -> dict[str, Source]:
@@ -112,12 +124,12 @@ class Query:
     def answer(self) -> tuple[Output | Formula, ...]:
         """The columns of the answer."""
         named = {output.name: output for output in self.outputs}
-        return tuple(named[s] if isinstance(s, str) else s for s in self.shown) or self.outputs
+        return tuple(named[s] if isinstance(s, str) else s for s in self.block.shown) or self.outputs
 
     @property
     def is_grouped(self) -> bool:
         """Whether it aggregates."""
-        return bool(self.group_by) or any(isinstance(o.value, Aggregate) for o in self.outputs)
+        return self.block.is_grouped
 
     @cached_property
     def predicates(self) -> tuple[Predicate, ...]:

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of, joins, leaves
+from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Difference, Predicate, aliases_of
 from penstock.model.problem import Problem, Subject
+from penstock.model.relation import joins, leaves
 from penstock.model.stream import span_problem
 from penstock.model.types import DataType
 
@@ -146,9 +147,9 @@ def _output_problems(query: Query) -> Iterator[Problem]:
                 f"{output.value} is neither grouped nor aggregated",
                 "add it to GROUP BY, or put it into count, sum, min, max, avg or median",
             )
-    for index, shown in enumerate(query.shown):
+    for index, shown in enumerate(query.block.shown):
         name = shown if isinstance(shown, str) else shown.name
-        if fold(name) in {fold(s if isinstance(s, str) else s.name) for s in query.shown[:index]}:
+        if fold(name) in {fold(s if isinstance(s, str) else s.name) for s in query.block.shown[:index]}:
             yield Problem(
                 Subject("shown", name, index), f"two output columns are named {name}", f"rename one: … AS {name}_2"
             )

@@ -22,7 +22,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
-from penstock.model.query import FromTree, Join, JoinKind, Leaf, Query, leaves
+from penstock.model.query import Query
+from penstock.model.relation import FromTree, Join, JoinKind, Leaf, leaves
 
 
 def simplified(query: Query) -> Query:
@@ -39,7 +40,7 @@ def simplified(query: Query) -> Query:
         tree = _lowered(tree, predicate)
     if all(source.window is None for source in query.all_sources):
         tree = _outer_last(_inner_first(tree))
-    return replace(query, tree=tree, where=tuple(p for p in query.where if p not in joined))
+    return query.with_block(replace(query.block, tree=tree, where=tuple(p for p in query.where if p not in joined)))
 
 
 def _inner_first(tree: FromTree) -> FromTree:

@@ -20,10 +20,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.analysis.finding import Verdict
+from penstock.model.clauses import Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
-from penstock.model.query import Aggregate, Join, Leaf, Query, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
+from penstock.model.query import Query
+from penstock.model.relation import Join, Leaf
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
 from penstock.plan.conditions import Moment, conditions_at

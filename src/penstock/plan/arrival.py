@@ -8,7 +8,8 @@ yet.
 
 from __future__ import annotations
 
-from penstock.model.query import Query, RowsWindow
+from penstock.model.clauses import RowsWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Follows
 from penstock.model.spans import Auto, Rows
 from penstock.model.types import DataType, Kind

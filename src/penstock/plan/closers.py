@@ -18,10 +18,11 @@ from dataclasses import dataclass, replace
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import guarantee, order_text
 from penstock.analysis.limits import never_passes
+from penstock.model.clauses import RangeWindow, Source
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Difference, Op, Predicate
-from penstock.model.query import Query, RangeWindow, Source
+from penstock.model.query import Query
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Ordered, Policy, PrimaryKey, Scheme, reference_of
 from penstock.model.script import policy_of
 from penstock.model.spans import Auto, Rows, Span, Window, span_of_ticks

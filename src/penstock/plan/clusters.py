@@ -14,8 +14,8 @@ from collections.abc import Iterator
 
 from penstock.analysis.domains import declared_domain
 from penstock.analysis.edges import guarantee
+from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
-from penstock.model.query import Source
 from penstock.model.schemes import Clustered
 from penstock.model.spans import Auto, Rows
 from penstock.plan.closers import Pairing, promise_of

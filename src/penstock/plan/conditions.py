@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from enum import Enum
 
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
-from penstock.model.query import Join, Query, certain, joins, matched
+from penstock.model.query import Query, certain, matched
+from penstock.model.relation import Join, joins
 
 
 class Moment(Enum):

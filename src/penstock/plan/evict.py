@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.model.clauses import RowsWindow
 from penstock.model.expressions import Expression
 from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
-from penstock.model.query import JoinKind, Query, RowsWindow, joins
+from penstock.model.query import Query
+from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import Follows
 from penstock.model.spans import Auto
 from penstock.plan.arrival import counts_by_arrival

@@ -14,11 +14,13 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from penstock.analysis.leaving import Leaving, beyond
+from penstock.model.clauses import Output, RangeWindow, RowsWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import JoinGraph
 from penstock.model.nodes import JoinNode, NodeKind, nodes_of
 from penstock.model.predicates import Comparison, Difference, Op, Predicate, aliases_of, rejects_null
-from penstock.model.query import FromTree, Join, JoinKind, Leaf, Output, Query, RangeWindow, RowsWindow
+from penstock.model.query import Query
+from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf
 from penstock.plan.bounds import TimeBound
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.outer import TEST, BlockPlan, NodePlan, OuterPlan, TestPlan
@@ -85,7 +87,7 @@ class _Maker:
         for alias in aliases[1:]:
             tree = Join(JoinKind.INNER, tree, Leaf(alias))
         shown = ColumnRef(aliases[0], next(c.name for c in sources[0].stream.carried))
-        within = Query("block", None, sources, tree, (Output("shown", shown),), conditions)
+        within = Query.select("block", sources, Block(tree, (Output("shown", shown),), conditions))
         graph = JoinGraph.of(within)
         closers = tuple(c for c in self.closers if c.source in aliases and c.target in aliases)
         unequal = tuple(p for p in conditions if not (isinstance(p, Comparison) and p.op is Op.EQ))

@@ -13,10 +13,11 @@ from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.safe_plans import plans_in_words
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
+from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Comparison, Difference, Op, aliases_of
-from penstock.model.query import Query, RangeWindow, RowsWindow, Source, columns_of
+from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.simplify import simplified
 from penstock.plan.aggregate import AggregatePlan

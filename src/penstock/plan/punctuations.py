@@ -19,10 +19,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.analysis.edges import narrowed
+from penstock.model.clauses import Source
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Op, conjunction
-from penstock.model.query import Query, Source
+from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
 from penstock.plan.closers import Pairing, promise_of
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan, PunctuationRows

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.model.query import Query, TimeWindow
+from penstock.model.clauses import TimeWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan

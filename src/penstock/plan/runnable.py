@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
-from penstock.model.query import JoinKind, Query, RowsWindow, joins
+from penstock.model.clauses import RowsWindow
+from penstock.model.query import Query
+from penstock.model.relation import JoinKind, joins
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_arrivals

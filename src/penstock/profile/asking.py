@@ -16,8 +16,9 @@ from dataclasses import dataclass, field
 
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import shared_columns
+from penstock.model.clauses import Source
 from penstock.model.predicates import Comparison, Difference, aliases_of
-from penstock.model.query import Query, Source
+from penstock.model.query import Query
 from penstock.model.schemes import (
     Check,
     Clustered,

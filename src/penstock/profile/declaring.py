@@ -70,7 +70,5 @@ def _with(stream: Stream, new: list[Scheme]) -> Stream:
 def over_streams(query: Query, streams: Mapping[str, Stream]) -> Query:
     """The query over other declarations of its streams."""
     sources = tuple(replace(s, stream=streams[s.stream.name]) for s in query.sources)
-    existences = tuple(
-        replace(e, source=replace(e.source, stream=streams[e.source.stream.name])) for e in query.existences
-    )
-    return replace(query, sources=sources, existences=existences)
+    partners = tuple(replace(s, stream=streams[s.stream.name]) for s in query.partners)
+    return replace(query, sources=sources, partners=partners)

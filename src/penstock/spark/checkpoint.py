@@ -16,8 +16,9 @@ from pathlib import Path
 from typing import Any
 
 from penstock.errors import DataError, UsageError
+from penstock.model.clauses import Formula
 from penstock.model.predicates import conjunction
-from penstock.model.query import Formula, Query
+from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.runtime.store import STATE_FORMAT

@@ -14,9 +14,10 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import NotSupportedYet, UsageError
+from penstock.model.clauses import Aggregate, Formula, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
-from penstock.model.query import Aggregate, Formula, Query, TimeWindow
+from penstock.model.query import Query
 from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name

@@ -9,9 +9,10 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import UsageError
+from penstock.model.clauses import Aggregate, Output, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
-from penstock.model.query import Aggregate, Output, Query, TimeWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.plan import Plan

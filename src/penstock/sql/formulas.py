@@ -15,7 +15,7 @@ from fractions import Fraction
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.model.query import AGGREGATES, Aggregate, Formula
+from penstock.model.clauses import AGGREGATES, Aggregate, Formula
 from penstock.sql.constants import number_of
 from penstock.sql.expressions import resolved_columns
 from penstock.sql.scope import Scope

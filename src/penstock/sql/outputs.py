@@ -10,9 +10,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Refused
+from penstock.model.clauses import AGGREGATES, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
-from penstock.model.query import AGGREGATES, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
 from penstock.sql.constants import number_of, span_or_none

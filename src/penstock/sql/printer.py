@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+from penstock.model.clauses import Formula, Output, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import Hints
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunct, conjunction
-from penstock.model.query import Existence, Formula, FromTree, JoinKind, Leaf, Output, Query, Source
+from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, JoinKind, Leaf
 from penstock.model.schemes import OnViolation
 from penstock.model.script import Script
 from penstock.model.stream import Column, Sink, Storage, Stream

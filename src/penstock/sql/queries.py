@@ -12,8 +12,9 @@ from typing import Any
 from sqlglot import exp
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.model.clauses import RangeWindow, RowsWindow
 from penstock.model.names import nearest
-from penstock.model.query import JoinKind, RangeWindow, RowsWindow
+from penstock.model.relation import JoinKind
 from penstock.sql.declarations import DeclarationGrammar
 from penstock.sql.formulas import aggregates_in, outer_aggregates
 from penstock.sql.tree import Code, FromItem, FromJoin, FromPart, Hint, Insert, Name, Select, SelectItem, Stretch

@@ -9,9 +9,10 @@ from functools import partial
 from typing import TypeVar
 
 from penstock.errors import DeclarationMistake, QueryMistake, ScriptErrors, SyntaxMistake
+from penstock.model.clauses import TimeWindow
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel
-from penstock.model.query import Query, TimeWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Scheme
 from penstock.model.script import Script, reference_problems
 from penstock.model.stream import Sink, Stream

@@ -7,19 +7,13 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake, Refused
+from penstock.model.clauses import Source
 from penstock.model.names import fold
 from penstock.model.predicates import Predicate
 from penstock.model.problem import InvalidModel, Problem
-from penstock.model.query import (
-    Existence,
-    FromTree,
-    Join,
-    Leaf,
-    Query,
-    Source,
-    leaves,
-)
+from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem, window_problems
+from penstock.model.relation import Block, Existence, FromTree, Join, Leaf, leaves
 from penstock.model.stream import Stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.hints import bind_hints
@@ -67,19 +61,9 @@ class SelectBinder:
             self._report_windows()
             return None
         try:
-            return Query(
-                name,
-                sink,
-                from_sources,
-                tree,
-                outputs.columns,
-                where,
-                tuple(e for e in existences if e is not None),
-                select.distinct,
-                group_by,
-                hints,
-                outputs.shown,
-            )
+            held = tuple(e for e in existences if e is not None)
+            block = Block(tree, outputs.columns, where, held, select.distinct, group_by, outputs.shown)
+            return Query.select(name, from_sources, block, sink=sink, hints=hints)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 at, hint = self._place(problem, select, outputs), problem.hint

@@ -12,7 +12,8 @@ from decimal import Decimal
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from penstock.model.query import JoinKind, RangeWindow, RowsWindow
+from penstock.model.clauses import RangeWindow, RowsWindow
+from penstock.model.relation import JoinKind
 from penstock.model.schemes import Policy
 from penstock.model.spans import Span, Window, Within
 

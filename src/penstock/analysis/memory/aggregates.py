@@ -31,9 +31,9 @@ from penstock.analysis.memory.conditions import Edge, Rung, Violation, active, s
 from penstock.analysis.memory.lines import Stretch
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
+from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Comparison, Op
-from penstock.model.query import Aggregate
 
 
 @dataclass(frozen=True)

@@ -37,8 +37,9 @@ from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.scale import has_scale
 from penstock.analysis.memory.self_joins import covered_sources, folded, has_self_join
 from penstock.analysis.memory.synopses import is_bag
+from penstock.model.clauses import Aggregate, Scalar, columns_of
 from penstock.model.expressions import ColumnRef, Expression
-from penstock.model.query import Aggregate, Query, Scalar, columns_of
+from penstock.model.query import Query
 
 
 class Case:

@@ -23,6 +23,7 @@ from functools import cached_property
 from penstock.analysis.domains import has_steps, step_of
 from penstock.analysis.memory.lines import comparable, point_of
 from penstock.analysis.memory.measures import is_measured
+from penstock.model.clauses import Aggregate, Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import (
     Bound,
@@ -38,7 +39,7 @@ from penstock.model.predicates import (
     renamed,
     written,
 )
-from penstock.model.query import Aggregate, Query, Source, columns_of
+from penstock.model.query import Query
 from penstock.model.schemes import Check
 from penstock.model.types import DataType
 

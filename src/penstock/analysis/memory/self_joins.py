@@ -25,9 +25,11 @@ from itertools import combinations
 
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
+from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Bound, Comparison, OneOf, Op, Predicate, aliases_of
-from penstock.model.query import Aggregate, Formula, Join, JoinKind, Leaf, Output, Query, Scalar, TimeWindow
+from penstock.model.query import Query
+from penstock.model.relation import Join, JoinKind, Leaf
 
 _MOST_SOURCES = 6
 """Sources of which any number are tried together; with more, one by one."""
@@ -75,7 +77,7 @@ class _Search:
         self._held = query.holding(frozenset(query.by_alias)).predicates
         streams = [source.stream for source in query.all_sources]
         spark = {alias for value in _values(query) for alias in _read_by_spark(value)}
-        spark |= {ref.alias for formula in query.shown if isinstance(formula, Formula) for ref in formula.columns}
+        spark |= {ref.alias for formula in query.block.shown if isinstance(formula, Formula) for ref in formula.columns}
         self.names = [s.alias for s in query.all_sources if streams.count(s.stream) > 1 and s.alias not in spark]
 
     def covers(self, left_out: Sequence[str], by: dict[str, str]) -> dict[str, str] | None:
@@ -124,16 +126,16 @@ def folded(query: Query, covers: Iterable[tuple[str, str]]) -> Query:
         for source in sources[1:]:
             tree = Join(JoinKind.INNER, tree, Leaf(source.alias))
         held = query.holding(frozenset(query.by_alias)).predicates
-        query = replace(
-            query,
-            sources=sources,
+        block = replace(
+            query.block,
             tree=tree,
             # What was said of the one left out is said of the other, where it also tells that a column is not NULL.
             where=tuple(dict.fromkeys(_moved(predicate, alias, by) or predicate for predicate in held)),
             outputs=tuple(Output(o.name, _moved_value(o.value, alias, by)) for o in query.outputs),
             group_by=tuple(_moved_scalar(value, alias, by) for value in query.group_by),
-            shown=tuple(s if isinstance(s, str) else _moved_formula(s, alias, by) for s in query.shown),
+            shown=tuple(s if isinstance(s, str) else _moved_formula(s, alias, by) for s in query.block.shown),
         )
+        query = query.with_block(block, sources)
     return query
 
 

@@ -23,9 +23,9 @@ from penstock.analysis.memory.lines import FAR, Line, Stretch, value_at
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.synopsis import BucketColumn, Extreme, Limits, Synopsis
+from penstock.model.clauses import Aggregate, columns_of
 from penstock.model.expressions import ColumnRef, Value
 from penstock.model.predicates import Comparison, Op
-from penstock.model.query import Aggregate, columns_of
 from penstock.model.types import DataType
 
 

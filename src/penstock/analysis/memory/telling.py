@@ -25,9 +25,10 @@ from statistics import median
 
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.witness import Copies, Row, holds
+from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import aliases_of
-from penstock.model.query import Aggregate, Query
+from penstock.model.query import Query
 
 _MOST_SOURCES = 6
 _MOST_TRIED = 200_000

@@ -34,9 +34,9 @@ from penstock.analysis.memory.measures import is_measured, named_numbers, whole_
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Condition, Reading
 from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
+from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, NullTest, OneOf, Op, Opaque
-from penstock.model.query import Source
 from penstock.model.spans import Unit
 from penstock.model.types import DataType, Kind
 

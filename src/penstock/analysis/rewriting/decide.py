@@ -21,11 +21,12 @@ from penstock.analysis.rewriting.eliminate_anti_joins import under
 from penstock.analysis.rewriting.question import CountQuestion, count_question
 from penstock.analysis.rewriting.substreams import SubStreams
 from penstock.analysis.rewriting.values import count_value, formula_value
+from penstock.model.clauses import Aggregate, Formula, Output, TimeWindow
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
 from penstock.model.predicates import Bound, OneOf, conjunct, conjunction
-from penstock.model.query import Aggregate, Formula, Output, Query, TimeWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Policy, Punctuated
 from penstock.model.spans import Span
 from penstock.model.stream import Stream

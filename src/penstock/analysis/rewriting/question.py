@@ -16,10 +16,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from penstock.analysis.rewriting.values import count_value
+from penstock.model.clauses import Aggregate, Formula, RangeWindow, RowsWindow, TimeWindow
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Difference, OneOf, Op, Predicate, aliases_of, rejects_null
-from penstock.model.query import Aggregate, Formula, JoinKind, Query, RangeWindow, RowsWindow, TimeWindow, joins
+from penstock.model.query import Query
+from penstock.model.relation import JoinKind, joins
 
 MOST_SOURCES = 8
 """Every pair of sources is asked about, so beyond these a check would no longer be quick."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from penstock.model.clauses import Aggregate, Formula
 from penstock.model.expressions import Expression, Literal
-from penstock.model.query import Aggregate, Formula
 
 N = "{n}"
 """Stands for the number of results in the text of a value."""

@@ -1,0 +1,167 @@
+"""Relations: what a SELECT is made of, as a closed sum type, and the block that it is.
+
+A relation is a source, or rows made of other relations: joined, filtered, kept where a partner exists or none does,
+projected, grouped, made distinct. What may stand in what is in the types: joins hold sources and joins, conditions and
+EXISTS stand above them, what is given stands on top. Sources are named by their aliases; the query has the table of
+them, in the order of FROM, which re-ordered joins must not change (ties of arrival go by it).
+
+A **block** is a maximal region of joins with what is made of its rows: the unit that is analysed, planned and run.
+`block_of` takes one apart, and `Block.relation` puts it together again. What a block gives is a stream, so that a query
+may become a tree of blocks: by one more kind of leaf in `FromTree`, whose rows another relation gives.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+from penstock.model.clauses import Aggregate, Formula, Output, Scalar, Source
+from penstock.model.predicates import Predicate
+
+
+class JoinKind(StrEnum):
+    """How two parts of FROM are joined; a comma is INNER without a condition."""
+
+    INNER = "INNER"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+    FULL = "FULL"
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A source of the query, by its alias."""
+
+    alias: str
+
+
+@dataclass(frozen=True)
+class Join:
+    """Two parts of FROM joined."""
+
+    kind: JoinKind
+    left: FromTree
+    right: FromTree
+    on: tuple[Predicate, ...] = ()
+
+
+FromTree = Leaf | Join
+"""A region of joins."""
+
+
+@dataclass(frozen=True)
+class Filter:
+    """The rows of which a condition is true."""
+
+    rows: Rows
+    condition: tuple[Predicate, ...]
+
+
+@dataclass(frozen=True)
+class SemiJoin:
+    """The rows that have a partner, or, negated, those that have none: EXISTS and NOT EXISTS."""
+
+    rows: Rows
+    partner: Leaf
+    on: tuple[Predicate, ...]
+    negated: bool
+
+
+Rows = Leaf | Join | Filter | SemiJoin
+"""What stands below SELECT: FROM, and what is kept of it."""
+
+
+@dataclass(frozen=True)
+class Project:
+    """A value or several of each row."""
+
+    rows: Rows
+    outputs: tuple[Output, ...]
+
+
+@dataclass(frozen=True)
+class Group:
+    """A row for each group of rows that agree on the keys, or one row where there are no keys."""
+
+    rows: Rows
+    keys: tuple[Scalar, ...]
+    outputs: tuple[Output, ...]
+    """Columns of a group: keys, what follows from them, and aggregates."""
+    shown: tuple[str | Formula, ...] = ()
+    """Where expressions over aggregates are given: the columns of the answer, outputs by their names."""
+
+
+@dataclass(frozen=True)
+class Distinct:
+    """Each row once."""
+
+    rows: Project | Group
+
+
+Relation = Rows | Project | Group | Distinct
+
+
+def leaves(tree: FromTree) -> tuple[str, ...]:
+    """The aliases of a part of FROM, from left to right."""
+    return (tree.alias,) if isinstance(tree, Leaf) else leaves(tree.left) + leaves(tree.right)
+
+
+def joins(tree: FromTree) -> Iterator[Join]:
+    """The joins of a part of FROM, inner ones first."""
+    if isinstance(tree, Join):
+        yield from joins(tree.left)
+        yield from joins(tree.right)
+        yield tree
+
+
+@dataclass(frozen=True)
+class Existence:
+    """`[NOT] EXISTS (SELECT … FROM source WHERE condition)`, of a block taken apart."""
+
+    source: Source
+    negated: bool
+    condition: tuple[Predicate, ...] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """A block taken apart: what stands in FROM, what is kept of it, and what is made of that."""
+
+    tree: FromTree
+    outputs: tuple[Output, ...]
+    where: tuple[Predicate, ...] = ()
+    existences: tuple[Existence, ...] = ()
+    distinct: bool = False
+    group_by: tuple[Scalar, ...] = ()
+    shown: tuple[str | Formula, ...] = ()
+
+    @property
+    def is_grouped(self) -> bool:
+        """Whether it aggregates."""
+        return bool(self.group_by) or any(isinstance(output.value, Aggregate) for output in self.outputs)
+
+    @property
+    def relation(self) -> Project | Group | Distinct:
+        """The block put together; conditions and EXISTS commute, so conditions stand below."""
+        rows: Rows = Filter(self.tree, self.where) if self.where else self.tree
+        for existence in self.existences:
+            rows = SemiJoin(rows, Leaf(existence.source.alias), existence.condition, existence.negated)
+        head = Group(rows, self.group_by, self.outputs, self.shown) if self.is_grouped else Project(rows, self.outputs)
+        return Distinct(head) if self.distinct else head
+
+
+def block_of(relation: Project | Group | Distinct, sources: Mapping[str, Source]) -> Block:
+    """The block that a relation over these sources is."""
+    head = relation.rows if isinstance(relation, Distinct) else relation
+    where: tuple[Predicate, ...] = ()
+    existences: tuple[Existence, ...] = ()
+    rows = head.rows
+    while not isinstance(rows, Leaf | Join):
+        if isinstance(rows, Filter):
+            where = (*rows.condition, *where)
+        else:
+            existences = (Existence(sources[rows.partner.alias], rows.negated, rows.on), *existences)
+        rows = rows.rows
+    keys, shown = (head.keys, head.shown) if isinstance(head, Group) else ((), ())
+    return Block(rows, head.outputs, where, existences, isinstance(relation, Distinct), keys, shown)

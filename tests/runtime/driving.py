@@ -26,6 +26,7 @@ class Driver:
     """A cell, fed with lists of tuples; the columns of a stream are integers, in the order of `columns`."""
 
     def __init__(self, script: str, columns: str = "k ts n", patience: Patience = Patience.EAGER) -> None:
+        self.script = script
         self.plan = plan_of(script)
         self.patience = patience
         self.cell = Cell(self.plan, patience)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import pyarrow as pa
@@ -13,7 +13,6 @@ from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, FromTree, Join, JoinKind, Leaf
-from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified
 from penstock.model.spans import Span
 from penstock.model.stream import Column, Stream
@@ -36,7 +35,7 @@ class OuterWorkload(Workload):
             given: list[Arrived | Punctuation] = [*self.history[stream.name], *self.punctuations.get(stream.name, [])]
             rows = sorted((a for a in given if a.batch == number), key=lambda a: (a.place, isinstance(a, Arrived)))
             size = -(-len(rows) // self.cuts) or 1
-            for place, start in enumerate(range(0, max(1, len(rows)), size)):
+            for place, start in enumerate(range(0, len(rows), size)):
                 piece = rows[start : start + size]
                 table = table_of(stream, [row.values for row in piece])
                 assert plan.outer is not None or simplified(self.query).is_inner
@@ -70,32 +69,6 @@ class OuterWorkload(Workload):
             found[test.column] = holds(predicate, {test.alias: None})
             assert not (test.rejects_absent and found[test.column])
         return found
-
-    def drained(self) -> OuterWorkload:
-        """The workload, and then batches in which every stream moves on: new keys, later times, no old key again.
-
-        All old keys are punctuated. Rows of these batches have a negative n.
-        """
-        history = {name: list(rows) for name, rows in self.history.items()}
-        punctuations = {name: [*rows] for name, rows in self.punctuations.items()}
-        streams = {s.stream.name: s.stream for s in self.query.all_sources}
-        batches = self.batches
-        for name, stream in streams.items():
-            schemes = tuple(s for s in stream.schemes if isinstance(s, Punctuated))
-            keys = [str(v) for v in range(4)] if stream.type_of("a") == STRING else list(range(4))
-            punctuations.setdefault(name, []).extend(
-                Punctuation(batches, len(history[name]), {"n": -1, "a": a, "b": b, "ts": 900}, schemes)
-                for a in keys
-                for b in keys
-                if schemes
-            )
-        for further in range(1, 8):
-            for name, stream in streams.items():
-                key = f"z{further:03}" if stream.type_of("a") == STRING else 1_000 + further
-                values = {"n": -further, "a": key, "b": key, "ts": 1_000 * further}
-                history[name].append(Arrived(batches, len(history[name]), values))
-            batches += 1
-        return replace(self, history=history, batches=batches, punctuations=punctuations)
 
 
 def _null(alias: str, column: str, negated: bool) -> NullTest:
@@ -157,6 +130,8 @@ class Wanted:
     """For each EXISTS, whether it is negated."""
     with_where: bool = True
     with_windows: bool = True
+    closing: bool = False
+    """Whether declarations are such that most rows leave in the end."""
 
 
 @st.composite
@@ -183,7 +158,7 @@ def outer_workloads(draw: st.DrawFn, wanted: Wanted, most_rows: int = 7) -> Oute
     predicates = [*_all(tree), *where, *(p for on in inner for p in on)]
     columns = (Column("n", BIGINT), Column("a", key_type), Column("b", key_type), Column("ts", BIGINT))
     streams = {
-        name: Stream(name, columns, "ts", schemes=draw(declarations(name, names, predicates)))
+        name: Stream(name, columns, "ts", schemes=draw(declarations(name, names, predicates, closing=wanted.closing)))
         for name in dict.fromkeys(names)
     }
     some = st.none() | st.none() | st.none() | windows() if wanted.with_windows else st.none()

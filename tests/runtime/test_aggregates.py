@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import random
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import ROUND_HALF_UP, Decimal, localcontext
 from typing import Any
 
@@ -39,7 +39,6 @@ from tests.measure import size
 from tests.runtime.aggregates import Run, aggregates_over, check_running, check_tumbling
 from tests.runtime.driving import Driver
 from tests.runtime.reference import Arrived, History
-from tests.runtime.test_core_against_reference import drained
 from tests.runtime.workloads import BIGINT, Workload, query_over, workloads
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(30, 2000)))
@@ -48,32 +47,37 @@ RANDOM = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=li
 
 def grouped(workload: Workload, seed: int, *, windowed: bool) -> Workload:
     query = aggregates_over(workload.query, random.Random(seed), windowed=windowed)
-    return Workload(query, workload.history, workload.batches, workload.cuts, workload.punctuations)
+    return replace(workload, query=query)
 
 
 SEEDS = st.integers(0, 2**32)
 
 
 @RANDOM
-@given(workloads(most_sources=3), SEEDS)
+@given(workloads(most_sources=3).map(Workload.moved_on), SEEDS)
 def test_running_groups_are_those_of_the_full_history(workload: Workload, seed: int) -> None:
     one = grouped(workload, seed, windowed=False)
-    check_running(Run(one.query), one)
+    run = Run(one.query)
+    check_running(run, one)
+    assert one.left_behind(run.verdict, run.plan, run.cells.values()) == {}
 
 
 @settings(RANDOM, max_examples=EXAMPLES // 2)
-@given(workloads(most_sources=4, most_rows=7), SEEDS)
+@given(workloads(most_sources=4, most_rows=7).map(Workload.moved_on), SEEDS)
 def test_many_cells_and_restarts_change_nothing(workload: Workload, seed: int) -> None:
     one = grouped(workload, seed, windowed=False)
-    check_running(Run(one.query, cells_an_axis=2, restarts=True), one)
+    run = Run(one.query, cells_an_axis=2, restarts=True)
+    check_running(run, one)
+    assert one.left_behind(run.verdict, run.plan, run.cells.values()) == {}
 
 
 @RANDOM
-@given(workloads(most_sources=3).map(drained), SEEDS, st.booleans())
+@given(workloads(most_sources=3).map(Workload.moved_on), SEEDS, st.booleans())
 def test_a_window_is_given_once_and_with_all_its_results(workload: Workload, seed: int, is_split: bool) -> None:
     one = grouped(workload, seed, windowed=True)
     run = Run(one.query, cells_an_axis=2 if is_split else 1, restarts=is_split)
     given_out, there_are = check_tumbling(run, one)
+    assert one.left_behind(run.verdict, run.plan, run.cells.values()) == {}
     finding = run.verdict.streams[-1].finding
     if isinstance(finding, Bounded) and not unkept_bounds(run.plan) and not [*grouping_obstacles(run.query)]:
         # From 1,000 on stand the rows that moved the streams on; groups of their times are not over yet.

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import os
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from random import Random
 from typing import Any
@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from penstock.analysis.check import check_query
 from penstock.model.clauses import RowsWindow, Source, columns_of
 from penstock.model.query import Query
+from penstock.model.schemes import ForeignKey, Punctuated
 from penstock.model.stream import Arrival, Column, Stream
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
@@ -30,7 +31,16 @@ from tests.runtime.driving import Driver, rows_of
 from tests.runtime.reference import Arrived, History, Keeper, combinations, in_windows
 from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
-from tests.runtime.workloads import BIGINT, declarations, predicates, query_over, table_of, windows
+from tests.runtime.workloads import (
+    BIGINT,
+    declarations,
+    left_behind,
+    predicates,
+    query_over,
+    table_of,
+    windows,
+    with_partners,
+)
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(50, 1000)))
 
@@ -45,6 +55,8 @@ class Paced:
     read: dict[str, list[int]]
     """By stream, the step in which each row is read."""
     steps: int
+    before: dict[str, int]
+    """By stream, its rows from before it moved on; nothing where it could not."""
 
     def batch(self, plan: Plan, step: int) -> Batch:
         chunks = []
@@ -130,12 +142,42 @@ def paced(draw: st.DrawFn, *, windowed: bool = True) -> Paced:
                 if keeper.allows(history, name, row):
                     history[name].append(row)
     steps = draw(st.integers(1, 6))
+    history, _ = with_partners(tuple(streams.values()), history, {})
     read = {name: sorted(random.randrange(steps) for _ in rows) for name, rows in history.items()}
-    return Paced(query_over(sources, where), history, read, steps)
+    work = Paced(query_over(sources, where), history, read, steps, {})
+    return moved_on(work, keeper, number)
+
+
+def moved_on(work: Paced, keeper: Keeper, number: int) -> Paced:
+    """Each stream goes on with new keys and later times, first by small steps and then far; see Workload.moved_on."""
+    history = {name: list(rows) for name, rows in work.history.items()}
+    read = {name: list(steps) for name, steps in work.read.items()}
+    schemes = [scheme for stream in keeper.streams.values() for scheme in stream.schemes]
+    if any(isinstance(scheme, Punctuated) for scheme in schemes):
+        return work  # No punctuation comes here, so nothing says that rows leave.
+    together = any(isinstance(scheme, ForeignKey) for scheme in schemes)
+    for further in range(1, 11):
+        for place, name in enumerate(history):
+            number += 1
+            key = 1_000 + further + (0 if together else 100 * place)
+            values = {"n": number, "a": key, "b": key, "arr": 100 + further}
+            row = Arrived(number, len(history[name]), {**values, "ts": (10 if further < 6 else 1_000) * further})
+            if not keeper.allows(history, name, row):
+                return work
+            history[name].append(row)
+            read[name].append(work.steps + further - 1)
+    return replace(
+        work,
+        history=history,
+        read=read,
+        steps=work.steps + 10,
+        before={name: len(rows) for name, rows in work.history.items()},
+    )
 
 
 def run(work: Paced, *, restart: bool = False) -> None:
-    plan = make_plan(work.query, check_query(work.query))
+    verdict = check_query(work.query)
+    plan = make_plan(work.query, verdict)
     cell = Cell(plan)
     store: dict[str, bytes] = {}
     for step, expected in enumerate(work.expected()):
@@ -156,6 +198,7 @@ def run(work: Paced, *, restart: bool = False) -> None:
                 del store[key]
             store.update(changes.put)
             cell = Cell.restore(plan, store)
+    assert not work.before or left_behind(work.before, verdict, plan, [cell]) == {}
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

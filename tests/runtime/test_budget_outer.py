@@ -116,7 +116,7 @@ def test_what_is_given_is_a_part_of_the_answer_and_the_account_is_exact(kind: st
         st.booleans(),
     )
     def look(workload: OuterWorkload, budget: Budget, policy: str, restart: bool, is_split: bool) -> None:
-        run(workload.drained(), budget, policy, restart=restart, is_split=is_split)
+        run(workload.moved_on(), budget, policy, restart=restart, is_split=is_split)
 
     look()
 

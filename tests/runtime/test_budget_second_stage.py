@@ -24,7 +24,7 @@ from tests.runtime.aggregates import Row, Run, answers, check_running, group_of,
 from tests.runtime.driving import plan_of
 from tests.runtime.reference import answer
 from tests.runtime.test_aggregates import SEEDS, grouped
-from tests.runtime.test_core_against_reference import bag, drained
+from tests.runtime.test_core_against_reference import bag
 from tests.runtime.workloads import Workload, workloads
 
 EXAMPLES = size(24, 1500)
@@ -39,7 +39,7 @@ def budgeted(workload: Workload, budget: Budget) -> Workload:
 
 
 @RANDOM
-@given(workloads(most_sources=3).map(drained), SEEDS, BUDGETS, st.booleans(), st.booleans())
+@given(workloads(most_sources=3).map(Workload.moved_on), SEEDS, BUDGETS, st.booleans(), st.booleans())
 def test_groups_hold_a_budget_and_count_no_result_too_often(
     workload: Workload, seed: int, budget: Budget, windowed: bool, restarts: bool
 ) -> None:

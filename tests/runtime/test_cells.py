@@ -85,7 +85,9 @@ def share(plan: Plan, chunk: Chunk, cell: Coordinates) -> Chunk:
 @settings(max_examples=EXAMPLES // 2, deadline=None, suppress_health_check=list(HealthCheck))
 @given(workloads(most_sources=4))
 def test_a_hypercube_of_cells_gives_the_reference_answer(workload: Workload) -> None:
-    plan = make_plan(workload.query, check_query(workload.query))
+    workload = workload.moved_on()
+    verdict = check_query(workload.query)
+    plan = make_plan(workload.query, verdict)
     cells = {place: Cell(plan) for place in product(range(2), repeat=len(plan.axes))}
     expected = answer(workload.query, workload.history)
     for number in range(workload.batches):
@@ -101,3 +103,4 @@ def test_a_hypercube_of_cells_gives_the_reference_answer(workload: Workload) -> 
         for source in plan.sources:
             if source.state.rows is not None:
                 assert tuples[source.alias] <= source.state.rows
+    assert workload.left_behind(verdict, plan, cells.values()) == {}

@@ -72,7 +72,7 @@ def test_groups_are_forgotten_when_they_are_closed_and_not_before(kind: str) -> 
     @RANDOM
     @given(outer_workloads(CASES[kind]), st.integers(0, 2**32), st.booleans())
     def look(workload: OuterWorkload, seed: int, is_split: bool) -> None:
-        one, draw = workload.drained(), random.Random(seed)
+        one, draw = workload.moved_on(), random.Random(seed)
         closed = punctuated(one.query, draw)
         assume(closed is not None)
         assert closed is not None
@@ -118,7 +118,7 @@ def test_distinct_forgets_rows_when_they_are_closed_and_not_before(kind: str) ->
     @RANDOM
     @given(outer_workloads(CASES[kind]), st.integers(0, 2**32))
     def look(workload: OuterWorkload, seed: int) -> None:
-        one, draw = workload.drained(), random.Random(seed)
+        one, draw = workload.moved_on(), random.Random(seed)
         closed = punctuated(one.query, draw)
         assume(closed is not None)
         assert closed is not None

@@ -56,7 +56,7 @@ def present(combined: Combined) -> dict[str, Arrived]:
 
 
 def grouped(workload: OuterWorkload, seed: int, *, windowed: bool) -> OuterWorkload:
-    whole = workload.drained()
+    whole = workload.moved_on()
     return replace(whole, query=aggregates_over(whole.query, random.Random(seed), windowed=windowed))
 
 
@@ -92,6 +92,7 @@ def test_a_window_is_given_once_and_with_all_its_rows(kind: str) -> None:
                 seen.add(group)
         assert run.lost == 0
         if is_bounded(run):
+            assert one.left_behind(run.verdict, run.plan, run.cells.values()) == {}
             (place,) = [n for n, key in enumerate(one.query.group_by) if isinstance(key, TimeWindow)]
             assert [group for group in final.keys() - seen if group[place] < 900] == []
 
@@ -132,6 +133,7 @@ def test_running_groups_follow_the_rows_as_they_are_given(kind: str) -> None:
             assert len(given_out) == len(dict(given_out)), f"a group twice in batch {number}"
             assert dict(given_out) == changed, f"batch {number}"
             before = after
+        assert not is_bounded(run) or one.left_behind(run.verdict, run.plan, run.cells.values()) == {}
         assert run.lost == 0
 
     look()

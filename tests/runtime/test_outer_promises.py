@@ -187,3 +187,22 @@ def test_a_row_whose_own_columns_differ_is_final_at_once() -> None:
     given = cell.step(a=[(1, 0, 2), (3, 0, 3)]).rows.to_pylist()
     assert [row["a_n"] for row in given] == [2]
     assert cell.stored("a") == 1
+
+
+def test_a_row_leaves_when_the_last_that_it_waited_for_is_settled_by_another_exists() -> None:
+    """f is closed for a at once by its key; but a row of a waits for e, and f with it, until the clock of e decides."""
+    cell = Driver(
+        """
+        CREATE STREAM a (j BIGINT, k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts, PRIMARY KEY (j));
+        CREATE STREAM e (j BIGINT, k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts);
+        CREATE STREAM f (j BIGINT, k BIGINT, ts BIGINT, n BIGINT,
+          FOREIGN KEY (j) REFERENCES a (j), PUNCTUATED ON (j) WHEN n = -1);
+        SELECT a.ts FROM a WHERE EXISTS (SELECT 1 FROM e WHERE e.k = a.k AND e.ts - a.ts BETWEEN 0 AND 4)
+          AND NOT EXISTS (SELECT 1 FROM f WHERE f.j = a.j);
+        """,
+        "j k ts n",
+    )
+    assert penstock.check(penstock.parse(cell.script)).verdict == "bounded"
+    for b in range(1, 60):
+        cell.step(a=[(b, b, 10 * b, 0)], e=[(0, 1_000_000 + b, 10 * b + 1, 0)], f=[(b, 0, 0, 0), (b - 1, 0, 0, -1)])
+        assert max(cell.stored(alias) for alias in "aef") <= 2

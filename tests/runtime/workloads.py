@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import product
 from random import Random
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 import pyarrow.compute as pc
 from hypothesis import strategies as st
 
+from penstock.analysis.finding import Bounded, Means, Verdict
 from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, Op, Predicate
@@ -20,6 +23,7 @@ from penstock.model.schemes import (
     Clustered,
     Cooccurs,
     Follows,
+    ForeignKey,
     OnViolation,
     Ordered,
     Policy,
@@ -31,8 +35,10 @@ from penstock.model.spans import Rows, Span, Window
 from penstock.model.stream import Column, Stream
 from penstock.model.types import DataType, Kind
 from penstock.plan.plan import Plan, PromisePlan
-from penstock.runtime import Batch, Chunk, Punctuating
+from penstock.plan.runnable import unkept_bounds
+from penstock.runtime import Batch, Cell, Chunk, Punctuating
 from penstock.runtime.needs import punctuation_promises
+from penstock.runtime.synopsis import ALL
 from tests.runtime.reference import Arrived, History, Keeper, Punctuation, Punctuations
 
 BIGINT = DataType.of(Kind.BIGINT)
@@ -40,6 +46,10 @@ STRING = DataType.of(Kind.STRING)
 ARROW = {Kind.BIGINT: pa.int64(), Kind.STRING: pa.string()}
 COLUMNS = ("n", "a", "b", "ts")
 """n names the row, a and b are keys, ts is the event time."""
+
+_STEPS, _LEAPS, _PACE = 9, 4, 0.7
+"""How many small steps streams take as they move on, and how many large ones; how often one takes part in a small one.
+"""
 
 
 def inner_tree(aliases: list[str]) -> FromTree:
@@ -67,6 +77,8 @@ class Workload:
     cuts: int
     """Into how many chunks the rows of a stream in one batch are cut."""
     punctuations: Punctuations = field(default_factory=dict)
+    before: dict[str, int] = field(default_factory=dict)
+    """By stream, its rows from before it moved on."""
 
     def batch(self, plan: Plan, number: int) -> Batch:
         """One batch, for a single cell."""
@@ -76,13 +88,57 @@ class Workload:
             # A punctuation stands before the data row that has its place.
             rows = sorted((a for a in given if a.batch == number), key=lambda a: (a.place, isinstance(a, Arrived)))
             size = -(-len(rows) // self.cuts) or 1
-            for place, start in enumerate(range(0, max(1, len(rows)), size)):
+            for place, start in enumerate(range(0, len(rows), size)):
                 piece = rows[start : start + size]
                 table = table_of(stream, [row.values for row in piece])
                 passes = self._passes(stream, table)
                 punctuating = self._punctuating(plan, stream, piece)
                 chunks.append(Chunk.of(plan, stream.name, place, table, passes, punctuating=punctuating))
         return Batch(number, tuple(chunks))
+
+    def moved_on(self) -> Self:
+        """The workload, and then batches in which every stream moves on: new keys, later times, no old key again.
+
+        First by small steps, some streams ahead of others, so that what closes a row comes in any order; then far
+        beyond every bound. All old keys are punctuated on the way. Rows of these batches have a negative n.
+        """
+        history = {name: list(rows) for name, rows in self.history.items()}
+        punctuations = {name: [*self.punctuations.get(name, ())] for name in history}
+        streams = {s.stream.name: s.stream for s in self.query.all_sources}
+        random = Random(sum(map(len, history.values())))
+        # What names a partner by a FOREIGN KEY has one; else no row of these batches meets another.
+        together = any(isinstance(scheme, ForeignKey) for s in streams.values() for scheme in s.schemes)
+        last = max((row.values["ts"] or 0 for rows in history.values() for row in rows), default=0)
+        for further in range(1, _STEPS + _LEAPS + 1):
+            batch = self.batches + further - 1
+            for number, (name, stream) in enumerate(streams.items()):
+                key = further if together else 100 * number + further
+                ts = last + 3 + further if further <= _STEPS else 1_000 * further
+                if together or further > _STEPS or random.random() < _PACE:
+                    named: Any = f"z{key:04}" if stream.type_of("a") == STRING else 1_000 + key
+                    values = {"n": -further, "a": named, "b": named, "ts": ts}
+                    history[name].append(Arrived(batch, len(history[name]), values))
+        for name, stream in streams.items():
+            schemes = tuple(s for s in stream.schemes if isinstance(s, Punctuated))
+            keys = [str(v) for v in range(4)] if stream.type_of("a") == STRING else list(range(4))
+            made = [
+                Punctuation(
+                    batch := self.batches + random.randrange(_STEPS + 1),
+                    sum(row.batch <= batch for row in history[name]),
+                    {"n": -1, "a": a, "b": b, "ts": last + 3},
+                    schemes,
+                )
+                for a, b in product(keys, keys)
+                if schemes
+            ]
+            punctuations[name] += sorted(made, key=lambda p: p.batch)
+        batches = self.batches + _STEPS + _LEAPS
+        before = {name: len(rows) for name, rows in self.history.items()}
+        return replace(self, history=history, batches=batches, punctuations=punctuations, before=before)
+
+    def left_behind(self, verdict: Verdict, plan: Plan, cells: Iterable[Cell]) -> dict[str, list[int]]:
+        """See the function of that name."""
+        return left_behind(self.before, verdict, plan, cells)
 
     def _punctuating(self, plan: Plan, stream: Stream, rows: Sequence[Arrived | Punctuation]) -> Punctuating:
         """What Spark would say of the WHENs of a stream, and of the filters that fix a column of one."""
@@ -117,6 +173,22 @@ class Workload:
                     compare = pc.equal if predicate.op is Op.EQ else pc.less
                     found[alias] = compare(table.column(predicate.column.column), predicate.constant.value)
         return found
+
+
+def left_behind(before: Mapping[str, int], verdict: Verdict, plan: Plan, cells: Iterable[Cell]) -> dict[str, list[int]]:
+    """The rows of streams that have moved on, by alias, that are still stored though `check` says that they leave.
+
+    They are named by their places; `before` are the rows of a stream from before it moved on.
+    """
+    found: dict[str, list[int]] = {}
+    for entry in verdict.streams:
+        finding = entry.finding
+        if not isinstance(finding, Bounded) or finding.means is not Means.PURGE or unkept_bounds(plan):
+            continue
+        for synopsis in (c.synopses[entry.alias] for c in cells if entry.alias in c.synopses):
+            places = synopsis.gather(synopsis.ids(ALL), lambda s: s.arrival)
+            found.setdefault(entry.alias, []).extend(places[places < before[entry.stream]].tolist())
+    return {alias: places for alias, places in found.items() if places}
 
 
 def table_of(stream: Stream, rows: list[dict[str, Any]]) -> Any:
@@ -187,11 +259,14 @@ def predicates(draw: st.DrawFn, count: int) -> list[Predicate]:
 
 
 @st.composite
-def declarations(draw: st.DrawFn, own: str, names: list[str], where: list[Predicate]) -> tuple[Scheme, ...]:
+def declarations(
+    draw: st.DrawFn, own: str, names: list[str], where: list[Predicate], *, closing: bool = False
+) -> tuple[Scheme, ...]:
+    """With `closing`, enough of them as a rule for every row to leave in the end."""
     found: list[Scheme] = []
     if draw(st.booleans()):
         found.append(PrimaryKey(draw(st.sampled_from([("a",), ("b",), ("a", "b")]))))
-    if draw(st.integers(0, 3)) > 0:
+    if closing or draw(st.integers(0, 3)) > 0:
         slack = draw(st.integers(0, 3).map(Rows) | st.integers(0, 3).map(Span.of))
         found.append(Ordered("ts", slack))
     if draw(st.integers(0, 4)) == 0:
@@ -206,7 +281,7 @@ def declarations(draw: st.DrawFn, own: str, names: list[str], where: list[Predic
             partner = names[int(other.alias[1:])]
             if names[int(mine.alias[1:])] != own or partner == own:
                 continue
-            match draw(st.integers(0, 5)):
+            match draw(st.integers(0, 3 if closing else 6)):
                 case 0:
                     rows = draw(st.integers(0, 2))
                     found.append(Follows(partner, (other.column,), (mine.column,), Rows(rows)))
@@ -219,9 +294,15 @@ def declarations(draw: st.DrawFn, own: str, names: list[str], where: list[Predic
                         draw(st.sampled_from([None, Span.of(low)])), draw(st.sampled_from([None, Span.of(high)]))
                     )
                     found.append(Cooccurs((mine.column,), partner, (other.column,), window))
+                case 3:
+                    found.append(ForeignKey((mine.column,), partner, (other.column,)))
                 case _:
                     pass
-    if draw(st.booleans()):
+    if closing:
+        columns = dict.fromkeys(ref.column for p in where for ref in p.columns if names[int(ref.alias[1:])] == own)
+        when = (Bound(ColumnRef("", "n"), Op.LT, Constant("0", 0)),)
+        found += [Punctuated((column,), when) for column in columns if column in "ab" and draw(st.booleans())]
+    elif draw(st.booleans()):
         found += draw(st.lists(punctuated(), min_size=1, max_size=3))
     unique: dict[str, Scheme] = {}
     for scheme in found:
@@ -283,4 +364,26 @@ def histories(
                     made = Punctuation(batch, len(history[stream.name]), named, schemes)
                     keeper.punctuations[stream.name].append(made)
         clock += random.randint(0, 5)
-    return history, keeper.punctuations
+    return with_partners(streams, history, keeper.punctuations) if kept else (history, keeper.punctuations)
+
+
+def with_partners(
+    streams: tuple[Stream, ...], history: History, punctuations: Punctuations
+) -> tuple[History, Punctuations]:
+    """Without the rows that lack the partner that a FOREIGN KEY promises: fewer rows keep every other declaration."""
+    keys = [(s.name, scheme) for s in streams for scheme in s.schemes if isinstance(scheme, ForeignKey)]
+    kept, size = dict(history), -1
+    while keys and size != sum(map(len, kept.values())):
+        size = sum(map(len, kept.values()))
+        for name, key in keys:
+            there = {tuple(row.values[c] for c in key.parent_columns) for row in kept[key.parent]}
+            named = [(row, tuple(row.values[c] for c in key.columns)) for row in kept[name]]
+            kept[name] = [row for row, values in named if None in values or values in there]
+    places = {name: [row.place for row in rows] for name, rows in kept.items()}
+    return (
+        {name: [replace(row, place=n) for n, row in enumerate(rows)] for name, rows in kept.items()},
+        {
+            name: [replace(made, place=bisect_left(places[name], made.place)) for made in rows]
+            for name, rows in punctuations.items()
+        },
+    )

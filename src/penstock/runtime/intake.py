@@ -71,7 +71,8 @@ class Intake:
     def _share(self, chunk: Chunk, start: int, number: int, rows: Any, keys: Any) -> None:
         for into, given in ((rows, chunk.rows), (keys, chunk.keys)):
             for alias, table in given.items():
-                into[alias].append((table, start, number))
+                if table.num_rows:  # A share without rows is none: a stream that brought nothing is not known at all.
+                    into[alias].append((table, start, number))
 
     def _segment(self, alias: str, pieces: list[tuple[Any, int, int]], batch: int) -> tuple[Segment, Ints]:
         table = pa.concat_tables([table for table, _, _ in pieces])

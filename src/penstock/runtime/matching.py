@@ -138,6 +138,8 @@ class Matcher:
 
     def holds(self, p: PairPredicate, rows: Partial) -> Bools:
         """Of which combinations a condition holds; a NULL in a column that has numbers counts as 0."""
+        if not len(rows[p.left.alias]):
+            return np.zeros(0, np.bool_)  # A stream that has had no row so far has no types either.
         in_ticks = p.ticks is not None
         own = self._values(p.left.alias, p.left.column, rows[p.left.alias], in_ticks)
         other = self._values(p.right.alias, p.right.column, rows[p.right.alias], in_ticks)

@@ -27,7 +27,7 @@ from penstock.runtime.matching import Matcher
 from penstock.runtime.outer.rows import ABSENT, Rows, count, take
 from penstock.runtime.outer.sides import StreamSide
 from penstock.runtime.segment import Segment
-from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.synopsis import ALL, Synopsis
 
 LARGEST_CROSSING = 4_000_000
 """Pairs of rows that no key ties beyond which they are taken to agree."""
@@ -69,6 +69,7 @@ class NodeMatcher:
         self.within = tuple(p for p in node.predicates if p not in across)
         self.ties = NodeTies(plan.aliases, node.equalities, across)
         self.matcher = Matcher(self.ties, synopses)
+        self._by_axes = Matcher(NodeTies(plan.aliases, (*node.equalities, *plan.axes), ()), synopses)
         refs = [ref for axis in node.equalities for ref in axis.columns]
         refs += [ref for p in node.predicates for ref in (p.left, p.right)]
         if any(s.window is not None and s.window.ticks is not None for s in plan.sources):
@@ -155,6 +156,12 @@ class NodeMatcher:
                 first, second = first[keep], second[keep]
         found[first] = True
         return found
+
+    def tied(self, rows: Rows, alias: str) -> Ints | None:
+        """The stored tuples of a stream whose keys agree with some of the rows; None where no key ties them."""
+        if not self._by_axes.shared_axes(frozenset(rows), alias):
+            return None
+        return self._by_axes.pairs(rows, alias, ALL)[1]
 
     def _equal(self, left: Rows, right: Rows, axes: tuple[KeyAxis, ...] | None = None) -> tuple[Ints, Ints]:
         axes = self.ties.axes if axes is None else axes

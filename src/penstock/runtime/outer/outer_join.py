@@ -22,7 +22,7 @@ from penstock.runtime.outer.block_purge import BlockPurge
 from penstock.runtime.outer.doubts import Doubts
 from penstock.runtime.outer.node import Left, Node, is_empty
 from penstock.runtime.outer.node_matching import NodeMatcher, Truth, truth
-from penstock.runtime.outer.rows import Rows, nothing, take, together
+from penstock.runtime.outer.rows import Rows, by_presence, nothing, take, together
 from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.purge import Purged
@@ -53,6 +53,8 @@ class OuterJoin:
                 self._add_node(number, node)
             elif len(node.aliases) > 1:
                 self.blocks[number] = BlockPurge(plan, node, synopses, closing, clock)
+        self._left: dict[int, list[Rows]] = {}
+        """By node, the rows that left its sides in this step."""
         self.doubts = self._all_doubts()
         """Under a budget, by the stream whose rows may have had a partner that was evicted."""
 
@@ -132,6 +134,7 @@ class OuterJoin:
         """With the promises of the batch made: the results that are certain now, and the tuples that left."""
         self._purged = Purged()
         self._marked = marked
+        self._left = {}
         for purge in self.blocks.values():
             for rule, gone in purge.run(marked).counts.items():
                 self._purged.counts[rule] = self._purged.counts.get(rule, 0) + gone
@@ -152,13 +155,18 @@ class OuterJoin:
         return together([*given, certain], node.plan.aliases)
 
     def _asked(self, number: int, side: int) -> Ints | None:
-        """The tuples whose answer may have changed, where it depends on the promises of one stream alone."""
+        """The tuples whose answer may have changed; None where that is not known.
+
+        A tuple waits for the promises about streams of the other side, and for rows that wait within that side: it is
+        asked again when one of these has left that agrees with it, the promises having been made long before.
+        """
         node = self.nodes[number]
         own, others = node.sides[side], (node.plan.right, node.plan.left)[side]
         assert others is not None
-        if not isinstance(own, StreamSide) or len(self.outer.nodes[others].aliases) > 1:
+        stirred = self._stirred(node, own, others) if isinstance(own, StreamSide) else None
+        if not isinstance(own, StreamSide) or stirred is None:
             return None
-        found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis)]
+        found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis), *stirred]
         found.append(self._marked.get(own.alias, empty_ids()))
         source = self.plan.by_alias[own.alias]
         if source.window_rows is not None:
@@ -166,9 +174,29 @@ class OuterJoin:
             found.append(own.synopsis.arrived(lambda s: s.arrival, -1, last, ALL))
         return union(found)
 
+    def _stirred(self, node: Node, own: StreamSide, other: int) -> list[Ints] | None:
+        """The tuples of a side that agree with rows which left a node on the other side of its own."""
+        plan = self.outer.nodes[other]
+        if plan.left is None or plan.right is None:
+            return [] if len(plan.aliases) == 1 else None
+        found: list[Ints] = []
+        for rows in self._left.get(other, ()):
+            for present, _ in by_presence(rows):
+                if (met := node.matcher.tied(present, own.alias)) is None:
+                    return None
+                found.append(met)
+        for below in (plan.left, plan.right):
+            stirred = self._stirred(node, own, below)
+            if stirred is None:
+                return None
+            found += stirred
+        return found
+
     def _note(self, number: int, gone: list[Left]) -> None:
         for left in gone:
             side = self.nodes[number].sides[left.side]
+            if len(left.keys):
+                self._left.setdefault(number, []).append(side.rows_of(left.keys))
             if isinstance(side, StreamSide) and not side.retained:
                 self._purged.add(side.alias, left.rule, left.keys)
             elif len(left.keys):

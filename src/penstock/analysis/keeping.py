@@ -15,10 +15,8 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from penstock.analysis.memory.reading import Condition
-from penstock.analysis.memory.witness import holds, ticks_between
+from penstock.analysis.facts.truth import Truth, passes, ticks_between, truth
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Opaque, Predicate, rejects_null
 from penstock.model.schemes import (
     Check,
     Clustered,
@@ -60,7 +58,7 @@ def broken(rows: Sequence[Arrived]) -> str | None:
         own = data[stream.name]
         for _, row in own if stream.where else ():
             for predicate in stream.where:
-                if not _holds(predicate, row.values, is_check=False):
+                if not passes(predicate, _of_stream(row.values)):
                     return f"{predicate} in {stream.name}"
         for scheme in stream.schemes:
             if isinstance(scheme, Punctuated):
@@ -80,21 +78,14 @@ def broken(rows: Sequence[Arrived]) -> str | None:
 
 def is_punctuation(scheme: Punctuated, values: Values) -> bool | None:
     """Whether a row satisfies WHEN; None if only Spark can tell."""
-    unsure = False
-    for predicate in scheme.when:
-        if isinstance(predicate, Opaque):
-            lacks = any(ref.column not in values for ref in predicate.columns)
-            if lacks and rejects_null(predicate):
-                return False
-            unsure = True
-        elif not _holds(predicate, values, is_check=False):
-            return False
-    return None if unsure else True
+    found = {truth(predicate, _of_stream(values)) for predicate in scheme.when}
+    if Truth.FALSE in found or Truth.UNKNOWN in found:
+        return False
+    return None if Truth.UNREAD in found else True
 
 
-def _holds(predicate: Predicate, values: Values, is_check: bool) -> bool:
-    named = {ColumnRef("", column): value for column, value in values.items()}
-    return holds(Condition(predicate, str(predicate), is_check), named)
+def _of_stream(values: Values) -> dict[ColumnRef, Any]:
+    return {ColumnRef("", column): value for column, value in values.items()}
 
 
 def _rises(values: Sequence[Any]) -> bool:
@@ -122,7 +113,8 @@ def _clustered(scheme: Clustered, own: Own, _: Sequence[Arrived]) -> bool:
 
 
 def _checked(scheme: Check, own: Own, _: Sequence[Arrived]) -> bool:
-    return all(_holds(predicate, row.values, is_check=True) for predicate in scheme.condition for _, row in own)
+    checked = [_of_stream(row.values) for _, row in own]
+    return all(passes(predicate, values, is_check=True) for predicate in scheme.condition for values in checked)
 
 
 def _punctuated(scheme: Punctuated, own: Own, closing: Own) -> bool:
@@ -158,6 +150,7 @@ def _within(window: Window | None, row: Arrived, other: Arrived) -> bool:
     if None in times:
         return False
     apart = ticks_between(times[0], times[1])
+    assert apart is not None
     is_late = window.high is not None and apart > window.high.ticks
     return not is_late and not (window.low is not None and apart < window.low.ticks)
 

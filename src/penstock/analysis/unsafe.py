@@ -19,7 +19,6 @@ where both sides of the match are in the output, since an outer join may give ou
 
 from __future__ import annotations
 
-import datetime as dt
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,11 +26,11 @@ from functools import cached_property
 from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.combination import Combinations
 from penstock.analysis.edges import Way, carriers, narrowed, stalled
+from penstock.analysis.facts.truth import ticks_between
 from penstock.analysis.finding import Witness
 from penstock.analysis.keeping import Arrived, broken
 from penstock.analysis.layout import Doubt, Layout
 from penstock.analysis.memory.reading import Reading, is_left_to_spark
-from penstock.analysis.memory.witness import holds, ticks_between
 from penstock.analysis.punctuating import punctuations
 from penstock.model.clauses import columns_of
 from penstock.model.expressions import ColumnRef
@@ -142,7 +141,7 @@ class Scenario:
         rows = {alias: self.layout.row(alias, number) for alias in self.met} | rest
         values = {ColumnRef(alias, column): value for alias, row in rows.items() for column, value in row.items()}
         for condition in self.reading.conditions:
-            if not holds(condition, values):
+            if not condition.passes(values):
                 raise Doubt(f"no growing input was found that satisfies {condition.text}")
         for constraint in self.layout.here.bands.constraints:
             if not constraint.limit.allows(_apart(values[constraint.later], values[constraint.earlier])):
@@ -208,8 +207,9 @@ class Scenario:
 
 def _apart(later: object, earlier: object) -> int:
     """How far two values lie apart; of types without lengths only the order counts."""
-    if isinstance(later, dt.date | int) and not isinstance(later, bool):
-        return ticks_between(later, earlier)
+    apart = ticks_between(later, earlier)
+    if apart is not None:
+        return int(apart)
     return (str(later) > str(earlier)) - (str(later) < str(earlier))
 
 

@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from penstock.analysis.implication.conditions import truth
-from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Comparison, Op
+from penstock.analysis.facts.truth import Truth, compared
+from penstock.model.predicates import Op
 from penstock.model.schemes import Clustered, Follows, Ordered, Scheme
 from penstock.model.spans import Auto, Rows, Span
 from penstock.model.stream import Stream
@@ -110,10 +109,7 @@ def _at_most(earlier: object, later: object, by: int) -> bool:
     """Whether `earlier <= later + by`; False where that is not known."""
     if isinstance(earlier, int | Fraction) and isinstance(later, int | Fraction):
         return earlier <= later + by
-    if by:
-        return False
-    compared = Comparison(ColumnRef("", "earlier"), Op.LE, ColumnRef("", "later"))
-    return truth(compared, {"earlier": earlier, "later": later}) is True
+    return not by and compared(earlier, Op.LE, later) is Truth.TRUE
 
 
 def _is_clustered(values: Sequence[object], k: int) -> bool:

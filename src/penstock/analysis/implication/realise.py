@@ -11,14 +11,17 @@ What cannot be met is an obstacle, which names the declaration; the question is 
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
 from penstock.analysis.domains import Domain, declared_domain
-from penstock.analysis.implication import arrival, conditions
+from penstock.analysis.facts.truth import Truth, truth
+from penstock.analysis.implication import arrival
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rules import Rule, SameValues, Shape
+from penstock.model.expressions import ColumnRef
+from penstock.model.schemes import Check, Punctuated
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 
@@ -55,7 +58,7 @@ def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row
         values = dict(zip(shape.columns, row.values, strict=True))
         if shape.event_time is not None:
             values[shape.event_time] = _instant(stream, row.time)
-        if (condition := conditions.obstacle(stream, values)) is not None:
+        if (condition := _unkept_condition(stream, values)) is not None:
             return f"{condition} speaks of constants, which is outside what is decided"
         arrived.append(arrival.Arrived(stream, values, row.time, bool(row.period)))
         if row.period < 0 and stream.low:
@@ -63,6 +66,23 @@ def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row
     if (order := arrival.obstacle(arrived)) is not None:
         return f"{order} speaks of the order of arrival, which is outside what is decided"
     return Realised(tuple(_sentence(streams[row.stream], shapes[row.stream], row) for row in rows))
+
+
+def _unkept_condition(stream: Stream, values: Mapping[str, object]) -> str | None:
+    """A condition of the stream that the row is not certain to keep; None if there is none.
+
+    A counter-model needs a certain answer: CHECK and WHERE must be true, and no row may be a punctuation.
+    """
+    own = {ColumnRef("", column): value for column, value in values.items()}
+    for predicate in stream.where:
+        if truth(predicate, own) is not Truth.TRUE:
+            return f"WHERE {predicate} of {stream.name}"
+    for scheme in stream.schemes:
+        if isinstance(scheme, Check) and any(truth(p, own) is not Truth.TRUE for p in scheme.condition):
+            return scheme.on(stream.name)
+        if isinstance(scheme, Punctuated) and all(truth(p, own) is not Truth.FALSE for p in scheme.when):
+            return scheme.on(stream.name)
+    return None
 
 
 def _derived_obstacle(stream: Stream, shape: Shape, place: int, rules: Sequence[Rule]) -> str | None:

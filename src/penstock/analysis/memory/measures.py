@@ -15,6 +15,7 @@ import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
+from penstock.analysis.facts.truth import passes
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, OneOf, Op, Predicate
 from penstock.model.types import DataType, Kind
@@ -73,7 +74,9 @@ def unmet(conditions: Sequence[tuple[Predicate, str]], equal: Mapping[ColumnRef,
 
 
 def _can_be_met(predicates: Sequence[Predicate]) -> bool:
-    return any(all(_passes(predicate, place) for predicate in predicates) for place in _places(predicates))
+    return any(
+        all(passes(predicate, {_column(predicate): place}) for predicate in predicates) for place in _places(predicates)
+    )
 
 
 def _column(predicate: Predicate) -> ColumnRef:
@@ -94,21 +97,3 @@ def _places(predicates: Sequence[Predicate]) -> Iterator[Decimal]:
     for point, after in zip(points, [*points[1:], points[-1] + 2], strict=True):
         yield point
         yield (point + after) / 2
-
-
-def _passes(predicate: Predicate, place: Decimal) -> bool:
-    if isinstance(predicate, OneOf):
-        return place in _constants(predicate)
-    assert isinstance(predicate, Bound)
-    (at,) = _constants(predicate)
-    match predicate.op:
-        case Op.EQ:
-            return place == at
-        case Op.LT:
-            return place < at
-        case Op.LE:
-            return place <= at
-        case Op.GT:
-            return place > at
-        case Op.GE:
-            return place >= at

@@ -16,11 +16,12 @@ Preconditions: none. Windows, promises and hints are not looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.domains import has_steps, step_of
+from penstock.analysis.facts.truth import passes
 from penstock.analysis.memory.lines import comparable, point_of
 from penstock.analysis.memory.measures import is_measured
 from penstock.model.clauses import Aggregate, Source, columns_of
@@ -51,6 +52,10 @@ class Condition:
     predicate: Predicate
     text: str
     is_check: bool = False
+
+    def passes(self, values: Mapping[ColumnRef, object]) -> bool:
+        """Whether these values satisfy it; a column that is not there is NULL. A CHECK passes where it is unknown."""
+        return passes(self.predicate, values, is_check=self.is_check)
 
 
 @dataclass(frozen=True)

@@ -24,7 +24,7 @@ from math import prod
 from statistics import median
 
 from penstock.analysis.memory.reading import Reading
-from penstock.analysis.memory.witness import Copies, Row, holds
+from penstock.analysis.memory.witness import Copies, Row
 from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import aliases_of
@@ -122,7 +122,7 @@ class _NaiveJoin:
         for source, (row, number) in product(reading.query.all_sources, self._number.items()):
             values = {ColumnRef(source.alias, column): value for column, value in row[1]}
             alone = [c for c in reading.conditions if aliases_of(c.predicate) == {source.alias}]
-            if row[0] == source.stream.name and all(holds(condition, values) for condition in alone):
+            if row[0] == source.stream.name and all(condition.passes(values) for condition in alone):
                 self._values[source.alias, number] = values
         self._meeting: dict[tuple[str, int, str, int], bool] = {}
         self._answers: dict[_Rows, _Answer] = {}
@@ -178,7 +178,7 @@ class _NaiveJoin:
         if key not in self._meeting:
             both = {**self._values[one, row], **self._values[other, another]}
             between = [c for c in self._reading.conditions if aliases_of(c.predicate) == {one, other}]
-            self._meeting[key] = all(holds(condition, both) for condition in between)
+            self._meeting[key] = all(condition.passes(both) for condition in between)
         return self._meeting[key]
 
 

@@ -19,12 +19,9 @@ Preconditions: no condition is unread, and no column of the violation is derived
 
 from __future__ import annotations
 
-import datetime as dt
-import operator
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from penstock.analysis.facts.differences import least
 from penstock.analysis.finding import Witness
@@ -32,24 +29,16 @@ from penstock.analysis.memory.conditions import Rung, Violation
 from penstock.analysis.memory.lines import FAR, Stretch
 from penstock.analysis.memory.measures import is_measured, named_numbers, whole_numbers
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import Condition, Reading
+from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, NullTest, OneOf, Op, Opaque
+from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, OneOf, Op
 from penstock.model.spans import Unit
 from penstock.model.types import DataType, Kind
 
 Row = tuple[str, tuple[tuple[str, object], ...]]
 """A stream's name, and the columns that are not NULL."""
-
-_COMPARE: dict[Op, Callable[[Any, Any], bool]] = {
-    Op.EQ: operator.eq,
-    Op.LT: operator.lt,
-    Op.LE: operator.le,
-    Op.GT: operator.gt,
-    Op.GE: operator.ge,
-}
 
 
 @dataclass(frozen=True)
@@ -72,7 +61,9 @@ def copies_of(reading: Reading, order: Order, violation: Violation, count: int) 
         return None
     layout = _Layout(reading, order, violation, count)
     assignments = [layout.copy(number) for number in range(count)] if layout.is_possible else []
-    found = [values for values in assignments if values is not None and _passes(reading.conditions, values)]
+    found = [
+        values for values in assignments if values is not None and all(c.passes(values) for c in reading.conditions)
+    ]
     if len(found) < max(count, 1):
         return None
     query = reading.query
@@ -254,7 +245,7 @@ class _Layout:
             head = self._head(predicate.column)
             about = [c for c in self._reading.binding if c.predicate.columns == predicate.columns]
             for value in named_numbers(predicate):
-                if head not in self._rungs and all(holds(c, {predicate.column: value}) for c in about):
+                if head not in self._rungs and all(c.passes({predicate.column: value}) for c in about):
                     found.setdefault(head, value)
         return found
 
@@ -275,39 +266,3 @@ class _Layout:
         line, kind = self._order.line(head), self._kind(head)
         places = sorted(on_scale(line, kind, Stretch(member, member)).low for member in members)
         return next((place for place in places if place >= number), FAR)
-
-
-def _passes(conditions: tuple[Condition, ...], values: Mapping[ColumnRef, object]) -> bool:
-    """Whether a copy satisfies every condition; a CHECK also passes where it is unknown."""
-    return all(holds(condition, values) for condition in conditions)
-
-
-def holds(condition: Condition, values: Mapping[ColumnRef, object]) -> bool:
-    """Whether values satisfy a condition; a column that is not there is NULL."""
-    predicate = condition.predicate
-    if any(ref not in values for ref in predicate.columns):
-        return predicate.is_null if isinstance(predicate, NullTest) else condition.is_check
-    match predicate:
-        case Comparison(left=left, op=op, right=right):
-            return _COMPARE[op](values[left], values[right])
-        case Bound(column=ref, op=op, constant=constant):
-            return _COMPARE[op](values[ref], constant.value)
-        case OneOf(column=ref, constants=constants):
-            return any(values[ref] == constant.value for constant in constants)
-        case NoneOf(column=ref, constants=constants):
-            return all(values[ref] != constant.value for constant in constants)
-        case NullTest(is_null=is_null):
-            return not is_null
-        case Difference(minuend=left, subtrahend=right, op=op, span=span):
-            return _COMPARE[op](ticks_between(values[left], values[right]), span.ticks)
-        case Opaque():
-            return False
-
-
-def ticks_between(later: object, earlier: object) -> int:
-    """How far two values of one clock lie apart."""
-    if isinstance(later, dt.date) and isinstance(earlier, dt.date):
-        return (later - earlier) // dt.timedelta(microseconds=1)
-    assert isinstance(later, int)
-    assert isinstance(earlier, int)
-    return later - earlier

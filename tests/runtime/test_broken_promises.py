@@ -27,6 +27,7 @@ from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Cell
 from penstock.runtime.discarded import piles
+from penstock.runtime.store import COLD
 from tests.measure import size
 from tests.runtime.aggregates import Run, aggregates_over, check_running, results_of
 from tests.runtime.reference import answer
@@ -69,7 +70,7 @@ def run(workload: Workload, *, restart: bool = False) -> tuple[list[Counter[tupl
         if restart:
             changes = cell.save()
             store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
-            cell = Cell.restore(plan, {k: v for k, v in store.items() if not k.startswith(piles.COLD)})
+            cell = Cell.restore(plan, {k: v for k, v in store.items() if not k.startswith(COLD)})
     return found, lost, cell
 
 

@@ -18,6 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from penstock.analysis.check import check_query
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell, Patience, patience
+from penstock.runtime.state.component import synopses_of
 from tests.measure import size
 from tests.runtime.reference import answer
 from tests.runtime.workloads import Workload, workloads
@@ -47,8 +48,7 @@ def run(workload: Workload, *, restart: bool = False, how: Patience = Patience.E
             for key in changes.delete:
                 store.pop(key, None)
             store.update(changes.put)
-            kept = [s.name for synopsis in cell.synopses.values() for s in synopsis.segments]
-            kept += [s.name for w in cell.watches for synopsis in w.segments().values() for s in synopsis.segments]
+            kept = [s.name for synopsis in synopses_of(cell) for s in synopsis.segments]
             assert sorted(k.removeprefix("segment/") for k in store if k.startswith("segment/")) == sorted(
                 map(str, kept)
             )

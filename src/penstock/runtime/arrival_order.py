@@ -18,14 +18,15 @@ from __future__ import annotations
 from typing import Any, Literal
 
 import numpy as np
-import pyarrow as pa
 
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import INT64, Bools, Ints, codes, flat
 from penstock.runtime.needs import counted_streams
-from penstock.runtime.store import Entries, from_ipc, to_ipc
+from penstock.runtime.state.component import Component
+from penstock.runtime.state.queue import Queue
 
 EVERYTHING = int(INT64.max)
+_PLACE = "place"
 NOTHING = int(INT64.min) - 1
 """A limit below every code."""
 
@@ -39,17 +40,19 @@ def order_codes(column: Any) -> Ints:
     return np.maximum.accumulate(found)
 
 
-class ArrivalOrder:
+class ArrivalOrder(Component):
     """How far each stream was read, and the places of counted rows. The same in every cell."""
+
+    tables = ("places",)
+    numbers = ("top",)
 
     def __init__(self, plan: Plan) -> None:
         self.rank = {stream: number for number, stream in enumerate(plan.streams)}
         self.windowed = plan.rows_windowed
         self.top: dict[str, int | None] = dict.fromkeys(plan.streams)
         """The largest code read of each stream."""
-        self.base = {stream: 0 for stream in plan.streams if stream in counted_streams(plan)}
-        """By counted stream, the arrival number of the first row whose place is still known."""
-        self.places: dict[str, Ints] = {stream: np.zeros(0, np.int64) for stream in self.base}
+        self.places = {stream: Queue(_PLACE) for stream in plan.streams if stream in counted_streams(plan)}
+        """By counted stream, the places of its rows by arrival number, from the first that is still known."""
 
     def read(self, stream: str, top: int | None, places: Ints | None) -> int:
         """Take note of a chunk that was read; gives the code below which none of its rows may stand."""
@@ -57,10 +60,18 @@ class ArrivalOrder:
         floor = int(INT64.min) if before is None else before
         if stream in self.places:
             assert places is not None
-            self.places[stream] = np.concatenate([self.places[stream], np.maximum(places, floor)])
+            self.places[stream].append(place=np.maximum(places, floor))
         if top is not None or before is not None:
             self.top[stream] = floor if top is None else max(top, floor)
         return floor
+
+    def base(self, counted: str) -> int:
+        """The arrival number of the first row of a counted stream whose place is still known."""
+        return self.places[counted].first
+
+    def _of(self, counted: str) -> Ints:
+        found: Ints = self.places[counted].column(_PLACE)
+        return found
 
     def _passed(self, stream: str, others: frozenset[str]) -> int:
         """The largest code at which rows of a stream were passed by all of the others; EVERYTHING if there are none."""
@@ -88,12 +99,12 @@ class ArrivalOrder:
         """How many rows of a counted stream stand before rows of another that have these codes."""
         held = code if isinstance(code, np.ndarray) else self._held(code)
         ties: Literal["left", "right"] = "right" if self.rank[counted] < self.rank[stream] else "left"
-        return self.base[counted] + np.searchsorted(self.places[counted], held, ties)
+        return self.base(counted) + np.searchsorted(self._of(counted), held, ties)
 
     def is_after(self, counted: str, number: Ints, stream: str, code: Ints) -> Bools:
         """Whether rows of a counted stream, by arrival number, come after rows of another; one let go of does not."""
-        at = number - self.base[counted]
-        place = self.places[counted][np.maximum(at, 0)]
+        at = number - self.base(counted)
+        place = self._of(counted)[np.maximum(at, 0)]
         later = place > code if self.rank[counted] < self.rank[stream] else place >= code
         return (at >= 0) & later
 
@@ -112,8 +123,8 @@ class ArrivalOrder:
         """Whether rows of a counted stream are in [ROWS n] at the rows `last`: their codes, ranks, arrival numbers."""
         code, rank, number = last
         here = self.rank[counted]
-        following = arrival + rows - self.base[counted]
-        places = self.places[counted]
+        following = arrival + rows - self.base(counted)
+        places = self._of(counted)
         known = following < len(places)
         place = np.full(len(following), INT64.max)
         place[known] = places[np.maximum(following[known], 0)]
@@ -124,14 +135,15 @@ class ArrivalOrder:
         """The largest code of rows of child after which so many rows of parent were taken in, all before them too."""
         limit = self.front(parent)
         if rows:
-            taken = int(np.searchsorted(self.places[parent], self._held(self.admitted(parent)), "right"))
-            limit = min(limit, int(self.places[parent][taken - rows])) if taken >= rows else NOTHING
+            places = self._of(parent)
+            taken = int(np.searchsorted(places, self._held(self.admitted(parent)), "right"))
+            limit = min(limit, int(places[taken - rows])) if taken >= rows else NOTHING
         return limit if self.rank[parent] > self.rank[child] else max(limit - 1, NOTHING)
 
     def last_taken(self, counted: str, rows: int) -> int:
         """The arrival number of the first of the last so many rows of a counted stream that were taken in."""
-        taken = np.searchsorted(self.places[counted], self._held(self.admitted(counted)), "right")
-        return self.base[counted] + int(taken) - rows
+        taken = np.searchsorted(self._of(counted), self._held(self.admitted(counted)), "right")
+        return self.base(counted) + int(taken) - rows
 
     def next_at(self, counted: str, stream: str) -> int:
         """How many rows of a counted stream stand before all that is still to be taken in of another."""
@@ -144,25 +156,11 @@ class ArrivalOrder:
     def forget(self, needed: dict[str, int]) -> None:
         """Let go of places before the given arrival numbers."""
         for stream, first in needed.items():
-            surplus = min(first - self.base[stream], len(self.places[stream]))
+            surplus = min(first - self.base(stream), len(self.places[stream]))
             if surplus > 0:
-                self.places[stream] = self.places[stream][surplus:].copy()
-                self.base[stream] += surplus
+                self.places[stream].drop(surplus)
 
     @property
     def nbytes(self) -> int:
         """The bytes of the places."""
         return sum(places.nbytes for places in self.places.values())
-
-    def save(self, put: dict[str, bytes]) -> dict[str, Any]:
-        """The counters as JSON holds them; the places go into the store."""
-        for stream, places in self.places.items():
-            put[f"places/{stream}"] = to_ipc(pa.table({"place": places}))
-        return {"top": self.top, "base": self.base}
-
-    def load(self, saved: dict[str, Any], entries: Entries) -> None:
-        """Go on where a saved order stood."""
-        self.top = dict(saved["top"])
-        self.base = dict(saved["base"])
-        for stream in self.places:
-            self.places[stream] = flat(from_ipc(entries[f"places/{stream}"]).column("place")).to_numpy()

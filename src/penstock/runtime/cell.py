@@ -40,15 +40,17 @@ from penstock.runtime.promises import remembered, watches_of
 from penstock.runtime.promises.items import ItemWatch
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.purge import Purge
-from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
+from penstock.runtime.state.component import Component, State
+from penstock.runtime.store import Changes, Entries
 from penstock.runtime.synopsis import Synopsis
 from penstock.runtime.violations import Answers
 
-_COUNTERS = "counters"
 
-
-class Cell:
+class Cell(Component):
     """The state of one cell, and the step that moves it on."""
+
+    tables = ("synopses",)
+    parts = ("clock", "gate", "watches", "outer", "aside", "patient", "purge", "eviction")
 
     def __init__(
         self, plan: Plan, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS, number: int = 0
@@ -85,8 +87,7 @@ class Cell:
         )
         evict = plan.evict if plan.outer is None or plan.outer.is_pair else None
         self.eviction = None if evict is None else Eviction(plan, evict, number, held)
-        self._serial = 0
-        self._dropped: list[str] = []
+        self._state = State(self)
 
     def step(self, batch: Batch) -> StepResult:
         """Take in a batch: what it adds to the answer, and what of the state is left."""
@@ -211,20 +212,15 @@ class Cell:
         return len(next(iter(partial.values()))) if copies is None else int(copies.sum())
 
     def _finish(self) -> None:
-        for synopsis in self.synopses.values():
-            self._dropped += synopsis.finish()
-        for watch in self.watches:
-            self._dropped += watch.finish()
-        if self.outer is not None:
-            self._dropped += self.outer.finish()
+        self._state.finish()
         if self.eviction is not None:
-            self._dropped += self.eviction.finish()
+            self.eviction.finish()
         widest: dict[str, int] = {}
         for follows in self.closing.follows:
             widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.reach)
         self.clock.end(widest)
         if self.order is not None:
-            needed = {stream: self.order.needed_from(stream) for stream in self.order.base}
+            needed = {stream: self.order.needed_from(stream) for stream in self.order.places}
             for follows in self.closing.follows:
                 stream = follows.parent_stream
                 needed[stream] = min(needed[stream], follows.needed_from(self.order))
@@ -235,7 +231,7 @@ class Cell:
         for chunk in batch.chunks:
             read[chunk.header.stream] += chunk.header.rows
         ahead = {alias: self._ahead(alias) for alias in self.plan.aliases}
-        stored = sum(s.nbytes() for synopsis in self.synopses.values() for s in synopsis.segments)
+        stored = sum(synopsis.nbytes for synopsis in self.synopses.values())
         waiting = 0 if self.gate is None or self.order is None else self.gate.nbytes + self.order.nbytes
         waiting += 0 if self.outer is None else self.outer.nbytes
         return Metrics(
@@ -274,32 +270,7 @@ class Cell:
 
     def save(self) -> Changes:
         """What changed since the last save."""
-        put: dict[str, bytes] = {}
-        for alias, synopsis in self.synopses.items():
-            self._serial = save_synopsis(alias, synopsis, self._serial, put)
-        for watch in self.watches:
-            for owner, synopsis in watch.segments().items():
-                self._serial = save_synopsis(owner, synopsis, self._serial, put)
-        for owner, synopsis in self.outer.segments().items() if self.outer is not None else ():
-            self._serial = save_synopsis(owner, synopsis, self._serial, put)
-        aside, let_go, self._serial = self.aside.save(self._serial, put)
-        gate, passed = (None, []) if self.gate is None else self.gate.save(put)
-        unsampled: list[str] = []
-        evicting = None if self.eviction is None else self.eviction.save(put, unsampled)
-        put[_COUNTERS] = to_json(
-            {
-                "clock": self.clock.save(),
-                "evicting": evicting,
-                "gate": gate,
-                "aside": aside,
-                "patience": self.patient.save(),
-                "doubted": not self.purge.by_key,
-                "watches": [watch.save() for watch in self.watches],
-                "serial": self._serial,
-            }
-        )
-        gone, self._dropped = self._dropped, []
-        return Changes(put, (*deletions(gone), *passed, *unsampled, *let_go))
+        return self._state.save()
 
     @classmethod
     def restore(
@@ -312,25 +283,7 @@ class Cell:
     ) -> Cell:
         """The cell whose state a store holds; a new one if the store is empty."""
         cell = cls(plan, patience, absent, number)
-        if _COUNTERS not in entries:
-            return cell
-        counters = from_json(entries[_COUNTERS])
-        cell.clock.load(counters["clock"])
-        cell._serial = counters["serial"]
-        if cell.gate is not None:
-            cell.gate.load(counters["gate"], entries)
-        cell.patient.load(counters["patience"])
-        if counters["doubted"]:
-            cell.purge.doubt()
-        cell.aside.load(counters["aside"], entries)
-        for watch, saved in zip(cell.watches, counters["watches"], strict=True):
-            watch.load(saved)
-            watch.restore(entries)
-        for alias, synopsis in cell.synopses.items():
-            load_synopsis(alias, synopsis, entries)
-        if cell.outer is not None:
-            cell.outer.restore(entries)
-        if cell.eviction is not None:
-            cell.eviction.load(counters["evicting"], entries)
-        cell.closing.advance()
+        if entries:
+            cell._state.load(entries)
+            cell.closing.advance()
         return cell

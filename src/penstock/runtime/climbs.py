@@ -46,22 +46,12 @@ class Climbs:
         plain: Ordinal = int(found) if self.values.dtype == np.int64 else found
         return plain
 
-    def then(self, later: Climbs, start: int) -> Climbs:
-        """These, and those of a chunk whose first row has that number, as far as they rise further."""
-        if not len(later):
+    def above(self, earlier: Climbs) -> Climbs:
+        """Those that rise further than all earlier ones."""
+        if not len(self) or not len(earlier):
             return self
-        rows = later.rows + start
-        if not len(self):
-            return Climbs(later.values, rows)
-        first = int(np.searchsorted(later.values, self.values[-1:], "right")[0])
-        if first == len(later):
-            return self
-        return Climbs(np.concatenate([self.values, later.values[first:]]), np.concatenate([self.rows, rows[first:]]))
-
-    def without_passed(self, row: int) -> Climbs:
-        """Those from the last one up to that row on: it stands for all before it."""
-        passed = int(np.searchsorted(self.rows, row, "right"))
-        return self if passed < 2 else Climbs(self.values[passed - 1 :], self.rows[passed - 1 :])
+        first = int(np.searchsorted(self.values, earlier.values[-1:], "right")[0])
+        return Climbs(self.values[first:], self.rows[first:])
 
     def told(self) -> list[tuple[Ordinal, int]]:
         """The pairs, in plain Python."""

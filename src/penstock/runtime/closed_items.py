@@ -20,7 +20,7 @@ from penstock.runtime.codes import Bools, Ints, union
 from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.promises.items import BLOCKED
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries, from_ipc, to_ipc
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, Synopsis
 
 
@@ -35,14 +35,16 @@ class Reports:
 NO_REPORTS = Reports()
 
 
-class ClosedItems:
+class ClosedItems(Component):
     """The punctuations of one bucket of the second stage; `names` says what the columns of items are called there."""
+
+    arrays = ("free",)
 
     def __init__(self, plan: Plan, names: Mapping[str, str] | None = None) -> None:
         self.closers = plan.item_closers
         self.names = names
-        self.free: dict[int, Any] = {}
-        """By closer, values that some cell has called free, where the others had not spoken."""
+        self.free: dict[int, Any] = dict.fromkeys(range(len(self.closers)))
+        """By closer, values that some cell has called free, where the others had not spoken; None if there are none."""
 
     def found(self, reports: Reports, items: Synopsis) -> Ints:
         """The items that nothing can bring again, after what a batch reports."""
@@ -57,8 +59,9 @@ class ClosedItems:
 
     def _closed(self, number: int, closer: ItemCloser, reports: Reports) -> Any | None:
         tables = list(reports.tables.get(number, ()))
-        if number in self.free:
-            tables.append(self.free.pop(number))
+        if (waiting := self.free[number]) is not None:
+            tables.append(waiting)
+            self.free[number] = None
         if not tables:
             return None
         told = pa.concat_tables(tables)
@@ -73,22 +76,6 @@ class ClosedItems:
         open_: Bools = np.zeros(free.num_rows, np.bool_)
         open_[match_keys(Keyed(asked, closer.columns), asked.ids(ALL), Keyed(blocked, closer.columns), ALL)[0]] = True
         return free.filter(pa.array(~open_))
-
-    def save(self, put: dict[str, bytes]) -> None:
-        """Write what waits for cells that have not spoken."""
-        for number in range(len(self.closers)):
-            put[_entry(number)] = to_ipc(self.free[number]) if number in self.free else b""
-
-    def load(self, entries: Entries) -> None:
-        """Take it back."""
-        for number in range(len(self.closers)):
-            saved = entries.get(_entry(number))
-            if saved:
-                self.free[number] = from_ipc(saved)
-
-
-def _entry(number: int) -> str:
-    return f"(closed {number})"
 
 
 def _synopsis(values: Any) -> Synopsis:

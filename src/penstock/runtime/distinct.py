@@ -24,15 +24,19 @@ from penstock.runtime.codes import Bools, Ints, flat
 from penstock.runtime.hashing import mix
 from penstock.runtime.row_values import null_safe_equal, row_hashes
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Changes, Entries, deletions, from_json, load_synopsis, save_synopsis, to_json
+from penstock.runtime.state.component import Component, State
+from penstock.runtime.store import Changes, Entries
 from penstock.runtime.synopsis import ALL, Synopsis
 
-_OWNER = "(distinct)"
 _KEY = "__row"
 
 
-class Distinct:
+class Distinct(Component):
     """The rows given so far, as far as they may come again."""
+
+    tables = ("seen",)
+    numbers = ("_batch", "dropped")
+    parts = ("items",)
 
     def __init__(self, plan: Plan, room: int | None = None) -> None:
         self.room = room
@@ -54,8 +58,7 @@ class Distinct:
         self.items = ClosedItems(plan, given)
         self.seen = Synopsis((*self.names, _KEY))
         self._batch = -1
-        self._serial = 0
-        self._dropped: list[str] = []
+        self._state = State(self)
 
     def step(self, batch: int, rows: Any, frontier: Mapping[str, int], reports: Reports = NO_REPORTS) -> Any:
         """The rows that were not given before; `frontier` is the least over all cells of the first stage."""
@@ -77,9 +80,9 @@ class Distinct:
             remembered = np.flatnonzero(self.seen.segments[-1].alive)
             if len(remembered) and (over := self._over(self.room, len(remembered))) > 0:
                 new = self._without(rows, new, remembered[-over:])
-        self._dropped += self.seen.finish()
+        self._state.finish()
         if self.in_bytes and self.room is not None and self.nbytes > self.room:
-            self._dropped += self.seen.compact()
+            self.seen.compact()
         return new
 
     def _over(self, room: int, new: int) -> int:
@@ -88,7 +91,7 @@ class Distinct:
             return self.seen.live - room
         if row_bytes.table_most(self.seen.segments) <= room:
             return 0
-        self._dropped += self.seen.compact()
+        self.seen.compact()
         *old, fresh = self.seen.segments
         left = room - row_bytes.table_most(old) - row_bytes.overhead(len(self.seen.columns))
         fits = np.searchsorted(np.cumsum(row_bytes.most(fresh.table.columns)), left, "right")
@@ -141,27 +144,17 @@ class Distinct:
     @property
     def nbytes(self) -> int:
         """Their bytes."""
-        return sum(segment.nbytes() for segment in self.seen.segments)
+        return self.seen.nbytes
 
     def save(self) -> Changes:
         """What changed since the last save."""
-        put: dict[str, bytes] = {}
-        self._serial = save_synopsis(_OWNER, self.seen, self._serial, put)
-        self.items.save(put)
-        put[_OWNER] = to_json({"batch": self._batch, "serial": self._serial, "dropped": self.dropped})
-        gone, self._dropped = self._dropped, []
-        return Changes(put, deletions(gone))
+        return self._state.save()
 
     @classmethod
     def restore(cls, plan: Plan, entries: Entries, room: int | None = None) -> Distinct:
         """The stage whose state a store holds."""
         stage = cls(plan, room)
-        if _OWNER in entries:
-            counters = from_json(entries[_OWNER])
-            stage._batch, stage._serial = counters["batch"], counters["serial"]
-            stage.dropped = counters.get("dropped", 0)
-            load_synopsis(_OWNER, stage.seen, entries)
-            stage.items.load(entries)
+        stage._state.load(entries)
         return stage
 
 

@@ -9,6 +9,7 @@ Nothing waits where no stream has `[ROWS n]`: then no answer depends on the orde
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -22,12 +23,13 @@ from penstock.runtime.batch import HOME, Chunk
 from penstock.runtime.codes import Bools, Ints, codes, flat
 from penstock.runtime.headers import read_header, spell
 from penstock.runtime.needs import ORDER
-from penstock.runtime.store import Entries, from_ipc, to_ipc
+from penstock.runtime.state.component import Component
+from penstock.runtime.store import Reading, Writing, from_ipc, from_json, to_ipc, to_json
 
-_PUNCTUATIONS = "punctuations"
+_PUNCTUATIONS, _HEADER = "punctuations", "header"
 
 
-@dataclass
+@dataclass(eq=False)
 class Waiting:
     """A chunk that was read, and how far it has passed."""
 
@@ -36,8 +38,8 @@ class Waiting:
     """The code of its last row."""
     passed: int
     """Rows up to this code have passed."""
-    name: int | None = None
-    """Its number in the store, once it was saved."""
+    name: str | None = None
+    """Its name in the store, once it was saved."""
 
     def tables(self) -> Iterator[tuple[str, str, Any]]:
         """Its tables: part, alias or number of the promise, rows."""
@@ -47,39 +49,111 @@ class Waiting:
         for number, table in self.chunk.punctuations.items():
             yield _PUNCTUATIONS, str(number), table
 
-    def entry(self, part: str, alias: str) -> str:
-        """The key of a table in the store."""
-        return f"waiting/{self.name:012d}/{part}/{alias}"
+    def entries(self) -> list[str]:
+        """Its keys in the store."""
+        return [f"{self.name}/{_HEADER}", *(f"{self.name}/{part}/{alias}" for part, alias, _ in self.tables())]
+
+    @property
+    def rows(self) -> int:
+        """Its rows that wait, copies counted once."""
+        tables = self.chunk.rows.values()
+        return sum(int(np.count_nonzero((_order(table) > self.passed) & _home(table))) for table in tables)
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of its tables."""
+        return sum(int(table.nbytes) for _, _, table in self.tables())
 
 
-class Gate:
+class WaitingRoom:
+    """The chunks that wait, of one stream, in the order of arrival. Each is written once, as it came.
+
+    Rows pass in order: of what waits only the first chunk may have passed in part, and behind it nothing has.
+    """
+
+    def __init__(self, stream: str) -> None:
+        self.stream = stream
+        self.chunks: deque[Waiting] = deque()
+        self.rows = self.nbytes = 0
+        """Of all chunks but the first, which may have passed in part."""
+        self._left = 0
+        """How many have passed: the number of the first that waits."""
+        self._new: list[Waiting] = []
+        """Those that are not in the store yet."""
+        self._gone: list[str] = []
+
+    def add(self, one: Waiting) -> None:
+        """Let a chunk wait."""
+        if self.chunks:
+            self.rows, self.nbytes = self.rows + one.rows, self.nbytes + one.nbytes
+        self.chunks.append(one)
+        if one.name is None:
+            self._new.append(one)
+
+    def leave(self) -> None:
+        """The first chunk has passed."""
+        one = self.chunks.popleft()
+        self._left += 1
+        if one.name is not None:
+            self._gone += one.entries()
+        else:
+            self._new.remove(one)
+        if self.chunks:
+            self.rows, self.nbytes = self.rows - self.chunks[0].rows, self.nbytes - self.chunks[0].nbytes
+
+    def write(self, name: str, to: Writing) -> list[Any]:
+        """See Table; gives the number of the first chunk, how many there are, and how far the first has passed."""
+        to.delete += self._gone
+        first_new = self._left + len(self.chunks) - len(self._new)
+        for number, one in enumerate(self._new, first_new):
+            one.name = _name(name, number)
+            header = one.chunk.header
+            tables = [[part, alias] for part, alias, _ in one.tables()]
+            told = {"header": spell(header), "place": header.place, "start": header.start, "top": one.top}
+            to.put[f"{one.name}/{_HEADER}"] = to_json({**told, "tables": tables})
+            for part, alias, table in one.tables():
+                to.put[f"{one.name}/{part}/{alias}"] = to_ipc(table)
+        self._new, self._gone = [], []
+        return [self._left, len(self.chunks), self.chunks[0].passed if self.chunks else NOTHING]
+
+    def read(self, name: str, told: Any, source: Reading) -> None:
+        """See Table."""
+        self._left, count, passed = told
+        for number in range(self._left, self._left + count):
+            one = _read(self.stream, _name(name, number), source)
+            one.passed = NOTHING if self.chunks else passed
+            self.add(one)
+
+
+class Gate(Component):
     """Lets the rows of a cell in, in the order of ARRIVES BY."""
+
+    tables = ("waiting",)
+    numbers = ("_read",)
+    parts = ("order",)
 
     def __init__(self, plan: Plan, order: ArrivalOrder) -> None:
         self.order = order
         self.arrives_by = {source.stream: source.arrives_by for source in plan.sources}
-        self.waiting: list[Waiting] = []
+        self.waiting = {stream: WaitingRoom(stream) for stream in plan.streams}
         self._read = dict.fromkeys(plan.streams, 0)
-        self._serial = 0
-        self._gone: list[str] = []
 
     def admit(self, chunks: Iterable[Chunk]) -> list[Chunk]:
         """Read chunks, each stream's in the order of arrival; gives what passes now, of these and of earlier ones."""
         for chunk in chunks:
             self._take(chunk)
         found: list[Chunk] = []
-        left: list[Waiting] = []
-        for one in self.waiting:
-            limit = self.order.admitted(one.chunk.header.stream)
-            piece = self._piece(one, limit)
-            if piece is not None:
-                found.append(piece)
-            one.passed = max(one.passed, limit)
-            if one.top > limit:
-                left.append(one)
-            elif one.name is not None:
-                self._gone += [one.entry(part, alias) for part, alias, _ in one.tables()]
-        self.waiting = left
+        for stream, room in self.waiting.items():
+            limit = self.order.admitted(stream)
+            while room.chunks:
+                one = room.chunks[0]
+                piece = self._piece(one, limit)
+                if piece is not None:
+                    found.append(piece)
+                one.passed = max(one.passed, limit)
+                if one.top > limit:
+                    break
+                room.leave()
         return found
 
     def _take(self, chunk: Chunk) -> None:
@@ -90,7 +164,7 @@ class Gate:
                 # They come after whatever of their stream was read before them.
                 after = self.order.top[stream]
                 only = replace(chunk, header=replace(header, start=self._read[stream]))
-                self.waiting.append(Waiting(only, NOTHING + 1 if after is None else after, NOTHING))
+                self.waiting[stream].add(Waiting(only, NOTHING + 1 if after is None else after, NOTHING))
             return
         column = self.arrives_by[stream]
         top = header.maxima.get(column) if column is not None else None
@@ -101,7 +175,7 @@ class Gate:
         placed = replace(header, start=self._read[stream])
         self._read[stream] += header.rows
         taken = Chunk(placed, rows, keys, punctuations=chunk.punctuations)
-        self.waiting.append(Waiting(taken, floor if top is None else max(top, floor), NOTHING))
+        self.waiting[stream].add(Waiting(taken, floor if top is None else max(top, floor), NOTHING))
 
     @staticmethod
     def _piece(one: Waiting, limit: int) -> Chunk | None:
@@ -120,64 +194,32 @@ class Gate:
     @property
     def rows(self) -> int:
         """The rows that wait, copies counted once."""
-        return sum(
-            int(np.count_nonzero((_order(table) > one.passed) & _home(table)))
-            for one in self.waiting
-            for table in one.chunk.rows.values()
-        )
+        return sum(room.rows + (room.chunks[0].rows if room.chunks else 0) for room in self.waiting.values())
 
     @property
     def nbytes(self) -> int:
         """Their bytes."""
-        return sum(int(table.nbytes) for one in self.waiting for _, _, table in one.tables())
+        return sum(room.nbytes + (room.chunks[0].nbytes if room.chunks else 0) for room in self.waiting.values())
 
-    def save(self, put: dict[str, bytes]) -> tuple[dict[str, Any], list[str]]:
-        """The counters as JSON holds them, and the entries to remove; new chunks go into the store."""
-        for one in self.waiting:
-            if one.name is None:
-                one.name = self._serial
-                self._serial += 1
-                for part, alias, table in one.tables():
-                    put[one.entry(part, alias)] = to_ipc(table)
-        saved = {
-            "order": self.order.save(put),
-            "read": self._read,
-            "serial": self._serial,
-            "waiting": [
-                {
-                    "stream": one.chunk.header.stream,
-                    "place": one.chunk.header.place,
-                    "header": spell(one.chunk.header),
-                    "start": one.chunk.header.start,
-                    "top": one.top,
-                    "passed": one.passed,
-                    "name": one.name,
-                    "tables": [[part, alias] for part, alias, _ in one.tables()],
-                }
-                for one in self.waiting
-            ],
-        }
-        gone, self._gone = self._gone, []
-        return saved, gone
 
-    def load(self, saved: dict[str, Any], entries: Entries) -> None:
-        """Go on where a saved gate stood."""
-        self.order.load(saved["order"], entries)
-        self._read = dict(saved["read"])
-        self._serial = saved["serial"]
-        for told in saved["waiting"]:
-            header = replace(read_header(told["stream"], told["place"], told["header"]), start=told["start"])
-            tables: dict[str, dict[str, Any]] = {"rows": {}, "keys": {}}
-            punctuations: dict[int, Any] = {}
-            chunk = Chunk(header, tables["rows"], tables["keys"], punctuations=punctuations)
-            one = Waiting(chunk, told["top"], told["passed"], told["name"])
-            for part, alias in told["tables"]:
-                table = from_ipc(entries[one.entry(part, alias)])
-                if part == _PUNCTUATIONS:
-                    punctuations[int(alias)] = table
-                else:
-                    tables[part][alias] = table
-            self.waiting.append(one)
+def _name(room: str, number: int) -> str:
+    return f"{room}/{number:012d}"
+
+
+def _read(stream: str, name: str, source: Reading) -> Waiting:
+    """A chunk as it was written."""
+    told = from_json(source.take(f"{name}/{_HEADER}"))
+    header = replace(read_header(stream, told["place"], told["header"]), start=told["start"])
+    tables: dict[str, dict[str, Any]] = {"rows": {}, "keys": {}}
+    punctuations: dict[int, Any] = {}
+    for part, alias in told["tables"]:
+        table = from_ipc(source.take(f"{name}/{part}/{alias}"))
+        if part == _PUNCTUATIONS:
+            punctuations[int(alias)] = table
+        else:
+            tables[part][alias] = table
+    chunk = Chunk(header, tables["rows"], tables["keys"], punctuations=punctuations)
+    return Waiting(chunk, told["top"], NOTHING, name)
 
 
 def _order(table: Any) -> Ints:

@@ -10,10 +10,10 @@ alike.
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Any
 
 from penstock.plan.plan import Plan
 from penstock.runtime.purge import Asking
+from penstock.runtime.state.component import Component
 
 LEAST_ROWS = 10_000
 """Stored rows below which lazy does not ask at all."""
@@ -26,8 +26,10 @@ class Patience(StrEnum):
     LAZY = "lazy"
 
 
-class Patient:
+class Patient(Component):
     """Says of each batch whether the rule is asked, and of which rows."""
+
+    numbers = ("kept", "owed")
 
     def __init__(self, plan: Plan, patience: Patience) -> None:
         bounded = plan.evict is not None or any(s.state.rows is not None for s in plan.sources)
@@ -48,11 +50,3 @@ class Patient:
         self.owed = asking is Asking.NONE
         if asking is Asking.ALL:
             self.kept = stored
-
-    def save(self) -> dict[str, Any]:
-        """What it must remember, as JSON holds it."""
-        return {"kept": self.kept, "owed": self.owed}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """Go on where a saved one stood."""
-        self.kept, self.owed = saved["kept"], saved["owed"]

@@ -31,6 +31,7 @@ from penstock.runtime.key_matching import Keyed, about_distinct
 from penstock.runtime.marks import is_expanded
 from penstock.runtime.matching import Matcher
 from penstock.runtime.one_key import closes_by_key
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH
 
 LARGEST_CROSSING = 4_000_000
@@ -86,8 +87,10 @@ class Asking(Enum):
     NONE = "none: what is useless stays for now"
 
 
-class Purge:
+class Purge(Component):
     """Applies the rule to the synopses of one cell."""
+
+    numbers = ("by_key",)
 
     def __init__(
         self, plan: Plan, matcher: Matcher, closing: Closing, clock: Clock, across: ArrivalOrder | None = None
@@ -109,6 +112,11 @@ class Purge:
         """By both, the rows of a stream for which another is closed; while the rule is asked, no more are."""
         self.stars = self._are_stars()
         self.timed = {id(tree) for trees in self._all_trees.values() for tree in trees if self._goes_by_time(tree)}
+
+    def resume(self) -> None:
+        """See Component."""
+        if not self.by_key:
+            self.doubt()
 
     def doubt(self) -> None:
         """A promise was widened: what closed for one row may be open for another with its key (`one_key.py`)."""

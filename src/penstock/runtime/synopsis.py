@@ -46,6 +46,8 @@ class Synopsis:
         """How often rows were numbered anew: what was found for ids of another numbering is void."""
         self.probes: dict[tuple[Any, ...], Any] = {}
         """What fresh rows of another source met here, while the step lasts; see `key_matching`."""
+        self.gone: list[str] = []
+        """The names of segments that are still in the store and no longer here."""
         self._ids: dict[str, Ints] = {}
         """The ids of parts already asked for; void once a row dies or comes."""
 
@@ -268,18 +270,13 @@ class Synopsis:
 
     def between(self, which: str, how: str, name: str, low: Ints, high: Ints) -> tuple[Ints, Ints]:
         """All pairs (place in low, living row) with low <= value <= high."""
-        lefts, rights = [], []
+        found = []
         for base, segment in self.part(which):
             values, order = segment.sorted_by(how, name)
             first = np.searchsorted(values, low, "left")
             count = np.maximum(np.searchsorted(values, high, "right") - first, 0)
-            rows = order[spread(first, count)]
-            living = segment.alive[rows]
-            lefts.append(np.repeat(np.arange(len(low)), count)[living])
-            rights.append(rows[living] + base)
-        if not lefts:
-            return empty_ids(), empty_ids()
-        return np.concatenate(lefts), np.concatenate(rights)
+            found.append((base, segment, np.repeat(np.arange(len(low)), count), order[spread(first, count)]))
+        return _paired(found)
 
     def in_range(self, how: str, name: str, above: int, upto: int, which: str = OLD) -> Ints:
         """The living rows with above < value <= upto; touches only segments that reach into the range.
@@ -336,11 +333,10 @@ class Synopsis:
             found.append(rows[segment.alive[rows]] + base)
         return np.concatenate(found) if found else empty_ids()
 
-    def finish(self) -> list[str]:
-        """End a step: store what survived of the batch, merge and rewrite. Gives the names that left the store."""
-        dropped: list[str] = []
+    def finish(self) -> None:
+        """End a step: store what survived of the batch, merge and rewrite."""
         if not self.segments:
-            return dropped
+            return
         fresh = self.segments[-1] if self.has_fresh else None
         if fresh is not None:
             fresh.narrow(self.columns)
@@ -350,36 +346,39 @@ class Synopsis:
             if segment.live * 2 > len(segment):
                 kept.append(segment)
                 continue
-            if segment.name is not None:
-                dropped.append(segment.name)
+            self._drop(segment)
             if segment.live:
                 kept.append(segment if segment is fresh else Segment.merged([segment]))
         self.segments = []
         for segment in kept:
             self.segments.append(segment)
-            dropped += self._merge_tail()
+            self._merge_tail()
         if self.segments and self.segments[-1] is fresh and fresh.live < len(fresh):
             # What no merge has rewritten of the batch is rewritten here, without the rows that have left.
             self.segments[-1] = Segment.merged([fresh])
         self.rebase()
-        return dropped
 
-    def compact(self) -> list[str]:
-        """Rewrite every segment that holds a dead row; gives the names that left the store. Only between steps."""
-        dropped = [s.name for s in self.segments if s.name is not None and s.live < len(s)]
+    def compact(self) -> None:
+        """Rewrite every segment that holds a dead row. Only between steps."""
+        self._drop(*(s for s in self.segments if s.live < len(s)))
         self.segments = [s if s.live == len(s) else Segment.merged([s]) for s in self.segments if s.live]
         self.rebase()
-        return dropped
 
-    def _merge_tail(self) -> list[str]:
-        dropped: list[str] = []
+    def _merge_tail(self) -> None:
         while len(self.segments) > 1:
             pair = self.segments[-2:]
             if max(s.live for s in pair) >= MERGE_BELOW or pair[0].live > 2 * pair[1].live:
                 break
-            dropped += [s.name for s in pair if s.name is not None]
+            self._drop(*pair)
             self.segments[-2:] = [Segment.merged(pair)]
-        return dropped
+
+    def _drop(self, *segments: Segment) -> None:
+        self.gone += [segment.name for segment in segments if segment.name is not None]
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all segments."""
+        return sum(segment.nbytes() for segment in self.segments)
 
 
 def _paired(probed: Iterable[tuple[int, Segment, Ints, Ints]]) -> tuple[Ints, Ints]:

@@ -24,8 +24,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.second_room import bucket_room
 from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.closed_items import Reports
-from penstock.runtime.discarded.piles import COLD
-from penstock.runtime.store import Entries, from_ipc, to_ipc
+from penstock.runtime.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
 from penstock.spark.counts import counts_of, second_counts_of

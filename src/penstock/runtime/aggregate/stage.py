@@ -32,9 +32,9 @@ from penstock.runtime.aggregate.totals import Totals
 from penstock.runtime.closed_items import NO_REPORTS, ClosedItems, Reports
 from penstock.runtime.codes import Bools, Ints, flat, ticks
 from penstock.runtime.row_values import null_safe_equal
-from penstock.runtime.store import Changes, Entries, from_json, to_json
+from penstock.runtime.state.component import Component, State
+from penstock.runtime.store import Changes, Entries
 
-_OWNER = "(groups)"
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
 
 
@@ -52,8 +52,11 @@ class Given:
     """Results for groups that were closed."""
 
 
-class GroupStage:
+class GroupStage(Component):
     """The groups of one bucket. `is_first` holds of the bucket that gives the one group of a query without GROUP BY."""
+
+    numbers = ("_batch", "passed", "dropped")
+    parts = ("groups", "values", "items")
 
     def __init__(self, plan: Plan, room: int | None = None, *, is_first: bool = True) -> None:
         assert plan.aggregate is not None
@@ -72,9 +75,9 @@ class GroupStage:
             for n, c in enumerate(self.aggregate.columns)
             if c.value is not None and c.function != "median" and not self._is_key(c)
         ]
-        self.groups = Tally(_OWNER, self.keys, tuple(kept))
+        self.groups = Tally(self.keys, tuple(kept))
         self.values = {
-            n: Tally(f"(values {n})", (*self.keys, c.value), (Kept(COUNT, Fold.COUNT),), len(self.keys))
+            n: Tally((*self.keys, c.value), (Kept(COUNT, Fold.COUNT),), len(self.keys))
             for n, c in enumerate(self.aggregate.columns)
             if c.keeps_values and c.value is not None and not self._is_key(c)
         }
@@ -82,7 +85,7 @@ class GroupStage:
         self.passed: dict[str, int] = {}
         """By key with a clock, how far that has come."""
         self._batch = -1
-        self._serial = 0
+        self._state = State(self)
 
     def _is_key(self, column: AggregateColumn) -> bool:
         """Whether the values of each group are one, which is grouped by."""
@@ -115,8 +118,7 @@ class GroupStage:
         if self.aggregate.emits_once:
             given = self._shown(closed) if len(closed) else None
         self._forget(closed)
-        for tally in self._tallies:
-            tally.finish()
+        self._state.finish()
         if self.in_bytes and self.room is not None and self.nbytes > self.room:
             self._compact()
         return Given(pa.table({}) if given is None else given, lost)
@@ -261,31 +263,17 @@ class GroupStage:
 
     def _compact(self) -> None:
         for tally in self._tallies:
-            tally.compact()
+            tally.seen.compact()
 
     def save(self) -> Changes:
         """What changed since the last save."""
-        put: dict[str, bytes] = {}
-        gone: tuple[str, ...] = ()
-        for tally in self._tallies:
-            self._serial, dropped = tally.save(self._serial, put)
-            gone += dropped
-        numbers = {"batch": self._batch, "serial": self._serial, "passed": self.passed, "dropped": self.dropped}
-        put[_OWNER] = to_json(numbers)
-        self.items.save(put)
-        return Changes(put, gone)
+        return self._state.save()
 
     @classmethod
     def restore(cls, plan: Plan, entries: Entries, room: int | None = None, *, is_first: bool = True) -> GroupStage:
         """The stage whose state a store holds."""
         stage = cls(plan, room, is_first=is_first)
-        if _OWNER in entries:
-            counters = from_json(entries[_OWNER])
-            stage._batch, stage._serial = counters["batch"], counters["serial"]
-            stage.passed, stage.dropped = dict(counters["passed"]), counters.get("dropped", 0)
-            for tally in stage._tallies:
-                tally.load(entries)
-            stage.items.load(entries)
+        stage._state.load(entries)
         return stage
 
 

@@ -20,7 +20,7 @@ from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.row_values import null_safe_equal, row_hashes
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries, deletions, load_synopsis, save_synopsis
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, Synopsis
 
 _KEY, _GROUP = "__key", "__group"
@@ -38,11 +38,12 @@ class Kept:
     numbers: Numbers = Numbers.EXACT
 
 
-class Tally:
+class Tally(Component):
     """Rows by key; the first `prefix` columns of the key are the group, whose rows can be found together."""
 
-    def __init__(self, owner: str, keys: tuple[str, ...], measures: tuple[Kept, ...], prefix: int = 0) -> None:
-        self.owner = owner
+    tables = ("seen",)
+
+    def __init__(self, keys: tuple[str, ...], measures: tuple[Kept, ...], prefix: int = 0) -> None:
         self.keys = keys
         self.measures = measures
         self.group = keys[:prefix]
@@ -50,7 +51,6 @@ class Tally:
         kept = [name for names in self._names.values() for name in names]
         self._hashed = (_KEY, _GROUP) if prefix else (_KEY,)
         self.seen = Synopsis((*keys, *kept, *self._hashed))
-        self._dropped: list[str] = []
 
     @property
     def live(self) -> int:
@@ -60,7 +60,7 @@ class Tally:
     @property
     def nbytes(self) -> int:
         """Their bytes."""
-        return sum(segment.nbytes() for segment in self.seen.segments)
+        return self.seen.nbytes
 
     def most_bytes(self, keys: Columns) -> Ints:
         """The most that a row for each of some keys takes."""
@@ -73,10 +73,6 @@ class Tally:
     def least_bytes(self, ids: Ints) -> int:
         """What rows take at least."""
         return int(row_bytes.least([self.seen.arrow(name, ids) for name in self.seen.columns]).sum()) if len(ids) else 0
-
-    def compact(self) -> None:
-        """Give back the room of rows that are gone."""
-        self._dropped += self.seen.compact()
 
     def find(self, keys: Columns) -> tuple[Ints, Ints]:
         """The places of keys that are remembered, and the rows."""
@@ -146,20 +142,6 @@ class Tally:
         """Let rows go."""
         if len(ids):
             self.seen.kill(ids)
-
-    def finish(self) -> None:
-        """End a step."""
-        self._dropped += self.seen.finish()
-
-    def save(self, serial: int, put: dict[str, bytes]) -> tuple[int, tuple[str, ...]]:
-        """Write what changed; gives the next free number and the entries to remove."""
-        serial = save_synopsis(self.owner, self.seen, serial, put)
-        gone, self._dropped = self._dropped, []
-        return serial, deletions(gone)
-
-    def load(self, entries: Entries) -> None:
-        """Take back what a store holds."""
-        load_synopsis(self.owner, self.seen, entries)
 
 
 def _hashes(keys: Columns, names: tuple[str, ...]) -> Hashes:

@@ -34,12 +34,14 @@ from penstock.runtime.promises.watch import Watch
 from penstock.runtime.purge import Purged
 from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import Synopsis
 
 
-class Aside:
+class Aside(Component):
     """What one cell has set aside."""
+
+    tables = ("piles",)
 
     def __init__(
         self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, watches: tuple[Watch, ...]
@@ -153,7 +155,7 @@ class Aside:
         if self.recovers:
             return
         for pile in [pile for pile in piles.piles if pile.since and self._is_over(pile.since)]:
-            segment = piles.read(pile)
+            segment = piles.rows_of(pile)
             piles.drop(pile)
             sampled = np.flatnonzero(is_sampled(self.plan.monitor, segment.arrival))
             if len(sampled):
@@ -175,19 +177,6 @@ class Aside:
     def shadows(self) -> int:
         """The rows in memory."""
         return 0 if self.recovers else sum(piles.rows for piles in self.piles.values())
-
-    def save(self, serial: int, put: dict[str, bytes]) -> tuple[dict[str, Any], list[str], int]:
-        """What it must remember, as JSON holds it; the entries to remove; the next free number."""
-        saved, gone = {}, list[str]()
-        for alias, piles in self.piles.items():
-            saved[alias], dropped, serial = piles.save(serial, put)
-            gone += dropped
-        return saved, gone, serial
-
-    def load(self, saved: Mapping[str, Any], entries: Entries) -> None:
-        """Go on where a saved one stood."""
-        for alias, piles in self.piles.items():
-            piles.load(saved[alias], entries)
 
 
 def _rests_on(plan: Plan, closer: Closer, doubted: set[str]) -> bool:

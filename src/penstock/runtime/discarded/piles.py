@@ -1,6 +1,6 @@
 """Rows of one source that were set aside, as piles: immutable tables, each with a filter over its keys in memory.
 
-On disk (the **cold tier** of RECOVER) the rows of a pile are an entry of the store, `cold/<alias>/<number>`, committed
+On disk (the **cold tier** of RECOVER) the rows of a pile are an entry of the store, `cold/<name>`, committed
 with the batch that wrote it and read back only when its filter has a key that is asked for; `fetch` reads it. The
 filters are entries of their own, which a restored cell reads whole. In memory (the shadows of monitored constraints)
 the rows stay with the cell. Neighbours of like size are taken together, so that there are few filters to ask.
@@ -18,10 +18,7 @@ import pyarrow as pa
 from penstock.runtime.codes import Ints, flat
 from penstock.runtime.discarded.bloom import Filter
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries, from_ipc, to_ipc
-
-COLD = "cold/"
-"""How the keys of entries begin that a cell does not hold in memory."""
+from penstock.runtime.store import COLD, Reading, Writing, from_ipc, to_ipc
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
@@ -39,8 +36,8 @@ class Pile:
     """The largest arrival number among them."""
     since: dict[str, int] = field(default_factory=dict)
     """Where the monitored constraints stood when the last of them was set aside."""
-    number: int | None = None
-    """Its number in the store, once it was saved."""
+    name: str | None = None
+    """Its name in the store, once it was saved."""
     segment: Segment | None = None
     """The rows, where they are in memory."""
 
@@ -77,7 +74,7 @@ class Piles:
             one, two = self.piles[-2:]
             if one.rows + two.rows > _MERGE_BELOW or one.rows > 2 * two.rows:
                 break
-            both = Segment.merged([self.read(one), self.read(two)])
+            both = Segment.merged([self.rows_of(one), self.rows_of(two)])
             self.drop(one)
             self.drop(two)
             self.piles.append(self._pile(both, two.since))
@@ -93,10 +90,10 @@ class Piles:
     def drop(self, pile: Pile) -> None:
         """Let a pile go for good."""
         self.piles.remove(pile)
-        if pile.number is not None:
+        if pile.name is not None:
             self._gone += [self._entry(pile), self._filter_entry(pile)]
 
-    def read(self, pile: Pile) -> Segment:
+    def rows_of(self, pile: Pile) -> Segment:
         """The rows of a pile."""
         if pile.segment is not None:
             return pile.segment
@@ -112,37 +109,37 @@ class Piles:
         return segment
 
     def _entry(self, pile: Pile) -> str:
-        return f"{COLD if self.on_disk else 'shadow/'}{self.alias}/{pile.number:012d}"
+        return f"{COLD if self.on_disk else 'shadow/'}{pile.name}"
 
     def _filter_entry(self, pile: Pile) -> str:
-        return f"filter/{self.alias}/{pile.number:012d}"
+        return f"filter/{pile.name}"
 
-    def save(self, serial: int, put: dict[str, bytes]) -> tuple[list[Any], list[str], int]:
-        """What it must remember, as JSON holds it; the entries to remove; the next free number."""
+    def write(self, name: str, to: Writing) -> list[Any]:
+        """See Table."""
         for pile in self.piles:
-            if pile.number is None:
+            if pile.name is None:
                 assert pile.segment is not None
-                pile.number = serial
-                serial += 1
+                pile.name = f"{name}/{to.number():012d}"
                 table = pile.segment.table
                 own = pile.segment
                 hidden = {_ARRIVAL: own.arrival, _BATCH: own.batch, _HOME: own.home, _STANDS_FOR: own.counts}
-                for name, values in hidden.items():
-                    table = table if values is None else table.append_column(name, pa.array(values))
-                put[self._entry(pile)] = to_ipc(table)
+                for column, values in hidden.items():
+                    table = table if values is None else table.append_column(column, pa.array(values))
+                to.put[self._entry(pile)] = to_ipc(table)
                 bits = {column: pa.array(found.bits) for column, found in pile.filters.items()}
-                put[self._filter_entry(pile)] = to_ipc(pa.table(bits))
+                to.put[self._filter_entry(pile)] = to_ipc(pa.table(bits))
             if self.on_disk and self.fetch is not None:
                 pile.segment = None
-        gone, self._gone = self._gone, []
-        return [[pile.number, pile.rows, pile.last, pile.since] for pile in self.piles], gone, serial
+        to.delete += self._gone
+        self._gone = []
+        return [[pile.name, pile.rows, pile.last, pile.since] for pile in self.piles]
 
-    def load(self, saved: list[Any], entries: Entries) -> None:
-        """Go on where saved piles stood."""
-        for number, rows, last, since in saved:
-            pile = Pile(rows, {}, last, dict(since), number)
-            bits = from_ipc(entries[self._filter_entry(pile)])
+    def read(self, name: str, told: Any, source: Reading) -> None:  # noqa: ARG002 - piles have names of their own
+        """See Table."""
+        for own, rows, last, since in told:
+            pile = Pile(rows, {}, last, dict(since), own)
+            bits = from_ipc(source.take(self._filter_entry(pile)))
             pile.filters = {c: Filter(flat(bits.column(c)).to_numpy(zero_copy_only=False)) for c in bits.column_names}
-            if self._entry(pile) in entries and (not self.on_disk or self.fetch is None):
-                pile.segment = self._segment(from_ipc(entries[self._entry(pile)]))
+            if not self.on_disk or (self.fetch is None and self._entry(pile) in source.entries):
+                pile.segment = self._segment(from_ipc(source.take(self._entry(pile))))
             self.piles.append(pile)

@@ -80,7 +80,7 @@ class Recall:
 
     def _open(self, alias: str, pile: Pile) -> tuple[str, Segment, Bools]:
         if id(pile) not in self._taken:
-            segment = self.piles[alias].read(pile)
+            segment = self.piles[alias].rows_of(pile)
             self._taken[id(pile)] = (alias, segment, np.zeros(len(segment), np.bool_))
         return self._taken[id(pile)]
 

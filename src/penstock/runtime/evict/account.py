@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -41,7 +41,7 @@ from penstock.runtime.needs import matching_columns
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.purge import Purge, Purged
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
 MOST_VARIANCE = 1 << 50
@@ -75,8 +75,11 @@ class _Rows:
     """What a sampled or shed row stands for; 0 for a stored one."""
 
 
-class Account:
+class Account(Component):
     """The sampled rows of one cell, and what they were found to miss."""
+
+    numbers: ClassVar[tuple[str, ...]] = ("emitted", "lost", "_variance", "blind")
+    parts = ("samples",)
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], merge: Merge) -> None:
         self.plan = plan
@@ -280,26 +283,6 @@ class Account:
         due = self.emitted + round(self.lost)
         variance = MOST_VARIANCE if self.blind else min(round(variance), MOST_VARIANCE)
         return Loss(evicted, needed, self.lost_now, self.emitted, due, variance)
-
-    def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
-        """Write the samples; gives the numbers, as JSON holds them."""
-        for alias, sample in self.samples.items():
-            saved = sample.save()
-            if saved is None:
-                delete.append(f"sample/{alias}")
-            else:
-                put[f"sample/{alias}"] = saved
-        levels = {alias: [sample.level, sample.most, sample.is_all] for alias, sample in self.samples.items()}
-        numbers = {"emitted": self.emitted, "lost": self.lost, "variance": self._variance, "blind": self.blind}
-        return {**numbers, "levels": levels}
-
-    def load(self, saved: Any, entries: Entries) -> None:
-        """Go on where a saved one stood."""
-        self.emitted, self.lost, self._variance = saved["emitted"], saved["lost"], saved["variance"]
-        self.blind = saved["blind"]
-        for alias, sample in self.samples.items():
-            level, sample.most, is_all = saved["levels"][alias]
-            sample.load(entries.get(f"sample/{alias}"), level, is_all)
 
 
 def _part(segment: Segment, rows: Ints, columns: tuple[str, ...]) -> Segment:

@@ -26,6 +26,7 @@ from penstock.runtime.codes import INT64, Bools, Ints, codes, flat
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.segment import Segment
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, Synopsis
 
 ARRIVAL, BATCH, LEFT = "__arrival", "__batch", "__left"
@@ -44,8 +45,10 @@ class Archived:
     batch: int = -1
 
 
-class Archiver:
+class Archiver(Component):
     """Notes what of each step goes into the archive."""
+
+    numbers = ("began",)
 
     def __init__(self, synopses: Mapping[str, Synopsis], clock: Clock) -> None:
         self.synopses = synopses

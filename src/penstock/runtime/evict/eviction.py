@@ -42,10 +42,9 @@ from penstock.runtime.outer.outer_join import OuterJoin
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.purge import Purged
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
-_STATISTICS, _DOUBTS = "statistics", "doubts/"
 _PART_FOR_STATISTICS = 5
 _PART_FOR_PROMISES = 2
 
@@ -64,8 +63,11 @@ class Held:
     outer: OuterJoin | None
 
 
-class Eviction:
+class Eviction(Component):
     """Keeps one cell within its share."""
+
+    numbers = ("unasked",)
+    parts = ("shares", "lifetimes", "ranking", "account", "archiver")
 
     def __init__(self, plan: Plan, evict: EvictPlan, number: int, held: Held) -> None:
         self.plan = plan
@@ -160,18 +162,14 @@ class Eviction:
         if self.evict.rows is not None and (left := self._taken() - self.share) > 0:
             self._forget(left)
 
-    def finish(self) -> list[str]:
-        """After the step's segments were rewritten: a budget in bytes is looked at once more, to the byte.
-
-        Gives the names that left the store.
-        """
-        dropped: list[str] = []
+    def finish(self) -> None:
+        """After the step's segments were rewritten: a budget in bytes is looked at once more, to the byte."""
         if self.evict.bytes is None:
-            return dropped
+            return
         self._fit_statistics()
         while self._taken(whole=True) > self.share:
             for synopsis in self.held.synopses.values():
-                dropped += synopsis.compact()
+                synopsis.compact()
             if (over := self._taken(whole=True) - self.share) <= 0:
                 break
             if any(synopsis.live for synopsis in self.held.synopses.values()):
@@ -179,9 +177,8 @@ class Eviction:
             elif not self._forget(over // BYTES_A_ROW + 1):
                 break
             for watch in self.held.watches:
-                dropped += watch.finish()
+                watch.finish()
             self._fit_statistics()
-        return dropped
 
     def needs_full_purge(self) -> bool:
         """Whether so much was evicted that rows may have piled up which only waited for evicted ones."""
@@ -205,7 +202,7 @@ class Eviction:
             return stored + sum(watch.promise_rows for watch in self.held.watches)
         held = self.held.synopses.values()
         if whole:
-            stored = sum(segment.nbytes() for synopsis in held for segment in synopsis.segments)
+            stored = sum(synopsis.nbytes for synopsis in held)
         else:
             stored = sum(_living_bytes(synopsis) for synopsis in held)
         return stored + sum(watch.promise_bytes for watch in self.held.watches) + self.nbytes
@@ -282,32 +279,6 @@ class Eviction:
         """The room that the statistics take."""
         own = self.ranking.nbytes + self.account.nbytes + self.shares.nbytes
         return own + sum(doubts.nbytes for doubts in self.doubts)
-
-    def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
-        """Write the statistics; gives the numbers, as JSON holds them."""
-        ranking, put[_STATISTICS] = self.ranking.save()
-        for doubts in self.doubts:
-            put[_DOUBTS + doubts.asking] = doubts.save()
-        return {
-            "shares": self.shares.save(put),
-            "lifetimes": self.lifetimes.save(),
-            "ranking": ranking,
-            "account": self.account.save(put, delete),
-            "unasked": self.unasked,
-            "archiving": self.archiver is not None and self.archiver.began,
-        }
-
-    def load(self, saved: Any, entries: Entries) -> None:
-        """Go on where a saved one stood."""
-        self.shares.load(saved["shares"], entries)
-        self.lifetimes.load(saved["lifetimes"])
-        self.ranking.load(saved["ranking"], entries[_STATISTICS])
-        self.account.load(saved["account"], entries)
-        for doubts in self.doubts:
-            doubts.load(entries[_DOUBTS + doubts.asking])
-        self.unasked = saved["unasked"]
-        if self.archiver is not None:
-            self.archiver.began = saved["archiving"]
 
 
 def _worst_first(worth: Floats, ages: tuple[Ints, Ints], wanted: int) -> Ints:

@@ -23,6 +23,7 @@ from penstock.runtime.codes import DAY_TICKS, Ints, flat
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.hashing import hash_rows
 from penstock.runtime.headers import Header
+from penstock.runtime.state.component import Component
 
 _LEAST_BUCKETS, _MOST_BUCKETS = 1 << 10, 1 << 14
 _ONE = 1 << 16
@@ -62,8 +63,10 @@ def bucket_counts(plan: Plan, alias: str, table: Any, cells: int) -> tuple[int, 
     return tuple(np.stack([filled, counts[filled]], axis=1).ravel().tolist())
 
 
-class _Life:
+class _Life(Component):
     """How many rows of its stream come while a row of a source lives, as far as windows and bands say."""
+
+    numbers = ("last", "moved", "came")
 
     def __init__(self, plan: Plan, source: SourcePlan, limit: int) -> None:
         self.stream = source.stream
@@ -101,26 +104,24 @@ class _Life:
             found.append(self.span * self.came // self.moved)
         return max(1, min(found))
 
-    def save(self) -> Any:
-        return [self.last, self.moved, self.came]
 
-    def load(self, saved: Any) -> None:
-        self.last, self.moved, self.came = saved
-
-
-class KeyNeeds:
+class KeyNeeds(Component):
     """What would be alive of each source and bucket, in parts of a row."""
+
+    arrays = ("alive",)
+    parts = ("lives",)
 
     def __init__(self, plan: Plan, limit: int) -> None:
         self.plan = plan
         self.aliases = plan.aliases
         self.lives = {source.alias: _Life(plan, source, limit) for source in plan.sources}
-        self.alive: dict[str, Ints] = {}
+        self.alive: dict[str, Ints | None] = dict.fromkeys(plan.aliases)
+        """By alias and bucket; None before anything came."""
 
     @property
     def nbytes(self) -> int:
         """The room that it takes."""
-        return sum(counts.nbytes for counts in self.alive.values())
+        return sum(0 if counts is None else counts.nbytes for counts in self.alive.values())
 
     def fits(self, cells: int) -> bool:
         """Whether so many cells, each of which keeps all of it, have room: a twentieth of a budget in bytes."""
@@ -135,7 +136,8 @@ class KeyNeeds:
         for alias, life in self.lives.items():
             own = [header for header in told if header.stream == life.stream]
             came, length = life.read(own), life.length
-            alive = self.alive.get(alias, np.zeros(size, np.int64))
+            before = self.alive[alias]
+            alive = np.zeros(size, np.int64) if before is None else before
             alive = alive * (_ONE * length // (length + came)) // _ONE
             for header in own:
                 pairs = np.array(header.by_key.get(alias, ()), np.int64).reshape(-1, 2)
@@ -144,9 +146,9 @@ class KeyNeeds:
 
     def wanted(self, limit: int, cells: int) -> list[int]:
         """The rows of each cell, at most the limit together, that the budget would be filled with."""
-        if not self.alive:
+        counts = [alive for alive in self.alive.values() if alive is not None]
+        if not counts:
             return [0] * cells
-        counts = [self.alive[alias] for alias in self.aliases]
         worth = np.concatenate([self._worth(place, counts) for place in range(len(counts))])
         each = np.concatenate(counts)
         order = np.lexsort((np.arange(len(each)), -worth))
@@ -163,16 +165,3 @@ class KeyNeeds:
             if other != place:
                 found = found * (alive / _ONE)
         return found
-
-    def save(self) -> tuple[Any, bytes]:
-        """The numbers, as JSON holds them, and the counts."""
-        counts = [self.alive[alias] for alias in self.aliases] if self.alive else []
-        return [life.save() for life in self.lives.values()], b"".join(one.tobytes() for one in counts)
-
-    def load(self, numbers: Any, saved: Any) -> None:
-        """Go on where a saved one stood."""
-        for life, told in zip(self.lives.values(), numbers, strict=True):
-            life.load(told)
-        if len(saved):
-            parts = np.frombuffer(saved, np.int64).reshape(len(self.aliases), -1)
-            self.alive = {alias: part.copy() for alias, part in zip(self.aliases, parts, strict=True)}

@@ -20,14 +20,17 @@ from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.needs import ORDER
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import Synopsis
 
 _KEPT = 0.8
 """How much a measured distance a batch later still counts."""
 
 
-class Lifetimes:
+class Lifetimes(Component):
     """The speeds of all limits, and what follows for rows."""
+
+    numbers = ("_steps", "_moved", "_rows")
 
     def __init__(self, plan: Plan, closing: Closing, clock: Clock, synopses: Mapping[str, Synopsis]) -> None:
         self.plan = plan
@@ -87,11 +90,3 @@ class Lifetimes:
             return None
         read = synopsis.ticks if closer.kind is CloserKind.BAND else synopsis.codes
         return read(closer.columns[0], ids)
-
-    def save(self) -> Any:
-        """What it must remember, as JSON holds it."""
-        return [self._steps, self._moved, self._rows]
-
-    def load(self, saved: Any) -> None:
-        """Go on where a saved one stood."""
-        self._steps, self._moved, self._rows = saved

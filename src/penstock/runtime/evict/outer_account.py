@@ -21,7 +21,6 @@ rows without a match are never due in the sample: the account is then blind, as 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -44,12 +43,13 @@ from penstock.runtime.outer.rows import ABSENT, Rows, count
 from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import StreamSide
 from penstock.runtime.purge import Purged
-from penstock.runtime.store import Entries
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
 
 class OuterAccount(Account):
     """The sampled rows of one cell, and what is known of those that wait."""
+
+    numbers = (*Account.numbers, "maybe", "unsure", "chance")
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], merge: Merge, outer: OuterJoin) -> None:
         super().__init__(plan, synopses, merge)
@@ -236,12 +236,3 @@ class OuterAccount(Account):
             return 0
         segments = self.synopses[self.pair[0]].segments
         return int(sum(np.count_nonzero(segment.marks[FOUND] & segment.alive) for segment in segments))
-
-    def save(self, put: dict[str, bytes], delete: list[str]) -> Any:
-        """See Account."""
-        return {**super().save(put, delete), "open": [self.maybe, self.unsure, self.chance]}
-
-    def load(self, saved: Any, entries: Entries) -> None:
-        """See Account."""
-        super().load(saved, entries)
-        self.maybe, self.unsure, self.chance = saved["open"]

@@ -20,8 +20,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -35,6 +33,7 @@ from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.merge import stands_for
 from penstock.runtime.needs import value_columns
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, Synopsis
 
 GAIN, PROB, LIFE, RAND = "gain", "prob", "life", "rand"
@@ -61,8 +60,11 @@ class Message:
         return self.expected[places], self.stored[places]
 
 
-class Ranking:
+class Ranking(Component):
     """Statistics of what arrives, and the worth of stored rows by them."""
+
+    numbers = ("price", "_is_blind")
+    parts = ("_statistics",)
 
     def __init__(
         self,
@@ -89,6 +91,9 @@ class Ranking:
         self.rates = {node: Rates(width, half_lives) for node in dict.fromkeys(every)}
         # PROB and LIFE are SHED's, which asks the one stream.
         self.kin = {node: self._kin_of(node) if policy == GAIN else () for node in self.rates}
+        self._statistics = list(self.rates.values())
+        self._is_blind = False
+        """Whether there was no room for any statistics."""
         self.price = 0.0
         self._messages: dict[Node, Message] = {}
 
@@ -101,9 +106,20 @@ class Ranking:
         """Make the statistics fit into so many bytes; the least that they can be is none."""
         while self.nbytes > room and self.rates:
             if next(iter(self.rates.values())).sketches[0].width <= _LEAST_WIDTH:
-                self.rates, self.kin, self.under = {}, {}, dict.fromkeys(self.plan.aliases, ())
+                self._give_up()
             for rates in self.rates.values():
                 rates.fold()
+
+    def _give_up(self) -> None:
+        self._is_blind = True
+        for rates in self._statistics:
+            rates.empty()
+        self.rates, self.kin, self.under = {}, {}, dict.fromkeys(self.plan.aliases, ())
+
+    def resume(self) -> None:
+        """See Component."""
+        if self._is_blind:
+            self._give_up()
 
     def _kin_of(self, node: Node) -> tuple[Rates, ...]:
         """What is known of other streams that are met by the same classes of columns."""
@@ -226,21 +242,3 @@ class Ranking:
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
         salt = mix(np.array([batch * 64 + self.plan.aliases.index(alias)], np.uint64))
         return (mix(mix(arrival.view(np.uint64)) + salt) >> np.uint64(11)).astype(np.float64)
-
-    def save(self) -> tuple[dict[str, Any], bytes]:
-        """The numbers, as JSON holds them, and the sketches."""
-        saved = [rates.save() for rates in self.rates.values()]
-        parts = [part for _, found in saved for part in found]
-        numbers = {"rates": [told for told, _ in saved], "price": self.price, "sizes": [len(part) for part in parts]}
-        return numbers, b"".join(parts)
-
-    def load(self, numbers: dict[str, Any], saved: Any) -> None:
-        """Go on where a saved one stood."""
-        self.price = numbers["price"]
-        if not numbers["sizes"]:
-            self.shrink(-1)
-        ends = np.cumsum([0, *numbers["sizes"]]).tolist()
-        parts = [bytes(saved[start:end]) for start, end in pairwise(ends)]
-        for rates, told in zip(self.rates.values(), numbers["rates"], strict=True):
-            rates.load(told, parts[: len(rates.sketches)])
-            del parts[: len(rates.sketches)]

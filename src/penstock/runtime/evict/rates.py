@@ -10,12 +10,12 @@ each batch is foretold before it is counted, and a voice gains by how much of it
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
 from penstock.runtime.evict.sketch import Floats, Sketch
 from penstock.runtime.hashing import Hashes
+from penstock.runtime.state.component import Component
 
 _AT_FIRST = (100.0, 10.0)
 """The rows taken to have spoken for the slowest sketch, and for each other voice, before any came."""
@@ -27,8 +27,11 @@ _ROUNDS = 5
 """Of expectation maximization, on each batch."""
 
 
-class Rates:
+class Rates(Component):
     """Faded sums by key, for each step. A half-life of None never forgets; the slowest comes first."""
+
+    numbers = ("seen", "sums", "spoke")
+    parts = ("sketches",)
 
     def __init__(self, width: int, half_lives: tuple[float | None, ...]) -> None:
         self.half_lives = half_lives
@@ -96,17 +99,12 @@ class Rates:
             self.seen[number] = self.seen[number] * fade + steps
             self.sums[number] = self.sums[number] * fade + float(weights.sum())
 
+    def empty(self) -> None:
+        """Take no room at all, and be asked no more."""
+        for sketch in self.sketches:
+            sketch.counts = sketch.counts[:, :0]
+
     def fold(self) -> None:
         """Halve the room that it takes."""
         for sketch in self.sketches:
             sketch.fold()
-
-    def save(self) -> tuple[Any, list[bytes]]:
-        """The numbers, as JSON holds them, and the sketches."""
-        return [self.seen, self.sums, self.spoke], [sketch.save() for sketch in self.sketches]
-
-    def load(self, numbers: Any, saved: list[bytes]) -> None:
-        """Go on where a saved one stood."""
-        self.seen, self.sums, self.spoke = numbers
-        for sketch, data in zip(self.sketches, saved, strict=True):
-            sketch.load(data)

@@ -18,14 +18,17 @@ from penstock.runtime.codes import Bools, Ints, flat
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.hashing import mix
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import from_ipc, to_ipc
+from penstock.runtime.state.component import Component
 
 _ARRIVAL, _BATCH, _WEIGHT, _STANDS, _TALLY = "__arrival", "__batch", "__weight", "__stands", "__tally"
 _MARK = "__mark_"
 
 
-class Sample:
+class Sample(Component):
     """The sampled rows of one source, in order of arrival."""
+
+    arrays = ("rows",)
+    numbers = ("level", "most", "is_all")
 
     def __init__(self, most: int, salt: int) -> None:
         self.most = most
@@ -122,8 +125,9 @@ class Sample:
         self.segment = _taken(self.segment, rows) if len(rows) else None
         self.weight, self.stands, self.tally = self.weight[rows], self.stands[rows], self.tally[rows]
 
-    def save(self) -> bytes | None:
-        """The sample as Arrow bytes; None if it is empty."""
+    @property
+    def rows(self) -> Any | None:
+        """The sample as one table; None if it is empty."""
         if self.segment is None:
             return None
         kept = self.segment.table
@@ -136,14 +140,12 @@ class Sample:
             **{_MARK + name: mask for name, mask in self.segment.marks.items()},
         }
         columns = {name: kept.column(name) for name in kept.column_names}
-        return to_ipc(pa.table({**columns, **{name: pa.array(values) for name, values in own.items()}}))
+        return pa.table({**columns, **{name: pa.array(values) for name, values in own.items()}})
 
-    def load(self, saved: Any, level: int, is_all: bool) -> None:
-        """Go on where a saved one stood."""
-        self.level, self.is_all = level, is_all
-        if saved is None:
+    @rows.setter
+    def rows(self, table: Any | None) -> None:
+        if table is None:
             return
-        table = from_ipc(saved)
 
         def numbers(name: str) -> Any:
             return np.array(flat(table.column(name)).to_numpy(zero_copy_only=False))

@@ -11,20 +11,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from fractions import Fraction
-from typing import Any
 
 from penstock.plan.plan import Plan
 from penstock.runtime.evict.key_needs import KeyNeeds, is_shared_by_key
 from penstock.runtime.headers import Header
-from penstock.runtime.store import Entries
+from penstock.runtime.state.component import Component
 
-_ENTRY = "needs"
 _KEPT = 0.9
 """How much of the need a batch later still counts."""
 
 
-class Shares:
+class Shares(Component):
     """The needs of all cells, as one of them knows them."""
+
+    numbers = ("needs",)
+    parts = ("by_key",)
 
     def __init__(self, plan: Plan, number: int, rows: int) -> None:
         self.number = number
@@ -61,17 +62,3 @@ class Shares:
     def _wanted(self, rows: int) -> list[int]:
         cells = len(self.needs)
         return [0] * cells if self.by_key is None or cells == 1 else self.by_key.wanted(rows, cells)
-
-    def save(self, put: dict[str, bytes]) -> Any:
-        """Write the counts; gives the numbers that it must remember, as JSON holds them."""
-        by_key = None
-        if self.by_key is not None:
-            by_key, put[_ENTRY] = self.by_key.save()
-        return [self.needs, by_key]
-
-    def load(self, saved: Any, entries: Entries) -> None:
-        """Go on where a saved one stood."""
-        needs, by_key = saved
-        self.needs = [float(need) for need in needs]
-        if self.by_key is not None:
-            self.by_key.load(by_key, entries[_ENTRY])

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.runtime.hashing import Hashes, mix
+from penstock.runtime.state.component import Component
 
 Floats = npt.NDArray[np.float64]
 _COUNTS = np.float32
@@ -20,8 +21,11 @@ _SALTS = tuple(np.uint64(0x51ED270B * (2 * n + 1)) for n in range(DEPTH))
 _MOST_SCALE = 1e20
 
 
-class Sketch:
+class Sketch(Component):
     """Faded sums by key."""
+
+    arrays = ("counts",)
+    numbers = ("scale",)
 
     def __init__(self, width: int) -> None:
         self.counts = np.zeros((DEPTH, width), _COUNTS)
@@ -57,13 +61,3 @@ class Sketch:
         """Halve the room that it takes."""
         half = self.width // 2
         self.counts = self.counts[:, :half] + self.counts[:, half:]
-
-    def save(self) -> bytes:
-        """The sketch as bytes."""
-        return np.float64(self.scale).tobytes() + self.counts.tobytes()
-
-    def load(self, saved: bytes) -> None:
-        """Go on where a saved one stood."""
-        scale = np.dtype(np.float64).itemsize
-        self.scale = float(np.frombuffer(saved[:scale], np.float64)[0])
-        self.counts = np.frombuffer(saved[scale:], _COUNTS).reshape(DEPTH, -1).copy()

@@ -33,6 +33,7 @@ from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.key_matching import Keyed, nulls
 from penstock.runtime.needs import ORDER
 from penstock.runtime.outer.node_matching import NodeMatcher
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import Synopsis
 
 Floats = npt.NDArray[np.float64]
@@ -43,8 +44,11 @@ _MOST_WIDTH, _LEAST_WIDTH = 1 << 17, 1 << 10
 _BUCKETS_A_ROW = 4
 
 
-class Doubts:
+class Doubts(Component):
     """What is remembered of the evicted rows of the stream `gone`, for new rows of the stream `asking`."""
+
+    arrays = ("largest", "_last")
+    numbers = ("everything",)
 
     def __init__(self, matcher: NodeMatcher, gone: str, asking: str, closing: Closing) -> None:
         plan = matcher.plan
@@ -191,20 +195,6 @@ class Doubts:
             half = self.largest.shape[2] // 2
             self.largest = np.maximum(self.largest[:, :, :half], self.largest[:, :, half:]) if half else None
             self.everything = not half
-
-    def save(self) -> bytes:
-        """Whether all is in doubt, the largest values of all, and the tables, as bytes."""
-        tables = b"" if self.largest is None else self.largest.tobytes()
-        return bytes([self.everything]) + self._last.tobytes() + tables
-
-    def load(self, saved: Any) -> None:
-        """Go on where a saved one stood."""
-        told = bytes(saved)
-        self.everything = bool(told[0])
-        numbers = np.frombuffer(told[1:], np.int64)
-        self._last = numbers[: self._values].copy()
-        if len(numbers) > self._values:
-            self.largest = numbers[self._values :].reshape(_TABLES, self._values, -1).copy()
 
 
 def _less(values: Ints, amount: int) -> Ints:

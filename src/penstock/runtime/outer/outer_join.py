@@ -26,12 +26,14 @@ from penstock.runtime.outer.rows import Rows, by_presence, nothing, take, togeth
 from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.purge import Purged
-from penstock.runtime.store import Entries, load_synopsis
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
 
-class OuterJoin:
+class OuterJoin(Component):
     """The nodes of one cell."""
+
+    parts = ("waiting", "doubts")
 
     def __init__(
         self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, clock: Clock, absent: Truth
@@ -88,7 +90,7 @@ class OuterJoin:
             side = StreamSide(alias, self.synopses[alias], is_waited_for, evicting=self.plan.evict is not None)
             self.streams.append(side)
             return side
-        waiting = WaitingSide(f"waiting/{number}", node.aliases, self.synopses)
+        waiting = WaitingSide(node.aliases, self.synopses)
         self.waiting.append(waiting)
         return waiting
 
@@ -224,21 +226,7 @@ class OuterJoin:
                 rows = take(rows, truth(synopses[test.alias], test.column, rows[test.alias], self.absent))
         return rows
 
-    def segments(self) -> dict[str, Synopsis]:
-        """The tables that are kept in the store, by name."""
-        return {side.name: side.waiting for side in self.waiting}
-
-    def restore(self, entries: Entries) -> None:
-        """Take back the rows that waited."""
-        for side in self.waiting:
-            load_synopsis(side.name, side.waiting, entries)
-            side.resume()
-
-    def finish(self) -> list[str]:
-        """End the step; gives the names that left the store."""
-        return [name for side in self.waiting for name in side.waiting.finish()]
-
     @property
     def nbytes(self) -> int:
         """The bytes of the rows that wait."""
-        return sum(segment.nbytes() for side in self.waiting for segment in side.waiting.segments)
+        return sum(side.waiting.nbytes for side in self.waiting)

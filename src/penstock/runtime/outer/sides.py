@@ -17,6 +17,7 @@ from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.marks import DOUBTED, LEFT, MATCHED
 from penstock.runtime.outer.rows import ABSENT, Rows, count
 from penstock.runtime.segment import Segment
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
 
@@ -106,11 +107,13 @@ class StreamSide:
             self.synopsis.kill(keys)
 
 
-class WaitingSide:
+class WaitingSide(Component):
     """Rows over several streams."""
 
-    def __init__(self, name: str, aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> None:
-        self.name = name
+    tables = ("waiting",)
+    numbers = ("_number",)
+
+    def __init__(self, aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> None:
         self.aliases = aliases
         self.synopses = synopses
         self.waiting = Synopsis(aliases)
@@ -163,10 +166,6 @@ class WaitingSide:
     def named(self, alias: str) -> Ints:
         """The tuples of a stream that some row is made of, by their places in the order of arrival."""
         return union([self.waiting.codes(alias, self.waiting.ids(ALL))])
-
-    def resume(self) -> None:
-        """Go on with the rows that the store had."""
-        self._number = 1 + max((int(s.arrival[-1]) for s in self.waiting.segments), default=-1)
 
 
 def _arrivals(synopsis: Synopsis, ids: Ints) -> Ints:

@@ -8,8 +8,6 @@ watched.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from penstock.plan.plan import Plan, PromisePlan
@@ -21,6 +19,8 @@ from penstock.runtime.violations import Breach
 
 class BandWatch(Watch):
     """The window of one declaration."""
+
+    numbers = ("widened",)
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -77,14 +77,6 @@ class BandWatch(Watch):
         if low is None and high is None:
             return None
         return max(0, high or 0, -(low or 0)) + self.widened
-
-    def save(self) -> dict[str, Any]:
-        """See Watch."""
-        return {"widened": self.widened}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """See Watch."""
-        self.widened = saved["widened"]
 
 
 def _worst(ids: Ints, amounts: Ints) -> tuple[Ints, Ints]:

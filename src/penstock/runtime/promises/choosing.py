@@ -12,11 +12,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from penstock.plan.cluster_memory import ClusterMemory, clusters_pay
 from penstock.plan.key_memory import KeyMemory, keeping_is_cheaper
 from penstock.plan.plan import Plan
+from penstock.runtime.state.component import Component
 
 _MARGIN = 1.25
 
@@ -30,8 +30,20 @@ class Named:
     clusters: int = 0
 
 
-class Choice:
+class Choice(Component):
     """The choice for one key closer where either will do."""
+
+    numbers = (
+        "kept",
+        "_keys",
+        "_keys_left",
+        "_rows",
+        "_rows_naming",
+        "_keys_kept",
+        "_clusters",
+        "_kept_since",
+        "_is_steady",
+    )
 
     def __init__(self, plan: Plan, memory: KeyMemory) -> None:
         self.memory = memory
@@ -79,19 +91,11 @@ class Choice:
         self._kept_since, self._is_steady = source_rows, False
         return before != self.kept
 
-    def save(self) -> list[Any]:
-        """What it must remember, as JSON holds it."""
-        kept = [self._rows, self._rows_naming, self._keys_kept, self._clusters, self._kept_since, self._is_steady]
-        return [self.kept, self._keys, self._keys_left, *kept]
 
-    def load(self, saved: list[Any]) -> None:
-        """Go on where a saved one stood."""
-        self.kept, self._keys, self._keys_left, *kept = saved
-        self._rows, self._rows_naming, self._keys_kept, self._clusters, self._kept_since, self._is_steady = kept
-
-
-class ClusterChoice:
+class ClusterChoice(Component):
     """The choice whether the clusters of one CLUSTERED are used."""
+
+    numbers = ("kept", "_seen", "_values", "_k")
 
     def __init__(self, plan: Plan, memory: ClusterMemory) -> None:
         self.memory = memory
@@ -130,11 +134,3 @@ class ClusterChoice:
             return False
         before, self.kept = self.kept, clusters_pay(saved, remembered)
         return before != self.kept
-
-    def save(self) -> list[Any]:
-        """What it must remember, as JSON holds it."""
-        return [self.kept, self._seen, self._values, self._k]
-
-    def load(self, saved: list[Any]) -> None:
-        """Go on where a saved one stood."""
-        self.kept, self._seen, self._values, self._k = saved

@@ -73,6 +73,10 @@ class Counted:
 class ClusteredWatch(PunctuatedWatch):
     """The clusters of one alias's stream."""
 
+    tables = (*PunctuatedWatch.tables, "open")
+    numbers = (*PunctuatedWatch.numbers, "_rows_read")
+    parts = ("monitor", "past", "choice")
+
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
         (self.column,) = promise.columns
@@ -249,36 +253,6 @@ class ClusteredWatch(PunctuatedWatch):
         opened = self.open.ids(ALL)[: count - forgotten]
         self.open.kill(opened)
         return forgotten + len(opened)
-
-    def finish(self) -> list[str]:
-        """See Watch."""
-        return super().finish() + self.open.finish() + self.past.rows.finish()
-
-    @property
-    def promise_rows(self) -> int:
-        """See Watch."""
-        return super().promise_rows + self.open.live + self.past.rows.live
-
-    @property
-    def promise_bytes(self) -> int:
-        """See Watch."""
-        return super().promise_bytes + sum(s.nbytes() for s in (*self.open.segments, *self.past.rows.segments))
-
-    def segments(self) -> dict[str, Synopsis]:
-        """See Watch."""
-        return {**super().segments(), f"open/{self.number}": self.open, f"past/{self.number}": self.past.rows}
-
-    def save(self) -> dict[str, Any]:
-        """See Watch."""
-        choice = None if self.choice is None else self.choice.save()
-        return {"monitor": self.monitor.save(), "read": self._rows_read, "choice": choice}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """See Watch."""
-        self.monitor.load(saved["monitor"])
-        self._rows_read = saved["read"]
-        if self.choice is not None:
-            self.choice.load(saved["choice"])
 
 
 def _numbered(values: Any) -> tuple[Ints, Ints, Ints]:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,6 @@ from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.past_followers import PastFollowers
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.sampling import is_sampled
-from penstock.runtime.store import Entries, load_synopsis
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
@@ -38,6 +37,9 @@ if TYPE_CHECKING:
 
 class FollowsWatch(Watch):
     """The k of one FOLLOWS."""
+
+    numbers = ("_closed_before", "_rows_read")
+    parts = ("monitor", "past")
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -146,7 +148,7 @@ class FollowsWatch(Watch):
         if self.monitor.is_learned:
             # Places before the first that is known were let go: what is not known is taken as far away as can be, so
             # that k is not learned too small. A declared one is widened by what is known.
-            before = np.where(before <= across.base[self.parent_stream], 0, before)
+            before = np.where(before <= across.base(self.parent_stream), 0, before)
         needed: Ints = np.maximum(arrival + 1 - before, 0)
         self._largest = int(needed.max())
         late = needed > (INT64.max if self.k is None else self.k)
@@ -225,29 +227,6 @@ class FollowsWatch(Watch):
         now = step.clock.count[self.parent_stream]
         return np.where(batch == step.clock.batch, now, step.clock.rows_at(self.parent_stream, batch))
 
-    def finish(self) -> list[str]:
-        """See Watch."""
-        return self.past.rows.finish()
-
-    @property
-    def promise_rows(self) -> int:
-        """See Watch."""
-        return self.past.rows.live
-
-    @property
-    def promise_bytes(self) -> int:
-        """See Watch."""
-        return sum(segment.nbytes() for segment in self.past.rows.segments)
-
-    def segments(self) -> dict[str, Synopsis]:
-        """See Watch."""
-        return {f"past/{self.plan.promises.index(self.promise)}": self.past.rows}
-
-    def restore(self, entries: Entries) -> None:
-        """See Watch."""
-        for name, synopsis in self.segments().items():
-            load_synopsis(name, synopsis, entries)
-
     @property
     def position(self) -> int:
         """See Watch."""
@@ -257,13 +236,3 @@ class FollowsWatch(Watch):
     def k(self) -> int | None:
         """See Watch."""
         return self.monitor.k
-
-    def save(self) -> dict[str, Any]:
-        """See Watch."""
-        return {"monitor": self.monitor.save(), "closed": self._closed_before, "read": self._rows_read}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """See Watch."""
-        self.monitor.load(saved["monitor"])
-        self._closed_before = saved["closed"]
-        self._rows_read = saved["read"]

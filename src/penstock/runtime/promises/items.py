@@ -20,7 +20,6 @@ from penstock.runtime.codes import Bools, Ints, flat
 from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries, load_synopsis
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
 if TYPE_CHECKING:
@@ -32,6 +31,8 @@ BLOCKED = "__blocked"
 
 class ItemWatch(Watch):
     """The punctuations of one scheme that wait for rows of their stream to leave."""
+
+    tables = ("waiting",)
 
     def __init__(self, plan: Plan, closer: ItemCloser) -> None:
         super().__init__(plan, plan.promises[closer.promise])
@@ -82,26 +83,3 @@ class ItemWatch(Watch):
         gone = self.waiting.ids(ALL)[:count]
         self.waiting.kill(gone)
         return len(gone)
-
-    def finish(self) -> list[str]:
-        """See Watch."""
-        return self.waiting.finish()
-
-    @property
-    def promise_rows(self) -> int:
-        """See Watch."""
-        return self.waiting.live
-
-    @property
-    def promise_bytes(self) -> int:
-        """See Watch."""
-        return sum(s.nbytes() for s in self.waiting.segments)
-
-    def segments(self) -> dict[str, Synopsis]:
-        """See Watch."""
-        return {f"items/{self.closer.promise}": self.waiting}
-
-    def restore(self, entries: Entries) -> None:
-        """See Watch."""
-        for name, synopsis in self.segments().items():
-            load_synopsis(name, synopsis, entries)

@@ -11,7 +11,7 @@ is excepted: it closes nothing from then on.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -27,7 +27,6 @@ from penstock.runtime.needs import order_column
 from penstock.runtime.promises.choosing import Choice, Named
 from penstock.runtime.promises.watch import Promised, Step, Watch
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries, load_synopsis
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
@@ -37,6 +36,10 @@ if TYPE_CHECKING:
 
 class KeyWatch(Watch):
     """The keys of one alias that have arrived, as far as they are still needed."""
+
+    tables = ("ghosts", "excepted")
+    numbers = ("_given_up",)
+    parts = ("_choices",)
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -50,7 +53,7 @@ class KeyWatch(Watch):
             for m in memories
             if (m.closer in self.users and m.kept and not m.waits) or _ends_punctuations(plan, m.closer)
         ]
-        self.choices = [
+        self._choices = [
             Choice(plan, m) for m in memories if m.closer in self.users and m.ends and m.closer not in self._always
         ]
         source = plan.by_alias[self.alias]
@@ -58,7 +61,6 @@ class KeyWatch(Watch):
         clock = (source.event_time,) if timed and source.event_time is not None else ()
         self.ghosts = Synopsis((*self.columns, *clock, *order_column(plan)))
         self.excepted = Synopsis(self.columns)
-        self._owner = f"{self.alias}({','.join(self.columns)})"
         self._newly_marked: Ints = empty_ids()
         self._given_up = False
         """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
@@ -73,6 +75,11 @@ class KeyWatch(Watch):
     def place(self) -> Promised:
         """The stream, by alias, and its key."""
         return self.alias, self.columns
+
+    @property
+    def choices(self) -> list[Choice]:
+        """What is chosen anew: which keys are remembered."""
+        return [] if self._given_up else self._choices
 
     @property
     def needed_by(self) -> list[Closer]:
@@ -260,41 +267,12 @@ class KeyWatch(Watch):
 
     def _give_up(self) -> None:
         self._given_up = True
-        self.users, self._always, self.choices = [], [], []
+        self.users, self._always = [], []
 
-    def save(self) -> dict[str, Any]:
-        """See Watch."""
-        return {"given_up": self._given_up, "choices": [choice.save() for choice in self.choices]}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """See Watch."""
-        if saved["given_up"]:
+    def resume(self) -> None:
+        """See Component."""
+        if self._given_up:
             self._give_up()
-        for choice, one in zip(self.choices, saved["choices"], strict=True):
-            choice.load(one)
-
-    def finish(self) -> list[str]:
-        """See Watch."""
-        return self.ghosts.finish() + self.excepted.finish()
-
-    @property
-    def promise_rows(self) -> int:
-        """See Watch."""
-        return self.ghosts.live + self.excepted.live
-
-    @property
-    def promise_bytes(self) -> int:
-        """See Watch."""
-        return sum(s.nbytes() for s in (*self.ghosts.segments, *self.excepted.segments))
-
-    def segments(self) -> dict[str, Synopsis]:
-        """See Watch."""
-        return {f"keys/{self._owner}": self.ghosts, f"excepted/{self._owner}": self.excepted}
-
-    def restore(self, entries: Entries) -> None:
-        """See Watch."""
-        for name, synopsis in self.segments().items():
-            load_synopsis(name, synopsis, entries)
 
 
 def _is_sole_tie(plan: Plan, closer: Closer) -> bool:

@@ -9,29 +9,32 @@ is closed too early.
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import Chunk
 from penstock.runtime.climbs import Climbs
 from penstock.runtime.codes import Ordinal
-from penstock.runtime.headers import EXACT, GRAIN, Stair, plain, unplain
+from penstock.runtime.headers import EXACT, GRAIN, Stair
 from penstock.runtime.promises.ordered import OrderedWatch
 
 
 class LearnedOrderWatch(OrderedWatch):
     """The stairs of one ordered column."""
 
+    numbers = (*OrderedWatch.numbers, "_stairs")
+
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
         self._stairs: list[Stair] = []
+
+    @property
+    def _climbs(self) -> Climbs:
+        return Climbs.of([value for value, _, _ in self._stairs], [since for _, _, since in self._stairs])
 
     def _climb(self, chunk: Chunk, start: int) -> None:
         for value, row, since in chunk.header.stairs.get(self.column, ()):
             if not self._stairs or value > self._stairs[-1][0]:  # type: ignore[operator] # one type a column
                 self._stairs.append((value, start + row, start + since))
         self._take_together()
-        self._climbs = Climbs.of([value for value, _, _ in self._stairs], [since for _, _, since in self._stairs])
 
     def _take_together(self) -> None:
         """Let neighbours become one where the rows between them are a small part of those after them."""
@@ -49,12 +52,3 @@ class LearnedOrderWatch(OrderedWatch):
     def _highest_closed(self) -> Ordinal | None:
         followed = [value for value, row, _ in self._stairs if self._is_followed(row)]
         return followed[-1] if followed else None
-
-    def save(self) -> dict[str, Any]:
-        """See Watch."""
-        return {**super().save(), "stairs": [[plain(value), row, since] for value, row, since in self._stairs]}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """See Watch."""
-        super().load(saved)
-        self._stairs = [(unplain(value), row, since) for value, row, since in saved["stairs"]]

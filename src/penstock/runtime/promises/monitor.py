@@ -16,16 +16,17 @@ counts as a distance, and that it is never measured too small, is for the watch 
 
 from __future__ import annotations
 
-from typing import Any
-
 from penstock.plan.plan import Plan
+from penstock.runtime.state.component import Component
 
 _BEYOND = 1.25
 """How far beyond a k distances must have been in sight before it is adopted."""
 
 
-class Monitor:
+class Monitor(Component):
     """The k or d in force; None while the constraint is not in use."""
+
+    numbers = ("k", "missed", "_sees_from", "_position", "_blocks")
 
     def __init__(self, plan: Plan, declared: int | None, begins_at: int | None = 0) -> None:
         self.declared = declared
@@ -100,14 +101,3 @@ class Monitor:
     def largest(self) -> int:
         """The largest distance among the arrivals that count."""
         return max((largest for _, largest in self._blocks), default=0)
-
-    def save(self) -> dict[str, Any]:
-        """What it must remember, as JSON holds it."""
-        sight = {"sees_from": self._sees_from, "position": self._position}
-        return {"k": self.k, "missed": self.missed, "blocks": self._blocks, **sight}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """Go on where a saved one stood."""
-        self.k, self.missed = saved["k"], saved["missed"]
-        self._sees_from, self._position = saved["sees_from"], saved["position"]
-        self._blocks = [(count, largest) for count, largest in saved["blocks"]]

@@ -15,7 +15,7 @@ promise was made between them. A k in rows is learned by `learned_order.py`.
 from __future__ import annotations
 
 from math import ceil
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,12 @@ import pyarrow as pa
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.batch import Chunk
 from penstock.runtime.climbs import NO_CLIMBS, Climbs
-from penstock.runtime.codes import DAY_TICKS, INT64, Bools, Ints, Ordinal, is_coded
-from penstock.runtime.headers import Late, ranks, read_climbs, spell_climbs, ticks_below
+from penstock.runtime.codes import DAY_TICKS, Bools, Ints, Ordinal, is_coded
+from penstock.runtime.headers import Late, ranks, ticks_below
 from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
+from penstock.runtime.state.queue import Queue
 from penstock.runtime.synopsis import FRESH
 from penstock.runtime.violations import Breach
 
@@ -38,6 +39,9 @@ class OrderedWatch(Watch):
     """How far one ordered column has climbed."""
 
     sees_all_rows = True
+    tables = ("_climbed",)
+    numbers: ClassVar[tuple[str, ...]] = ("_count", "_peak")
+    parts = ("monitor",)
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -49,9 +53,11 @@ class OrderedWatch(Watch):
         self.in_time = promise.kind is PromiseKind.ORDERED_TIME
         declared = promise.high if self.in_time else promise.rows
         self.monitor = Monitor(plan, declared, None if self.in_time else 0)
-        self._climbs = NO_CLIMBS
-        """Higher and higher values and the arrival numbers of their rows: the highest that c times k rows have
-        followed, then those that fewer have. In time only the highest matters."""
+        self._climbed = Queue("value", "row")
+        """In rows: higher and higher values and the arrival numbers of their rows, the highest that c times k rows have
+        followed, then those that fewer have."""
+        self._peak: Ordinal | None = None
+        """In time: the highest value, which is all that matters."""
         self._count = 0
         self._chunks: list[tuple[Climbs, int, Late]] = []
         """Of each chunk of the running batch: the climbs before it, the number of its first row, its late rows."""
@@ -62,6 +68,12 @@ class OrderedWatch(Watch):
     def slack(self) -> int | None:
         """The k or d in force; None while it is not known."""
         return self.monitor.k
+
+    @property
+    def _climbs(self) -> Climbs:
+        if self.in_time:
+            return NO_CLIMBS if self._peak is None else Climbs.of([self._peak], [0])
+        return Climbs(self._climbed.column("value"), self._climbed.column("row"))
 
     def read(self, chunk: Chunk, count: int) -> None:
         """See Watch."""
@@ -76,21 +88,17 @@ class OrderedWatch(Watch):
 
     def _climb(self, chunk: Chunk, start: int) -> None:
         """Take note of how far a chunk climbed."""
-        header = chunk.header
         if self.in_time:
-            top = header.maxima.get(self.column)
-            told = NO_CLIMBS if top is None else Climbs.of([top], [header.rows - 1])
-        else:
-            told = header.climbs.get(self.column, NO_CLIMBS)
-        self._climbs = self._climbs.then(told, start)
-        self._move_on()
-
-    def _move_on(self) -> None:
-        """Let go of climbs that a higher one, old enough, stands for."""
-        if self.in_time:
-            self._climbs = self._climbs.without_passed(INT64.max)
-        elif self.slack is not None:
-            self._climbs = self._climbs.without_passed(self._count - 1 - ceil(self.slack * self.plan.monitor.factor))
+            top = chunk.header.maxima.get(self.column)
+            if top is not None and (self._peak is None or top > self._peak):  # type: ignore[operator] # one type a column
+                self._peak = top
+            return
+        further = chunk.header.climbs.get(self.column, NO_CLIMBS).above(self._climbs)
+        self._climbed.append(value=further.values, row=further.rows + start)
+        if self.slack is not None:
+            # Of climbs that are old enough the highest stands for all.
+            old = self._count - 1 - ceil(self.slack * self.plan.monitor.factor)
+            self._climbed.drop(max(0, int(np.searchsorted(self._climbed.column("row"), old, "right")) - 1))
 
     def _is_followed(self, number: int) -> bool:
         return self.in_time or (self.slack is not None and self._count - 1 - number >= self.slack)
@@ -204,17 +212,3 @@ class OrderedWatch(Watch):
     def k(self) -> int | None:
         """See Watch."""
         return self.monitor.k
-
-    def save(self) -> dict[str, Any]:
-        """See Watch."""
-        return {
-            "monitor": self.monitor.save(),
-            "climbs": spell_climbs(self._climbs),
-            "count": self._count,
-        }
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """See Watch."""
-        self.monitor.load(saved["monitor"])
-        self._climbs = read_climbs(saved["climbs"])
-        self._count = saved["count"]

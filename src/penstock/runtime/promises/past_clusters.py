@@ -17,11 +17,14 @@ from penstock.plan.doubting import remembers_past_clusters
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.codes import Bools, Ints, empty_ids
 from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, Synopsis
 
 
-class PastClusters:
+class PastClusters(Component):
     """The forgotten clusters of one column, with the numbers of `clustered.py`."""
+
+    tables = ("rows",)
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         self.monitor = plan.monitor

@@ -24,14 +24,17 @@ from penstock.runtime.key_index import spread
 from penstock.runtime.key_matching import Keyed, agree
 from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
 from penstock.runtime.segment import Segment
+from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, Synopsis
 
 _SLOTS = 32
 """Slots for each key that is asked for: about one in so many of the rows is looked at more closely."""
 
 
-class PastFollowers:
+class PastFollowers(Component):
     """What one FOLLOWS has let go: values, and in `counts` the rows of the parent that came before each row."""
+
+    tables = ("rows",)
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         self.monitor = plan.monitor

@@ -15,7 +15,7 @@ in an ON column, or in the event time of one with a LIFESPAN, promises nothing.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -30,7 +30,6 @@ from penstock.runtime.needs import punctuation_columns
 from penstock.runtime.promises.forgetting import Need
 from penstock.runtime.promises.watch import Step, Watch
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import Entries, load_synopsis
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
@@ -40,6 +39,9 @@ if TYPE_CHECKING:
 
 class PunctuatedWatch(Watch):
     """The punctuations of one scheme for one alias, as far as they are still needed."""
+
+    tables: ClassVar[tuple[str, ...]] = ("held", "excepted")
+    numbers: ClassVar[tuple[str, ...]] = ("_given_up",)
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -218,34 +220,3 @@ class PunctuatedWatch(Watch):
         self.excepted.kill(excepted)
         self._given_up = True
         return len(gone) + len(excepted)
-
-    def save(self) -> dict[str, Any]:
-        """See Watch."""
-        return {"given_up": self._given_up}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """See Watch."""
-        self._given_up = saved["given_up"]
-
-    def finish(self) -> list[str]:
-        """See Watch."""
-        return self.held.finish() + self.excepted.finish()
-
-    @property
-    def promise_rows(self) -> int:
-        """See Watch."""
-        return self.held.live + self.excepted.live
-
-    @property
-    def promise_bytes(self) -> int:
-        """See Watch."""
-        return sum(s.nbytes() for s in (*self.held.segments, *self.excepted.segments))
-
-    def segments(self) -> dict[str, Synopsis]:
-        """See Watch."""
-        return {f"punctuations/{self.number}": self.held, f"excepted/{self.number}": self.excepted}
-
-    def restore(self, entries: Entries) -> None:
-        """See Watch."""
-        for name, synopsis in self.segments().items():
-            load_synopsis(name, synopsis, entries)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING
 
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.arrival_order import ArrivalOrder
@@ -12,7 +13,7 @@ from penstock.runtime.batch import Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Ints
 from penstock.runtime.matching import Matcher
-from penstock.runtime.store import Entries
+from penstock.runtime.state.component import Component, synopses_of
 from penstock.runtime.synopsis import Synopsis
 from penstock.runtime.violations import Breach
 
@@ -45,12 +46,20 @@ class Step:
     """The order across streams, where rows are counted by it."""
 
 
-class Watch:
-    """The promises of one declaration for one alias, learned and watched. Hooks do nothing unless overridden."""
+class Watch(Component):
+    """The promises of one declaration for one alias, learned and watched. Hooks do nothing unless overridden.
+
+    The synopses that it names are its promise rows.
+    """
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         self.plan = plan
         self.promise = promise
+
+    @cached_property
+    def remembered(self) -> tuple[Synopsis, ...]:
+        """The promise rows, those that stored tuples stand for left out."""
+        return synopses_of(self)
 
     def read(self, chunk: Chunk, count: int) -> None:
         """Take note of a chunk of any stream, in order of arrival; `count` is the stream's rows up to its end."""
@@ -83,9 +92,10 @@ class Watch:
         """Forget so many promise rows to keep a budget, the eldest first; gives how many. Purges wait the longer."""
         return 0
 
-    def finish(self) -> list[str]:
-        """End the step; gives the names that left the store."""
-        return []
+    def finish(self) -> None:
+        """End the step."""
+        for synopsis in self.remembered:
+            synopsis.finish()
 
     @property
     def k(self) -> int | None:
@@ -104,24 +114,10 @@ class Watch:
 
     @property
     def promise_rows(self) -> int:
-        """The promises remembered, those that stored tuples stand for left out."""
-        return 0
+        """How many there are."""
+        return sum(synopsis.live for synopsis in self.remembered)
 
     @property
     def promise_bytes(self) -> int:
         """Their bytes."""
-        return 0
-
-    def save(self) -> dict[str, Any]:
-        """What it must remember, as JSON holds it."""
-        return {}
-
-    def load(self, saved: dict[str, Any]) -> None:
-        """Go on where a saved watch stood."""
-
-    def segments(self) -> dict[str, Synopsis]:
-        """The tables that it keeps in the store, by a name of its own."""
-        return {}
-
-    def restore(self, entries: Entries) -> None:
-        """Take back the tables that it kept in the store."""
+        return sum(synopsis.nbytes for synopsis in self.remembered)

@@ -1,8 +1,10 @@
-"""Does a finite input keep every declaration? Asked of the growing inputs that this package hands out.
+"""Does a finite input keep every declaration? Asked of the growing inputs and counter-models that we hand out.
 
-Each declaration is read as strictly as any k or d would make it in the end: ORDERED and CLUSTERED as with k = 0, AUTO
-as 0. So an input that passes keeps the declarations as they stand, however long it grows by the same pattern. FOREIGN
-KEY asks for the partner within the input itself.
+Of growing inputs (`broken`) each declaration is read as strictly as any k or d would make it in the end: ORDERED and
+CLUSTERED as with k = 0, AUTO as 0. So an input that passes keeps the declarations as they stand, however long it grows
+by the same pattern. FOREIGN KEY asks for the partner within the input itself. Of a counter-model (`keeps_arrival`) what
+is declared about arrival is read as it stands; its keys and windows are asked as rules, of endless rows too
+(`implication/models.py`).
 
 Not decided: conditions that only Spark reads, and constraints on VIRTUAL columns that demand a partner; where one of
 these matters, the input counts as not keeping it.
@@ -12,11 +14,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from typing import Any
 
-from penstock.analysis.facts.truth import Truth, passes, ticks_between, truth
+from penstock.analysis.facts.truth import Truth, compared, passes, ticks_between, truth
 from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Op
 from penstock.model.schemes import (
     Check,
     Clustered,
@@ -67,11 +69,11 @@ def broken(rows: Sequence[Arrived]) -> str | None:
                 is_kept = _KEPT[type(scheme)](scheme, own, rows)
             if not is_kept:
                 return scheme.on(stream.name)
-        if stream.arrival is not None and not _rises([row.values.get(stream.arrival.column) for _, row in own]):
+        if stream.arrival is not None and not _never_falls([row.values.get(stream.arrival.column) for _, row in own]):
             return stream.arrival.on(stream.name)
     if len(streams) > 1 and all(stream.arrival is not None for stream in streams):
         order = [row.values.get(row.stream.arrival.column) for row in rows if row.stream.arrival and not row.closes]
-        if not _rises(order):
+        if not _never_falls(order):
             return "the order of ARRIVES BY across the streams"
     return None
 
@@ -88,8 +90,56 @@ def _of_stream(values: Values) -> dict[ColumnRef, Any]:
     return {ColumnRef("", column): value for column, value in values.items()}
 
 
-def _rises(values: Sequence[Any]) -> bool:
-    return None not in values and all(a <= b for a, b in pairwise(values))
+def keeps_arrival(scheme: Scheme, own: Own, rows: Sequence[Arrived]) -> bool:
+    """Whether rows, in their order, keep what a constraint of one stream says about arrival; `own` are its rows."""
+    match scheme:
+        case Ordered(column=column, slack=Rows() | Span() as slack):
+            return _is_ordered([row.values.get(column) for _, row in own], slack)
+        case Clustered(column=column, slack=Rows(count=most)):
+            return _is_clustered([row.values.get(column) for _, row in own], most)
+        case Follows(slack=Rows(count=most)):
+            return _all_came(scheme, own, rows, most)
+        case _:
+            return True
+
+
+def _is_ordered(values: Sequence[Any], slack: Rows | Span) -> bool:
+    """Whether none lies below the largest that is closed: one with k rows after it, or one by more than d larger."""
+    largest: Any = None
+    late, by = (slack.count, 0) if isinstance(slack, Rows) else (0, slack.ticks)
+    for place, value in enumerate(values):
+        earlier = values[place - 1 - late] if place > late else None
+        if earlier is not None and (largest is None or compared(largest, Op.LT, earlier) is Truth.TRUE):
+            largest = earlier
+        if value is not None and largest is not None and not _at_most(largest, value, by):
+            return False
+    return True
+
+
+def _at_most(earlier: object, later: object, by: int) -> bool:
+    """Whether `earlier <= later + by`; False where that is not known."""
+    if not by:
+        return compared(earlier, Op.LE, later) is Truth.TRUE
+    apart = ticks_between(earlier, later)
+    return apart is not None and apart <= by
+
+
+def _never_falls(values: Sequence[Any]) -> bool:
+    """As ARRIVES BY has it: a NULL is a violation."""
+    return None not in values and _is_ordered(values, Rows(0))
+
+
+def _is_clustered(values: Sequence[Any], most: int) -> bool:
+    """Whether no value comes again after more than so many others since it first came; NULL is no value."""
+    first: dict[Any, int] = {}
+    seen: dict[Any, int] = {}
+    for place, value in enumerate(values):
+        if value is None:
+            continue
+        if place - first.setdefault(value, place) - seen.get(value, 0) > most:
+            return False
+        seen[value] = seen.get(value, 0) + 1
+    return True
 
 
 Own = Sequence[tuple[int, Arrived]]
@@ -103,13 +153,11 @@ def _key(scheme: PrimaryKey, own: Own, _: Sequence[Arrived]) -> bool:
 
 
 def _ordered(scheme: Ordered, own: Own, _: Sequence[Arrived]) -> bool:
-    return _rises([v for _, row in own if (v := row.values.get(scheme.column)) is not None])
+    return _is_ordered([row.values.get(scheme.column) for _, row in own], Rows(0))
 
 
 def _clustered(scheme: Clustered, own: Own, _: Sequence[Arrived]) -> bool:
-    values = [row.values.get(scheme.column) for _, row in own]
-    runs = [v for place, v in enumerate(values) if place == 0 or values[place - 1] != v]
-    return len(set(runs)) == len(runs)
+    return _is_clustered([row.values.get(scheme.column) for _, row in own], 0)
 
 
 def _checked(scheme: Check, own: Own, _: Sequence[Arrived]) -> bool:
@@ -160,7 +208,11 @@ def _follows(scheme: Follows, own: Own, rows: Sequence[Arrived]) -> bool:
     if isinstance(slack, Span):
         window = Window(None, slack)
         return all(_within(window, row, other) for _, row in own for _, other in _partners(scheme, row, rows))
-    most = slack.count if isinstance(slack, Rows) else 0
+    return _all_came(scheme, own, rows, slack.count if isinstance(slack, Rows) else 0)
+
+
+def _all_came(scheme: Follows, own: Own, rows: Sequence[Arrived], most: int) -> bool:
+    """Whether what matches a row came before so many more rows of the other stream had come after it."""
     for place, row in own:
         for later, other in _partners(scheme, row, rows):
             name = other.stream.name

@@ -17,9 +17,10 @@ from fractions import Fraction
 
 from penstock.analysis.domains import Domain, declared_domain
 from penstock.analysis.facts.truth import Truth, truth
-from penstock.analysis.implication import arrival
+from penstock.analysis.implication.arrival import arrival_obstacle
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rules import Rule, SameValues, Shape
+from penstock.analysis.keeping import Arrived
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Check, Punctuated
 from penstock.model.stream import Stream
@@ -52,7 +53,7 @@ def realise(
 
 
 def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row]) -> Realised | str:
-    arrived = []
+    arrived: list[tuple[Fraction, Arrived]] = []
     for row in rows:
         stream, shape = streams[row.stream], shapes[row.stream]
         values = dict(zip(shape.columns, row.values, strict=True))
@@ -60,10 +61,13 @@ def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row
             values[shape.event_time] = _instant(stream, row.time)
         if (condition := _unkept_condition(stream, values)) is not None:
             return f"{condition} speaks of constants, which is outside what is decided"
-        arrived.append(arrival.Arrived(stream, values, row.time, bool(row.period)))
+        # In the order of arrival an event time counts as it is, in ticks: the calendar of Python is short.
+        timed = values if shape.event_time is None else {**values, shape.event_time: row.time}
+        arrived.append((row.time, Arrived(stream, timed)))
         if row.period < 0 and stream.low:
             return f"{stream.low[0].on(stream.name)} speaks of arrival, which is outside what is decided"
-    if (order := arrival.obstacle(arrived)) is not None:
+    is_endless = any(row.period for row in rows)
+    if (order := arrival_obstacle(arrived, is_endless=is_endless)) is not None:
         return f"{order} speaks of the order of arrival, which is outside what is decided"
     return Realised(tuple(_sentence(streams[row.stream], shapes[row.stream], row) for row in rows))
 

@@ -137,6 +137,41 @@ def test_the_least_values_are_solutions_and_none_is_lower() -> None:
     assert found_some > size(50, 1_000)
 
 
+def _stretched(demands: Demands, by: dict[str, int]) -> Demands:
+    return [Demand(d.later, d.earlier, d.limit + Limit(by.get(d.reason, 0)), d.reason) for d in demands]
+
+
+def _name(reason: str) -> str | None:
+    return reason or None
+
+
+@pytest.mark.measure
+def test_the_least_of_the_ways_is_the_tightest_limit_however_far_demands_are_stretched() -> None:
+    rng = random.Random("ways")
+    several = 0
+    for _ in range(size(500, 8_000)):
+        names = ("", "p", "q", "r")
+        # Of each name one demand: then each path rests on it once at most, and no way is missing.
+        drawn = [Demand(d.later, d.earlier, d.limit, rng.choice(names)) for d in _drawn(rng, dense=True)]
+        demands = [d for n, d in enumerate(drawn) if not d.reason or d.reason not in [e.reason for e in drawn[:n]]]
+        system = Differences(demands)
+        if system.conflict:
+            continue
+        by = {name: rng.choice((0, 1, 5)) for name in names[1:]}
+        stretched, short = Differences(_stretched(demands, by)), Differences(demands)
+        for later, earlier in permutations(range(6), 2):
+            ways = system.ways(later, earlier, _name, most=100)
+            several += len(ways) > 1
+            sums = [sum((d.limit for d in _stretched(list(way), by)), start=Limit(0)) for way in ways]
+            assert min(sums, default=None) == stretched.upper(later, earlier)
+            if ways:
+                assert sum((d.limit for d in ways[0]), start=Limit(0)) == system.upper(later, earlier)
+                few = short.ways(later, earlier, _name, most=1)
+                assert few[0] == ways[0]
+                assert (len(few) == 1) or not any(d.reason for d in few[-1])
+    assert several > size(40, 600)
+
+
 def test_equal_values_are_those_that_cannot_lie_apart() -> None:
     system = Differences(
         Demand(later, earlier, Limit(0), "") for later, earlier in [("a", "b"), ("b", "c"), ("c", "a"), ("a", "d")]

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
 from penstock.analysis.closing import ClosingGraph, Edge, Reach
+from penstock.analysis.closings.between import Way
 from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import Way
 from penstock.analysis.finding import Bounded, Means
 from penstock.model.clauses import RangeWindow, Source
 from penstock.model.expressions import ColumnRef
@@ -190,7 +190,7 @@ class World:
             value = start.value(edge.passage.start.column)
             if value is None:
                 return True
-            return self.pass_value(target, edge.passage.ordered.column, value + edge.passage.limit.ticks + 1)
+            return self.pass_value(target, edge.passage.ordered.column, value + edge.passage.excess.tightest.ticks + 1)
         if isinstance(edge.scheme, Follows):
             later = self.history[self.history.index(start) + 1 :]
             arrived = [a for a in later if a.stream == target.name and not is_punctuation(target, a)]

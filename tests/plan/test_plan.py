@@ -9,8 +9,7 @@ from hypothesis import HealthCheck, given, settings
 
 import penstock
 from penstock.analysis.check import check_query
-from penstock.model.expressions import ColumnRef
-from penstock.plan.bounds import TimeBound, close
+from penstock.analysis.facts.differences import Limit
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
@@ -66,7 +65,8 @@ def test_the_packets_plan_closes_in_every_direction_that_it_should() -> None:
     assert kinds["c", "b"] == {CloserKind.BAND, CloserKind.KEY}
     # c and o are tied through b: their keys are equal, and so are their bands chained.
     (band,) = (c for c in plan.closers_between("c", "o") if c.kind is CloserKind.BAND)
-    assert band.ticks == 4_000_000
+    assert band.excess is not None
+    assert band.excess.tightest.ticks == 4_000_000
     assert all(tree.certain for tree in plan.purge_trees)
 
 
@@ -86,15 +86,51 @@ def test_every_query_has_a_plan_to_show(query: str) -> None:
 
 
 def test_bounds_are_chained_and_the_tightest_kept_and_widening_reaches_every_chain() -> None:
-    a, b, c = (ColumnRef(alias, "ts") for alias in "abc")
-    bounds = (
-        TimeBound(a, b, 2, False, "x", "x"),
-        TimeBound(b, c, 3, True, "y"),
-        TimeBound(a, c, 9, False, "z"),
+    plan = planned(
+        """
+        CREATE STREAM a (k BIGINT, n BIGINT, EVENT TIME n, COOCCURS (k) AND b (k) WINDOW [*, 2]);
+        CREATE STREAM b (k BIGINT, n BIGINT, EVENT TIME n);
+        CREATE STREAM c (k BIGINT, n BIGINT, EVENT TIME n, ORDERED BY n);
+        SELECT a.k FROM a, b, c WHERE a.k = b.k AND b.k = c.k AND c.n - b.n < 3 AND c.n - a.n <= 9;
+        """
     )
-    closed = close(bounds)
-    assert (closed[a, c].ticks, closed[a, c].strict, closed[a, c].constraints) == (5, True, ("x",))
-    assert close(bounds, {"x": 10})[a, c].ticks == 9
+    (closer,) = plan.closers_between("a", "c")
+    declared = "COOCCURS (k) AND b (k) WINDOW [*, 2] ON a"
+    assert closer.constraints == (declared,)
+    assert closer.excess is not None
+    assert [(a.ticks, a.strict, a.declared) for a in closer.excess.allowances] == [
+        (4, False, (declared,)),
+        (9, False, ()),
+    ]
+    assert closer.excess.limit({declared: 3}) == Limit(7)
+    assert closer.excess.limit({declared: 10}) == Limit(9)
+
+
+def test_a_bound_between_dates_is_the_same_in_the_chain_and_in_the_rules() -> None:
+    dated = "k BIGINT, d DATE, EVENT TIME d, ORDERED BY d"
+    plan = planned(
+        f"CREATE STREAM a ({dated}); CREATE STREAM b ({dated}); "
+        "SELECT a.k FROM a, b WHERE a.k = b.k AND b.d < a.d + INTERVAL 3 DAYS AND b.d >= a.d;"
+    )
+    # No two dates are between two and three days apart.
+    (chain,) = (c for c in plan.chains if c.root == "a")
+    assert chain.steps[0].wait == "b.d has passed a.d + 2 DAYS"
+    (closer,) = plan.closers_between("a", "b")
+    assert closer.text.startswith("b.d has passed a.d + 2 DAYS (")
+
+
+def test_a_chain_of_two_declarations_closes_under_an_outer_join_too() -> None:
+    timed = "k BIGINT, n BIGINT, EVENT TIME n, ORDERED BY n"
+    plan = planned(
+        f"CREATE STREAM a ({timed}, COOCCURS (k) AND b (k) WINDOW [0, 2]); "
+        f"CREATE STREAM b ({timed}, COOCCURS (k) AND c (k) WINDOW [0, 3]); CREATE STREAM c ({timed}); "
+        "SELECT a.k FROM a JOIN b ON a.k = b.k LEFT JOIN c ON c.k = b.k;"
+    )
+    (closer,) = (c for c in plan.closers_between("a", "c") if c.excess is not None)
+    assert closer.excess is not None
+    assert len(closer.constraints) == 2
+    assert closer.excess.limit() == Limit(5)
+    assert closer.excess.limit({closer.constraints[0]: 4}) == Limit(9)
 
 
 def test_rows_are_counted_by_arrival_where_all_streams_declare_it_and_something_counts() -> None:

@@ -22,7 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.analysis.facts.differences import Demand, Differences, Limit
+from penstock.analysis.closings.excess import Allowance, Excess
+from penstock.analysis.facts.differences import ZERO, Demand, Differences, Limit
 from penstock.model.clauses import RangeWindow
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
@@ -33,8 +34,18 @@ from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Sch
 from penstock.model.spans import Span, Unit, Window
 from penstock.model.types import DataType, Kind
 
-Constraint = Demand[ColumnRef, str]
-"""One constraint as it was found, with the condition or declaration that says so."""
+
+@dataclass(frozen=True)
+class Reason:
+    """A condition or a declaration, as the user wrote it."""
+
+    text: str
+    declared: bool = False
+    """Whether it is a declaration, which ADAPT may widen; then its text is with ON stream."""
+
+
+Constraint = Demand[ColumnRef, Reason]
+"""One constraint as it was found, with what says so."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +56,7 @@ class Bands:
     equalities: Equalities
 
     @cached_property
-    def _closed(self) -> Differences[ColumnRef, str]:
+    def _closed(self) -> Differences[ColumnRef, Reason]:
         return Differences(
             Demand(self._node(c.later), self._node(c.earlier), c.limit, c.reason) for c in self.constraints
         )
@@ -77,10 +88,32 @@ class Bands:
             return () if later == earlier else (f"{earlier} = {later}",)
         return _each_once(self._closed.because(first, second))
 
+    def excess(self, later: ColumnRef, earlier: ColumnRef) -> Excess | None:
+        """By how much one column may exceed the other, whatever is widened; None if there is no limit."""
+        first, second = self._node(later), self._node(earlier)
+        if first == second:
+            return Excess(True, (Allowance(0, False, self.reasons(later, earlier), ()),))
+        if (first, second) not in self._known:
+            ways = self._closed.ways(first, second, lambda reason: reason.text if reason.declared else None)
+            self._known[first, second] = Excess(False, tuple(map(_allowance, ways))) if ways else None
+        return self._known[first, second]
+
+    @cached_property
+    def _known(self) -> dict[tuple[ColumnRef, ColumnRef], Excess | None]:
+        return {}
+
+
+def _allowance(path: tuple[Constraint, ...]) -> Allowance:
+    limit = sum((c.limit for c in path), start=ZERO)
+    reasons = tuple(c.reason for c in reversed(path))
+    return Allowance(
+        limit.ticks, limit.strict, tuple(r.text for r in reasons), tuple(r.text for r in reasons if r.declared)
+    )
+
 
 def _each_once(constraints: Sequence[Constraint]) -> tuple[str, ...]:
     """The reasons of a path, from its later end on."""
-    return tuple(dict.fromkeys(c.reason for c in reversed(constraints)))
+    return tuple(dict.fromkeys(c.reason.text for c in reversed(constraints)))
 
 
 def bands_of(query: Query, holding: Holding, equalities: Equalities, windows: tuple[Constraint, ...] | None) -> Bands:
@@ -107,7 +140,7 @@ def tied(query: Query, equalities: Equalities, own: str, other: str, reference: 
 
 
 def _limits(
-    query: Query, left: ColumnRef, op: Op, right: ColumnRef, *, ticks: int, reason: str
+    query: Query, left: ColumnRef, op: Op, right: ColumnRef, *, ticks: int, reason: Reason
 ) -> Iterator[Constraint]:
     """`left - right op ticks`, as limits."""
     step = _step(query.type_of(left))
@@ -137,7 +170,7 @@ def _of_predicate(query: Query, predicate: Predicate, alias: str | None) -> Iter
     def named(ref: ColumnRef) -> ColumnRef:
         return ref if alias is None else ColumnRef(alias, ref.column)
 
-    reason = str(predicate) if alias is None else f"{predicate} in {query.by_alias[alias].stream.name}"
+    reason = Reason(str(predicate) if alias is None else f"{predicate} in {query.by_alias[alias].stream.name}")
     match predicate:
         case Comparison(left=left, op=op, right=right):
             yield from _limits(query, named(left), op, named(right), ticks=0, reason=reason)
@@ -159,7 +192,8 @@ def window_constraints(query: Query) -> Iterator[Constraint]:
                 continue
             if _window_decides_matches(query, source.alias, other.alias):
                 ticks = source.window.span.ticks
-                yield from _limits(query, later, Op.LT, own, ticks=ticks, reason=f"{source.window} on {source.alias}")
+                reason = Reason(f"{source.window} on {source.alias}")
+                yield from _limits(query, later, Op.LT, own, ticks=ticks, reason=reason)
 
 
 def _window_decides_matches(query: Query, one: str, other: str) -> bool:
@@ -192,18 +226,18 @@ def _promises(query: Query, holding: Holding, equalities: Equalities) -> Iterato
                 own_time, other_time = source.event_time, other.event_time
                 if other.alias == source.alias or own_time is None or other_time is None:
                     continue
-                window = _match_window(scheme, other.stream.keys)
+                window = match_window(scheme, other.stream.keys)
                 if window is None or not tied(query, equalities, source.alias, other.alias, reference):
                     continue
-                reason = scheme.on(source.stream.name)
+                reason = Reason(scheme.on(source.stream.name), declared=True)
                 if window.high is not None:
                     yield from _limits(query, other_time, Op.LE, own_time, ticks=window.high.ticks, reason=reason)
                 if window.low is not None:
                     yield from _limits(query, other_time, Op.GE, own_time, ticks=window.low.ticks, reason=reason)
 
 
-def _match_window(scheme: Scheme, parent_keys: tuple[tuple[str, ...], ...]) -> Window | None:
-    """The window in which every match of a scheme lies."""
+def match_window(scheme: Scheme, parent_keys: tuple[tuple[str, ...], ...]) -> Window | None:
+    """The window in which every match of a scheme lies; None if it says nothing of time."""
     match scheme:
         case Cooccurs():
             return scheme.window

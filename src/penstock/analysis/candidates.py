@@ -12,8 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.guarantee import guarantee
 from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.edges import Closing, Missing, Way, guarantee, narrowed, passages, shared_columns
+from penstock.analysis.edges import Closing, Missing, narrowed, passages, shared_columns
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Op, aliases_of
@@ -30,14 +32,14 @@ def candidate_closings(combinations: Combinations, target: Source) -> Iterator[C
         here = combinations.of(own.alias, target.alias)
         if here.impossible:
             continue
-        for way, passage, wait in passages(own, target, here):
+        for way, passage in passages(own, target, here):
             if not target.stream.ordering(passage.ordered.column):
                 missing = (target.stream.name, Ordered(passage.ordered.column, Auto()))
                 yield Closing(
                     target.alias,
                     ((own.alias,),),
                     way,
-                    wait,
+                    str(passage),
                     passage.reasons,
                     (missing,),
                     passage=passage,

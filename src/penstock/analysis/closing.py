@@ -20,8 +20,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.candidates import candidate_closings
+from penstock.analysis.closings.between import Passage, Way
 from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import Closing, Missing, Passage, Way, declared_closings
+from penstock.analysis.edges import Closing, Missing, declared_closings
 from penstock.analysis.leaving import Leaving, Stuck, beyond
 from penstock.model.clauses import RowsWindow
 from penstock.model.nodes import nodes_of

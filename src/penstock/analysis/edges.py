@@ -6,13 +6,10 @@ will do, so one closing stands for a generalized edge for every choice of partne
 plain edge of Definition 7. There is a closing when
 
 - the two never stand together;
-- the target is ORDERED BY a column a, and `target.a - i.x` has an upper limit for a column x of i: a band, a window,
-  an equality or a comparison;
-- i declares FOLLOWS towards it in rows, and the equalities tie all its columns;
+- an order of the target, a FOLLOWS of i, or a key or cluster of the target closes it for rows of i
+  (closings/between.py);
 - it is PUNCTUATED ON columns each of which equals one of a source, or takes finitely many values: the scheme (A, X)
   with X tied to nothing closes nothing (ERRATA);
-- it has a PRIMARY KEY, or is CLUSTERED BY a column, that i names, and a FOREIGN KEY of i guarantees that the value
-  arrives; in a self-join on these columns the row itself did. Without that they close only what they have seen;
 - i has [ROWS n]: what a row of i holds together is out of reach once n more arrived, whatever the target.
 
 Preconditions: equalities and bands are those that hold where the sources stand together. A stream moves on when its
@@ -25,47 +22,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import IntEnum
 
-from penstock.analysis.bands import tied
+from penstock.analysis.closings import between
+from penstock.analysis.closings.between import PairClosing, Passage, Way
 from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.domains import contradiction, declared_domain
-from penstock.analysis.facts.differences import Limit
+from penstock.analysis.domains import contradiction
 from penstock.analysis.limits import never_passes
 from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.predicates import NullTest
-from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme, reference_of
-from penstock.model.spans import Auto, Rows, Span, span_of_ticks
+from penstock.model.schemes import Clustered, Follows, Ordered, Punctuated, Scheme
+from penstock.model.spans import Auto, Rows, Span
 from penstock.model.stream import Stream
 
 Missing = tuple[str, Scheme]
 """A declaration that a stream does not make: the stream's name, and the scheme."""
-
-
-class Way(IntEnum):
-    """How a closing works; the order is the order of preference."""
-
-    NEVER = 0
-    CLOCK = 1
-    KEY = 2
-    FOLLOWS = 3
-    PUNCTUATION = 4
-    CLUSTER = 5
-    ORDER = 6
-    WINDOW = 7
-
-
-@dataclass(frozen=True)
-class Passage:
-    """The target is closed once its column `ordered` has passed `start + limit`, `start` a column of the source."""
-
-    ordered: ColumnRef
-    start: ColumnRef
-    limit: Limit
-    reasons: tuple[str, ...]
-    """What limits it."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +77,8 @@ def declared_closings(combinations: Combinations, target: Source) -> Iterator[Cl
             yield Closing(target.alias, ((own.alias,),), Way.NEVER, wait, here.impossible)
             continue
         yield from _ordered(own, target, here)
-        yield from _followed(combinations, own, target, here)
-        yield from _keyed(own, target, here)
+        yield from _followed(combinations, own, target)
+        yield from _named(own, target, here)
         if isinstance(own.window, RowsWindow):
             count = own.window.count
             wait = f"{count} more {'rows' if count > 1 else 'row'} of {own.alias} have arrived"
@@ -134,21 +106,12 @@ def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, 
     return tuple(sorted((mine[number], theirs[number]) for number in mine if number in theirs))
 
 
-def limit_on(own: Source, other: ColumnRef, here: Combination) -> tuple[ColumnRef, Limit] | None:
-    """A column of a source, its event time if that will do, above which the other column never lies too far."""
-    for ref in here.touched(own):
-        limit = here.bands.upper(other, ref)
-        if limit is not None:
-            return ref, limit
-    return None
-
-
 def stalled(own: Source, other: Source, here: Combination) -> Iterator[str]:
     """The ordered columns of a source that would close it for another's rows, and why they do not get there."""
     for column in other.stream.carried:
         ref = ColumnRef(other.alias, column.name)
         is_ordered = ref == other.event_time or other.stream.ordering(column.name)
-        if is_ordered and here.bands.touches(ref) and limit_on(own, ref, here) is not None:
+        if is_ordered and here.bands.touches(ref) and _first_passage(own, other, ref, here) is not None:
             limit = never_passes(other.stream, column.name)
             if limit is not None:
                 yield f"{ref} {limit}"
@@ -162,113 +125,58 @@ def order_text(stream: Stream, scheme: Ordered) -> str:
     return stream.arrival.on(stream.name)
 
 
-def passages(
-    own: Source, target: Source, here: Combination, ordered: bool = False
-) -> Iterator[tuple[Way, Passage, str]]:
-    """The columns of a target that lie only so far above one of a source, and so close it if they are ordered.
-
-    With `ordered`, only those that are.
-    """
+def passages(own: Source, target: Source, here: Combination) -> Iterator[tuple[Way, Passage]]:
+    """The columns of a target that lie only so far above one of a source, and so close it if they are ordered."""
     for ref in here.touched(target):
-        if ordered and not target.stream.ordering(ref.column):
-            continue
-        kind = target.stream.type_of(ref.column)
-        found = limit_on(own, ref, here)
-        if kind is None or found is None or never_passes(target.stream, ref.column) is not None:
-            continue
-        passage = Passage(ref, *found, here.bands.reasons(ref, found[0]))
-        wait = f"{ref} has passed {_shifted(*found, kind.is_instant)}"
-        yield (Way.CLOCK if ref == target.event_time else Way.ORDER), passage, wait
+        found = _first_passage(own, target, ref, here)
+        if found is not None and never_passes(target.stream, ref.column) is None:
+            yield (Way.CLOCK if ref == target.event_time else Way.ORDER), found
 
 
-@dataclass(frozen=True)
-class Guarantee:
-    """What makes sure that the values which a source carries in `own` arrive in those columns of the target.
-
-    Of several columns that the query makes equal only these will do: a row in which they differ is in no result, and
-    what it carries in the others may never arrive.
-    """
-
-    own: tuple[str, ...]
-    text: str
-
-
-def guarantee(own: Source, target: Source, here: Combination, columns: tuple[str, ...]) -> Guarantee | None:
-    """What makes sure that the value a source names in these columns of the target arrives; None if nothing does."""
-    if own.stream == target.stream and all(
-        here.equalities.equal(ColumnRef(own.alias, c), ColumnRef(target.alias, c)) for c in columns
-    ):
-        return Guarantee(columns, f"the row of {own.alias} is itself a row of {target.stream.name}")
-    for scheme in own.stream.schemes:
-        if not isinstance(scheme, ForeignKey) or scheme.parent != target.stream.name:
-            continue
-        named = dict(zip(scheme.parent_columns, scheme.columns, strict=True))
-        # A NULL in any of its columns demands nothing.
-        demands = all(not _may_be_null(own, column, here) for column in scheme.columns)
-        if demands and all(
-            c in named and here.equalities.equal(ColumnRef(own.alias, named[c]), ColumnRef(target.alias, c))
-            for c in columns
-        ):
-            return Guarantee(tuple(named[c] for c in columns), scheme.on(own.stream.name))
-    return None
+def _first_passage(own: Source, target: Source, ordered: ColumnRef, here: Combination) -> Passage | None:
+    """From the event time of the source, if that will do."""
+    starts = (ref.column for ref in here.touched(own))
+    return next(between.passages(own, ordered, target, here, starts), None)
 
 
 def _ordered(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
-    for way, passage, wait in passages(own, target, here, ordered=True):
-        declared = target.stream.ordering(passage.ordered.column)
-        if declared:
-            because = (*passage.reasons, order_text(target.stream, declared[0]))
-            yield Closing(target.alias, ((own.alias,),), way, wait, because, scheme=declared[0], passage=passage)
+    starts = tuple(ref.column for ref in here.touched(own))
+    for ref in here.touched(target):
+        for order in target.stream.ordering(ref.column)[:1]:
+            closing = next(between.passed(own, target, order, here, starts), None)
+            if closing is not None and closing.passage is not None and closing.certain:
+                because = (*closing.passage.reasons, order_text(target.stream, order))
+                yield _plain(closing, str(closing.passage), because)
 
 
-def _followed(combinations: Combinations, own: Source, target: Source, here: Combination) -> Iterator[Closing]:
-    for scheme in own.stream.schemes:
-        reference = reference_of(scheme)
-        if not isinstance(scheme, Follows) or reference is None or isinstance(scheme.slack, Span):
-            continue
-        if tied(combinations.query, here.equalities, own.alias, target.alias, reference):
-            wait = _counted(scheme.slack, target.alias)
-            because = (scheme.on(own.stream.name),)
-            yield Closing(target.alias, ((own.alias,),), Way.FOLLOWS, wait, because, scheme=scheme)
+def _followed(combinations: Combinations, own: Source, target: Source) -> Iterator[Closing]:
+    for closing in between.followed(combinations, own, target):
+        assert isinstance(closing.scheme, Follows)
+        yield _plain(closing, _counted(closing.scheme.slack, target.alias), (closing.scheme.on(own.stream.name),))
 
 
-def _keyed(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
-    for scheme in target.stream.schemes:
-        if not isinstance(scheme, PrimaryKey | Clustered):
-            continue
-        columns = scheme.columns if isinstance(scheme, PrimaryKey) else (scheme.column,)
-        names = [
-            [r for r in here.equalities.class_of(ColumnRef(target.alias, c)) if r.alias == own.alias] for c in columns
-        ]
-        if not all(names):
-            continue
-        sure = guarantee(own, target, here, columns)
-        text = scheme.on(target.stream.name)
-        if isinstance(scheme, PrimaryKey):
-            wait = f"the row of {target.alias} that it names has arrived"
-            yield Closing(
-                target.alias,
-                ((own.alias,),),
-                Way.KEY,
-                wait,
-                (text, *([sure.text] if sure else [])),
-                scheme=scheme,
-                certain=sure is not None,
-            )
-        else:
-            can_move = declared_domain(target.stream, scheme.column).size is None
-            wait = (
-                f"the rows of {target.alias} with its {quoted(scheme.column)} have come and others have followed them"
-            )
-            yield Closing(
-                target.alias,
-                ((own.alias,),),
-                Way.CLUSTER,
-                wait,
-                (text, *([sure.text] if sure else [])),
-                scheme=scheme,
-                certain=sure is not None and can_move,
-            )
+def _named(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
+    for closing in between.named(own, target, here):
+        wait = f"the row of {target.alias} that it names has arrived"
+        if isinstance(closing.scheme, Clustered):
+            column = quoted(closing.scheme.column)
+            wait = f"the rows of {target.alias} with its {column} have come and others have followed them"
+        because = (closing.scheme.on(target.stream.name), *([closing.sure.text] if closing.sure else []))
+        yield _plain(closing, wait, because)
+
+
+def _plain(closing: PairClosing, wait: str, because: tuple[str, ...]) -> Closing:
+    """A closing for the rows of one source as an edge."""
+    return Closing(
+        closing.target,
+        ((closing.source,),),
+        closing.way,
+        wait,
+        because,
+        scheme=closing.scheme,
+        passage=closing.passage,
+        certain=closing.certain,
+    )
 
 
 def _punctuated(combinations: Combinations, target: Source, scheme: Punctuated) -> Iterator[Closing]:
@@ -318,17 +226,6 @@ def _roots(stream: Stream, column: str) -> frozenset[str]:
     if found is None or found.derived is None:
         return frozenset({column})
     return frozenset(root for ref in found.derived.columns for root in _roots(stream, ref.column))
-
-
-def _may_be_null(own: Source, column: str, here: Combination) -> bool:
-    found = own.stream.column(column)
-    return found is None or found.is_virtual or here.domain(ColumnRef(own.alias, found.name)).nullable
-
-
-def _shifted(start: ColumnRef, limit: Limit, instants: bool) -> str:
-    if limit.ticks == 0:
-        return str(start)
-    return f"{start} {'+' if limit.ticks > 0 else '-'} {span_of_ticks(abs(limit.ticks), instants)}"
 
 
 def _counted(within: Rows | Auto | Span, alias: str) -> str:

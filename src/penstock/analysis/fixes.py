@@ -18,7 +18,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.edges import Closing, Missing, Way
+from penstock.analysis.closings.between import Way
+from penstock.analysis.edges import Closing, Missing
 
 Fix = tuple[Missing, ...]
 

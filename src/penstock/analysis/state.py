@@ -17,8 +17,10 @@ from collections.abc import Iterator
 from math import prod
 
 from penstock.analysis.closing import ClosingGraph, Reach, describe
+from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.guarantee import guarantee
 from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.edges import Way, guarantee, passages, shared_columns, stalled
+from penstock.analysis.edges import passages, shared_columns, stalled
 from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.leaving import Stuck
@@ -160,7 +162,7 @@ def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, r
         here = combinations.of(source.alias, target)
         other = query.by_alias[target]
         waits = f"a row of {source.alias} waits for rows of {target} still to come"
-        clock = next((p for way, p, _ in passages(source, other, here) if way is Way.CLOCK), None)
+        clock = next((p for way, p in passages(source, other, here) if way is Way.CLOCK), None)
         shared = shared_columns(here, source.alias, target)
         stuck = tuple(stalled(source, other, here))
         if clock is not None:

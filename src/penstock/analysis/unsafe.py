@@ -24,8 +24,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.closings.between import Way
 from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import Way, carriers, narrowed, stalled
+from penstock.analysis.edges import carriers, narrowed, stalled
 from penstock.analysis.facts.truth import ticks_between
 from penstock.analysis.finding import Witness
 from penstock.analysis.keeping import Arrived, broken
@@ -145,7 +146,7 @@ class Scenario:
                 raise Doubt(f"no growing input was found that satisfies {condition.text}")
         for constraint in self.layout.here.bands.constraints:
             if not constraint.limit.allows(_apart(values[constraint.later], values[constraint.earlier])):
-                raise Doubt(f"no growing input was found that satisfies {constraint.reason}")
+                raise Doubt(f"no growing input was found that satisfies {constraint.reason.text}")
 
     @cached_property
     def _new(self) -> dict[str, tuple[ColumnRef, ...]]:

@@ -1,5 +1,5 @@
 """The plan of a query as inert data, and the planner that makes it from a query and its verdict.
 
-`plan.py` holds the records, `codec.py` their JSON, `bounds.py` the closure of time bounds, `planner.py` the way from
-a query to a plan, `closers.py` and `purge_trees.py` its two larger steps. Nothing here imports numpy, Arrow or Spark.
+`plan.py` holds the records, `codec.py` their JSON, `planner.py` the way from a query to a plan. What closes what is
+the analysis's to say (`analysis/closings`); `closers.py` writes it down. Nothing here imports numpy, Arrow or Spark.
 """

@@ -83,8 +83,7 @@ def rows_of_others(plan: Plan, user: Closer) -> dict[str, int | None]:
     for other in plan.closers_between(user.source, user.target):
         if other.kind is CloserKind.FOLLOWS and other.certain:
             found |= dict.fromkeys(other.constraints, other.rows)
-        is_equal = other.between is not None and other.between.earlier == other.between.later
-        if other.kind in (CloserKind.ORDER, CloserKind.BAND) and other.certain and is_equal:
+        if other.kind in (CloserKind.ORDER, CloserKind.BAND) and other.certain and other.is_exact:
             for promise in plan.promises:
                 place = (promise.alias, promise.columns)
                 if promise.kind is PromiseKind.ORDERED_ROWS and place == (user.target, other.target_columns):

@@ -23,8 +23,7 @@ def ending(plan: Plan, source: str, target: str, columns: tuple[str, ...]) -> It
     for closer in plan.closers_between(source, target):
         if not set(closer.columns) <= set(columns):
             continue
-        between = closer.between
-        if closer.kind in ABOUT_VALUES or (between is not None and between.earlier == between.later):
+        if closer.kind in ABOUT_VALUES or (closer.excess is not None and closer.is_exact):
             yield closer
 
 

@@ -80,8 +80,7 @@ def _ends(plan: Plan, closer: Closer) -> dict[str, int | None]:
         named = set(back.columns) <= set(closer.target_columns)
         if back.kind is CloserKind.FOLLOWS or (back.kind is CloserKind.CLUSTER and named):
             found |= dict.fromkeys(back.constraints, back.rows)
-        is_equal = back.between is not None and back.between.earlier == back.between.later
-        if back.kind in (CloserKind.ORDER, CloserKind.BAND) and named and is_equal:
+        if back.kind in (CloserKind.ORDER, CloserKind.BAND) and named and back.is_exact:
             for promise in plan.promises:
                 place = (promise.alias, promise.columns)
                 if promise.kind is PromiseKind.ORDERED_ROWS and place == (closer.source, back.target_columns):

@@ -29,9 +29,9 @@ from penstock.model.query import Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
-from penstock.plan.closers import promise_of
 from penstock.plan.merge import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan
+from penstock.plan.promises import promise_of
 
 BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 """The declarations that look at single rows."""

@@ -21,7 +21,6 @@ from penstock.model.nodes import JoinNode, NodeKind, nodes_of
 from penstock.model.predicates import Comparison, Difference, Op, Predicate, aliases_of, rejects_null
 from penstock.model.query import Query
 from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf
-from penstock.plan.bounds import TimeBound
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.outer import TEST, BlockPlan, NodePlan, OuterPlan, TestPlan
 from penstock.plan.plan import Closer
@@ -41,11 +40,9 @@ def outer_axes(query: Query, graph: JoinGraph) -> tuple[KeyAxis, ...]:
     return tuple(found)
 
 
-def outer_plan(
-    query: Query, axes: tuple[KeyAxis, ...], closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...]
-) -> OuterPlan:
+def outer_plan(query: Query, axes: tuple[KeyAxis, ...], closers: tuple[Closer, ...]) -> OuterPlan:
     """The nodes of a query that is not all inner joins."""
-    maker = _Maker(query, closers, bounds)
+    maker = _Maker(query, closers)
     for node in nodes_of(query):
         maker.add(node)
     results = [maker.test(p) for p in conditions_at(query, Moment.RESULT)]
@@ -65,10 +62,9 @@ def _alone(node: NodePlan) -> Iterator[int]:
 
 
 class _Maker:
-    def __init__(self, query: Query, closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...]) -> None:
+    def __init__(self, query: Query, closers: tuple[Closer, ...]) -> None:
         self.query = query
         self.closers = closers
-        self.bounds = bounds
         self.nodes: list[NodePlan] = []
         self.tests: list[TestPlan] = []
         self._on_arrival = set(conditions_at(query, Moment.ARRIVAL))
@@ -97,7 +93,7 @@ class _Maker:
             graph.components,
             None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
             tuple(dict.fromkeys((*_compared(unequal), *self._windows(aliases, aliases)))),
-            find_purge_trees(graph, closers, self.bounds, counted) if len(aliases) > 1 else (),
+            find_purge_trees(graph, closers, counted) if len(aliases) > 1 else (),
             beyond(self.query, aliases) if self._needs_more(node) else (),
         )
         return NodePlan(NodeKind.BLOCK, aliases, aliases, None, None, (), (), (), (), (), block)

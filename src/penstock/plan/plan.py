@@ -12,12 +12,12 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
+from penstock.analysis.closings.excess import Excess
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import AggregatePlan
-from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, UselessPunctuations
 from penstock.plan.codec import decode, encode
 from penstock.plan.evict import EvictPlan
@@ -27,7 +27,7 @@ from penstock.plan.monitor import MonitorPlan
 from penstock.plan.outer import OuterPlan
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
-FORMAT = 7
+FORMAT = 8
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 
@@ -176,14 +176,6 @@ class CloserKind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Between:
-    """A pair of columns in the closure of the bounds; the two are one where the columns are equal in every result."""
-
-    earlier: ColumnRef
-    later: ColumnRef
-
-
-@dataclass(frozen=True)
 class Closer:
     """One way to rule out that a tuple of `source` meets any future tuple of `target`."""
 
@@ -194,13 +186,21 @@ class Closer:
     """Whether it closes every value in the end, so that it is an edge of the static graph; a key closes what it saw."""
     columns: tuple[str, ...]
     target_columns: tuple[str, ...]
-    between: Between | None
-    """For a band or an order, the two columns whose difference is bounded, by the names of the bounds."""
-    ticks: int | None
-    strict: bool
+    excess: Excess | None
+    """For a band or an order, by how much the target's column may exceed the tuple's."""
     rows: int | None
     constraints: tuple[str, ...]
+    """The declarations that it rests on; of a band, beside the order itself, those of its tightest allowance."""
     text: str
+
+    def __hash__(self) -> int:
+        # Closers are keys in every batch, and their excess may be long.
+        return hash((self.kind, self.source, self.target, self.columns, self.target_columns, self.constraints))
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether it looks at the very value: its columns are the target's own, not ones that lie so far from them."""
+        return self.excess is None or self.excess.equal
 
 
 @dataclass(frozen=True)
@@ -228,11 +228,11 @@ class JointCloser:
 
 @dataclass(frozen=True)
 class Agreement:
-    """A bound on `right - left`, two columns of one clock: rows that stand in one result keep it, written or not."""
+    """By how much `right` may exceed `left`, two columns of one clock: rows in one result keep it, written or not."""
 
     left: ColumnRef
     right: ColumnRef
-    between: Between
+    excess: Excess
 
 
 @dataclass(frozen=True)
@@ -264,7 +264,6 @@ class Plan:
     components: tuple[tuple[str, ...], ...]
     join_tree: tuple[PurgeEdge, ...] | None
     predicates: tuple[PairPredicate, ...]
-    time_bounds: tuple[TimeBound, ...]
     agreements: tuple[Agreement, ...]
     punctuations: tuple[PunctuationRows, ...]
     promises: tuple[PromisePlan, ...]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.safe_plans import plans_in_words
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
@@ -23,10 +24,8 @@ from penstock.model.simplify import simplified
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
 from penstock.plan.arrival import counts_by_arrival
-from penstock.plan.bounds import TimeBound
 from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
-from penstock.plan.closers import Pairing, find_agreements, find_closers, find_promises, find_time_bounds
-from penstock.plan.clusters import find_clusters
+from penstock.plan.closers import find_agreements, find_closers
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values, one_value
 from penstock.plan.evict import evict_plan
 from penstock.plan.folding import without_covered
@@ -49,6 +48,7 @@ from penstock.plan.outer_tree import outer_axes, outer_plan
 from penstock.plan.plan import (
     FORMAT,
     Closer,
+    CloserKind,
     ColumnPlan,
     JointCloser,
     OutputColumn,
@@ -60,6 +60,7 @@ from penstock.plan.plan import (
     StateFigure,
     WindowPlan,
 )
+from penstock.plan.promises import find_clusters, find_promises
 from penstock.plan.punctuations import find_punctuation_rows, find_punctuations
 from penstock.plan.purge_trees import find_purge_trees
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
@@ -70,25 +71,25 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     known = {source.alias for source in query.all_sources}
     query = without_covered(simplified(query), verdict)
     graph = JoinGraph.of(query)
-    pairing = Pairing(query)
-    closing = ClosingGraph(pairing.combinations)
+    combinations = Combinations(query)
+    closing = ClosingGraph(combinations)
     outputs = _outputs(query, verdict)
     aggregate = aggregate_plan(query, verdict, graph, outputs)
     predicates = _pair_predicates(query)
-    bounds = find_time_bounds(pairing)
     met = {source.alias: _met(graph, source, predicates) for source in query.all_sources}
-    matched = {source.alias: _matched(query, source, met[source.alias], bounds) for source in query.all_sources}
+    matched = {source.alias: _matched(combinations, source, met[source.alias]) for source in query.all_sources}
     uses = punctuation_uses(closing)
     idle = {
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
     }
     remembered = remembered_by_items(closing)
-    punctuations = find_punctuations(pairing, frozenset(idle), remembered)
-    clusters, clustered = find_clusters(pairing)
-    closers = (*find_closers(pairing, bounds, matched), *punctuations.closers, *clusters)
-    promises = (*find_promises(pairing, closers), *punctuations.promises, *clustered)
+    punctuations = find_punctuations(query, frozenset(idle), remembered)
+    found = find_closers(combinations, matched)
+    clusters = tuple(c for c in found if c.kind is CloserKind.CLUSTER)
+    closers = (*(c for c in found if c not in clusters), *punctuations.closers, *clusters)
+    promises = (*find_promises(combinations, closers), *punctuations.promises, *find_clusters(query, closers))
     axes = tuple(KeyAxis(k.columns) for k in graph.key_classes) if query.is_inner else outer_axes(query, graph)
-    outer = None if query.is_inner else outer_plan(query, axes, closers, bounds)
+    outer = None if query.is_inner else outer_plan(query, axes, closers)
     joint = punctuations.joint_closers
     facts = _Facts(query, graph, outputs, aggregate, met, matched, {}, closers, joint, promises, verdict, outer)
     merged = _merged(facts)
@@ -105,14 +106,13 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         graph.components,
         None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
         predicates,
-        bounds,
         # A row that stands for others has their values only where the query meets them.
-        find_agreements(pairing, bounds, matched | {alias: met[alias] for alias in stay(merged)}),
+        find_agreements(combinations, matched | {alias: met[alias] for alias in stay(merged)}),
         find_punctuation_rows(query),
         promises,
         closers,
         punctuations.joint_closers,
-        find_purge_trees(graph, closers, bounds, _counted(query)) if query.is_inner else (),
+        find_purge_trees(graph, closers, _counted(query)) if query.is_inner else (),
         outputs,
         _selected(query, outputs),
         counts_by_arrival(query),
@@ -311,17 +311,25 @@ def _met(graph: JoinGraph, source: Source, predicates: tuple[PairPredicate, ...]
     return tuple(c.name for c in source.stream.carried if c.name in own)
 
 
-def _matched(query: Query, source: Source, met: tuple[str, ...], bounds: tuple[TimeBound, ...]) -> tuple[str, ...]:
+def _matched(combinations: Combinations, source: Source, met: tuple[str, ...]) -> tuple[str, ...]:
     """The columns that meet other streams, and the event time of a band; a NULL in one meets nothing."""
     own = set(met)
     time = source.event_time
-    if time is not None:
-        # Under an outer join the bounds know every column by its own name.
-        all_of_them = query.equalities(frozenset(s.alias for s in query.all_sources))
-        node = all_of_them.class_of(time)[0] if query.is_inner else time
-        if _has_range(query) or any(node in (b.earlier, b.later) for b in bounds):
-            own.add(time.column)
+    if time is not None and (_has_range(combinations.query) or _is_banded(combinations, time)):
+        own.add(time.column)
     return tuple(c.name for c in source.stream.carried if c.name in own)
+
+
+def _is_banded(combinations: Combinations, time: ColumnRef) -> bool:
+    """Whether something limits how far an event time, or what equals it, lies from a column of another stream."""
+    for other in combinations.query.all_sources:
+        here = combinations.of(time.alias, other.alias)
+        equal = here.equalities.class_of(time)
+        for c in here.bands.constraints if other.alias != time.alias and here.bands.touches(time) else ():
+            is_apart = not here.equalities.equal(c.later, c.earlier) and c.later.alias != c.earlier.alias
+            if is_apart and (c.later in equal or c.earlier in equal):
+                return True
+    return False
 
 
 def _has_range(query: Query) -> bool:
@@ -342,13 +350,15 @@ def _rules(source: Source, closers: tuple[Closer, ...], joint: tuple[JointCloser
     rules = []
     if isinstance(source.window, RowsWindow):
         rules.append(f"a row is out of reach once {source.window.count} more rows of {source.stream.name} arrived")
-    for target in dict.fromkeys(c.target for c in closers if c.source == source.alias):
-        ways = [c.text for c in closers if c.source == source.alias and c.target == target]
-        rules.append(f"{target} is closed for a row: {', or '.join(ways)}")
-    for closer in joint:
-        partners = dict.fromkeys(ref.alias for refs in closer.partners for ref in refs)
+    ways: dict[str, list[str]] = {}
+    for closer in closers:
+        if closer.source == source.alias:
+            ways.setdefault(closer.target, []).append(closer.text)
+    rules += [f"{target} is closed for a row: {', or '.join(texts)}" for target, texts in ways.items()]
+    for together in joint:
+        partners = dict.fromkeys(ref.alias for refs in together.partners for ref in refs)
         if source.alias in partners:
-            rules.append(f"{closer.target} is closed for rows of {', '.join(partners)} that agree: {closer.text}")
+            rules.append(f"{together.target} is closed for rows of {', '.join(partners)} that agree: {together.text}")
     return rules
 
 

@@ -25,8 +25,8 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Op, conjunction
 from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
-from penstock.plan.closers import Pairing, promise_of
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan, PunctuationRows
+from penstock.plan.promises import promise_of
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:
 
 
 def find_punctuations(
-    pairing: Pairing,
+    query: Query,
     useless: frozenset[tuple[str, str]] = frozenset(),
     remembered: frozenset[tuple[str, str]] = frozenset(),
 ) -> Punctuations:
@@ -83,8 +83,8 @@ def find_punctuations(
     closers: list[Closer] = []
     joint: list[JointCloser] = []
     promises: list[PromisePlan] = []
-    for use in _uses(pairing.query, remembered):
-        alone = [*_closers(pairing.query, use)]
+    for use in _uses(query, remembered):
+        alone = [*_closers(query, use)]
         if not alone and (use.source.alias, use.constraint) in useless:
             continue
         closers += alone
@@ -152,18 +152,16 @@ def _closers(query: Query, use: _Use) -> Iterator[Closer]:
             columns = tuple(column for column in carried if column is not None)
             text = f"a punctuation has closed its {named} ({use.constraint})"
             yield Closer(
-                CloserKind.PUNCTUATION,
-                other.alias,
-                use.source.alias,
-                use.certain,
-                columns,
-                use.columns,
-                None,
-                None,
-                False,
-                None,
-                (use.constraint,),
-                text,
+                kind=CloserKind.PUNCTUATION,
+                source=other.alias,
+                target=use.source.alias,
+                certain=use.certain,
+                columns=columns,
+                target_columns=use.columns,
+                excess=None,
+                rows=None,
+                constraints=(use.constraint,),
+                text=text,
             )
 
 

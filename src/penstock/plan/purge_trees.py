@@ -11,13 +11,12 @@ neighbours. Other graphs are not decided by trees alone: runtime/expansion.py as
 from __future__ import annotations
 
 from penstock.model.graph import JoinGraph
-from penstock.plan.bounds import TimeBound
-from penstock.plan.plan import Between, Closer, CloserKind
+from penstock.plan.plan import Closer, CloserKind
 from penstock.plan.ties import PurgeEdge, PurgeTree
 
 
 def find_purge_trees(
-    graph: JoinGraph, closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...], counted: frozenset[str] = frozenset()
+    graph: JoinGraph, closers: tuple[Closer, ...], counted: frozenset[str] = frozenset()
 ) -> tuple[PurgeTree, ...]:
     """For each source one tree or two: the shortest along closers, and the join tree hung up at the source.
 
@@ -29,33 +28,25 @@ def find_purge_trees(
     met = {pair for a, b in graph.meetings for pair in ((a, b), (b, a))}
     every = {(a, b) for a in graph.aliases for b in graph.aliases if a != b}
     joined = {pair for a, b in graph.join_tree or () for pair in ((a, b), (b, a))}
+    untimed = {(c.source, c.target) for c in closers if c.kind is not CloserKind.BAND}
+    direct = {(c.source, c.target) for c in closers if c.excess is not None and c.excess.is_direct}
     trees: list[PurgeTree] = []
     for root in graph.aliases:
         for layers in ((certain, possible, met, every), (certain & joined, joined, every)):
             edges = _grow(root, graph.aliases, layers)
             tree = PurgeTree(root, edges, all((e.parent, e.child) in certain for e in edges))
-            settled = _by_time_alone(tree, closers) and any(
-                t.root == root and t.certain and _in_single_steps(t, closers, bounds) for t in trees
+            # Along bands alone it would, beside a certain tree, let rows go a little earlier, at a cost.
+            settled = all((e.parent, e.child) not in untimed for e in edges) and any(
+                t.root == root and t.certain and _in_single_steps(t, direct) for t in trees
             )
             if edges and tree not in trees and not settled:
                 trees.append(tree)
     return tuple(trees)
 
 
-def _by_time_alone(tree: PurgeTree, closers: tuple[Closer, ...]) -> bool:
-    """Whether only bands close along it: beside a certain tree it would let rows go a little earlier, at a cost."""
-    asked = {(e.parent, e.child) for e in tree.edges}
-    return all(c.kind is CloserKind.BAND for c in closers if (c.source, c.target) in asked)
-
-
-def _in_single_steps(tree: PurgeTree, closers: tuple[Closer, ...], bounds: tuple[TimeBound, ...]) -> bool:
+def _in_single_steps(tree: PurgeTree, direct: set[tuple[str, str]]) -> bool:
     """Whether each edge goes from the root by a bound that is no chain of others, as under RANGE windows."""
-    single = {(Between(b.earlier, b.later), b.ticks) for b in bounds}
-    return all(
-        edge.parent == tree.root
-        and any((c.between, c.ticks) in single for c in closers if (c.source, c.target) == (edge.parent, edge.child))
-        for edge in tree.edges
-    )
+    return all(edge.parent == tree.root and (edge.parent, edge.child) in direct for edge in tree.edges)
 
 
 def _grow(root: str, aliases: tuple[str, ...], layers: tuple[set[tuple[str, str]], ...]) -> tuple[PurgeEdge, ...]:

@@ -16,7 +16,6 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.bounds import Reach, Reaches, close, tabled
 from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Closer, CloserKind, Plan
 from penstock.plan.ties import PairPredicate
@@ -50,7 +49,8 @@ class Closing:
         self.orders = [w for w in watches if isinstance(w, OrderedWatch)]
         self.limits: dict[Closer, Limit] = dict.fromkeys(plan.closers)
         self.before = dict(self.limits)
-        self.reaches = self._reached({})
+        self._widened: dict[str, int] = {}
+        self._evaluate()
         self._between: dict[tuple[str, str], list[Closer]] = {}
         punctuations = {(w.alias, w.promise.constraint): w for w in watches if isinstance(w, PunctuatedWatch)}
         self._joint = [(closer, punctuations[closer.target, closer.constraint]) for closer in plan.joint_closers]
@@ -60,14 +60,17 @@ class Closing:
     def advance(self) -> None:
         """Move the limits to what the headers and the widened constraints say now."""
         self.before = self.limits
-        self.reaches = self._reached({w.promise.constraint: w.widened for w in self.bands})
+        widened = {w.promise.constraint: w.widened for w in self.bands if w.widened}
+        if widened != self._widened:
+            self._widened = widened
+            self._evaluate()
         self.limits = {}
         for closer in self.plan.closers:
             match closer.kind:
                 case CloserKind.BAND:
                     low = self.low(closer.target, closer.target_columns[0])
-                    reach = self.reach(closer)
-                    limit: Limit = None if low is None else _held(low - reach.ticks - (0 if reach.strict else 1))
+                    ticks, strict = self.apart(closer)
+                    limit: Limit = None if low is None else _held(low - ticks - (0 if strict else 1))
                 case CloserKind.ORDER:
                     limit = self._floor(closer)
                 case CloserKind.FOLLOWS:
@@ -76,28 +79,26 @@ class Closing:
                     limit = None
             self.limits[closer] = limit
 
-    def _reached(self, widened: Mapping[str, int]) -> Reaches:
-        bounds = self.plan.time_bounds
-        return close(bounds, widened) if self.plan.inner else tabled(bounds, widened)
+    def _evaluate(self) -> None:
+        """Work out by how much columns may exceed each other, as widened."""
+        limits = {c: c.excess.limit(self._widened) for c in self.plan.closers if c.excess is not None}
+        self._apart = {closer: (limit.ticks, limit.strict) for closer, limit in limits.items()}
+        self._agreed = [(agreement, agreement.excess.limit(self._widened)) for agreement in self.plan.agreements]
 
-    def reach(self, closer: Closer) -> Reach:
-        """The bound that a band or an order rests on, as widened."""
-        assert closer.between is not None
-        if closer.between.earlier == closer.between.later:
-            return Reach(0, False, ())
-        return self.reaches[closer.between.earlier, closer.between.later]
+    def apart(self, closer: Closer) -> tuple[int, bool]:
+        """By how many ticks the column of a band or an order may exceed the row's, and whether it stays below that."""
+        return self._apart[closer]
 
     def implied(self, bound: frozenset[str], target: str) -> tuple[PairPredicate, ...]:
         """What promises and chains of predicates say of rows of the bound sources and one of target in one result."""
         found = []
-        for agreement in self.plan.agreements:
+        for agreement, limit in self._agreed:
             left, right = agreement.left, agreement.right
-            reach = self.reaches[agreement.between.earlier, agreement.between.later]
-            op = Op.LT if reach.strict else Op.LE
+            op = Op.LT if limit.strict else Op.LE
             if left.alias in bound and right.alias == target:
-                found.append(PairPredicate(right, op, left, reach.ticks, ""))
+                found.append(PairPredicate(right, op, left, limit.ticks, ""))
             elif right.alias in bound and left.alias == target:
-                found.append(PairPredicate(left, op.mirrored, right, -reach.ticks, ""))
+                found.append(PairPredicate(left, op.mirrored, right, -limit.ticks, ""))
         return tuple(found)
 
     def low(self, alias: str, column: str | None) -> int | None:
@@ -114,7 +115,7 @@ class Closing:
             return None
         floor = max(known)
         if isinstance(floor, int):
-            return _held(floor if self.reach(closer).strict else floor - 1)
+            return _held(floor if self.apart(closer)[1] else floor - 1)
         return floor
 
     def _followed(self, closer: Closer) -> int:
@@ -177,7 +178,7 @@ class Closing:
         if isinstance(limit, int):
             values = synopsis.ticks(column, ids) if closer.kind is CloserKind.BAND else synopsis.codes(column, ids)
             return values <= limit
-        compare = pc.less_equal if self.reach(closer).strict else pc.less
+        compare = pc.less_equal if self.apart(closer)[1] else pc.less
         passed = pc.fill_null(compare(synopsis.arrow(column, ids), limit), False)
         return passed.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 

@@ -30,7 +30,6 @@ def matching_columns(plan: Plan, alias: str, stored: tuple[str, ...]) -> tuple[s
     """Of the stored columns of an alias those that say what a row meets and when it can leave, not what it gives."""
     refs = [ref for axis in plan.axes for ref in axis.columns]
     refs += [ref for predicate in plan.predicates for ref in (predicate.left, predicate.right)]
-    refs += [ref for bound in plan.time_bounds for ref in (bound.earlier, bound.later)]
     refs += [ref for agreement in plan.agreements for ref in (agreement.left, agreement.right)]
     for node in () if plan.outer is None else plan.outer.nodes:
         refs += [ref for axis in node.equalities for ref in axis.columns]

@@ -47,5 +47,4 @@ def closes_by_key(plan: Plan) -> bool:
 
 def _is_about(closer: Closer, column: str | None) -> bool:
     """Whether a closer looks at that column alone, and at its very value."""
-    exact = closer.between is None or closer.between.earlier == closer.between.later
-    return closer.kind in _BY_VALUE and closer.columns == (column,) and exact
+    return closer.kind in _BY_VALUE and closer.columns == (column,) and closer.is_exact

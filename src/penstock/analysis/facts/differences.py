@@ -82,6 +82,16 @@ class Demand(Generic[Name, Reason]):
     reason: Reason
 
 
+@dataclass(frozen=True)
+class _Way:
+    """A path: its weight, the names of what may stretch it, the path without its last demand, and that."""
+
+    weight: int
+    rests: frozenset[str]
+    before: _Way | None
+    last: int
+
+
 _Row = dict[Name, tuple[int, int]]
 """From one value: for each later one the weight of the shortest path, and the number of its last demand."""
 
@@ -94,6 +104,7 @@ class Differences(Generic[Name, Reason]):
         self._steps: dict[Name, dict[Name, tuple[int, int]]] = {}
         """By the earlier and the later value: the weight and the number of the tightest demand between them."""
         self._rows: dict[Name, _Row[Name]] = {}
+        self._ways: dict[Name, dict[Name, list[_Way]]] = {}
         self._potentials: dict[Name, int] | None = None
         self._conflict: tuple[Demand[Name, Reason], ...] = ()
         for demand in demands:
@@ -137,6 +148,25 @@ class Differences(Generic[Name, Reason]):
         """The demands that the tightest limit adds up, from the earlier value on."""
         return tuple(self._path(earlier, later)) if later in self._row(earlier) else ()
 
+    def ways(
+        self, later: Name, earlier: Name, stretched_by: Callable[[Reason], str | None], most: int = 3
+    ) -> tuple[tuple[Demand[Name, Reason], ...], ...]:
+        """The tightest path, and those that may become the tightest once the limits of some demands are stretched.
+
+        `stretched_by` names what may stretch a demand of that reason; it is always the same function. Each path rests
+        on less of that than any tighter one does, and all but one on something; of those only the first `most` are
+        looked for. Where the demands contradict each other anything follows, and it is the tightest single demand.
+        """
+        if self.conflict:
+            direct = [d for d in self._demands if (d.later, d.earlier) == (later, earlier)]
+            return ((min(direct, key=lambda d: (d.limit.ticks, not d.limit.strict)),),) if direct else ()
+        path = self.because(later, earlier)
+        if not any(stretched_by(d.reason) is not None for d in path):
+            return (path,) if path else ()
+        if earlier not in self._ways:
+            self._ways[earlier] = self._ways_from(earlier, stretched_by, most)
+        return tuple(self._retraced(way) for way in self._ways[earlier].get(later, ()))
+
     def equal_to(self, name: Name) -> tuple[Name, ...]:
         """The other values that must equal one."""
         above = [other for other, (weight, _) in self._row(name).items() if other != name and _limit(weight) == ZERO]
@@ -161,6 +191,7 @@ class Differences(Generic[Name, Reason]):
     def _add(self, demand: Demand[Name, Reason]) -> None:
         number, weight = len(self._demands), _weight(demand.limit)
         self._demands.append(demand)
+        self._ways.clear()
         later, earlier = demand.later, demand.earlier
         if later == earlier:
             if demand.limit.is_contradiction and not self._conflict:
@@ -206,6 +237,40 @@ class Differences(Generic[Name, Reason]):
                         count += 1
                         heapq.heappush(queue, (reduced + weight + base - height[later], count, later))
         return row
+
+    def _ways_from(
+        self, start: Name, stretched_by: Callable[[Reason], str | None], most: int
+    ) -> dict[Name, list[_Way]]:
+        """The paths from one value that no tighter one beats for resting on less; the tightest come first."""
+        height = self._settled()
+        steps: dict[Name, list[tuple[int, frozenset[str], int]]] = {}
+        for number, d in enumerate(self._demands):
+            named = stretched_by(d.reason)
+            rests = frozenset[str]() if named is None else frozenset({named})
+            steps.setdefault(d.earlier, []).append((_weight(d.limit), rests, number))
+        found: dict[Name, list[_Way]] = {}
+        queue: list[tuple[int, int, Name, _Way]] = [(0, 0, start, _Way(0, frozenset(), None, -1))]
+        count = 0
+        while queue:
+            reduced, _, name, way = heapq.heappop(queue)
+            known = found.setdefault(name, [])
+            if any(one.rests <= way.rests for one in known) or (len(known) >= most and way.rests):
+                continue
+            known.append(way)
+            for weight, rests, number in steps.get(name, ()):
+                later = self._demands[number].later
+                if later != start:
+                    count += 1
+                    onward = _Way(way.weight + weight, way.rests | rests, way, number)
+                    heapq.heappush(queue, (reduced + weight + height[name] - height[later], count, later, onward))
+        return found
+
+    def _retraced(self, way: _Way | None) -> tuple[Demand[Name, Reason], ...]:
+        found: list[Demand[Name, Reason]] = []
+        while way is not None and way.before is not None:
+            found.append(self._demands[way.last])
+            way = way.before
+        return tuple(reversed(found))
 
     def _settled(self) -> dict[Name, int]:
         """The potentials: values that keep every demand (Bellman and Ford); notes a conflict, if there is one."""

@@ -74,7 +74,8 @@ class _Life(Component):
         self.longest = _LIVES_OF_BUDGET * limit
         self.rows = source.window_rows
         self.span = None if source.window is None else source.window.ticks
-        bands = [b.ticks for b in plan.time_bounds if b.earlier.alias == source.alias and b.ticks > 0]
+        direct = [a.excess for a in plan.agreements if a.left.alias == source.alias and a.excess.is_direct]
+        bands = [excess.tightest.ticks for excess in direct if excess.tightest.ticks > 0]
         if self.span is None and bands:
             self.span = max(bands)
         kinds = {column.name: column.type for column in source.read}

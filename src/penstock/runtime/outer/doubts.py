@@ -181,8 +181,8 @@ class Doubts(Component):
         """A band by the row's own time, which tells more than the clock of its stream; else as promised before."""
         if way.kind is CloserKind.BAND and way.target_columns[0] in synopsis.columns:
             column = way.target_columns[0]
-            reach = self.closing.reach(way)
-            least = _less(synopsis.ticks(column, ids), reach.ticks + (0 if reach.strict else 1))
+            ticks, strict = self.closing.apart(way)
+            least = _less(synopsis.ticks(column, ids), ticks + (0 if strict else 1))
             missing = nulls(synopsis, (column,), ids)
             return least if missing is None else np.where(missing, INT64.min, least)
         limit = self.closing.limits[way]

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.bounds import close
 from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
@@ -321,7 +320,6 @@ def _enders(plan: Plan, user: Closer) -> Iterator[Closer]:
     A band that rests on predicates of the query rules out matches, not keys, so it ends nothing; nor does a punctuation
     on other columns.
     """
-    reaches = close(plan.time_bounds)
     for closer in plan.closers_between(user.target, user.source):
         if (
             closer.kind is not CloserKind.KEY
@@ -329,9 +327,5 @@ def _enders(plan: Plan, user: Closer) -> Iterator[Closer]:
             and not set(closer.columns) <= set(user.target_columns)
         ):
             continue
-        between = closer.between
-        if between is not None and between.earlier != between.later:
-            reach = reaches[between.earlier, between.later]
-            if not set(reach.texts) <= set(reach.constraints):
-                continue
-        yield closer
+        if closer.excess is None or closer.excess.is_declared:
+            yield closer

@@ -30,7 +30,7 @@ from penstock import compile as way
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark import stream as engine
-from penstock.spark.grid import Grid
+from penstock.spark.grid import KeyedGrid
 from penstock.spark.packed import packed_streams
 from penstock.spark.parquet_files import file_names, schema_read
 from penstock.spark.run import RunOptions, run_script
@@ -55,8 +55,8 @@ def _breakdown(data: Path, tiny: Path, home: Path, promises: bool) -> dict[str, 
     spark = start_session("where the time goes", {**CONF, **FEW_ROWS_IN_JVM})
     frames = {
         "read": _read(spark, read, plan),
-        "pack": packed_streams(spark, read, plan, Grid.of(plan, CELLS, CELLS), {}),
-        "shuffle": packed_streams(spark, read, plan, Grid.of(plan, CELLS, CELLS), {}).repartition(CELLS, "cell"),
+        "pack": packed_streams(spark, read, plan, KeyedGrid.over(plan, CELLS, CELLS), {}),
+        "shuffle": packed_streams(spark, read, plan, KeyedGrid.over(plan, CELLS, CELLS), {}).repartition(CELLS, "cell"),
     }
     seconds = {name: _to_nowhere(frame, home / f"checkpoint-{name}") for name, frame in frames.items()}
     seconds["whole"], cells = _whole(text, home / "whole")

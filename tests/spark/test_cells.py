@@ -16,7 +16,8 @@ import pytest
 
 import penstock
 from penstock.compile import plan
-from penstock.spark.grid import Grid, balanced_keys, best_shares, spark_hash
+from penstock.runtime.grid import best_shares
+from penstock.spark.grid import KeyedGrid, balanced_keys, spark_hash
 from tests.spark.conftest import Bench
 from tests.spark.oracle import joined, same
 
@@ -98,7 +99,7 @@ def test_cells_are_spread_evenly_over_partitions(cells: int, partitions: int) ->
 def test_every_result_meets_in_exactly_one_cell() -> None:
     """A row of S, T and U that agree share one cell and no more."""
     made = cube()
-    grid = Grid.of(made, 6, 2)
+    grid = KeyedGrid.over(made, 6, 2)
     for a in range(12):
         for b in range(12):
             key = f"b{b}"

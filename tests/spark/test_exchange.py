@@ -22,7 +22,7 @@ import penstock
 from penstock.compile import plan
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Chunk, Punctuating, punctuation_promises
-from penstock.spark.grid import Grid
+from penstock.spark.grid import KeyedGrid
 from penstock.spark.pack import Packer, passes, unpack_chunks
 from penstock.spark.punctuations import conditions
 from tests.measure import size
@@ -52,7 +52,7 @@ class Exchange:
 
     def __init__(self, made: Plan, cells: int) -> None:
         self.plan = made
-        self.grid = Grid.of(made, cells, 2) if cells else None
+        self.grid = KeyedGrid.over(made, cells, 2) if cells else None
         self.cells = {key: Cell(made) for key in (self.grid.keys if self.grid else (0,))}
         self.answer: Bag = Counter()
         self.stored: list[dict[str, int]] = []

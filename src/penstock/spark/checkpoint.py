@@ -22,7 +22,7 @@ from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.runtime.store import STATE_FORMAT
-from penstock.spark.grid import Grid
+from penstock.spark.grid import KeyedGrid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
@@ -35,7 +35,7 @@ Essence = dict[str, Any]
 """What a checkpoint is of, as JSON has it."""
 
 
-def essence_of(script: Script, query: Query, plan: Plan, grid: Grid) -> Essence:
+def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid) -> Essence:
     """What decides the state and the answer of a query."""
     whole = {key: value for key, value in plan.to_dict().items() if key not in _EXPLAINS}
     whole["sources"] = [

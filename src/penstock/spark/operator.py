@@ -24,10 +24,11 @@ from penstock.plan.plan import Plan
 from penstock.plan.second_room import bucket_room
 from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.closed_items import Reports
+from penstock.runtime.counts import counts_of, second_counts_of
+from penstock.runtime.second_stage import together
 from penstock.runtime.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
-from penstock.spark.counts import counts_of, second_counts_of
 from penstock.spark.pack import unpack_chunks
 from penstock.spark.quarantine import write_quarantined
 from penstock.spark.worker import settle
@@ -217,10 +218,8 @@ class SecondProcessor(StoredProcessor[S]):
                 reports.setdefault(number, []).append(from_ipc(row["payload"]))
             else:
                 tables.append(from_ipc(row["payload"]))
-        all_spoke = len(frontiers) >= len(self.keys)
-        known = set(frontiers[0]).intersection(*frontiers[1:]) if all_spoke else set()
-        least = {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
-        return pa.concat_tables(tables) if tables else None, least, Reports(reports, all_spoke)
+        least, told = together(frontiers, reports, len(self.keys))
+        return pa.concat_tables(tables) if tables else None, least, told
 
 
 class DistinctProcessor(SecondProcessor[Distinct]):

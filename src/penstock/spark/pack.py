@@ -8,7 +8,7 @@ filter only here, after they were counted and their keys and clocks were taken.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -17,26 +17,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.plan import Plan
 from penstock.runtime import (
-    HOME,
-    INDEX,
     ORDER,
     Chunk,
-    belongs,
-    clustered_columns,
-    header_of,
-    keys_of,
-    numbered,
     read_header,
     spell,
 )
 from penstock.runtime.codes import codes, flat
-from penstock.runtime.evict.key_needs import bucket_counts, is_shared_by_key
-from penstock.runtime.needs import hidden_columns, promise_columns
+from penstock.runtime.routing import route
 from penstock.runtime.store import from_ipc, to_ipc
-from penstock.spark.grid import Grid
-from penstock.spark.punctuations import routes, take_out
+from penstock.spark.grid import KeyedGrid
+from penstock.spark.punctuations import take_out
 from penstock.spark.worker import settle
 
 PACKED = (
@@ -69,7 +61,7 @@ class Packer:
 
     plan: Plan
     stream: str
-    grid: Grid
+    grid: KeyedGrid
     ordered: bool
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
@@ -104,30 +96,21 @@ class Packer:
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
         data, punctuations = take_out(self.plan, self.stream, piece)
-        indexed, order = numbered(self.plan, self.stream, data)
-        parts = [
-            (source.alias, part, shares)
+        chosen = {
+            source.alias: data.column(passes(source.alias))
             for source in self.plan.sources
-            if source.stream == self.stream
-            for part, shares in self._parts(source, indexed)
-        ]
-        told_to_all = header_of(self.plan, self.stream, 0, data)
-        if self.plan.evict is not None:
-            routed = [(alias, shares) for alias, part, shares in parts if part == ROWS]
-            told_to_all = replace(told_to_all, by_cell=self._by_cell(routed), by_key=self._by_key(routed))
-        header = spell(told_to_all)
+            if source.stream == self.stream and source.filters
+        }
+        routed = route(self.plan, self.grid, self.stream, data, passes=chosen, punctuations=punctuations)
+        header = spell(routed.header)
         told: set[int] = set()
-        for number, made in punctuations.items():
-            for table, cells in routes(self.plan, self.grid, number, made):
-                for cell, rows in split_by_cell(table, cells):
+        for part, named in ((PUNCTUATIONS, routed.punctuations), (ROWS, routed.rows), (KEYS, routed.keys)):
+            for name, shares in named.items():
+                for cell, rows in shares:
                     told.add(cell)
-                    self._add(packed, cell, (*place, header, str(number), PUNCTUATIONS, to_ipc(rows)))
-        for alias, part, shares in parts:
-            for cell, rows in shares:
-                told.add(cell)
-                self._add(packed, cell, (*place, header, alias, part, to_ipc(rows)))
-        if order is not None:
-            places = to_ipc(pa.table({ORDER: order}))
+                    self._add(packed, cell, (*place, header, str(name), part, to_ipc(rows)))
+        if routed.order is not None:
+            places = to_ipc(pa.table({ORDER: routed.order}))
             for cell in range(self.grid.cells):
                 self._add(packed, cell, (*place, header, "", PLACES, places))
             return
@@ -135,76 +118,10 @@ class Packer:
             if cell not in told:
                 self._add(packed, cell, (*place, header, "", NOTHING, None))
 
-    def _by_key(self, routed: list[tuple[str, list[tuple[int, Any]]]]) -> dict[str, tuple[int, ...]]:
-        """How many rows fall into each bucket of keys, where cells share a budget by that."""
-        if self.grid.cells == 1 or not is_shared_by_key(self.plan):
-            return {}
-        tables = {alias: pa.concat_tables([rows for _, rows in shares]) for alias, shares in routed if shares}
-        return {alias: bucket_counts(self.plan, alias, table, self.grid.cells) for alias, table in tables.items()}
-
-    def _by_cell(self, routed: list[tuple[str, list[tuple[int, Any]]]]) -> tuple[int, ...]:
-        """How many rows each cell is given: what it needs room for."""
-        counts = [0] * self.grid.cells
-        for _, shares in routed:
-            for cell, rows in shares:
-                counts[cell] += rows.num_rows
-        return tuple(counts)
-
     def _add(self, packed: dict[str, list[Any]], cell: int, rest: tuple[Any, ...]) -> None:
         row = (self.grid.keys[cell], self.stream, *rest)
         for name, value in zip(_NAMES, row, strict=True):
             packed[name].append(value)
-
-    def _parts(self, source: SourcePlan, indexed: Any) -> Iterator[tuple[str, list[tuple[int, Any]]]]:
-        chosen = None
-        if source.filters:
-            chosen = pc.fill_null(indexed.column(passes(source.alias)), False)
-        passed = indexed if chosen is None else indexed.filter(chosen)
-        yield ROWS, self._route_rows(source, passed)
-        wanted = promise_columns(self.plan, source.alias)
-        if wanted:
-            yield KEYS, self._route_keys(source, [*wanted, INDEX], indexed, chosen)
-
-    def _route_rows(self, source: SourcePlan, rows: Any) -> list[tuple[int, Any]]:
-        base, offsets = self.grid.base(self.plan, source.alias, None, rows)
-        shipped = rows.select([*source.shipped, *hidden_columns(self.plan, source.alias), INDEX])
-        if len(offsets) == 1:
-            return list(split_by_cell(shipped, base))
-        home = np.ones(rows.num_rows, np.bool_)
-        found: list[tuple[int, Any]] = []
-        for offset in offsets:
-            marked = shipped.append_column(HOME, pa.array(home if offset == 0 else ~home))
-            found += split_by_cell(marked, base + offset)
-        return found
-
-    def _route_keys(self, source: SourcePlan, names: list[str], indexed: Any, chosen: Any) -> list[tuple[int, Any]]:
-        """Each key goes along its line of cells, which may hold a partner, but not where the row itself goes.
-
-        A cell on the line of one key counts no cluster of another: its end would be held there for ever.
-        """
-        passed = np.ones(indexed.num_rows, np.bool_)
-        if chosen is not None:
-            passed = np.asarray(chosen.to_numpy(), np.bool_)
-        lines = [self.grid.base(self.plan, source.alias, None, indexed)]
-        keys = indexed.select(names)
-        pieces: dict[int, list[Any]] = {}
-        for key in keys_of(self.plan, source.alias):
-            base, offsets = self.grid.base(self.plan, source.alias, frozenset(key), indexed)
-            for offset in offsets:
-                cells = base + offset
-                goes = np.ones(indexed.num_rows, np.bool_)
-                for number, (line, along) in enumerate(lines):
-                    there = np.logical_or.reduce([cells == line + other for other in along])
-                    goes &= ~(there & passed) if number == 0 else ~there
-                if goes.any():
-                    sent = keys.filter(pa.array(goes))
-                    for column in clustered_columns(self.plan, source.alias):
-                        here = self.grid.agree(self.plan, source.alias, column, sent, cells[goes])
-                        sent = sent.append_column(belongs(column), pa.array(here))
-                    for cell, rows in split_by_cell(sent, cells[goes]):
-                        pieces.setdefault(cell, []).append(rows)
-            lines.append((base, offsets))
-        return [(cell, pa.concat_tables(tables)) for cell, tables in pieces.items()]
 
 
 def heads_of(places: Any) -> Any:
@@ -237,23 +154,6 @@ _KINDS = [
     pa.string(),
     pa.binary(),
 ]
-
-
-def split_by_cell(table: Any, cells: Any) -> Iterator[tuple[int, Any]]:
-    """The rows of each cell, in their order."""
-    if not table.num_rows:
-        return
-    first = int(cells[0])
-    if (cells == first).all():
-        yield first, table
-        return
-    # numpy sorts 16-bit numbers by radix, an order of magnitude faster than wider ones.
-    order = np.argsort(cells.astype(np.uint16) if cells.max() < 1 << 16 else cells, kind="stable")
-    sorted_cells = cells[order]
-    taken = table.take(pa.array(order))
-    starts = np.flatnonzero(np.diff(sorted_cells, prepend=sorted_cells[0] - 1))
-    for start, stop in zip(starts, [*starts[1:], len(order)], strict=True):
-        yield int(sorted_cells[start]), taken.slice(start, stop - start)
 
 
 def unpack_chunks(rows: Iterable[Any]) -> list[Chunk]:

@@ -14,14 +14,14 @@ from penstock.model.names import fold
 from penstock.model.script import Script
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
-from penstock.spark.grid import Grid
+from penstock.spark.grid import KeyedGrid
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 
 
 def packed_streams(
-    spark: SparkSession, script: Script, plan: Plan, grid: Grid, inputs: Mapping[str, DataFrame]
+    spark: SparkSession, script: Script, plan: Plan, grid: KeyedGrid, inputs: Mapping[str, DataFrame]
 ) -> DataFrame:
     """All streams of the query, as PACKED has it."""
     by_name = {fold(name): frame for name, frame in inputs.items()}
@@ -41,7 +41,9 @@ def packed_streams(
     return packed
 
 
-def _packed_stream(spark: SparkSession, stream: Stream, plan: Plan, grid: Grid, given: DataFrame | None) -> DataFrame:
+def _packed_stream(
+    spark: SparkSession, stream: Stream, plan: Plan, grid: KeyedGrid, given: DataFrame | None
+) -> DataFrame:
     if given is not None and not given.isStreaming:
         raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
     in_order = depends_on_order(plan, stream.name)

@@ -1,7 +1,7 @@
 """Punctuation rows on their way: Spark says which rows they are, the packer takes them out and sends them on.
 
 A row that satisfies some WHEN of its stream is no data, whether the query has a use for it or not; one that is of use
-goes to every cell along the line that may hold a partner (DESIGN section 2). Each condition is one boolean column,
+goes to every cell along the line that may hold a partner (`runtime/routing.py`). Each condition is one boolean column,
 evaluated by Spark beside the filters; NULL means data.
 """
 
@@ -12,7 +12,6 @@ from typing import Any
 
 from penstock.plan.plan import Plan
 from penstock.runtime import Punctuating, apart, punctuation_promises
-from penstock.spark.grid import Grid
 
 PUNCTUATION = "__punctuation"
 """Whether a row satisfies some WHEN."""
@@ -44,11 +43,3 @@ def take_out(plan: Plan, stream: str, piece: Any) -> tuple[Any, dict[int, Any]]:
     told = Punctuating(piece.column(PUNCTUATION), {number: piece.column(column) for number, column in made.items()})
     rows, _, punctuations = apart(plan, stream, piece.drop_columns([PUNCTUATION]), {}, told)
     return rows, punctuations
-
-
-def routes(plan: Plan, grid: Grid, number: int, punctuations: Any) -> Iterator[tuple[Any, Any]]:
-    """The punctuations, and the cell of each, once for every cell along the lines that they fix."""
-    promise = plan.promises[number]
-    base, offsets = grid.base(plan, promise.alias, frozenset(promise.columns), punctuations)
-    for offset in offsets:
-        yield punctuations, base + offset

@@ -22,11 +22,10 @@ from penstock.model.script import Script
 from penstock.model.stream import Sink
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
-from penstock.runtime.evict.loss import recall_of
+from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_second_stage
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.counting import counting_metrics, seen_in
-from penstock.spark.counts import metrics_of, second_stage_of, with_second_stage
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.late_rows import Clock
@@ -299,7 +298,17 @@ def _counted(progress: Any, observation: str) -> dict[str, Any]:
     return observed.asDict() if hasattr(observed, "asDict") else dict(observed)
 
 
-_STANDS = ("state_rows", "state_tuples", "pending_rows", "promise_rows", "state_bytes", "k")
+_STANDS = (
+    "state_rows",
+    "state_tuples",
+    "pending_rows",
+    "promise_rows",
+    "state_bytes",
+    "k",
+    "used",
+    "recall",
+    "recall_error",
+)
 
 
 def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
@@ -310,33 +319,13 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     elif (stage := second_stage_of(one.plan)) is not None:
         known = with_second_stage(stage, known, _counted(progress, second_observation(one.assembled.observation)))
     one.needed = known.get("needed", 0)
-    recall, error = recall_of(known.get("emitted", 0), known.get("due", 0), known.get("variance", 0))
+    line = metrics_line(
+        one.query.name, progress["batchId"], known, progress["durationMs"].get("triggerExecution", 0) / 1000
+    )
     if all(value is None for value in observed.values()):
         # No row came, so no cell was asked: all stands as it stood.
         if one.batches:
-            known |= {field: one.batches[-1][field] for field in _STANDS}
-            known |= {"used": one.batches[-1].get("used", {})}
-            recall, error = one.batches[-1]["recall"], one.batches[-1]["recall_error"]
+            line |= {field: one.batches[-1][field] for field in _STANDS if field in one.batches[-1]}
         elif progress["batchId"] > 0:
             return None
-    return {
-        "query": one.query.name,
-        "batch": progress["batchId"],
-        "rows_in": known["rows_in"],
-        "rows_out": known["rows_out"],
-        "state_rows": known["state_rows"],
-        "state_tuples": known["state_tuples"],
-        "pending_rows": known["pending_rows"],
-        "promise_rows": known["promise_rows"],
-        "state_bytes": known["state_bytes"],
-        "purged": known.get("purged", {}),
-        "evicted": known.get("evicted", 0),
-        "recall": recall,
-        "recall_error": error,
-        "violations": known.get("violations", {}),
-        "lost": known.get("lost", 0),
-        "k": known.get("k", {}),
-        "seconds": progress["durationMs"].get("triggerExecution", 0) / 1000,
-        # Only where there is something to choose.
-        **({"used": known["used"]} if known.get("used") else {}),
-    }
+    return line

@@ -17,13 +17,13 @@ from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
+from penstock.runtime.counts import Count, second_vocabulary, vocabulary
 from penstock.spark.absence import worth_of_absence
 from penstock.spark.archive_files import archive_of
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
 from penstock.spark.counting import counted_answer
-from penstock.spark.counts import Count, second_vocabulary, vocabulary
-from penstock.spark.grid import Grid
+from penstock.spark.grid import KeyedGrid
 from penstock.spark.groups import deal, show
 from penstock.spark.operator import (
     ANSWER,
@@ -97,7 +97,7 @@ def assemble(
     cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
     patience = purge_strategy(spark.conf.get(PURGE, None))
     # A copy takes room of a budget that another row could have.
-    grid = Grid.of(plan, cells, partitions, may_copy=plan.evict is None or wanted is not None)
+    grid = KeyedGrid.over(plan, cells, partitions, may_copy=plan.evict is None or wanted is not None)
     packed = packed_streams(spark, script, plan, grid, inputs or {})
     run = new_run()
     essence = essence_of(script, query, plan, grid)
@@ -191,7 +191,7 @@ def trigger_seconds(setting: str | None) -> float | None:
     return seconds
 
 
-def turn_of(plan: Plan, trigger: float | None, grid: Grid, slots: int) -> float | None:
+def turn_of(plan: Plan, trigger: float | None, grid: KeyedGrid, slots: int) -> float | None:
     """The seconds that a batch of one cell may take, if rows are shed where it takes longer."""
     if plan.evict is None or not plan.evict.shed_input:
         return None

@@ -6,16 +6,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.model.names import quoted
 from penstock.plan.plan import Plan
-from penstock.runtime import row_hashes
+from penstock.runtime.second_stage import deal, typed
 from penstock.runtime.store import from_ipc, to_ipc
 from penstock.spark.operator import ANSWER
-from penstock.spark.pack import split_by_cell
 from penstock.spark.types import carried_type, restored
 from penstock.spark.worker import settle
 
@@ -73,28 +71,16 @@ class Redealer:
             dealt: list[tuple[int, str, bytes]] = []
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 if kind == ANSWER:
-                    dealt += _answers_dealt(self.keys, self.groups, self._typed(from_ipc(payload.as_buffer())))
+                    dealt += _answers_dealt(self.keys, self.groups, typed(from_ipc(payload.as_buffer()), self.schema))
                 else:
                     dealt += ((key, kind, payload.as_py()) for key in self.keys)
             yield _as_dealt(dealt)
-
-    def _typed(self, table: Any) -> Any:
-        for field in self.schema:
-            if pa.types.is_null(table.column(field.name).type):
-                place = table.schema.get_field_index(field.name)
-                table = table.set_column(place, field.name, table.column(field.name).cast(field.type))
-        return table
 
 
 def _answers_dealt(
     keys: tuple[int, ...], groups: tuple[str, ...] | None, table: Any
 ) -> Iterator[tuple[int, str, bytes]]:
-    if groups == ():
-        yield keys[0], ANSWER, to_ipc(table)
-        return
-    by = table if groups is None else table.select(list(groups))
-    buckets = (row_hashes(by) % np.uint64(len(keys))).astype(np.int64)
-    for bucket, rows in split_by_cell(table, buckets):
+    for bucket, rows in deal(table, len(keys), groups):
         yield keys[bucket], ANSWER, to_ipc(rows)
 
 

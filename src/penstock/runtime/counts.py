@@ -1,20 +1,23 @@
 """The counts of a batch: numbers that ride along with the results, and the metrics made of them.
 
-A cell gives its counts as one array of numbers whose meaning is fixed by the plan. Spark's `observe` adds them up
-over the cells (or takes the largest, where every cell says the same), so they show in Spark's own progress and
-listeners too.
+A cell gives its counts as one array of numbers whose meaning is fixed by the plan. They are added up over the cells, or
+the largest is taken where every cell says the same: by Spark's `observe`, so that they show in Spark's own progress and
+listeners too, or by `combined`. The fields of a line of metrics are a contract (DESIGN section 4).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Plan, PromiseKind
-from penstock.runtime import Distinct, GroupStage, Metrics
+from penstock.runtime.aggregate.stage import GroupStage
+from penstock.runtime.batch import Metrics
+from penstock.runtime.distinct import Distinct
+from penstock.runtime.evict.loss import recall_of
 
 _TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 _MICROSECONDS = 1_000_000
@@ -119,6 +122,40 @@ def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str,
         "state_rows": {**fields["state_rows"], stage: stored},
         "state_tuples": {**fields["state_tuples"], stage: stored},
         "state_bytes": fields["state_bytes"] + found["state_bytes"],
+    }
+
+
+def combined(counts: Sequence[Count], arrays: Sequence[Sequence[int]]) -> dict[str, int]:
+    """What `observe` would give of the arrays of all cells."""
+    return {
+        count.name: max(values) if count.same_everywhere else sum(values)
+        for count, *values in zip(counts, *arrays, strict=True)
+    }
+
+
+def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
+    """One line of `run --metrics`, of what the cells and the second stage know."""
+    recall, error = recall_of(known.get("emitted", 0), known.get("due", 0), known.get("variance", 0))
+    return {
+        "query": query,
+        "batch": batch,
+        "rows_in": known["rows_in"],
+        "rows_out": known["rows_out"],
+        "state_rows": known["state_rows"],
+        "state_tuples": known["state_tuples"],
+        "pending_rows": known["pending_rows"],
+        "promise_rows": known["promise_rows"],
+        "state_bytes": known["state_bytes"],
+        "purged": known.get("purged", {}),
+        "evicted": known.get("evicted", 0),
+        "recall": recall,
+        "recall_error": error,
+        "violations": known.get("violations", {}),
+        "lost": known.get("lost", 0),
+        "k": known.get("k", {}),
+        "seconds": seconds,
+        # Only where there is something to choose.
+        **({"used": known["used"]} if known.get("used") else {}),
     }
 
 

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.bands import Bands
-from penstock.analysis.combination import Combinations
+from penstock.analysis.facts.bands import Bands
+from penstock.analysis.facts.combination import Combinations
 from penstock.model.clauses import RangeWindow
 from penstock.model.query import Query
 from penstock.model.relation import Join, JoinKind, Leaf

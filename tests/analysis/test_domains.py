@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.combination import Combinations
-from penstock.analysis.domains import declared_domain
+from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.domains import declared_domain
 from penstock.analysis.finding import Bounded, Means
 from penstock.analysis.state import needed_columns
 from penstock.model.expressions import ColumnRef

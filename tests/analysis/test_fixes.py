@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import Missing
+from penstock.analysis.closings.edges import Missing
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Unbounded, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.model.clauses import Aggregate, Source, TimeWindow

@@ -7,7 +7,7 @@ from decimal import Decimal
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.keeping import Arrived, broken, keeps_arrival
+from penstock.analysis.witness.declarations_hold import Arrived, broken, keeps_arrival
 from penstock.model.schemes import Clustered, Follows, Ordered, Scheme
 from penstock.model.spans import Rows, Span
 from tests.analysis.build import stream

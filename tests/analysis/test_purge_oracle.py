@@ -25,9 +25,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closing import ClosingGraph, Edge, Reach
 from penstock.analysis.closings.between import Way
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph, Edge, Reachability
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Means
 from penstock.model.clauses import RangeWindow, Source
 from penstock.model.expressions import ColumnRef
@@ -167,7 +167,7 @@ class World:
         assert n is not None
         return self.row(arrival.stream, n, u.value("k"), u.value("m"))
 
-    def move_on(self, u: Arrival, alias: str, reach: Reach) -> bool:
+    def move_on(self, u: Arrival, alias: str, reach: Reachability) -> bool:
         """Let the streams pass what the edges name, no further than that where u's own edges say how far."""
         for edge in reach.edges:
             rows = [[u] if source == alias else self.data(_name(self, source)) for source in edge.sources]

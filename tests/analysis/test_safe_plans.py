@@ -12,8 +12,8 @@ from functools import cache
 
 import pytest
 
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.safe_plans import JoinTree, plans_in_words, safe_trees
 from tests.analysis.punctuated import cjq
 from tests.analysis.test_safety_oracle import Case

@@ -16,8 +16,8 @@ from itertools import combinations, product
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.model.query import Query
 from tests.analysis.punctuated import cjq
 from tests.measure import size

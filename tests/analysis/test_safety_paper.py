@@ -8,8 +8,8 @@ from dataclasses import replace
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closing import ClosingGraph, Edge
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph, Edge
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
 from penstock.compile import judged
 from penstock.model.clauses import Aggregate, Output

@@ -15,8 +15,8 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Means
 from penstock.model.clauses import Output
 from penstock.model.query import Query

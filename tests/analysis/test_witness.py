@@ -13,10 +13,10 @@ import random
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Row, Unbounded, Witness
-from penstock.analysis.unsafe import Scenario, scenarios
+from penstock.analysis.witness.purge_witness import Scenario, scenarios
 from penstock.model.clauses import RangeWindow
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finality import finality
 from penstock.analysis.finding import (
     Bounded,
@@ -30,7 +30,7 @@ from penstock.analysis.rewriting.state import counted_state
 from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_findings
 from penstock.analysis.unbounded import settled
-from penstock.analysis.unsafe import Scenario, scenarios
+from penstock.analysis.witness.purge_witness import Scenario, scenarios
 from penstock.model.clauses import RowsWindow
 from penstock.model.hints import Budget
 from penstock.model.query import Query

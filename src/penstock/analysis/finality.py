@@ -12,8 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.fixes import text_of
 from penstock.model.query import Query, certain
 from penstock.model.relation import JoinKind, joins, leaves

@@ -7,7 +7,7 @@ that, a fix is grown for each order of preference and what turns out not to be n
 no part that can be left out. If it has few parts, the smallest are searched for; if it has many, or the search takes
 more than `_MOST_STEPS`, it is given as it is, though another of fewer parts may exist. For very many streams that do
 not close each other no fix is given.
-Under outer joins and EXISTS every row must also leave each join in which it waits (leaving.py).
+Under outer joins and EXISTS every row must also leave each join in which it waits (outer_join_purge.py).
 Sources and declarations are bits of whole numbers here, so that a reach is a few machine operations.
 """
 
@@ -17,9 +17,9 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
-from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.closings.between import Way
-from penstock.analysis.edges import Closing, Missing
+from penstock.analysis.closings.edges import Closing, Missing
+from penstock.analysis.closings.graph import ClosingGraph
 
 Fix = tuple[Missing, ...]
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.analysis.combination import Combinations
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, MemoryFinding, StateFinding
 from penstock.analysis.synopsis import ABSURD, Synopsis
 from penstock.model.expressions import ColumnRef

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.closings.graph import ClosingGraph
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ DISTINCT remembers each row that it gave, GROUP BY each group. Both are bounded
 - if the columns that make up a row or a group have finite domains (a deterministic expression takes at most as many
   values as its columns together; a column of a source that may be absent may also be NULL); or
 - if one of them is the event time, or a window of the event time, of a source that stands in every result, whose
-  event time is ordered and has no largest value (limits.py), and whose own rows all leave: once its clock has passed
-  the value, and the rows with it have left, that row or group cannot come again; or
+  event time is ordered and has no largest value (largest_value.py), and whose own rows all leave: once its clock has
+  passed the value, and the rows with it have left, that row or group cannot come again; or
 - if they hold all columns of a punctuation scheme of such a source (SAFETY, Example 1): once its punctuation has come.
   Not of one with a LIFESPAN, after which its values may come again.
 
@@ -22,12 +22,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import Missing, narrowed, order_text
+from penstock.analysis.closings.edges import Missing, narrowed, order_text
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
-from penstock.analysis.limits import never_passes
 from penstock.analysis.state import LARGE
 from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
 from penstock.model.expressions import ColumnRef, Expression

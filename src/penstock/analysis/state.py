@@ -1,7 +1,7 @@
 """Is the state that a query keeps of one source bounded, and by what?
 
 Tried in this order: nothing is stored (one source alone; rows that never stand in a result); [ROWS n]; every row is
-purged in the end (closing.py); rows that the query cannot tell apart are merged, and the columns that it needs have
+purged in the end (graph.py); rows that the query cannot tell apart are merged, and the columns that it needs have
 finite domains.
 
 Merging keeps one row, with a count, for each choice of values of the needed columns: outputs, group keys, what
@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import prod
 
-from penstock.analysis.closing import ClosingGraph, Reach, describe
 from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.edges import passages, shared_columns, stalled
+from penstock.analysis.closings.graph import ClosingGraph, Reachability, describe
 from penstock.analysis.closings.guarantee import guarantee
-from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.edges import passages, shared_columns, stalled
+from penstock.analysis.closings.outer_join_purge import Stuck
+from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
-from penstock.analysis.leaving import Stuck
 from penstock.analysis.usefulness import why_useless
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.expressions import ColumnRef
@@ -155,7 +155,7 @@ def _why_stuck(source: Source, waiting: tuple[Stuck, ...]) -> Iterator[str]:
             )
 
 
-def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reach) -> Iterator[str]:
+def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reachability) -> Iterator[str]:
     """For each source that nothing closes: what is known, and what is missing."""
     query = combinations.query
     for target in reach.unreached[:_MOST_REASONS]:

@@ -1,8 +1,8 @@
 """What of the undecided state is unbounded? Where an input that keeps its promises makes it grow.
 
-A stream is unbounded if its rows are needed for ever (unsafe.py) and the input that shows it grows, whatever algorithm
-keeps the state. Where no stream declares a promise and none has a window, MEMORY's growing input is one too, for
-streams and for what DISTINCT or GROUP BY remembers. Constant memory that suffices rules both out. Where a stream is
+A stream is unbounded if its rows are needed for ever (purge_witness.py) and the input that shows it grows, whatever
+algorithm keeps the state. Where no stream declares a promise and none has a window, MEMORY's growing input is one too,
+for streams and for what DISTINCT or GROUP BY remembers. Constant memory that suffices rules both out. Where a stream is
 named more than once, and equal results count once, one row may stand for what several wait for (8.1's folding), so an
 input that makes rows wait need not force any algorithm to keep them: that stays undecided where MEMORY does not decide
 it. Everything else stays undecided too, and says why.
@@ -13,9 +13,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.analysis.closing import ClosingGraph
+from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.finding import Finding, MemoryFinding, StateFinding, Unbounded, Undecided, Witness
-from penstock.analysis.unsafe import SHOWN, Scenario, growing
+from penstock.analysis.witness.purge_witness import SHOWN, Scenario, growing
 from penstock.model.query import Query
 from penstock.model.schemes import Check
 

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.edges import Closing, carriers, narrowed
+from penstock.analysis.closings.edges import Closing, carriers, narrowed
+from penstock.analysis.closings.graph import ClosingGraph
 from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Punctuated
@@ -99,5 +99,5 @@ def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> b
 
 def _fires(graph: ClosingGraph, root: str, closing: Closing) -> bool:
     """Whether what a source reaches, uncertain closings included, carries all columns of a closing."""
-    reached = [alias for alias in graph.hoped_for(root) if alias != closing.target]
+    reached = [alias for alias in graph.reachable_if_arrived(root) if alias != closing.target]
     return graph.usable(root, closing, reached) is not None

@@ -9,8 +9,8 @@ from __future__ import annotations
 from itertools import permutations
 
 from penstock.analysis.closings.between import PairClosing, Way, closings_between
-from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import order_text
+from penstock.analysis.closings.edges import order_text
+from penstock.analysis.facts.combination import Combinations
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Ordered

@@ -1,8 +1,8 @@
-"""Does every row that the nodes of an outer join keep leave in the end? analysis/leaving.py, asked of a plan."""
+"""Does every row that the nodes of an outer join keep leave in the end? The analysis's question, asked of a plan."""
 
 from __future__ import annotations
 
-from penstock.analysis.leaving import Leaving
+from penstock.analysis.closings.outer_join_purge import Leaving
 from penstock.plan.plan import Plan
 
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from penstock.analysis.leaving import Leaving, beyond
+from penstock.analysis.closings.outer_join_purge import Leaving, beyond
 from penstock.model.clauses import Output, RangeWindow, RowsWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import JoinGraph

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.safe_plans import plans_in_words
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import permutations
 
-from penstock.analysis.bands import match_window, tied
 from penstock.analysis.closings.between import orders
-from penstock.analysis.combination import Combinations
+from penstock.analysis.facts.bands import match_window, tied
+from penstock.analysis.facts.combination import Combinations
 from penstock.model.clauses import Source
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Follows, Policy, PrimaryKey, Scheme, reference_of

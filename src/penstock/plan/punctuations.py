@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.analysis.edges import narrowed
+from penstock.analysis.closings.edges import narrowed
 from penstock.model.clauses import Source
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import shared_columns
+from penstock.analysis.closings.edges import shared_columns
+from penstock.analysis.facts.combination import Combinations
 from penstock.model.clauses import Source
 from penstock.model.predicates import Comparison, Difference, aliases_of
 from penstock.model.query import Query

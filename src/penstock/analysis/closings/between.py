@@ -1,18 +1,18 @@
 """Which declarations close one source for a row of another, on which columns, and when: every way, as values.
 
 A closing from `source` to `target` is one way to know that no future row of target meets a row of source (DESIGN
-section 1). It is derived here and nowhere else: the graph asks whether such ways suffice (closing.py), the plan carries
+section 1). It is derived here and nowhere else: the graph asks whether such ways suffice (graph.py), the plan carries
 them, the runtime evaluates them. There is one when
 
 - the target is ORDERED BY a column that lies only so far above one of the source, by a band, a window, an equality or a
   comparison: once it has passed that far. It closes what it passes, and so everything only if the column has no
-  largest value (limits.py): then it is certain;
+  largest value (largest_value.py): then it is certain;
 - the source declares FOLLOWS towards it in rows, and the equalities tie all its columns;
 - the target has a PRIMARY KEY, or is CLUSTERED BY a column, that the source names. These close only what came: certain
   where a guarantee says that the value arrives, and for a cluster the column has values without end.
 
 Preconditions: equalities and bands are those that hold where the two sources stand together. Punctuations, whose values
-several rows may carry between them, are edges.py's; whether the closings suffice is closing.py's question.
+several rows may carry between them, are edges.py's; whether the closings suffice is graph.py's question.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from penstock.analysis.bands import tied
 from penstock.analysis.closings.excess import Excess
 from penstock.analysis.closings.guarantee import Guarantee, guarantee
-from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.domains import declared_domain
-from penstock.analysis.limits import never_passes
+from penstock.analysis.facts.bands import tied
+from penstock.analysis.facts.combination import Combination, Combinations
+from penstock.analysis.facts.domains import declared_domain
+from penstock.analysis.facts.largest_value import never_passes
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Clustered, Follows, Ordered, PrimaryKey, Scheme, reference_of

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.combination import Combination
+from penstock.analysis.facts.combination import Combination
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import ForeignKey

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from penstock.analysis.keeping import Arrived, keeps_arrival
+from penstock.analysis.witness.declarations_hold import Arrived, keeps_arrival
 from penstock.model.schemes import Clustered, Follows, Ordered, Scheme
 from penstock.model.spans import Auto, Rows
 from penstock.model.stream import Stream

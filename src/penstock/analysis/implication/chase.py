@@ -29,7 +29,7 @@ from penstock.analysis.implication.grid import models_on_a_grid
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rising import outgrown, overtaken
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape, ends_of
-from penstock.analysis.implication.state import State
+from penstock.analysis.implication.state import ChaseState
 from penstock.model.spans import Unit
 
 
@@ -109,7 +109,7 @@ class Chase:
                 return outcome
         return outcome
 
-    def _of_one_value(self) -> list[State]:
+    def _of_one_value(self) -> list[ChaseState]:
         """The rows that would break the rule with one value everywhere, where that breaks it: a small place to look."""
         found = []
         for state in deny(self.goal, self.shapes, self.required):
@@ -125,7 +125,7 @@ class Chase:
         self.cases = self.rows = 0
         return self._all(deny(self.goal, self.shapes, self.required))
 
-    def _all(self, states: list[State], before: tuple[str, ...] = ()) -> Outcome:
+    def _all(self, states: list[ChaseState], before: tuple[str, ...] = ()) -> Outcome:
         steps = list(before)
         gave_up = False
         for number, state in enumerate(states, start=1):
@@ -142,7 +142,7 @@ class Chase:
                 )
         return GaveUp() if gave_up else Refuted(tuple(steps))
 
-    def _one(self, state: State) -> Outcome:
+    def _one(self, state: ChaseState) -> Outcome:
         self.cases += 1
         self.rows = max(self.rows, len(state.alive))
         if self.cases > self.limits.cases:
@@ -157,7 +157,7 @@ class Chase:
             return self._complete(state)
         return self._supply(state, *wanting)
 
-    def _saturate(self, state: State) -> str | None:
+    def _saturate(self, state: ChaseState) -> str | None:
         """Draw every conclusion that is certain; a contradiction, if there is one."""
         changed = True
         while changed:
@@ -188,7 +188,7 @@ class Chase:
             return f"so {state.name(partner)} is a partner of {state.name(LEFT)} after all"
         return outgrown(state, self.rules, self.goal)
 
-    def _denied(self, state: State) -> int | None:
+    def _denied(self, state: ChaseState) -> int | None:
         """A partner of the row that is to have none."""
         if isinstance(self.goal, Partner):
             for right in state.alive:
@@ -198,7 +198,7 @@ class Chase:
                     return right
         return None
 
-    def _matches(self, state: State) -> Iterator[tuple[OneRow | SameValues | Apart, int, int]]:
+    def _matches(self, state: ChaseState) -> Iterator[tuple[OneRow | SameValues | Apart, int, int]]:
         for rule in self.rules:
             if isinstance(rule, Partner):
                 continue
@@ -209,7 +209,7 @@ class Chase:
                             yield rule, left, right
 
     def _conclude(
-        self, state: State, rule: OneRow | SameValues | Apart, left: int, right: int
+        self, state: ChaseState, rule: OneRow | SameValues | Apart, left: int, right: int
     ) -> tuple[str, bool] | None:
         """What a rule newly says of two rows, and whether it can be; None if nothing new."""
         if _is_known(state, rule, left, right):
@@ -228,7 +228,7 @@ class Chase:
                 said = f"{other} - {one} in time is in {window_text(shape, then)}"
                 return said, state.times.put_in(left, right, then)
 
-    def _split(self, state: State) -> list[State] | None:
+    def _split(self, state: ChaseState) -> list[ChaseState] | None:
         """The cases of a window that is open and on which a rule hangs; None if there is none."""
         for rule, left, right in self._matches(state):
             reach = rule.premise.when
@@ -241,7 +241,7 @@ class Chase:
                     return self._outside(state, premise, LEFT, right)
         return None
 
-    def _outside(self, state: State, premise: Premise, left: int, right: int) -> list[State]:
+    def _outside(self, state: ChaseState, premise: Premise, left: int, right: int) -> list[ChaseState]:
         found = []
         shape = self.shapes[premise.left]
         text = f"{state.name(right)} lies {{}} the window {window_text(shape, premise.when)} of {state.name(left)}"
@@ -252,13 +252,13 @@ class Chase:
                 found.append(case)
         return found
 
-    def _inside(self, state: State, reach: Reach, left: int, right: int) -> list[State]:
+    def _inside(self, state: ChaseState, reach: Reach, left: int, right: int) -> list[ChaseState]:
         case = state.copy()
         shape = self.shapes[state.facts[left].stream]
         case.steps.append(f"{state.name(right)} lies in the window {window_text(shape, reach)} of {state.name(left)}")
         return [case] if case.times.put_in(left, right, reach) else []
 
-    def _wanting(self, state: State) -> Iterator[tuple[Partner, int]]:
+    def _wanting(self, state: ChaseState) -> Iterator[tuple[Partner, int]]:
         """The rows that lack a partner, the oldest first."""
         for left in state.alive:
             for rule in self.rules:
@@ -266,7 +266,7 @@ class Chase:
                     yield rule, left
 
     @staticmethod
-    def _wants(state: State, rule: Partner, left: int) -> bool:
+    def _wants(state: ChaseState, rule: Partner, left: int) -> bool:
         premise = rule.premise
         if state.facts[left].stream != premise.left:
             return False
@@ -276,7 +276,7 @@ class Chase:
             state.agree(premise, left, right) and state.times.inside(left, right, premise.when) for right in state.alive
         )
 
-    def _supply(self, state: State, rule: Partner, left: int) -> Outcome:
+    def _supply(self, state: ChaseState, rule: Partner, left: int) -> Outcome:
         """A partner for a row: first one that is there, or the beginning of an endless sequence; then a new one."""
         borrowed = (*self._reused(state, rule, left), *self._repeated(state, left)) if self.borrows else ()
         for case in borrowed:
@@ -297,14 +297,14 @@ class Chase:
         return self._one(case)
 
     @staticmethod
-    def _reused(state: State, rule: Partner, left: int) -> Iterator[State]:
+    def _reused(state: ChaseState, rule: Partner, left: int) -> Iterator[ChaseState]:
         for right in state.alive:
             if state.agree(rule.premise, left, right):
                 case = state.copy()
                 if case.times.put_in(left, right, rule.premise.when):
                     yield case
 
-    def _repeated(self, state: State, row: int) -> Iterator[State]:
+    def _repeated(self, state: ChaseState, row: int) -> Iterator[ChaseState]:
         """A row as an earlier one again: whatever follows from that one follows again, one period later."""
         for earlier in state.ancestors(row):
             alike = state.facts[earlier].stream == state.facts[row].stream and state.terms(earlier) == state.terms(row)
@@ -316,7 +316,7 @@ class Chase:
                 if case.times.put_in(earlier, row, Reach(period, period)):
                     yield case
 
-    def _periods(self, state: State, earlier: int, row: int) -> list[int]:
+    def _periods(self, state: ChaseState, earlier: int, row: int) -> list[int]:
         """Lengths worth trying; all sequences of a model have one."""
         if state.period:
             return [state.period, -state.period]
@@ -326,7 +326,7 @@ class Chase:
         low = -least.ticks if least is not None else high - 2 * far
         return [period for period in dict.fromkeys((high, low, (high + low) // 2)) if period]
 
-    def _complete(self, state: State) -> Outcome:
+    def _complete(self, state: ChaseState) -> Outcome:
         """Times for the rows of a case in which nothing more follows; checked, not believed."""
         unit = {i: self.shapes[fact.stream].step or Unit.SECOND.value for i, fact in enumerate(state.facts)}
         times = state.times.assignment(state.alive, unit.__getitem__)
@@ -346,7 +346,7 @@ class Chase:
 _ONCE = Fraction(0)
 
 
-def _readings(state: State, times: dict[int, Fraction]) -> Iterator[dict[int, Fraction]]:
+def _readings(state: ChaseState, times: dict[int, Fraction]) -> Iterator[dict[int, Fraction]]:
     """Which rows come again, and after how long: where a row is an earlier one again, that leaves some choice.
 
     With the earlier row whatever it called for comes again; or only the rows between the two; or all rows do.
@@ -371,7 +371,7 @@ def _readings(state: State, times: dict[int, Fraction]) -> Iterator[dict[int, Fr
         yield {row: called.get(row, period) for row in state.alive}
 
 
-def _is_known(state: State, rule: OneRow | SameValues | Apart, left: int, right: int) -> bool:
+def _is_known(state: ChaseState, rule: OneRow | SameValues | Apart, left: int, right: int) -> bool:
     """Whether what a rule would say of two rows is known already."""
     match rule:
         case OneRow():

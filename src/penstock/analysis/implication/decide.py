@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.domains import declared_domain
+from penstock.analysis.facts.domains import declared_domain
 from penstock.analysis.implication.chase import FULL, Broken, Chase, Limits, Outcome, Refuted
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise

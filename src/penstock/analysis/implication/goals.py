@@ -7,17 +7,17 @@ Those rows are few: two that agree as the rule's premise says, or for a FOREIGN 
 from __future__ import annotations
 
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Reach, Rule, SameValues, Shape
-from penstock.analysis.implication.state import State
+from penstock.analysis.implication.state import ChaseState
 from penstock.model.spans import span_of_ticks
 
 LEFT, RIGHT = 0, 1
 """The rows that break a rule are the first ones of a state."""
 
 
-def deny(rule: Rule, shapes: tuple[Shape, ...], required: tuple[tuple[bool, ...], ...]) -> list[State]:
+def deny(rule: Rule, shapes: tuple[Shape, ...], required: tuple[tuple[bool, ...], ...]) -> list[ChaseState]:
     """The rows that break a rule, one state for each way; it is implied if all of them are refuted."""
     premise = rule.premise
-    state = State(shapes, required)
+    state = ChaseState(shapes, required)
     left = state.add(premise.left)
     if isinstance(rule, Partner):
         for column, _ in premise.pairs:
@@ -46,7 +46,7 @@ def deny(rule: Rule, shapes: tuple[Shape, ...], required: tuple[tuple[bool, ...]
             return _outside(state, then, agreed)
 
 
-def _outside(state: State, then: Reach, agreed: str) -> list[State]:
+def _outside(state: ChaseState, then: Reach, agreed: str) -> list[ChaseState]:
     found = []
     shape = state.shapes[state.facts[LEFT].stream]
     before, after = state.copy(), state.copy()
@@ -59,7 +59,7 @@ def _outside(state: State, then: Reach, agreed: str) -> list[State]:
     return found
 
 
-def broken(rule: Rule, state: State) -> bool:
+def broken(rule: Rule, state: ChaseState) -> bool:
     """Whether the first rows of a state still break the rule."""
     match rule:
         case OneRow():
@@ -71,7 +71,7 @@ def broken(rule: Rule, state: State) -> bool:
             return True
 
 
-def _lag(state: State) -> str:
+def _lag(state: ChaseState) -> str:
     return f"{state.name(RIGHT)} - {state.name(LEFT)} in time"
 
 

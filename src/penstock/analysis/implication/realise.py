@@ -15,12 +15,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from penstock.analysis.domains import Domain, declared_domain
+from penstock.analysis.facts.domains import Domain, declared_domain
 from penstock.analysis.facts.truth import Truth, truth
 from penstock.analysis.implication.arrival import arrival_obstacle
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rules import Rule, SameValues, Shape
-from penstock.analysis.keeping import Arrived
+from penstock.analysis.witness.declarations_hold import Arrived
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Check, Punctuated
 from penstock.model.stream import Stream

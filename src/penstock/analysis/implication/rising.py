@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from penstock.analysis.facts.differences import Limit
 from penstock.analysis.implication.goals import LEFT
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues
-from penstock.analysis.implication.state import State
+from penstock.analysis.implication.state import ChaseState
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class _Endless:
     """The longest step from one to the next, the way they go."""
 
 
-def outgrown(state: State, rules: Sequence[Rule], goal: Rule) -> str | None:
+def outgrown(state: ChaseState, rules: Sequence[Rule], goal: Rule) -> str | None:
     """Why an endless sequence cannot be, or breaks what is supposed; None if that is not seen."""
     for endless in _endless(state):
         way = "later" if endless.rises else "earlier"
@@ -49,7 +49,7 @@ def outgrown(state: State, rules: Sequence[Rule], goal: Rule) -> str | None:
     return None
 
 
-def overtaken(state: State, rules: Sequence[Rule]) -> Iterator[tuple[SameValues, int, int]]:
+def overtaken(state: ChaseState, rules: Sequence[Rule]) -> Iterator[tuple[SameValues, int, int]]:
     """Rows that a STREAM KEY makes agree, since one of them comes again until it is in the window of the other."""
     found = _endless(state)
     for endless in found:
@@ -67,7 +67,7 @@ _Differing = tuple[SameValues, int, int]
 """A STREAM KEY and two rows, left and right, that it would make agree and that are not known to."""
 
 
-def _differing(state: State, rules: Sequence[Rule], row: int, other: int) -> Iterator[tuple[Reach, _Differing]]:
+def _differing(state: ChaseState, rules: Sequence[Rule], row: int, other: int) -> Iterator[tuple[Reach, _Differing]]:
     """The windows of a row, by which STREAM KEYs of both directions would make another agree with it."""
     for rule in rules:
         if isinstance(rule, SameValues):
@@ -92,7 +92,7 @@ def _merged(windows: list[tuple[Reach, _Differing]], step: int) -> Iterator[tupl
     yield from merged
 
 
-def _endless(state: State) -> list[_Endless]:
+def _endless(state: ChaseState) -> list[_Endless]:
     """The rows that come again for ever: those that lead to themselves, then the partners that they call for."""
     found = [endless for row in state.alive for endless in _leading_to_themselves(state, row)]
     for endless in found:  # it grows meanwhile
@@ -114,7 +114,7 @@ def _sum(stride: int | None, lag: Reach) -> int | None:
     return stride + lag.high - lag.low
 
 
-def _leading_to_themselves(state: State, row: int) -> Iterator[_Endless]:
+def _leading_to_themselves(state: ChaseState, row: int) -> Iterator[_Endless]:
     low: int | None = 0
     high: int | None = 0
     child = row
@@ -133,11 +133,11 @@ def _leading_to_themselves(state: State, row: int) -> Iterator[_Endless]:
             yield _Endless(earlier, row, False, None if low is None else -low)
 
 
-def _is_met(state: State, premise: Premise, endless: _Endless) -> bool:
+def _is_met(state: ChaseState, premise: Premise, endless: _Endless) -> bool:
     return state.agree(premise, LEFT, endless.row) and _must_lie_in(state, endless, LEFT, premise.when)
 
 
-def _is_against(state: State, rule: Rule, endless: _Endless) -> bool:
+def _is_against(state: ChaseState, rule: Rule, endless: _Endless) -> bool:
     """Whether endless rows share a key, or leave the window that they are to lie in."""
     if isinstance(rule, OneRow):
         return state.agree(rule.premise, endless.row, endless.row)
@@ -156,7 +156,7 @@ def _is_open(window: Reach, endless: _Endless) -> bool:
     return window.high is None if endless.rises else window.low is None
 
 
-def _must_lie_in(state: State, endless: _Endless, other: int, window: Reach, goes_along: bool = False) -> bool:
+def _must_lie_in(state: ChaseState, endless: _Endless, other: int, window: Reach, goes_along: bool = False) -> bool:
     """Whether one of the endless rows is certain to lie in a window of another row, which may go the same way."""
     if _is_open(window, endless):
         return True

@@ -28,7 +28,7 @@ class Fact:
     """Whether its FOREIGN KEY left some of its values open."""
 
 
-class State:
+class ChaseState:
     """Some rows, and what is known of them."""
 
     def __init__(self, shapes: tuple[Shape, ...], required: tuple[tuple[bool, ...], ...]) -> None:
@@ -47,9 +47,9 @@ class State:
         self._joined: list[int] = []
         self._valued: list[bool] = []
 
-    def copy(self) -> State:
+    def copy(self) -> ChaseState:
         """The same, to be changed; it starts with no steps."""
-        twin = State(self.shapes, self.required)
+        twin = ChaseState(self.shapes, self.required)
         twin.facts, twin.alive = list(self.facts), list(self.alive)
         twin.times, twin.repeats, twin.period = self.times.copy(), dict(self.repeats), self.period
         twin._joined, twin._valued = list(self._joined), list(self._valued)

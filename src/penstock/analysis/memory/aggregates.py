@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
-from penstock.analysis.memory.conditions import Edge, Rung, Violation, active, stretches
-from penstock.analysis.memory.lines import Stretch
+from penstock.analysis.memory.conditions import Edge, Placement, Violation, active, stretches
+from penstock.analysis.memory.lines import Interval
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.model.clauses import Aggregate
@@ -59,7 +59,7 @@ def counts_duplicates(aggregate: Aggregate, reading: Reading, order: Order) -> b
         case "count":
             return not aggregate.distinct
         case "sum" if isinstance(argument, ColumnRef) and order.line(argument).has_steps:
-            return order.reach(argument) != Stretch(0, 0)
+            return order.reach(argument) != Interval(0, 0)
         case "avg" | "median" if isinstance(argument, ColumnRef):
             return order.values(argument) != 1 and not has_one_value_in_a_group(argument, reading, order)
         case _:
@@ -118,7 +118,7 @@ def aggregate_violations(
                     f"{aggregate} needs every value of {ref}, and no constant limits them",
                     ref.alias,
                     (ref.alias,),
-                    ((ref, Rung(stretch)),),
+                    ((ref, Placement(stretch)),),
                     f"a row to come may repeat any one of them, and {aggregate} depends on it",
                 )
         case ColumnRef() as ref if aggregate.function in ("min", "max"):
@@ -160,16 +160,16 @@ def _of_extreme(aggregate: Aggregate, ref: ColumnRef, edges: tuple[Edge, ...], o
 
 
 def _rungs(
-    order: Order, ref: ColumnRef, own: Stretch, edge: Edge, stretch: Stretch, *, with_it: bool
-) -> Iterator[list[tuple[ColumnRef, Rung]]]:
+    order: Order, ref: ColumnRef, own: Interval, edge: Edge, stretch: Interval, *, with_it: bool
+) -> Iterator[list[tuple[ColumnRef, Placement]]]:
     """How to place the extreme's column and the comparison against each other; nothing if they agree."""
     ends = (edge.low, edge.high)
     if own != stretch:
-        yield [*((end, Rung(stretch, falling=with_it)) for end in ends), (ref, Rung(own))]
+        yield [*((end, Placement(stretch, falling=with_it)) for end in ends), (ref, Placement(own))]
         return
     if not with_it:
-        yield [(ref, Rung(own)), *((end, Rung(stretch)) for end in ends)]
+        yield [(ref, Placement(own)), *((end, Placement(stretch)) for end in ends)]
     if not order.below(edge.low, ref):
-        yield [(ref, Rung(own, half=0)), *((end, Rung(stretch, falling=with_it, half=1)) for end in ends)]
+        yield [(ref, Placement(own, half=0)), *((end, Placement(stretch, falling=with_it, half=1)) for end in ends)]
     if not order.below(ref, edge.high):
-        yield [(ref, Rung(own, half=1)), *((end, Rung(stretch, falling=with_it, half=0)) for end in ends)]
+        yield [(ref, Placement(own, half=1)), *((end, Placement(stretch, falling=with_it, half=0)) for end in ends)]

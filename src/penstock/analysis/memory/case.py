@@ -23,7 +23,7 @@ from penstock.analysis.memory.aggregates import (
 )
 from penstock.analysis.memory.conditions import (
     Edge,
-    Rung,
+    Placement,
     Violation,
     compared_in_one_stretch,
     edges_of,
@@ -31,7 +31,7 @@ from penstock.analysis.memory.conditions import (
     equal_and_endless,
     extremes_in_conflict,
 )
-from penstock.analysis.memory.lines import Stretch
+from penstock.analysis.memory.lines import Interval
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.scale import has_scale
@@ -142,10 +142,10 @@ class Case:
         free = [head for head in heads if head not in taken]
         high = [(ref, order.endless(ref)[-1]) for ref in free if len(order.endless(ref)) > 1]
         tops = [(ref, order.reach(ref).high) for ref in free]
-        last = [(ref, Stretch(top, top)) for ref, top in tops if top < order.line(ref).endless[-1].low]
+        last = [(ref, Interval(top, top)) for ref, top in tops if top < order.line(ref).endless[-1].low]
         for chosen in (high, last, high + last):
             if chosen:
-                still = [(ref, Rung(stretch, still=True)) for ref, stretch in chosen]
+                still = [(ref, Placement(stretch, still=True)) for ref, stretch in chosen]
                 yield replace(violation, rungs=(*violation.rungs, *still))
 
     @property

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, product
 
-from penstock.analysis.memory.lines import FAR, Line, Stretch
+from penstock.analysis.memory.lines import FAR, Interval, Line
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.model.expressions import ColumnRef
@@ -35,10 +35,10 @@ from penstock.model.predicates import Op
 
 
 @dataclass(frozen=True)
-class Rung:
+class Placement:
     """Where the c-th of N rows stands in an endless stretch: upwards or downwards, in all of it or in one half."""
 
-    stretch: Stretch
+    stretch: Interval
     falling: bool = False
     half: int | None = None
     """0 is the lower half, 1 the upper."""
@@ -56,7 +56,7 @@ class Violation:
     """The source whose rows must be remembered."""
     barred: tuple[str, ...]
     """The sources whose rows cannot be merged for it."""
-    rungs: tuple[tuple[ColumnRef, Rung], ...]
+    rungs: tuple[tuple[ColumnRef, Placement], ...]
     forced: str
     """What makes it impossible to forget a row, as a sentence."""
 
@@ -92,7 +92,7 @@ def endless_column(order: Order, ref: ColumnRef, role: str, forced: str, *, ever
     """C1, for one column of the result."""
     for stretch in order.endless(ref)[: None if every else 1]:
         text = f"{ref} {role}, and {unlimited(order.line(ref), stretch, 'it')}"
-        yield Violation("C1", text, ref.alias, (ref.alias,), ((ref, Rung(stretch)),), forced)
+        yield Violation("C1", text, ref.alias, (ref.alias,), ((ref, Placement(stretch)),), forced)
 
 
 def equal_and_endless(reading: Reading, order: Order, *, every: bool = False) -> Iterator[Violation]:
@@ -113,7 +113,7 @@ def equal_and_endless(reading: Reading, order: Order, *, every: bool = False) ->
                 f"{_listed(texts)} joins {names}, and {unlimited(order.line(members[0]), stretch, 'them')}",
                 alias,
                 aliases,
-                ((comparison.left, Rung(stretch)),),
+                ((comparison.left, Placement(stretch)),),
                 f"a row to come may match any one of them by {text}",
             )
 
@@ -126,7 +126,7 @@ def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order, *, every: boo
         line = order.line(edge.low)
         grows = (edge.low.alias, edge.high.alias) if every else (edge.low.alias,)
         for stretch, alias in product(stretches(order, edge)[: None if every else 1], grows):
-            rung = Rung(stretch)
+            rung = Placement(stretch)
             yield Violation(
                 "C3",
                 f"{edge.text} compares {edge.low} and {edge.high}, and {unlimited(line, stretch, 'them')}",
@@ -154,8 +154,8 @@ def _both_ways(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Vi
             for one, other in placements(order, least, greatest):
                 sides: tuple[tuple[int | None, int | None], ...] = ((None, None), (0, 1), (1, 0))
                 for half, opposite in sides[: 3 if one == other else 1]:
-                    rungs = [(ref, Rung(one, half=half)) for ref in (least.low, least.high)]
-                    rungs += [(ref, Rung(other, half=opposite)) for ref in (greatest.low, greatest.high)]
+                    rungs = [(ref, Placement(one, half=half)) for ref in (least.low, least.high)]
+                    rungs += [(ref, Placement(other, half=opposite)) for ref in (greatest.low, greatest.high)]
                     yield _conflict(alias, least, greatest, rungs)
 
 
@@ -163,7 +163,7 @@ def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Itera
     """MaxRef, or MinRef, has two classes."""
     for above in (True, False):
         found = list(active(edges, order, alias, above))
-        conflicts: dict[tuple[ColumnRef, tuple[Stretch, ...]], list[Edge]] = {}
+        conflicts: dict[tuple[ColumnRef, tuple[Interval, ...]], list[Edge]] = {}
         for near in found:
             # What is in conflict with one is so with every other that has the same column in the same stretches.
             key = near.end(above), stretches(order, near)
@@ -177,8 +177,8 @@ def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Itera
                         halves: tuple[int | None, int | None] = (None, None)
                     else:
                         halves = (0, 1) if above else (1, 0)
-                    rungs = [(ref, Rung(one, half=halves[0])) for ref in (near.low, near.high)]
-                    rungs += [(ref, Rung(other, falling=True, half=halves[1])) for ref in (far.low, far.high)]
+                    rungs = [(ref, Placement(one, half=halves[0])) for ref in (near.low, near.high)]
+                    rungs += [(ref, Placement(other, falling=True, half=halves[1])) for ref in (far.low, far.high)]
                     yield _conflict(alias, near, far, rungs)
 
 
@@ -209,12 +209,12 @@ def active(edges: tuple[Edge, ...], order: Order, alias: str, above: bool) -> It
             yield edge
 
 
-def stretches(order: Order, edge: Edge) -> tuple[Stretch, ...]:
+def stretches(order: Order, edge: Edge) -> tuple[Interval, ...]:
     """The endless stretches that can hold both columns of a comparison."""
     return order.both_endless(edge.low, edge.high)
 
 
-def placements(order: Order, first: Edge, second: Edge) -> Iterator[tuple[Stretch, Stretch]]:
+def placements(order: Order, first: Edge, second: Edge) -> Iterator[tuple[Interval, Interval]]:
     """The endless stretches that can hold two comparisons at once."""
     for one in stretches(order, first):
         for other in stretches(order, second):
@@ -223,7 +223,7 @@ def placements(order: Order, first: Edge, second: Edge) -> Iterator[tuple[Stretc
                 yield one, other
 
 
-def _conflict(alias: str, first: Edge, second: Edge, rungs: list[tuple[ColumnRef, Rung]]) -> Violation:
+def _conflict(alias: str, first: Edge, second: Edge, rungs: list[tuple[ColumnRef, Placement]]) -> Violation:
     texts = list(dict.fromkeys((first.text, second.text)))
     return Violation(
         "C3",
@@ -235,7 +235,7 @@ def _conflict(alias: str, first: Edge, second: Edge, rungs: list[tuple[ColumnRef
     )
 
 
-def unlimited(line: Line, stretch: Stretch, which: str) -> str:
+def unlimited(line: Line, stretch: Interval, which: str) -> str:
     """What is missing to make a stretch finite."""
     if not line.points:
         return f"no constant limits {which}"

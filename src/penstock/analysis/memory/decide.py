@@ -19,12 +19,12 @@ from functools import partial
 from penstock.analysis.finding import MemoryFinding, Row, Witness
 from penstock.analysis.memory.case import Case
 from penstock.analysis.memory.conditions import Violation
+from penstock.analysis.memory.distinguishability import copies_to_try, tells_apart
 from penstock.analysis.memory.measures import is_measured, unmet
 from penstock.analysis.memory.order import conflicting
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.self_joins import has_self_join
 from penstock.analysis.memory.synopses import synopsis_of
-from penstock.analysis.memory.telling import copies_to_try, tells_apart
 from penstock.analysis.memory.witness import Copies, copies_of
 from penstock.analysis.synopsis import Synopsis
 from penstock.model.predicates import Comparison, Op

@@ -24,7 +24,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 
-from penstock.analysis.domains import has_steps, step_of, values_are_told_apart
+from penstock.analysis.facts.domains import has_steps, step_of, values_are_told_apart
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Op
 from penstock.model.types import DataType, Kind
@@ -42,7 +42,7 @@ Point = int | str | dt.datetime
 
 
 @dataclass(frozen=True)
-class Stretch:
+class Interval:
     """Places from low to high."""
 
     low: int
@@ -53,9 +53,9 @@ class Stretch:
         """How many places."""
         return max(0, self.high - self.low + 1)
 
-    def within(self, other: Stretch) -> Stretch:
+    def within(self, other: Interval) -> Interval:
         """What both have."""
-        return Stretch(max(self.low, other.low), min(self.high, other.high))
+        return Interval(max(self.low, other.low), min(self.high, other.high))
 
 
 @dataclass(frozen=True)
@@ -66,18 +66,20 @@ class Line:
     points: tuple[Point, ...]
 
     @property
-    def endless(self) -> tuple[Stretch, ...]:
+    def endless(self) -> tuple[Interval, ...]:
         """The stretches that hold more values than bounded memory can tell apart, in their order."""
         if not self.has_steps:
-            return tuple(Stretch(place, place) for place in range(0, 2 * len(self.points) + 1, 2))
+            return tuple(Interval(place, place) for place in range(0, 2 * len(self.points) + 1, 2))
         middle = self.middle
-        return (Stretch(-FAR, middle.low - 1), Stretch(middle.high + 1, FAR)) if middle.size else (Stretch(-FAR, FAR),)
+        if not middle.size:
+            return (Interval(-FAR, FAR),)
+        return Interval(-FAR, middle.low - 1), Interval(middle.high + 1, FAR)
 
     @property
-    def middle(self) -> Stretch:
+    def middle(self) -> Interval:
         """On a line with steps, from the least point to the greatest; empty if there is none."""
         steps = [point for point in self.points if isinstance(point, int)]
-        return Stretch(min(steps), max(steps)) if steps else Stretch(0, -1)
+        return Interval(min(steps), max(steps)) if steps else Interval(0, -1)
 
     def place(self, point: Point) -> int:
         """The place of a point."""
@@ -89,7 +91,7 @@ class Line:
         """The least place of a value that is greater than some value at this place."""
         return place + 1 if self.has_steps or place % 2 else place
 
-    def apart(self, stretch: Stretch) -> tuple[int, int]:
+    def apart(self, stretch: Interval) -> tuple[int, int]:
         """How many values of a stretch are told apart one by one, and how many endless stretches it touches."""
         if not self.has_steps:
             inside = range(stretch.low, stretch.high + 1)
@@ -125,12 +127,12 @@ def line_of(kinds: Iterable[DataType], constants: Iterable[tuple[Constant, DataT
     return Line(True, tuple(sorted(steps)))
 
 
-def limits_of(kind: DataType) -> Stretch:
+def limits_of(kind: DataType) -> Interval:
     """The places that a type has on a line with steps."""
     if kind.precision is not None:
         most = 10**kind.precision - 1
-        return Stretch(-most, most)
-    return Stretch(*_WHOLE[kind.kind])
+        return Interval(-most, most)
+    return Interval(*_WHOLE[kind.kind])
 
 
 def point_of(constant: Constant, kind: DataType) -> Point | None:
@@ -149,7 +151,7 @@ def _steps_beside(constant: Constant, kind: DataType) -> Iterator[int]:
         yield from {step.numerator // step.denominator, -(-step.numerator // step.denominator)}
 
 
-def stretch_of(line: Line, kind: DataType, op: Op, constant: Constant) -> Stretch | None:
+def stretch_of(line: Line, kind: DataType, op: Op, constant: Constant) -> Interval | None:
     """The places that satisfy `column op constant`; None if the constant has no place."""
     if line.has_steps:
         step = step_of(constant, kind)
@@ -163,15 +165,15 @@ def stretch_of(line: Line, kind: DataType, op: Op, constant: Constant) -> Stretc
         floor = ceiling = line.place(point)
     match op:
         case Op.EQ:
-            return Stretch(ceiling, floor)
+            return Interval(ceiling, floor)
         case Op.LT:
-            return Stretch(-FAR, ceiling - 1)
+            return Interval(-FAR, ceiling - 1)
         case Op.LE:
-            return Stretch(-FAR, floor)
+            return Interval(-FAR, floor)
         case Op.GT:
-            return Stretch(floor + 1, FAR)
+            return Interval(floor + 1, FAR)
         case Op.GE:
-            return Stretch(ceiling, FAR)
+            return Interval(ceiling, FAR)
 
 
 def value_at(step: int, kind: DataType) -> Value:

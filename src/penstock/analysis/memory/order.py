@@ -25,14 +25,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.analysis.facts.differences import Demand, Differences, Limit, least
-from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, line_of, point_of, stretch_of
+from penstock.analysis.memory.lines import FAR, Interval, Line, limits_of, line_of, point_of, stretch_of
 from penstock.analysis.memory.reading import Condition, Reading, is_opaque
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, NoneOf, OneOf, Op
 from penstock.model.types import DataType
 
-Pins = Iterable[tuple[ColumnRef, Stretch]]
+Pins = Iterable[tuple[ColumnRef, Interval]]
 """Columns, and where they are to lie."""
 
 
@@ -46,7 +46,7 @@ class _Node:
 
     columns: list[ColumnRef]
     line: Line
-    domain: Stretch
+    domain: Interval
     members: frozenset[int] | None = None
     excluded: frozenset[int] = frozenset()
     """Places that `<>` or NOT IN keep it from; none of them is a member."""
@@ -102,8 +102,8 @@ class Order:
         self._narrow()
         self._lows = self._rise(())
         self._highs = self._sink()
-        self._known: dict[frozenset[tuple[int, Stretch]], bool] = {}
-        self._together: dict[tuple[int, int], tuple[Stretch, ...]] = {}
+        self._known: dict[frozenset[tuple[int, Interval]], bool] = {}
+        self._together: dict[tuple[int, int], tuple[Interval, ...]] = {}
 
     @property
     def holds(self) -> bool:
@@ -143,19 +143,19 @@ class Order:
         own = self.domain(ref)[1]
         return own is not None and own <= members
 
-    def domain(self, ref: ColumnRef) -> tuple[Stretch, frozenset[int] | None]:
+    def domain(self, ref: ColumnRef) -> tuple[Interval, frozenset[int] | None]:
         """The places that constants and types leave to a column by itself: a stretch, or some places of it."""
         node = self._nodes[self._index[ref]]
         return node.domain, node.members
 
-    def reach(self, ref: ColumnRef) -> Stretch:
+    def reach(self, ref: ColumnRef) -> Interval:
         """The least and the greatest place of a column in any solution; nothing if it can only be NULL."""
         assert self._lows is not None
         assert self._highs is not None
         node = self._index[ref]
         if self._nodes[node].is_null:
-            return Stretch(0, -1)
-        return Stretch(self._lows[node], self._highs[node])
+            return Interval(0, -1)
+        return Interval(self._lows[node], self._highs[node])
 
     def values(self, ref: ColumnRef) -> int | None:
         """How many values a column takes in results; None if there is no limit."""
@@ -172,11 +172,11 @@ class Order:
         counted = self.values(ref)
         return (counted, 0) if counted is not None else self.line(ref).apart(self.reach(ref))
 
-    def endless(self, ref: ColumnRef) -> tuple[Stretch, ...]:
+    def endless(self, ref: ColumnRef) -> tuple[Interval, ...]:
         """The endless stretches that a column can lie in."""
         return tuple(stretch for stretch in self.line(ref).endless if self.admits([(ref, stretch)]))
 
-    def both_endless(self, one: ColumnRef, other: ColumnRef) -> tuple[Stretch, ...]:
+    def both_endless(self, one: ColumnRef, other: ColumnRef) -> tuple[Interval, ...]:
         """The endless stretches that two columns of one line can lie in at once."""
         key = self._index[one], self._index[other]
         if key not in self._together:
@@ -195,7 +195,7 @@ class Order:
             upper.low > lower.high and self.below(above, under) for above, upper in asked for under, lower in asked
         )
 
-    def _reaches(self, node: int, stretch: Stretch) -> bool:
+    def _reaches(self, node: int, stretch: Interval) -> bool:
         """Whether some solution has a node in a stretch.
 
         It does iff its domain has a place there between its least and its greatest: the greatest solution reaches that
@@ -208,13 +208,13 @@ class Order:
         place = self._nodes[node].raised(max(stretch.low, self._lows[node]))
         return place is not None and place <= min(stretch.high, self._highs[node])
 
-    def _passes(self, asked: Sequence[tuple[int, Stretch]]) -> bool:
+    def _passes(self, asked: Sequence[tuple[int, Interval]]) -> bool:
         key = frozenset(asked)
         if key not in self._known:
             self._known[key] = self._rise(asked) is not None
         return self._known[key]
 
-    def _rise(self, pins: Sequence[tuple[int, Stretch]]) -> dict[int, int] | None:
+    def _rise(self, pins: Sequence[tuple[int, Interval]]) -> dict[int, int] | None:
         """The least assignment with these pins; None if there is none."""
         if self._closed.conflict:
             return None
@@ -292,10 +292,10 @@ class Order:
                 lines.update(dict.fromkeys(members, line))
         return lines
 
-    def _limits(self, line: Line, group: Sequence[ColumnRef]) -> Stretch:
+    def _limits(self, line: Line, group: Sequence[ColumnRef]) -> Interval:
         if not line.has_steps:
-            return Stretch(0, 2 * len(line.points))
-        found = Stretch(-FAR, FAR)
+            return Interval(0, 2 * len(line.points))
+        found = Interval(-FAR, FAR)
         for ref in group:
             found = found.within(limits_of(_kind(self._reading, ref)))
         return found

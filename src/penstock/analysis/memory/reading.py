@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.analysis.domains import has_steps, step_of
+from penstock.analysis.facts.domains import has_steps, step_of
 from penstock.analysis.facts.truth import passes
 from penstock.analysis.memory.lines import comparable, point_of
 from penstock.analysis.memory.measures import is_measured

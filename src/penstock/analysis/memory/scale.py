@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import datetime as dt
 
-from penstock.analysis.domains import has_steps
-from penstock.analysis.memory.lines import FAR, Line, Stretch, limits_of, value_at
+from penstock.analysis.facts.domains import has_steps
+from penstock.analysis.memory.lines import FAR, Interval, Line, limits_of, value_at
 from penstock.model.expressions import Value
 from penstock.model.types import DataType, Kind
 
@@ -33,15 +33,15 @@ def has_scale(kind: DataType) -> bool:
     return has_steps(kind) or (kind.kind in _SCALED and kind.length is None)
 
 
-def limits_on_scale(kind: DataType) -> Stretch:
+def limits_on_scale(kind: DataType) -> Interval:
     """The numbers that have a value."""
     if has_steps(kind):
         return limits_of(kind)
     if kind.kind in _MOMENTS:
-        return Stretch((dt.datetime.min - _EPOCH) // _MICROSECOND, (dt.datetime.max - _EPOCH) // _MICROSECOND)
+        return Interval((dt.datetime.min - _EPOCH) // _MICROSECOND, (dt.datetime.max - _EPOCH) // _MICROSECOND)
     if kind.kind is Kind.STRING:
-        return Stretch(0, FAR)
-    return Stretch(-_EXACT if kind.kind is not Kind.BINARY else 0, _EXACT)
+        return Interval(0, FAR)
+    return Interval(-_EXACT if kind.kind is not Kind.BINARY else 0, _EXACT)
 
 
 def origin(kind: DataType) -> int:
@@ -51,24 +51,24 @@ def origin(kind: DataType) -> int:
     return _FIRST_DAY if kind.kind in _MOMENTS else 1
 
 
-def on_scale(line: Line, kind: DataType, places: Stretch) -> Stretch:
+def on_scale(line: Line, kind: DataType, places: Interval) -> Interval:
     """The numbers of the values at these places."""
     limits = limits_on_scale(kind)
     if line.has_steps:
         return places.within(limits)
     if kind.kind is Kind.STRING:
         low = places.low * _BLOCK + (places.low % 2 == 0)
-        return Stretch(low, places.high * _BLOCK + (0 if places.high % 2 else _BLOCK - 1)).within(limits)
+        return Interval(low, places.high * _BLOCK + (0 if places.high % 2 else _BLOCK - 1)).within(limits)
     marks = [(point - _EPOCH) // _MICROSECOND for point in line.points if isinstance(point, dt.datetime)]
     low, high = limits.low, limits.high
     if places.low > 0:
         low = marks[(places.low - 1) // 2] + (places.low % 2 == 0)
     if places.high < 2 * len(marks):
         high = marks[places.high // 2] - (places.high % 2 == 0)
-    return Stretch(low, high).within(limits)
+    return Interval(low, high).within(limits)
 
 
-def is_open(line: Line, kind: DataType, stretch: Stretch) -> tuple[bool, bool]:
+def is_open(line: Line, kind: DataType, stretch: Interval) -> tuple[bool, bool]:
     """Whether no point limits a stretch from below, and from above; a STRING's block always starts somewhere."""
     if line.has_steps:
         return stretch.low == -FAR, stretch.high == FAR

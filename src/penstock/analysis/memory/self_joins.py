@@ -9,8 +9,8 @@ Theorem 5.6 holds for bags as it stands. For DISTINCT, the paper enumerates the 
 folds each, which is too strict: a filter on x cannot be put on the stream, since y reads it too, so the query
 `x.b <= y.b AND x.a = y.a AND y.b = 5` is bounded though its part with `x.b < 5` is not. We fold the whole query.
 
-If a condition fails after folding, the growing input of witness.py is run (telling.py), since its rows arrive on all
-sources of their stream at once.
+If a condition fails after folding, the growing input of witness.py is run (distinguishability.py), since its rows
+arrive on all sources of their stream at once.
 
 Preconditions: conditions and outputs are columns. Not decided: queries that become bounded only after each locally
 totally ordered query is folded by itself; and chains over one stream such as `x.b < y.b AND y.b < z.b`, where a few

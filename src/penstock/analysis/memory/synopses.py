@@ -19,7 +19,7 @@ from collections.abc import Iterator
 
 from penstock.analysis.memory.aggregates import counts_duplicates, is_holistic
 from penstock.analysis.memory.conditions import Edge, active, stretches
-from penstock.analysis.memory.lines import FAR, Line, Stretch, value_at
+from penstock.analysis.memory.lines import FAR, Interval, Line, value_at
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.synopsis import BucketColumn, Extreme, Limits, Synopsis
@@ -90,7 +90,7 @@ def _bucket_column(reading: Reading, order: Order, ref: ColumnRef) -> BucketColu
     return BucketColumn(ref.column, values + null, endless, low, high, limits=limits, members=members)
 
 
-def _reached(line: Line, reach: Stretch, kind: DataType) -> Limits:
+def _reached(line: Line, reach: Interval, kind: DataType) -> Limits:
     """The least and the greatest value that a column takes in results."""
     if line.has_steps:
         first, last = line.endless[0], line.endless[-1]
@@ -107,7 +107,7 @@ def _reached(line: Line, reach: Stretch, kind: DataType) -> Limits:
 
 def _extremes(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: str) -> Iterator[Extreme]:
     strict = {_pair(c) for c, _ in reading.joins if c.op in (Op.LT, Op.GT)}
-    found: dict[tuple[ColumnRef, bool, Stretch], bool] = {}
+    found: dict[tuple[ColumnRef, bool, Interval], bool] = {}
     for above in (True, False):
         for edge in active(edges, order, alias, above):
             for stretch in stretches(order, edge):
@@ -130,7 +130,7 @@ def _pair(comparison: Comparison) -> tuple[ColumnRef, ColumnRef]:
     return (comparison.left, comparison.right) if up else (comparison.right, comparison.left)
 
 
-def _limits(line: Line, stretch: Stretch, kind: DataType) -> tuple[Value | None, Value | None]:
+def _limits(line: Line, stretch: Interval, kind: DataType) -> tuple[Value | None, Value | None]:
     """The values between which a stretch lies."""
     if line.has_steps:
         low = None if stretch.low == -FAR else value_at(stretch.low - 1, kind)

@@ -25,8 +25,8 @@ from functools import cached_property
 
 from penstock.analysis.facts.differences import least
 from penstock.analysis.finding import Witness
-from penstock.analysis.memory.conditions import Rung, Violation
-from penstock.analysis.memory.lines import FAR, Stretch
+from penstock.analysis.memory.conditions import Placement, Violation
+from penstock.analysis.memory.lines import FAR, Interval
 from penstock.analysis.memory.measures import is_measured, named_numbers, whole_numbers
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
@@ -96,7 +96,7 @@ class _Layout:
         conditioned = {self._head(ref) for c in reading.binding for ref in c.predicate.columns if ref in carried}
         for head in self._heads:
             if head not in self._rungs and head not in conditioned and order.endless(head):
-                self._rungs[head] = Rung(order.endless(head)[-1])
+                self._rungs[head] = Placement(order.endless(head)[-1])
 
     def _head(self, ref: ColumnRef) -> ColumnRef:
         return self._order.equal_to(ref)[0]
@@ -137,19 +137,19 @@ class _Layout:
         return widths
 
     @cached_property
-    def _ladders(self) -> dict[tuple[ColumnRef, Stretch], tuple[int, int]] | None:
+    def _ladders(self) -> dict[tuple[ColumnRef, Interval], tuple[int, int]] | None:
         """The first number and the width of the windows in each stretch of each line; None if there is no room."""
-        spans: dict[tuple[ColumnRef, Stretch], Stretch] = {}
+        spans: dict[tuple[ColumnRef, Interval], Interval] = {}
         for head, rung in self._rungs.items():
             if rung.still:
                 continue
             key = self._order.first_on_line(head), rung.stretch
-            span = spans.get(key, Stretch(-FAR, FAR))
+            span = spans.get(key, Interval(-FAR, FAR))
             for ref in self._order.equal_to(head):
                 span = span.within(on_scale(self._order.line(ref), self._kind(ref), rung.stretch))
                 span = span.within(self._measured(ref))
             spans[key] = span
-        ladders: dict[tuple[ColumnRef, Stretch], tuple[int, int]] = {}
+        ladders: dict[tuple[ColumnRef, Interval], tuple[int, int]] = {}
         for (first, stretch), span in spans.items():
             kind = self._kind(first)
             rungs = self._count * (1 + any(rung.half is not None for rung in self._rungs.values()))
@@ -164,7 +164,7 @@ class _Layout:
             ladders[first, stretch] = start, width
         return ladders
 
-    def _window(self, head: ColumnRef, number: int) -> Stretch | None:
+    def _window(self, head: ColumnRef, number: int) -> Interval | None:
         """The numbers where a class stands in one copy, if the violation says."""
         rung = self._rungs.get(head)
         if rung is None or self._ladders is None:
@@ -173,7 +173,7 @@ class _Layout:
             return on_scale(self._order.line(head), self._kind(head), rung.stretch)
         start, width = self._ladders[self._order.first_on_line(head), rung.stretch]
         step = (self._count - 1 - number if rung.falling else number) + self._count * (rung.half or 0)
-        return Stretch(start + step * width, start + (step + 1) * width - 1)
+        return Interval(start + step * width, start + (step + 1) * width - 1)
 
     def copy(self, number: int) -> dict[ColumnRef, object] | None:
         """The values of one copy."""
@@ -194,7 +194,7 @@ class _Layout:
             for ref in self._columns
         }
 
-    def _span(self, head: ColumnRef, windows: Mapping[ColumnRef, Stretch]) -> Stretch:
+    def _span(self, head: ColumnRef, windows: Mapping[ColumnRef, Interval]) -> Interval:
         """From the least number that a class may take in a copy to the greatest."""
         span, is_limited, most = self._spans[head]
         if head in windows:
@@ -206,16 +206,16 @@ class _Layout:
         width = self._widths[first]
         beside = [window.low - width for other, window in windows.items() if self._order.first_on_line(other) == first]
         start = min(beside, default=origin(self._kind(head)))
-        return Stretch(max(span.low, min(start, most - width)), span.high)
+        return Interval(max(span.low, min(start, most - width)), span.high)
 
     @cached_property
-    def _spans(self) -> dict[ColumnRef, tuple[Stretch, bool, int]]:
+    def _spans(self) -> dict[ColumnRef, tuple[Interval, bool, int]]:
         """For each class: its numbers, whether a constant limits them from below, and the greatest in any result."""
         found = {}
         for head in self._heads:
             line = self._order.line(head)
             domain, _ = self._order.domain(head)
-            span = limits = Stretch(-FAR, FAR)
+            span = limits = Interval(-FAR, FAR)
             for ref in self._order.equal_to(head):
                 span = span.within(on_scale(line, self._kind(ref), domain)).within(self._measured(ref))
                 limits = limits.within(limits_on_scale(self._kind(ref)))
@@ -249,12 +249,12 @@ class _Layout:
                     found.setdefault(head, value)
         return found
 
-    def _measured(self, ref: ColumnRef) -> Stretch:
+    def _measured(self, ref: ColumnRef) -> Interval:
         """The whole numbers that the constants leave to a FLOAT or DOUBLE."""
         if self._kind(ref).kind not in (Kind.FLOAT, Kind.DOUBLE) or self._head(ref) in self._fixed:
-            return Stretch(-FAR, FAR)
+            return Interval(-FAR, FAR)
         low, high = whole_numbers(c.predicate for c in self._reading.binding if c.predicate.columns == (ref,))
-        return Stretch(-FAR if low is None else low, FAR if high is None else high)
+        return Interval(-FAR if low is None else low, FAR if high is None else high)
 
     def _raised(self, head: ColumnRef, number: int) -> int:
         _, members = self._order.domain(head)
@@ -264,5 +264,5 @@ class _Layout:
                 number += 1
             return number
         line, kind = self._order.line(head), self._kind(head)
-        places = sorted(on_scale(line, kind, Stretch(member, member)).low for member in members)
+        places = sorted(on_scale(line, kind, Interval(member, member)).low for member in members)
         return next((place for place in places if place >= number), FAR)

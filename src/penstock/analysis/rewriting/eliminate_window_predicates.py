@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.analysis.combination import Combinations
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.implication.rules import Reach
 from penstock.analysis.rewriting.identity import Identity, pairs
 from penstock.analysis.rewriting.substreams import Pairs, SubStreams

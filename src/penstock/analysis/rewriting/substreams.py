@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from penstock.analysis.domains import declared_domain
+from penstock.analysis.facts.domains import declared_domain
 from penstock.analysis.implication.chase import Chase, GaveUp, Refuted
 from penstock.analysis.implication.rules import (
     Apart,

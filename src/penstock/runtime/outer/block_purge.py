@@ -1,7 +1,7 @@
 """The purge rule within a block of streams: a tuple that is done there is marked, since rows that wait may name it.
 
 Where the streams of the block do not close each other, the rule goes over streams that stand in every result with them
-(analysis/leaving.py): a tuple is done if no partial result that grows from it, by them or within the block, is stuck
+(analysis/closings): a tuple is done if no partial result that grows from it, by them or within the block, is stuck
 before it covers the block. What covers the block has been joined, and waits above as a row of its own. Of the streams
 outside all stored tuples are looked at, done or not: more than must be, never less.
 """

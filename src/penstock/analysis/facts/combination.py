@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from functools import cached_property
 
-from penstock.analysis.bands import Bands, Constraint, bands_of, window_constraints
-from penstock.analysis.domains import Domain, domain_of, emptied
+from penstock.analysis.facts.bands import Bands, Constraint, bands_of, window_constraints
+from penstock.analysis.facts.domains import Domain, domain_of, emptied
 from penstock.model.clauses import Source
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef

@@ -8,8 +8,8 @@ above R as it likes. So rows of U that complete the first block may still come a
 4).
 
 The input is written out, and that it keeps every declaration, that the rows of U may still come, and that they make a
-result, is seen on the rows themselves, the declarations taken as strictly as they may be meant (keeping.py). Where
-that fails, or a condition is one that only Spark reads, the answer is not known: `Doubt` says why.
+result, is seen on the rows themselves, the declarations taken as strictly as they may be meant (declarations_hold.py).
+Where that fails, or a condition is one that only Spark reads, the answer is not known: `Doubt` says why.
 
 The state grows with the input where the rows differ in a column that a result can tell: one that equals a column of U
 (a subset of the blocks gives itself away by which rows of U find a match), or, for a bag, an output. Outer joins are
@@ -23,16 +23,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from penstock.analysis.closing import ClosingGraph
 from penstock.analysis.closings.between import Way
-from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import carriers, narrowed, stalled
+from penstock.analysis.closings.edges import carriers, narrowed, stalled
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.truth import ticks_between
 from penstock.analysis.finding import Witness
-from penstock.analysis.keeping import Arrived, broken
-from penstock.analysis.layout import Doubt, Layout
 from penstock.analysis.memory.reading import Reading, is_left_to_spark
-from penstock.analysis.punctuating import punctuations
+from penstock.analysis.witness.declarations_hold import Arrived, broken
+from penstock.analysis.witness.punctuating import punctuations
+from penstock.analysis.witness.witness_values import Doubt, Layout
 from penstock.model.clauses import columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.relation import FromTree, Join, JoinKind, Leaf

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.closing import ClosingGraph
-from penstock.analysis.combination import Combinations
+from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Means, Undecided
-from penstock.analysis.limits import never_passes
 from penstock.model.clauses import Aggregate, RangeWindow, TimeWindow
 from penstock.model.monotone import rises
 from penstock.model.predicates import Predicate

@@ -10,7 +10,7 @@ of a scheme of several attributes, is drawn here like any other (ERRATA).
 Under outer joins and EXISTS, a step over k beyond the first is taken only if k stands in every result that i and the
 target stand in: a row of i that k is absent from then has no target to wait for. Uncertain closings, which close only
 values that arrive, are no part of a reach. That a stream which is not reached can never be purged is not decided
-here: unsafe.py looks for an input that shows it.
+here: purge_witness.py looks for an input that shows it.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.analysis.candidates import candidate_closings
 from penstock.analysis.closings.between import Passage, Way
-from penstock.analysis.combination import Combinations
-from penstock.analysis.edges import Closing, Missing, declared_closings
-from penstock.analysis.leaving import Leaving, Stuck, beyond
+from penstock.analysis.closings.candidates import candidate_closings
+from penstock.analysis.closings.edges import Closing, Missing, declared_closings
+from penstock.analysis.closings.outer_join_purge import Leaving, Stuck, beyond
+from penstock.analysis.facts.combination import Combinations
 from penstock.model.clauses import RowsWindow
 from penstock.model.nodes import nodes_of
 from penstock.model.schemes import Scheme
@@ -55,7 +55,7 @@ class Edge:
 
 
 @dataclass(frozen=True)
-class Reach:
+class Reachability:
     """What a source reaches: for each target the edge that gets there, in the order of discovery."""
 
     edges: tuple[Edge, ...]
@@ -75,7 +75,7 @@ class ClosingGraph:
         self.query = combinations.query
         self.aliases = tuple(source.alias for source in self.query.all_sources)
         self._is_inner = self.query.is_inner
-        self._known: dict[tuple[str, frozenset[Missing]], Reach] = {}
+        self._known: dict[tuple[str, frozenset[Missing]], Reachability] = {}
         self._hoped: dict[str, tuple[str, ...]] = {}
 
     @cached_property
@@ -120,7 +120,7 @@ class ClosingGraph:
             for c in _by_preference(candidate_closings(self.combinations, source))
         )
 
-    def reach(self, alias: str, added: frozenset[Missing] = frozenset()) -> Reach:
+    def reach(self, alias: str, added: frozenset[Missing] = frozenset()) -> Reachability:
         """What is reachable from a source, with some declarations added (Definition 9)."""
         key = alias, added
         if key not in self._known:
@@ -138,7 +138,7 @@ class ClosingGraph:
             found.append(via)
         return tuple(found)
 
-    def hoped_for(self, alias: str) -> tuple[str, ...]:
+    def reachable_if_arrived(self, alias: str) -> tuple[str, ...]:
         """A source and what it reaches where uncertain closings count too, as they do for values that did arrive."""
         if alias not in self._hoped:
             reached = [alias]
@@ -163,7 +163,7 @@ class ClosingGraph:
                 return merged
             nodes = {member: node for node in merged for member in node}
 
-    def _reach(self, alias: str, added: frozenset[Missing]) -> Reach:
+    def _reach(self, alias: str, added: frozenset[Missing]) -> Reachability:
         path: list[Edge] = []
         left = dict.fromkeys(a for a in self.aliases if a != alias)
         frontier = [alias]
@@ -179,7 +179,7 @@ class ClosingGraph:
                         path.append(_edge(closing, carriers))
             if not left:
                 break
-        return Reach(tuple(path), tuple(left))
+        return Reachability(tuple(path), tuple(left))
 
     @cached_property
     def _index(self) -> dict[str, list[Closing]]:
@@ -266,7 +266,7 @@ def _edge(closing: Closing, carriers: tuple[str, ...]) -> Edge:
     return Edge(sources, closing.target, closing.way, wait, closing.because, closing.scheme, closing.passage)
 
 
-def describe(reach: Reach, alias: str) -> str:
+def describe(reach: Reachability, alias: str) -> str:
     """When a row leaves, in words."""
     steps = []
     for edge in reach.edges:

@@ -17,12 +17,12 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from penstock.analysis.combination import Combinations
-from penstock.analysis.domains import Domain, has_steps
+from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.differences import least
-from penstock.analysis.keeping import is_punctuation
+from penstock.analysis.facts.domains import Domain, has_steps
 from penstock.analysis.memory.lines import value_at
 from penstock.analysis.memory.measures import whole_numbers
+from penstock.analysis.witness.declarations_hold import is_punctuation
 from penstock.model.expressions import Call, ColumnRef
 from penstock.model.functions import TIMES_OF_NUMBERS
 from penstock.model.predicates import Bound, OneOf, Opaque

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from penstock.analysis.closings import between
 from penstock.analysis.closings.between import PairClosing, Passage, Way
-from penstock.analysis.combination import Combination, Combinations
-from penstock.analysis.domains import contradiction
-from penstock.analysis.limits import never_passes
+from penstock.analysis.facts.combination import Combination, Combinations
+from penstock.analysis.facts.domains import contradiction
+from penstock.analysis.facts.largest_value import never_passes
 from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted

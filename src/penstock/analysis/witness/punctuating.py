@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.analysis.domains import has_steps
-from penstock.analysis.keeping import Arrived, is_punctuation
-from penstock.analysis.layout import Layout
+from penstock.analysis.facts.domains import has_steps
 from penstock.analysis.memory.lines import point_of
+from penstock.analysis.witness.declarations_hold import Arrived, is_punctuation
+from penstock.analysis.witness.witness_values import Layout
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, OneOf, Op
 from penstock.model.schemes import Punctuated

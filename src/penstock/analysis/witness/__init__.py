@@ -1,0 +1,1 @@
+"""Growing inputs: rows laid out, the declarations that they keep, and what they show."""

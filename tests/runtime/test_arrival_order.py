@@ -322,3 +322,26 @@ def test_what_waits_moves_no_clock() -> None:
     driver.step(s=[(1, 1, 100, 5), (2, 3, 101, 6)])
     assert driver.stored("s") == 2, "t was read up to time 10, but what was taken in of it is not past 5"
     assert rows_of(driver.step(s=[(2, 20, 102, 20)])) == [(100, 5), (100, 6)]
+
+
+@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@given(paced(), st.booleans())
+def test_the_end_of_every_stream_gives_what_waits_for_the_slowest(work: Paced, restart: bool) -> None:
+    plan = make_plan(work.query, check_query(work.query))
+    cell = Cell(plan)
+    store: dict[str, bytes] = {}
+    found: Counter[tuple[Any, ...]] = Counter()
+    for step in range(work.steps + 1):
+        found += bag(cell.step(replace(work.batch(plan, step), is_last=step == work.steps)).rows)
+        if restart:
+            changes = cell.save()
+            store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
+            cell = Cell.restore(plan, store)
+    refs = [ref for output in work.query.outputs for ref in columns_of(output.value)]
+    whole = Counter(
+        tuple(combination[ref.alias].values[ref.column] for ref in refs)
+        for combination in combinations(work.query, work.history, {})
+        if in_windows(work.query, work.history, combination)
+    )
+    assert found == whole
+    assert sum(synopsis.live for synopsis in cell.synopses.values()) == 0

@@ -16,8 +16,10 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
+from penstock.errors import UsageError
 from penstock.model.relation import JoinKind
 from penstock.model.schemes import PrimaryKey
 from penstock.plan.plan import Plan
@@ -90,6 +92,32 @@ def test_rows_come_once_and_when_they_are_certain(kind: str, restart: bool) -> N
     def look(workload: OuterWorkload) -> None:
         assume(not obstacles(workload.query))
         run(workload.moved_on(), restart=restart)
+
+    look()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_end_of_every_stream_decides_all_that_waits(kind: str) -> None:
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(outer_workloads(KINDS[kind]), st.booleans())
+    def look(workload: OuterWorkload, is_split: bool) -> None:
+        assume(not obstacles(workload.query))
+        plan = make_plan(workload.query, check_query(workload.query))
+        places = list(product(*shares_of(plan))) if is_split else [(0,) * len(plan.axes)]
+        cells = {place: Cell(plan, absent=workload.absent(plan)) for place in places}
+        found: Counter[tuple[Any, ...]] = Counter()
+        for number in range(workload.batches + 1):
+            batch = workload.batch(plan, number)
+            for place, cell in cells.items():
+                part = tuple(share(plan, chunk, place) for chunk in batch.chunks) if is_split else batch.chunks
+                result = cell.step(Batch(number, part, is_last=number == workload.batches))
+                found += bag(result.rows)
+        assert found == Evaluator(workload.query, workload.history).answer()
+        for cell in cells.values():
+            assert {alias: synopsis.live for alias, synopsis in cell.synopses.items() if synopsis.live} == {}
+            assert cell.outer is None or [side.waiting.live for side in cell.outer.waiting if side.waiting.live] == []
+            with pytest.raises(UsageError, match="have ended"):
+                cell.step(Batch(workload.batches + 1, ()))
 
     look()
 

@@ -49,6 +49,8 @@ class ArrivalOrder(Component):
     def __init__(self, plan: Plan) -> None:
         self.rank = {stream: number for number, stream in enumerate(plan.streams)}
         self.windowed = plan.rows_windowed
+        self.ended = False
+        """Whether every stream was read to its end."""
         self.top: dict[str, int | None] = dict.fromkeys(plan.streams)
         """The largest code read of each stream."""
         self.places = {stream: Queue(_PLACE) for stream in plan.streams if stream in counted_streams(plan)}
@@ -76,7 +78,7 @@ class ArrivalOrder(Component):
     def _passed(self, stream: str, others: frozenset[str]) -> int:
         """The largest code at which rows of a stream were passed by all of the others; EVERYTHING if there are none."""
         limit = EVERYTHING
-        for other in others - {stream}:
+        for other in others - {stream} if not self.ended else ():
             top = self.top[other]
             reach = NOTHING if top is None else top if self.rank[other] > self.rank[stream] else top - 1
             limit = min(limit, reach)
@@ -92,7 +94,7 @@ class ArrivalOrder(Component):
 
     def front(self, stream: str) -> int:
         """No row of the stream that is still to be taken in stands below it."""
-        top = self.top[stream]
+        top = EVERYTHING if self.ended else self.top[stream]
         return NOTHING if top is None else min(top, self.admitted(stream) + 1)
 
     def count_before(self, counted: str, stream: str, code: Any) -> Any:

@@ -127,6 +127,8 @@ class Batch:
     chunks: tuple[Chunk, ...]
     keep: float = 1.0
     """Under SHED(INPUT), the share of its rows that there is time to join."""
+    is_last: bool = False
+    """Whether every stream ends with it: nothing more will come, so all that waits is decided."""
 
 
 @dataclass(frozen=True)

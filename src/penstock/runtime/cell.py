@@ -1,13 +1,15 @@
 """A cell: the whole query over a share of the rows. The driver; the work is done by the modules it calls.
 
-A step: store the batch as fresh segments, answer broken promises, join, make promises, purge, forget promises, tidy up.
-Where rows are merged, those of the batch are before the join, and with the stored ones after the purge. Under a budget,
-what the cell's share of it cannot hold is evicted at the end.
+A step is the tuple of phases at the end of this module, in that order. Rows are joined before promises are made of the
+batch, so that a promise never closes what came with it; merged among themselves before the join, which they then make
+smaller, and with the stored ones after the purge, which then need not look at them. What is over the budget is known
+only when all else has left.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -19,7 +21,7 @@ from penstock.runtime.aggregate.absorbing import Absorbing
 from penstock.runtime.aggregate.derived import derive_fresh, derived_columns
 from penstock.runtime.aggregate.outer_matches import carrying_of
 from penstock.runtime.arrival_order import EVERYTHING, ArrivalOrder
-from penstock.runtime.batch import Batch, Metrics, StepResult
+from penstock.runtime.batch import Batch, Chunk, Metrics, StepResult
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints
@@ -39,11 +41,35 @@ from penstock.runtime.patience import Patience, Patient
 from penstock.runtime.promises import remembered, watches_of
 from penstock.runtime.promises.items import ItemWatch
 from penstock.runtime.promises.watch import Step
-from penstock.runtime.purge import Purge
+from penstock.runtime.purge import Asking, Purge, Purged
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.store import Changes, Entries
 from penstock.runtime.synopsis import Synopsis
 from penstock.runtime.violations import Answers
+
+
+@dataclass
+class UnderWay:
+    """A step under way: what its phases hand on."""
+
+    batch: Batch
+    answers: Answers
+    chunks: tuple[Chunk, ...] = ()
+    dropped: dict[str, Synopsis] = field(default_factory=dict)
+    """Keys of rows that are not stored."""
+    step: Step = field(init=False)
+    merged: dict[str, Ints] = field(default_factory=dict)
+    """Rows of the batch that another one of it stands for."""
+    found: list[Partial] = field(default_factory=list)
+    """The combinations that the batch adds, as far as they are made."""
+    rows: Any = None
+    lost: int = 0
+    touched: dict[str, Ints] = field(default_factory=dict)
+    """Rows that promises about values touched."""
+    met: dict[str, Ints] = field(default_factory=dict)
+    """Rows that only a key of a stored row closed."""
+    asking: Asking = Asking.CHANGED
+    purged: Purged = field(default_factory=Purged)
 
 
 class Cell(Component):
@@ -91,62 +117,96 @@ class Cell(Component):
 
     def step(self, batch: Batch) -> StepResult:
         """Take in a batch: what it adds to the answer, and what of the state is left."""
-        self.clock.begin(batch.number)
-        chunks = batch.chunks if self.gate is None else self.gate.admit(batch.chunks)
-        dropped, chunk_of = self.intake.take(chunks, self.clock, self.watches, self.synopses)
-        self.aside.bring_back()
-        remembered_rows = (self.closing, self._promised, self._key_ghosts)
-        k = {w.promise.constraint: w.k for w in self.watches}
-        step = Step(self.clock, self.synopses, self.matcher, dropped, chunk_of, *remembered_rows, k, self.order)
-        answers = Answers({source.alias: source.stream for source in self.plan.sources})
-        for breach in self.intake.null_keys(self.synopses):
-            answers.answer(breach, self.synopses[breach.alias])
-        self._answer_breaches(step, answers, of_all_rows=True)
-        self.intake.drop_unmatchable(self.synopses, dropped)
-        self._answer_breaches(step, answers, of_all_rows=False)
-        if self.carrying is not None:
-            derive_fresh(self.plan, self.synopses)
-        merged = self.merge.gather() | self.absorbing.gather()
-        found, rows, lost = self._answered(batch)
-        self.aside.send_away()
-        marked: dict[str, list[Ints]] = {}
-        met: dict[str, list[Ints]] = {} if self.outer is None else marked
-        for watch in self.watches:
-            watch.make(step)
-        self.closing.advance()
-        for watch in self.watches:
-            for alias, ids in watch.learn(step).items():
-                marked.setdefault(alias, []).append(ids)
-            for alias, ids in watch.met().items():
-                met.setdefault(alias, []).append(ids)
-        asking = self.patient.asking(self._stored)
-        touched = {alias: np.concatenate(ids) for alias, ids in marked.items()}
-        if self.outer is None:
-            purged = self.purge.run(touched, asking, {alias: np.concatenate(ids) for alias, ids in met.items()})
-        else:
-            certain, purged = self.outer.settle(touched)
-            rows = self._rows([*found, certain], rows)
-            if self.eviction is not None:
-                self.eviction.gave(rows)
-        for alias, ids in merged.items():
-            purged.add(alias, "merged", self.aside.renumbered(alias, ids))
-        self.merge.fold(purged)
-        self.absorbing.fold(purged)
-        self.aside.keep(purged)
-        self.patient.asked(asking, self._stored)
-        removed = {alias: purged.of(alias) for alias in self.plan.aliases}
-        for watch in self.watches:
-            watch.settle(step, removed, self.closing)
-        if self.eviction is not None:
-            self.eviction.make_room(step, purged)
-            self.patient.owed |= self.eviction.needs_full_purge()
-        self._finish()
-        metrics = replace(self._metrics(batch, rows, purged.counts, answers), lost=lost)
+        now = UnderWay(batch, Answers({source.alias: source.stream for source in self.plan.sources}))
+        for phase in PHASES:
+            phase(self, now)
+        metrics = replace(self._metrics(batch, now.rows, now.purged.counts, now.answers), lost=now.lost)
         archived = None if self.eviction is None else self.eviction.archived
         reached = {} if self.aside.recovers else frontier(self.plan, self.closing, self.synopses)
         items = [] if self.aside.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]
         reports = {number: watch.told for number, watch in enumerate(items) if watch.told is not None}
-        return StepResult(rows, metrics, tuple(answers.quarantined), reached, archived, reports)
+        return StepResult(now.rows, metrics, tuple(now.answers.quarantined), reached, archived, reports)
+
+    def admit(self, now: UnderWay) -> None:
+        """Let in what the order of ARRIVES BY has come to."""
+        self.clock.begin(now.batch.number, is_last=now.batch.is_last)
+        now.chunks = now.batch.chunks
+        if self.gate is not None and self.order is not None:
+            self.order.ended = now.batch.is_last
+            now.chunks = tuple(self.gate.admit(now.chunks))
+
+    def take_in(self, now: UnderWay) -> None:
+        """Store the rows as fresh segments; headers go to the clock and the watches."""
+        now.dropped, chunk_of = self.intake.take(now.chunks, self.clock, self.watches, self.synopses)
+        self.aside.bring_back()
+        remembered_rows = (self.closing, self._promised, self._key_ghosts)
+        k = {w.promise.constraint: w.k for w in self.watches}
+        now.step = Step(self.clock, self.synopses, self.matcher, now.dropped, chunk_of, *remembered_rows, k, self.order)
+
+    def breach(self, now: UnderWay) -> None:
+        """Answer broken promises; rows that can be in no result are looked at too, and then go."""
+        for breach in self.intake.null_keys(self.synopses):
+            now.answers.answer(breach, self.synopses[breach.alias])
+        self._answer_breaches(now, of_all_rows=True)
+        self.intake.drop_unmatchable(self.synopses, now.dropped)
+        self._answer_breaches(now, of_all_rows=False)
+
+    def merge_fresh(self, now: UnderWay) -> None:
+        """Let one row of the batch stand for those that the query cannot tell from it."""
+        if self.carrying is not None:
+            derive_fresh(self.plan, self.synopses)
+        now.merged = self.merge.gather() | self.absorbing.gather()
+
+    def join(self, now: UnderWay) -> None:
+        """Find what the batch adds to the answer by its matches."""
+        now.found, now.rows, now.lost = self._answered(now.batch)
+        self.aside.send_away()
+
+    def promise(self, now: UnderWay) -> None:
+        """Make the promises of the batch, and mark the rows that they are about."""
+        touched: dict[str, list[Ints]] = {}
+        met: dict[str, list[Ints]] = {} if self.outer is None else touched
+        for watch in self.watches:
+            watch.make(now.step)
+        self.closing.ended = now.batch.is_last
+        self.closing.advance()
+        for watch in self.watches:
+            for alias, ids in watch.learn(now.step).items():
+                touched.setdefault(alias, []).append(ids)
+            for alias, ids in watch.met().items():
+                met.setdefault(alias, []).append(ids)
+        now.touched = {alias: np.concatenate(ids) for alias, ids in touched.items()}
+        now.met = {alias: np.concatenate(ids) for alias, ids in met.items()}
+
+    def let_go(self, now: UnderWay) -> None:
+        """Purge what is useless; of outer joins, give the rows that are now certain to have no match."""
+        now.asking = self.patient.asking(self._stored)
+        if self.outer is None:
+            now.purged = self.purge.run(now.touched, now.asking, now.met)
+            return
+        certain, now.purged = self.outer.settle(now.touched)
+        now.rows = self._rows([*now.found, certain], now.rows)
+        if self.eviction is not None:
+            self.eviction.gave(now.rows)
+
+    def fold(self, now: UnderWay) -> None:
+        """Merge the rows of the batch with the stored ones; forget promises that nothing needs any more."""
+        for alias, ids in now.merged.items():
+            now.purged.add(alias, "merged", self.aside.renumbered(alias, ids))
+        self.merge.fold(now.purged)
+        self.absorbing.fold(now.purged)
+        if not now.batch.is_last:
+            self.aside.keep(now.purged)
+        self.patient.asked(now.asking, self._stored)
+        removed = {alias: now.purged.of(alias) for alias in self.plan.aliases}
+        for watch in self.watches:
+            watch.settle(now.step, removed, self.closing)
+
+    def evict(self, now: UnderWay) -> None:
+        """Drop what the cell's share of the budget cannot hold."""
+        if self.eviction is not None:
+            self.eviction.make_room(now.step, now.purged)
+            self.patient.owed |= self.eviction.needs_full_purge()
 
     def _answered(self, batch: Batch) -> tuple[list[Partial], Any, int]:
         """What the batch adds: the combinations, as far as they are made; rows or groups; what is known to be lost.
@@ -180,12 +240,12 @@ class Cell(Component):
     def _stored(self) -> int:
         return sum(synopsis.live for synopsis in self.synopses.values())
 
-    def _answer_breaches(self, step: Step, answers: Answers, *, of_all_rows: bool) -> None:
+    def _answer_breaches(self, now: UnderWay, *, of_all_rows: bool) -> None:
         for watch in self.watches:
             if watch.sees_all_rows is of_all_rows:
-                for breach in watch.breaches(step):
-                    if answers.answer(breach, self.synopses[breach.alias]):
-                        watch.adapt(breach, step)
+                for breach in watch.breaches(now.step):
+                    if now.answers.answer(breach, self.synopses[breach.alias]):
+                        watch.adapt(breach, now.step)
                         self.purge.doubt()
 
     def _rows(self, partials: list[Partial], groups: Any = None) -> Any:
@@ -211,7 +271,8 @@ class Cell(Component):
                 copies = own if copies is None else copies * own
         return len(next(iter(partial.values()))) if copies is None else int(copies.sum())
 
-    def _finish(self) -> None:
+    def finish(self, now: UnderWay) -> None:  # noqa: ARG002 - a phase
+        """Tidy up: what survived of the batch becomes part of the state."""
         self._state.finish()
         if self.eviction is not None:
             self.eviction.finish()
@@ -287,3 +348,18 @@ class Cell(Component):
             cell._state.load(entries)
             cell.closing.advance()
         return cell
+
+
+PHASES: tuple[Callable[[Cell, UnderWay], None], ...] = (
+    Cell.admit,
+    Cell.take_in,
+    Cell.breach,
+    Cell.merge_fresh,
+    Cell.join,
+    Cell.promise,
+    Cell.let_go,
+    Cell.fold,
+    Cell.evict,
+    Cell.finish,
+)
+"""A step, phase by phase."""

@@ -6,6 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
+from penstock.errors import UsageError
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.codes import Ints
 from penstock.runtime.state.component import Component
@@ -80,13 +81,15 @@ class BatchEnds(Component):
 class Clock(Component):
     """Counts of data rows by stream, before and after the running batch, and at the ends of earlier batches."""
 
-    numbers = ("batch", "count")
+    numbers = ("batch", "count", "ended")
     parts = ("history",)
 
     def __init__(self, plan: Plan) -> None:
         self.batch = -1
         self.count = dict.fromkeys(plan.streams, 0)
         self.before = dict(self.count)
+        self.ended = False
+        """Whether the batch that ends every stream has come."""
         counted = {
             plan.by_alias[p.partner].stream
             for p in plan.promises
@@ -99,8 +102,14 @@ class Clock(Component):
         """See Component."""
         self.before = dict(self.count)
 
-    def begin(self, batch: int) -> None:
+    def begin(self, batch: int, *, is_last: bool = False) -> None:
         """Start a batch."""
+        if self.ended:
+            raise UsageError(
+                "the streams have ended, and what waited was decided: no more rows are taken in",
+                hint="begin anew, without what was saved",
+            )
+        self.ended = is_last
         if batch <= self.batch:
             raise ValueError(f"batch {batch} comes after batch {self.batch}")
         self.batch = batch

@@ -44,6 +44,8 @@ class Closing:
         self.plan = plan
         self.across = across
         self.clock = clock
+        self.ended = False
+        """Whether every stream is at its end: nothing more comes of any, so every row is closed."""
         self.bands = [w for w in watches if isinstance(w, BandWatch)]
         self.follows = [w for w in watches if isinstance(w, FollowsWatch)]
         self.orders = [w for w in watches if isinstance(w, OrderedWatch)]
@@ -129,7 +131,7 @@ class Closing:
 
     def closed(self, source: str, target: str, synopsis: Synopsis, ids: Ints) -> Bools:
         """Which of the rows of source, tuples or promises, can meet no future tuple of target."""
-        found: Bools = np.zeros(len(ids), np.bool_)
+        found: Bools = np.full(len(ids), self.ended)
         for closer in self._between.get((source, target), ()):
             if not found.all():
                 found |= self.closed_by(closer, synopsis, ids)
@@ -137,8 +139,8 @@ class Closing:
 
     def closed_together(self, synopses: Mapping[str, Synopsis], partial: Mapping[str, Ints], target: str) -> Bools:
         """Which of the partial results can meet no future tuple of target, by one member or by several together."""
-        found: Bools = np.zeros(len(next(iter(partial.values()))), np.bool_)
-        for alias, rows in partial.items():
+        found: Bools = np.full(len(next(iter(partial.values()))), self.ended)
+        for alias, rows in partial.items() if not self.ended else ():
             found |= self.closed(alias, target, synopses[alias], rows)
         for closer, watch in self._joint:
             members = closer.within(frozenset(partial)) if closer.target == target else None
@@ -184,7 +186,7 @@ class Closing:
 
     def newly_closed(self, source: str, synopsis: Synopsis) -> Ints:
         """The old rows of source that some limit has passed since the last batch; marks tell of themselves."""
-        found = [empty_ids()]
+        found = [synopsis.ids(OLD) if self.ended else empty_ids()]
         for closer, limit in self._limiting(source):
             before = self.before.get(closer)
             if before != limit:

@@ -60,8 +60,19 @@ class Distinct(Component):
         self._batch = -1
         self._state = State(self)
 
-    def step(self, batch: int, rows: Any, frontier: Mapping[str, int], reports: Reports = NO_REPORTS) -> Any:
-        """The rows that were not given before; `frontier` is the least over all cells of the first stage."""
+    def step(
+        self,
+        batch: int,
+        rows: Any,
+        frontier: Mapping[str, int],
+        reports: Reports = NO_REPORTS,
+        *,
+        is_last: bool = False,
+    ) -> Any:
+        """The rows that were not given before; `frontier` is the least over all cells of the first stage.
+
+        After the last batch none can come again.
+        """
         self._batch = max(batch, self._batch + 1)
         self.dropped_now = 0
         rows = new = rows.select(list(self.names))
@@ -74,6 +85,8 @@ class Distinct(Component):
             self.seen.rebase()
         self._forget(frontier)
         closed = self.items.found(reports, self.seen)
+        if is_last:
+            closed = self.seen.ids(ALL)
         if len(closed):
             self.seen.kill(closed)
         if self.room is not None and new.num_rows:

@@ -149,7 +149,10 @@ class Purge(Component):
             if source.state.rows == 0 and source.unmerged is None:
                 self._leave(purged, source.alias, "in no result", self.synopses[source.alias].ids(ALL))
         self._leave_windows(purged)
-        if asking is Asking.NONE:
+        if self.closing.ended:
+            for alias in self.plan.aliases:
+                self._leave(purged, alias, "complete", self.synopses[alias].ids(ALL))
+        if asking is Asking.NONE or self.closing.ended:
             return purged
         changed = {
             alias: _all(

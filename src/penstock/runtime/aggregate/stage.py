@@ -34,6 +34,7 @@ from penstock.runtime.codes import Bools, Ints, flat, ticks
 from penstock.runtime.row_values import null_safe_equal
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.store import Changes, Entries
+from penstock.runtime.synopsis import ALL
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
 
@@ -101,8 +102,19 @@ class GroupStage(Component):
         """Their bytes."""
         return sum(tally.nbytes for tally in self._tallies)
 
-    def step(self, batch: int, rows: Any, frontier: Mapping[str, int], reports: Reports = NO_REPORTS) -> Given:
-        """What a batch gives; `frontier` is the least over all cells of the first stage, `reports` are of each."""
+    def step(
+        self,
+        batch: int,
+        rows: Any,
+        frontier: Mapping[str, int],
+        reports: Reports = NO_REPORTS,
+        *,
+        is_last: bool = False,
+    ) -> Given:
+        """What a batch gives; `frontier` is the least over all cells of the first stage, `reports` are of each.
+
+        With the last batch every group is over.
+        """
         begins = self._batch < 0
         self._batch = max(batch, self._batch + 1)
         columns = {name: flat(rows.column(name)) for name in rows.column_names} if rows.num_rows else {}
@@ -115,6 +127,8 @@ class GroupStage(Component):
         if given is None and begins and not self.keys and self.is_first:
             given = self._empty_group()
         closed = np.union1d(self._closed(frontier), self.items.found(reports, self.groups.seen))
+        if is_last:
+            closed = self.groups.seen.ids(ALL)
         if self.aggregate.emits_once:
             given = self._shown(closed) if len(closed) else None
         self._forget(closed)

@@ -166,7 +166,7 @@ class OuterJoin(Component):
         own, others = node.sides[side], (node.plan.right, node.plan.left)[side]
         assert others is not None
         stirred = self._stirred(node, own, others) if isinstance(own, StreamSide) else None
-        if not isinstance(own, StreamSide) or stirred is None:
+        if not isinstance(own, StreamSide) or stirred is None or self.closing.ended:
             return None
         found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis), *stirred]
         found.append(self._marked.get(own.alias, empty_ids()))

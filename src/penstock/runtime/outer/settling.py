@@ -49,6 +49,8 @@ class Settling:
 
     def settled(self, rows: Rows, matcher: NodeMatcher, other: int) -> Bools:
         """Which rows of one side of a node can match nothing that its other side, a node, will still give."""
+        if self.closing.ended:
+            return np.ones(count(rows), np.bool_)
         found = ~matcher.able(rows) | self._out_of_reach(rows)
         open_ = np.flatnonzero(~found)
         for partial, places in by_presence(take(rows, open_)):

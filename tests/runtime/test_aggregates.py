@@ -27,11 +27,12 @@ from penstock.model.predicates import Comparison, Op, Predicate
 from penstock.model.schemes import Ordered
 from penstock.model.spans import Span
 from penstock.model.stream import Column, Stream
+from penstock.model.types import digits_of
 from penstock.plan.aggregate import AggregateColumn, Fold
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import GroupStage, given_name
-from penstock.runtime.aggregate.finals import decimal_of, final_values, sum_type
+from penstock.runtime.aggregate.finals import final_values, sum_type
 from penstock.runtime.aggregate.measures import column_names, from_columns, measured, numbers_of
 from penstock.runtime.aggregate.numbering import Groups
 from penstock.runtime.aggregate.numbering import grouped as numbered
@@ -265,7 +266,7 @@ def test_wide_decimals_are_summed_exactly_and_a_sum_beyond_them_is_an_error() ->
             summed = from_columns(Fold.SUM, columns, "x").summed(case.groups)
             for function in ("sum", "avg"):
                 column = AggregateColumn("c", "c", function, False, None, None, None, declared)
-                kind = decimal_of(sum_type(column))
+                kind = digits_of(sum_type(column))
                 assert kind is not None
                 expected = case.of(function, kind)
                 if any(v is not None and abs(v.scaleb(kind[1])) >= 10 ** kind[0] for v in expected):

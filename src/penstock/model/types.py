@@ -108,3 +108,12 @@ class DataType:
         if self.kind is Kind.STRING and other.kind is Kind.STRING:
             return True
         return self == other
+
+
+def digits_of(text: str) -> tuple[int, int] | None:
+    """The precision and the scale of a DECIMAL, by its text as `DataType` spells it; None for any other type."""
+    head, _, sizes = text.partition("(")
+    if head != Kind.DECIMAL:
+        return None
+    precision, _, scale = sizes.rstrip(")").partition(",")
+    return int(precision), int(scale)

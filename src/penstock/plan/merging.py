@@ -16,7 +16,6 @@ Not decided here: whether the synopsis is right.
 from __future__ import annotations
 
 import datetime as dt
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -44,7 +43,6 @@ _ABOUT_VALUES = {
 _EPOCH = dt.datetime(1970, 1, 1, tzinfo=dt.UTC)
 CODED_DIGITS = 18
 """The most digits of a decimal that the engine holds in one word."""
-_DIGITS = re.compile(r"\(\s*(\d+)")
 
 
 @dataclass(frozen=True)
@@ -215,12 +213,6 @@ def _text(value: Value | None, kind: DataType | None = None) -> str | None:
             return str(value.toordinal() - _EPOCH.toordinal())
         case _:
             return str(int(value))
-
-
-def decimal_digits(text: str) -> int:
-    """The digits of a DECIMAL, 10 if it does not say; 0 for any other type."""
-    digits = _DIGITS.search(text)
-    return 0 if not text.upper().startswith("DECIMAL") else 10 if digits is None else int(digits.group(1))
 
 
 _EXACT = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.STRING)

@@ -7,7 +7,6 @@ but count are NULL where there is no value.
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 import numpy as np
@@ -15,26 +14,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import DataError
+from penstock.model.types import digits_of
 from penstock.plan.aggregate import AggregateColumn
 from penstock.runtime.aggregate.measures import Extremes, Measured, Numbers, numbers_of
 from penstock.runtime.aggregate.totals import PART_BITS, Totals, WideTotals, true_sums
 from penstock.runtime.codes import Bools, Ints, codes, is_coded
 
-_DECIMAL = re.compile(r"DECIMAL\s*\(\s*(\d+)\s*(?:,\s*(\d+)\s*)?\)", re.IGNORECASE)
 _MOST_DIGITS = 38
-
-
-def decimal_of(kind: str | None) -> tuple[int, int] | None:
-    """The digits and the scale of a DECIMAL."""
-    if kind is None or not kind.upper().startswith("DECIMAL"):
-        return None
-    found = _DECIMAL.match(kind)
-    return (int(found[1]), int(found[2] or 0)) if found else (10, 0)
 
 
 def sum_type(column: AggregateColumn) -> str:
     """The type of a sum or a mean, as Spark writes it."""
-    decimal = decimal_of(column.type)
+    decimal = digits_of(column.type or "")
     if decimal is not None:
         digits, scale = decimal
         more = (digits + 10, scale) if column.function == "sum" else (digits + 4, scale + 4)
@@ -61,14 +52,14 @@ def final_values(column: AggregateColumn, measure: Measured) -> Any:
 
 def _wide_values(column: AggregateColumn, totals: WideTotals) -> Any:
     """Sums and means of wide decimals. One number for each group that is given, so Python's own will do."""
-    decimal = decimal_of(column.type)
+    decimal = digits_of(column.type or "")
     assert decimal is not None
     whole: Any = np.zeros(len(totals), object)
     for place, part in enumerate(totals.parts):
         low, high = true_sums(part)
         whole = whole + (high.astype(object) * 2**64 + low.view(np.uint64).astype(object)) * 2 ** (PART_BITS * place)
     empty: Bools = totals.held == 0
-    kind = decimal_of(sum_type(column))
+    kind = digits_of(sum_type(column))
     assert kind is not None
     if column.function == "avg":
         counts = np.where(empty, 1, totals.held).astype(object)
@@ -85,7 +76,7 @@ def _sums(column: AggregateColumn, totals: Totals) -> Any:
     empty: Bools = totals.held == 0
     if totals.words is None:
         return pa.array(totals.floats, mask=empty)
-    decimal = decimal_of(column.type)
+    decimal = digits_of(column.type or "")
     low, high = true_sums(totals)
     if decimal is not None:
         digits = min(_MOST_DIGITS, decimal[0] + 10)
@@ -97,7 +88,7 @@ def _sums(column: AggregateColumn, totals: Totals) -> Any:
 
 def _means(column: AggregateColumn, totals: Totals) -> Any:
     empty: Bools = totals.held == 0
-    decimal = decimal_of(column.type)
+    decimal = digits_of(column.type or "")
     assert totals.floats is not None
     if totals.words is None:
         return pa.array(totals.floats / np.where(empty, 1, totals.held), mask=empty)

@@ -14,8 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.model.types import digits_of
 from penstock.plan.aggregate import Fold
-from penstock.plan.merging import CODED_DIGITS, decimal_digits
+from penstock.plan.merging import CODED_DIGITS
 from penstock.runtime.aggregate.numbering import Groups
 from penstock.runtime.aggregate.totals import FLOAT, HELD, PARTS, WORD, Totals, WideTotals, in_parts
 from penstock.runtime.codes import Bools, Ints, codes, is_coded
@@ -38,7 +39,7 @@ def numbers_of(kind: str | None) -> Numbers:
         return Numbers.EXACT
     if not kind.upper().startswith("DECIMAL"):
         return Numbers.FLOAT
-    return Numbers.WIDE if decimal_digits(kind) > CODED_DIGITS else Numbers.EXACT
+    return Numbers.WIDE if (digits_of(kind) or (0, 0))[0] > CODED_DIGITS else Numbers.EXACT
 
 
 @dataclass(frozen=True)

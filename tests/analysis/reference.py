@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.model.clauses import RangeWindow
-from penstock.model.predicates import Bound, Comparison, Difference, NullTest, OneOf, Op, Predicate
+from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, NullTest, OneOf, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, JoinKind, Leaf, leaves
 from penstock.model.schemes import Check, Clustered, Cooccurs, Follows, Ordered, PrimaryKey, Punctuated, Scheme
@@ -62,6 +62,8 @@ def holds(predicate: Predicate, combined: Combined) -> bool:
             return compare(value(column.alias, column.column), op, constant.value)
         case OneOf(column=column, constants=constants):
             return value(column.alias, column.column) in {c.value for c in constants}
+        case NoneOf(column=column, constants=constants):
+            return value(column.alias, column.column) not in {None, *(c.value for c in constants)}
         case Difference(minuend=left, subtrahend=right, op=op, span=span):
             first, second = value(left.alias, left.column), value(right.alias, right.column)
             return first is not None and second is not None and compare(first - second, op, span.ticks)

@@ -16,10 +16,10 @@ from hypothesis import event, given, settings
 from hypothesis import strategies as st
 
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Bound, Comparison, NullTest, Op, Predicate
+from penstock.model.predicates import Bound, Comparison, NoneOf, NullTest, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf, leaves
-from tests.analysis.build import condition, query, ref, source, stream, where
+from tests.analysis.build import condition, constant, query, ref, source, stream, where
 from tests.measure import size
 
 Value = int | None
@@ -43,6 +43,8 @@ def _is_true(predicate: Predicate, row: Row) -> bool:
     match predicate:
         case NullTest(column=column, is_null=is_null):
             return (_cell(row, column) is None) is is_null
+        case NoneOf(column=column, constants=constants):
+            return _cell(row, column) not in {None, *(c.value for c in constants)}
         case Comparison():
             left, right = _cell(row, predicate.left), _cell(row, predicate.right)
         case Bound(constant=constant):
@@ -101,10 +103,11 @@ class Draw:
         def column() -> ColumnRef:
             return ref(f"{self.random.choice(sides)}.{self.random.choice(COLUMNS)}")
 
-        match self.random.randrange(5):
+        match self.random.randrange(6):
             case 0:
-                only = column()
-                return NullTest(only, is_null=True)
+                return NullTest(column(), is_null=self.random.random() < 0.7)
+            case 2:
+                return NoneOf(column(), (constant(self.random.randint(0, 1)),))
             case 1:
                 return where(f"{column()} {self.random.choice(list(Op))} {self.random.randint(0, 1)}")
             case _:

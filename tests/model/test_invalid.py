@@ -31,7 +31,7 @@ from penstock.model.schemes import (
 from penstock.model.script import Script
 from penstock.model.spans import Span, Window
 from penstock.model.stream import Arrival, Column, Stream
-from penstock.model.types import DataType, Kind
+from penstock.model.types import DataType, Kind, digits_of
 from tests.analysis.build import check, number_of, query, recent, ref, seconds, source, stream, where
 
 A = stream("a", "k BIGINT, name STRING, ts TIMESTAMP", time="ts")
@@ -205,3 +205,9 @@ def test_an_order_may_be_known_both_in_rows_and_in_time() -> None:
     assert len(both.low) == 2
     arrived = replace(_declared(), arrival=Arrival("ts"))
     assert arrived.low == (Ordered("ts"),), "ARRIVES BY the event time is ORDERED BY it WITHIN 0"
+
+
+def test_the_digits_of_a_decimal_are_read_in_our_spelling_and_in_sparks() -> None:
+    assert digits_of("DECIMAL(10,2)") == digits_of("decimal(10,2)") == (10, 2)
+    assert digits_of("BIGINT") is None
+    assert digits_of("") is None

@@ -16,12 +16,12 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
-from penstock.model.predicates import NullTest, Predicate
+from penstock.model.predicates import NoneOf, NullTest, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.planner import make_plan
-from tests.analysis.build import query, ref, source, stream, where
+from tests.analysis.build import constant, query, ref, source, stream, where
 from tests.analysis.reference import Arrival, Evaluator, holds
 
 NAMES = ("a", "b", "c")
@@ -31,9 +31,11 @@ HISTORIES = 12
 @st.composite
 def alone(draw: st.DrawFn, alias: str) -> Predicate:
     column = f"{alias}.{draw(st.sampled_from('kx'))}"
-    match draw(st.integers(0, 3)):
+    match draw(st.integers(0, 4)):
         case 0:
             return where(f"{column} > 1")
+        case 4:
+            return NoneOf(ref(column), (constant(1), constant(2)))
         case 1:
             return where(f"{alias}.k = {alias}.x")
         case 2:

@@ -111,9 +111,9 @@ class DataType:
 
 
 def digits_of(text: str) -> tuple[int, int] | None:
-    """The precision and the scale of a DECIMAL, by its text as `DataType` spells it; None for any other type."""
+    """The precision and the scale of a DECIMAL, by its text, ours or Spark's own; None for any other type."""
     head, _, sizes = text.partition("(")
-    if head != Kind.DECIMAL:
+    if head.upper() != Kind.DECIMAL:
         return None
     precision, _, scale = sizes.rstrip(")").partition(",")
     return int(precision), int(scale)

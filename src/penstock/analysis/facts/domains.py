@@ -10,7 +10,7 @@ the ON of an outer join never narrows its preserved side. NULL counts as one mor
 certain to hold rejects it, the column stands in a PRIMARY KEY or in ARRIVES BY, or `IS NOT NULL` says so; any other
 CHECK lets NULL pass.
 
-Finite are BOOLEAN, TINYINT and SMALLINT by type; whole numbers, dates and decimals between two constants; any type
+Finite are small types (values.py) by themselves; whole numbers, dates and decimals between two constants; any type
 by `=` or IN. Reasoning is on whole steps, so `a > 10 AND a < 11` leaves nothing. Not decided: opaque conditions,
 ranges of dense types (TIMESTAMP, FLOAT, DOUBLE, STRING), ranges that follow only from comparisons with other
 columns.
@@ -18,13 +18,20 @@ columns.
 
 from __future__ import annotations
 
-import datetime as dt
-import math
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
-from fractions import Fraction
 
+from penstock.analysis.facts.values import (
+    EVERYTHING,
+    FAR,
+    Interval,
+    are_told_apart,
+    has_steps,
+    is_small,
+    meeting,
+    step_of,
+    steps_of,
+)
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, NoneOf, NullTest, OneOf, Op, Predicate, rejects_null, written
@@ -33,16 +40,13 @@ from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 
-_BY_TYPE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-128, 127), Kind.SMALLINT: (-32768, 32767)}
-
 
 @dataclass(frozen=True)
 class Domain:
     """The values that a column may take; steps are whole numbers, days, or units of a decimal's last digit."""
 
-    low: int | None = None
-    high: int | None = None
-    """The ends of a range of steps; only for types that have steps."""
+    steps: Interval = EVERYTHING
+    """A range of steps; all of them for types that have none."""
     members: frozenset[object] | None = None
     """A finite set: of steps, or of constants where the type has none."""
     nullable: bool = True
@@ -50,6 +54,16 @@ class Domain:
     """How many values equal zero: two for FLOAT and DOUBLE, where 0.0 = -0.0."""
     because: tuple[str, ...] = ()
     """What made it finite, in the user's words."""
+
+    @property
+    def low(self) -> int | None:
+        """The least step; None if there is no limit."""
+        return None if self.steps.low == -FAR else self.steps.low
+
+    @property
+    def high(self) -> int | None:
+        """The greatest step; None if there is no limit."""
+        return None if self.steps.high == FAR else self.steps.high
 
     @property
     def size(self) -> int | None:
@@ -66,14 +80,10 @@ class Domain:
     def _values(self) -> int | None:
         if self.members is not None:
             return sum(self.zeros if member == 0 else 1 for member in self.members if self._in_range(member))
-        if self.low is None or self.high is None:
-            return None
-        return max(0, self.high - self.low + 1)
+        return None if self.low is None or self.high is None else self.steps.size
 
     def _in_range(self, member: object) -> bool:
-        if not isinstance(member, int):
-            return True
-        return (self.low is None or member >= self.low) and (self.high is None or member <= self.high)
+        return not isinstance(member, int) or self.steps.low <= member <= self.steps.high
 
 
 def domain_of(query: Query, holding: Holding, equalities: Equalities, ref: ColumnRef) -> Domain:
@@ -96,9 +106,8 @@ def declared_domain(stream: Stream, column: str) -> Domain:
     kind = stream.type_of(column)
     zeros = 2 if kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE) else 1
     domain = Domain(nullable=_may_be_null(stream, column), zeros=zeros)
-    if kind is not None and kind.kind in _BY_TYPE:
-        low, high = _BY_TYPE[kind.kind]
-        domain = replace(domain, low=low, high=high, because=(f"{column} of {stream.name} is {kind}",))
+    if kind is not None and is_small(kind):
+        domain = _clipped(domain, steps_of(kind), f"{column} of {stream.name} is {kind}")
     own = ColumnRef("", column)
     for predicate in _about(own, stream.where):
         domain = _narrowed(domain, predicate, kind, reason=f"{written(predicate)} in {stream.name}", keeps_null=False)
@@ -177,30 +186,15 @@ def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | N
     at = step_of(constant, kind)
     if at is None:
         return domain
-    match op:
-        case Op.LT:
-            bounds: tuple[int | None, int | None] = (None, math.ceil(at) - 1)
-        case Op.LE:
-            bounds = (None, math.floor(at))
-        case Op.GT:
-            bounds = (math.floor(at) + 1, None)
-        case _:
-            bounds = (math.ceil(at), None)
-    return _clipped(domain, bounds, reason)
+    return _clipped(domain, meeting(op, at), reason)
 
 
-def _clipped(domain: Domain, bounds: tuple[int | None, int | None], *reasons: str) -> Domain:
-    low, high = bounds
-    return replace(
-        domain,
-        low=low if domain.low is None else domain.low if low is None else max(low, domain.low),
-        high=high if domain.high is None else domain.high if high is None else min(high, domain.high),
-        because=(*domain.because, *reasons),
-    )
+def _clipped(domain: Domain, steps: Interval, *reasons: str) -> Domain:
+    return replace(domain, steps=domain.steps.within(steps), because=(*domain.because, *reasons))
 
 
 def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: str) -> Domain:
-    if kind is None or not values_are_told_apart(kind):
+    if kind is None or not are_told_apart(kind):
         return domain
     if has_steps(kind):
         steps = [step_of(constant, kind) for constant in constants]
@@ -216,56 +210,24 @@ def _without(domain: Domain, constants: tuple[Constant, ...], kind: DataType | N
     """Less some values: of a set, or at the ends of a range."""
     steps = {step_of(constant, kind) for constant in constants}
     gone = steps if kind is not None and has_steps(kind) else {constant.value for constant in constants}
-    low, high, members = domain.low, domain.high, domain.members
-    while low is not None and low in steps:
+    low, high, members = domain.steps.low, domain.steps.high, domain.members
+    while low in steps:
         low += 1
-    while high is not None and high in steps:
+    while high in steps:
         high -= 1
     if members is not None:
         members = frozenset(member for member in members if member not in gone)
-    left = replace(domain, low=low, high=high, members=members)
+    left = replace(domain, steps=Interval(low, high), members=members)
     return left if left == domain else replace(left, because=(*domain.because, reason))
 
 
 def _intersection(left: Domain, right: Domain, kind: DataType | None) -> Domain:
-    merged = _clipped(left, (right.low, right.high), *right.because)
+    merged = _clipped(left, right.steps, *right.because)
     if left.members is None or right.members is None:
         members = left.members if right.members is None else right.members
-    elif kind is not None and _equal_as_written(kind):
+    elif kind is not None and (has_steps(kind) or (kind.kind is Kind.STRING and not kind.is_padded)):
         members = left.members & right.members
     else:
         # Constants of these types may be written in two ways and be equal: the smaller set is still a limit.
         members = min(left.members, right.members, key=len)
     return replace(merged, members=members, nullable=left.nullable and right.nullable)
-
-
-def has_steps(kind: DataType) -> bool:
-    """Whether the values of a type can be counted off one by one."""
-    return kind.is_integer or kind.kind in (Kind.BOOLEAN, Kind.DATE, Kind.DECIMAL)
-
-
-def values_are_told_apart(kind: DataType) -> bool:
-    """Whether `=` holds only between identical values; a collation may say that 'a' = 'A'."""
-    return kind.is_key and not kind.is_collated
-
-
-def _equal_as_written(kind: DataType) -> bool:
-    return has_steps(kind) or (kind.kind is Kind.STRING and not kind.is_padded)
-
-
-def step_of(constant: Constant, kind: DataType | None) -> Fraction | None:
-    """The place of a constant among the steps of a type; None if it has none there."""
-    value = constant.value
-    if kind is None or not has_steps(kind):
-        return None
-    if kind.kind is Kind.BOOLEAN:
-        return Fraction(int(value)) if isinstance(value, bool) else None
-    if kind.kind is Kind.DATE:
-        is_day = isinstance(value, dt.date) and not isinstance(value, dt.datetime)
-        return Fraction(value.toordinal()) if is_day and isinstance(value, dt.date) else None
-    if isinstance(value, bool) or not isinstance(value, int | Decimal):
-        return None
-    if isinstance(value, Decimal) and not value.is_finite():
-        return None
-    unit: int = 10 ** (kind.scale or 0)
-    return Fraction(value) * unit

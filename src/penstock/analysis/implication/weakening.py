@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.analysis.facts.domains import Domain, declared_domain, has_steps, step_of
+from penstock.analysis.facts.domains import Domain, declared_domain
+from penstock.analysis.facts.values import has_steps, step_of
 from penstock.model.predicates import Bound, NullTest, OneOf, Op, Predicate
 from penstock.model.schemes import Check, Clustered, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within

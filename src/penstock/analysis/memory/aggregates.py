@@ -27,8 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from penstock.analysis.facts.values import Interval
 from penstock.analysis.memory.conditions import Edge, Placement, Violation, active, stretches
-from penstock.analysis.memory.lines import Interval
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.model.clauses import Aggregate

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
+from penstock.analysis.facts.values import Interval
 from penstock.analysis.memory.aggregates import (
     Doubt,
     aggregate_violations,
@@ -31,7 +32,6 @@ from penstock.analysis.memory.conditions import (
     equal_and_endless,
     extremes_in_conflict,
 )
-from penstock.analysis.memory.lines import Interval
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.memory.scale import has_scale

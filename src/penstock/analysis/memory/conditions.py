@@ -27,7 +27,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, product
 
-from penstock.analysis.memory.lines import FAR, Interval, Line
+from penstock.analysis.facts.values import FAR, Interval
+from penstock.analysis.memory.lines import Line
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.model.expressions import ColumnRef

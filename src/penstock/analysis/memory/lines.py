@@ -3,59 +3,33 @@
 Columns that a comparison ties together share a line. Its points are the constants that any of them is compared with.
 Places are whole numbers on every line:
 
-- a type with steps (whole numbers, dates, decimals, BOOLEAN) has its steps as places, so that `a > 10 AND a < 11` is
-  empty. Endless are what lies below the least point and what lies above the greatest; between the two every value
-  can be told apart in bounded memory;
+- a type with steps (facts/values.py) has its steps as places. Endless are what lies below the least point and what
+  lies above the greatest; between the two every value can be told apart in bounded memory;
 - any other type is taken to be dense. Place 2i + 1 is the i-th point, and the even places are the open stretches
   between, each of them endless (section 9: an attribute is bounded iff finitely many values satisfy the predicates).
 
-A type of at most FEW values (BOOLEAN, TINYINT, SMALLINT, short decimals) has its limits as points. INT, BIGINT, DATE
+A small type (BOOLEAN, TINYINT, SMALLINT, short decimals) has its limits as points. INT, BIGINT, DATE
 and longer decimals count as endless, unless a constant leaves at most FEW values up to a limit: then the limit is a
 point too.
 
-Preconditions: `=` tells the values apart, so no collations and no CHAR(n); `comparable` says which types these are.
+Preconditions: `=` tells the values apart, so no collations and no CHAR(n).
 """
 
 from __future__ import annotations
 
 import datetime as dt
+import math
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from decimal import Decimal
+from fractions import Fraction
 
-from penstock.analysis.facts.domains import has_steps, step_of, values_are_told_apart
-from penstock.model.expressions import Constant, Value
+from penstock.analysis.facts.values import FAR, FEW, Interval, has_steps, is_small, meeting, step_of, steps_of
+from penstock.model.expressions import Constant
 from penstock.model.predicates import Op
 from penstock.model.types import DataType, Kind
 
-FEW = 2**16
-"""As many values as SMALLINT has."""
-FAR = 10**40
-"""Beyond every step of every type."""
-
-_WHOLE = {Kind.BOOLEAN: (0, 1), Kind.TINYINT: (-(2**7), 2**7 - 1), Kind.SMALLINT: (-(2**15), 2**15 - 1)}
-_WHOLE |= {Kind.INT: (-(2**31), 2**31 - 1), Kind.BIGINT: (-(2**63), 2**63 - 1)}
-_WHOLE |= {Kind.DATE: (dt.date.min.toordinal(), dt.date.max.toordinal())}
-
 Point = int | str | dt.datetime
-
-
-@dataclass(frozen=True)
-class Interval:
-    """Places from low to high."""
-
-    low: int
-    high: int
-
-    @property
-    def size(self) -> int:
-        """How many places."""
-        return max(0, self.high - self.low + 1)
-
-    def within(self, other: Interval) -> Interval:
-        """What both have."""
-        return Interval(max(self.low, other.low), min(self.high, other.high))
 
 
 @dataclass(frozen=True)
@@ -104,11 +78,6 @@ def str_or_moment(point: Point) -> tuple[str, dt.datetime | int]:
     return (point, 0) if isinstance(point, str) else ("", point)
 
 
-def comparable(kind: DataType) -> bool:
-    """Whether two values of a type are equal only if they are the same value."""
-    return values_are_told_apart(kind) and not kind.is_padded
-
-
 def line_of(kinds: Iterable[DataType], constants: Iterable[tuple[Constant, DataType]]) -> Line:
     """The line of columns of these types, compared with these constants."""
     types = list(kinds)
@@ -117,22 +86,14 @@ def line_of(kinds: Iterable[DataType], constants: Iterable[tuple[Constant, DataT
         return Line(False, tuple(sorted(found, key=str_or_moment)))
     steps = {step for constant, kind in constants for step in _steps_beside(constant, kind)}
     for kind in types:
-        limits = limits_of(kind)
-        if limits.size <= FEW:
+        limits = steps_of(kind)
+        if is_small(kind):
             steps |= {limits.low, limits.high}
     for kind in types:
-        limits = limits_of(kind)
+        limits = steps_of(kind)
         steps |= {limits.low} if steps and 0 < min(steps) - limits.low <= FEW else set()
         steps |= {limits.high} if steps and 0 < limits.high - max(steps) <= FEW else set()
     return Line(True, tuple(sorted(steps)))
-
-
-def limits_of(kind: DataType) -> Interval:
-    """The places that a type has on a line with steps."""
-    if kind.precision is not None:
-        most = 10**kind.precision - 1
-        return Interval(-most, most)
-    return Interval(*_WHOLE[kind.kind])
 
 
 def point_of(constant: Constant, kind: DataType) -> Point | None:
@@ -148,40 +109,13 @@ def point_of(constant: Constant, kind: DataType) -> Point | None:
 def _steps_beside(constant: Constant, kind: DataType) -> Iterator[int]:
     step = step_of(constant, kind)
     if step is not None:
-        yield from {step.numerator // step.denominator, -(-step.numerator // step.denominator)}
+        yield from {math.floor(step), math.ceil(step)}
 
 
 def stretch_of(line: Line, kind: DataType, op: Op, constant: Constant) -> Interval | None:
     """The places that satisfy `column op constant`; None if the constant has no place."""
     if line.has_steps:
         step = step_of(constant, kind)
-        if step is None:
-            return None
-        floor, ceiling = step.numerator // step.denominator, -(-step.numerator // step.denominator)
-    else:
-        point = point_of(constant, kind)
-        if point is None:
-            return None
-        floor = ceiling = line.place(point)
-    match op:
-        case Op.EQ:
-            return Interval(ceiling, floor)
-        case Op.LT:
-            return Interval(-FAR, ceiling - 1)
-        case Op.LE:
-            return Interval(-FAR, floor)
-        case Op.GT:
-            return Interval(floor + 1, FAR)
-        case Op.GE:
-            return Interval(ceiling, FAR)
-
-
-def value_at(step: int, kind: DataType) -> Value:
-    """The value of a type at a step."""
-    if kind.kind is Kind.BOOLEAN:
-        return bool(step)
-    if kind.kind is Kind.DATE:
-        return dt.date.fromordinal(step)
-    if kind.scale is not None:
-        return Decimal(step).scaleb(-kind.scale)
-    return step
+        return None if step is None else meeting(op, step)
+    point = point_of(constant, kind)
+    return None if point is None else meeting(op, Fraction(line.place(point)))

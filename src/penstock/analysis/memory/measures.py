@@ -11,17 +11,14 @@ passes it. Not decided: conditions that leave nothing only by way of comparisons
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 
 from penstock.analysis.facts.truth import passes
+from penstock.analysis.facts.values import EVERYTHING, Interval, meeting
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, OneOf, Op, Predicate
 from penstock.model.types import DataType, Kind
-
-Limits = tuple[int | None, int | None]
-"""The least and the greatest whole number; None is no limit."""
 
 
 def is_measured(predicate: Predicate, kind_of: Callable[[ColumnRef], DataType | None]) -> bool:
@@ -32,21 +29,13 @@ def is_measured(predicate: Predicate, kind_of: Callable[[ColumnRef], DataType | 
     return kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE)
 
 
-def whole_numbers(predicates: Iterable[Predicate]) -> Limits:
+def whole_numbers(predicates: Iterable[Predicate]) -> Interval:
     """The whole numbers that pass comparisons of one column with constants; IN is not looked at."""
-    low: int | None = None
-    high: int | None = None
+    found = EVERYTHING
     for predicate in predicates:
-        if not isinstance(predicate, Bound) or not isinstance(predicate.constant.value, int | Decimal):
-            continue
-        at = Decimal(predicate.constant.value)
-        if predicate.op in (Op.GT, Op.GE, Op.EQ):
-            least = math.floor(at) + 1 if predicate.op is Op.GT else math.ceil(at)
-            low = least if low is None else max(low, least)
-        if predicate.op in (Op.LT, Op.LE, Op.EQ):
-            most = math.ceil(at) - 1 if predicate.op is Op.LT else math.floor(at)
-            high = most if high is None else min(high, most)
-    return low, high
+        if isinstance(predicate, Bound) and isinstance(predicate.constant.value, int | Decimal):
+            found = found.within(meeting(predicate.op, Decimal(predicate.constant.value)))
+    return found
 
 
 def named_numbers(predicate: Predicate) -> list[float]:

@@ -25,7 +25,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.analysis.facts.differences import Demand, Differences, Limit, least
-from penstock.analysis.memory.lines import FAR, Interval, Line, limits_of, line_of, point_of, stretch_of
+from penstock.analysis.facts.values import FAR, Interval, steps_of
+from penstock.analysis.memory.lines import Line, line_of, point_of, stretch_of
 from penstock.analysis.memory.reading import Condition, Reading, is_opaque
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef, Constant
@@ -297,7 +298,7 @@ class Order:
             return Interval(0, 2 * len(line.points))
         found = Interval(-FAR, FAR)
         for ref in group:
-            found = found.within(limits_of(_kind(self._reading, ref)))
+            found = found.within(steps_of(_kind(self._reading, ref)))
         return found
 
     def _narrow(self) -> None:

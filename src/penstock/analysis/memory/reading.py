@@ -20,9 +20,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.analysis.facts.domains import has_steps, step_of
 from penstock.analysis.facts.truth import passes
-from penstock.analysis.memory.lines import comparable, point_of
+from penstock.analysis.facts.values import are_equal_only_if_same, has_steps, step_of
+from penstock.analysis.memory.lines import point_of
 from penstock.analysis.memory.measures import is_measured
 from penstock.model.clauses import Aggregate, Source, columns_of
 from penstock.model.expressions import ColumnRef
@@ -129,7 +129,7 @@ class Reading:
             found.append("MEMORY decides inner joins; an outer join or EXISTS is outside its language")
         for ref in dict.fromkeys(ref for c in self.conditions for ref in c.predicate.columns):
             kind = self.kind(ref)
-            if kind is not None and kind.is_key and not comparable(kind) and self._is_compared(ref):
+            if kind is not None and kind.is_key and not are_equal_only_if_same(kind) and self._is_compared(ref):
                 found.append(f"{ref} is {kind}, of which different values may be equal")
         return tuple(found)
 

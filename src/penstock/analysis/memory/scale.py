@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import datetime as dt
 
-from penstock.analysis.facts.domains import has_steps
-from penstock.analysis.memory.lines import FAR, Interval, Line, limits_of, value_at
+from penstock.analysis.facts.values import FAR, Interval, has_steps, steps_of, value_at
+from penstock.analysis.memory.lines import Line
 from penstock.model.expressions import Value
 from penstock.model.types import DataType, Kind
 
@@ -36,7 +36,7 @@ def has_scale(kind: DataType) -> bool:
 def limits_on_scale(kind: DataType) -> Interval:
     """The numbers that have a value."""
     if has_steps(kind):
-        return limits_of(kind)
+        return steps_of(kind)
     if kind.kind in _MOMENTS:
         return Interval((dt.datetime.min - _EPOCH) // _MICROSECOND, (dt.datetime.max - _EPOCH) // _MICROSECOND)
     if kind.kind is Kind.STRING:

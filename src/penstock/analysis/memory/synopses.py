@@ -17,9 +17,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.facts.values import FAR, Interval, value_at
 from penstock.analysis.memory.aggregates import counts_duplicates, is_holistic
 from penstock.analysis.memory.conditions import Edge, active, stretches
-from penstock.analysis.memory.lines import FAR, Interval, Line, value_at
+from penstock.analysis.memory.lines import Line
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
 from penstock.analysis.synopsis import BucketColumn, Extreme, Limits, Synopsis

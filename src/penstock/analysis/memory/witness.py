@@ -24,9 +24,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.facts.differences import least
+from penstock.analysis.facts.values import FAR, Interval
 from penstock.analysis.finding import Witness
 from penstock.analysis.memory.conditions import Placement, Violation
-from penstock.analysis.memory.lines import FAR, Interval
 from penstock.analysis.memory.measures import is_measured, named_numbers, whole_numbers
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import Reading
@@ -253,8 +253,7 @@ class _Layout:
         """The whole numbers that the constants leave to a FLOAT or DOUBLE."""
         if self._kind(ref).kind not in (Kind.FLOAT, Kind.DOUBLE) or self._head(ref) in self._fixed:
             return Interval(-FAR, FAR)
-        low, high = whole_numbers(c.predicate for c in self._reading.binding if c.predicate.columns == (ref,))
-        return Interval(-FAR if low is None else low, FAR if high is None else high)
+        return whole_numbers(c.predicate for c in self._reading.binding if c.predicate.columns == (ref,))
 
     def _raised(self, head: ColumnRef, number: int) -> int:
         _, members = self._order.domain(head)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from penstock.analysis.facts.domains import has_steps
+from penstock.analysis.facts.values import has_steps
 from penstock.analysis.memory.lines import point_of
 from penstock.analysis.witness.declarations_hold import Arrived, is_punctuation
 from penstock.analysis.witness.witness_values import Layout

@@ -19,8 +19,8 @@ from functools import cached_property
 
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.differences import least
-from penstock.analysis.facts.domains import Domain, has_steps
-from penstock.analysis.memory.lines import value_at
+from penstock.analysis.facts.domains import Domain
+from penstock.analysis.facts.values import has_steps, value_at
 from penstock.analysis.memory.measures import whole_numbers
 from penstock.analysis.witness.declarations_hold import is_punctuation
 from penstock.model.expressions import Call, ColumnRef
@@ -239,8 +239,7 @@ class Layout:
         """The domain of a node that is not finite; only whole numbers may have a limit."""
         domain, kind = self.here.domain(node), self.kinds[node]
         if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
-            low, high = whole_numbers(self._said(node))
-            return replace(domain, low=low, high=high)
+            return replace(domain, steps=whole_numbers(self._said(node)))
         if not kind.is_integer and self._is_limited(node):
             raise Doubt(f"{node} is {kind} and compared with a constant")
         if kind.length is not None or kind.is_collated:

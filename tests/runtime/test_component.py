@@ -231,6 +231,7 @@ def test_what_a_save_writes_follows_the_batch_and_not_the_k(declared: str) -> No
 
 OF_THE_BATCH = {
     "BlockPurge._closed",
+    "Account._purge",
     "Account.lost_now",
     "Clock.before",
     "Closing.before",
@@ -246,6 +247,8 @@ OF_THE_BATCH = {
     "KeyWatch._met",
     "KeyWatch._naming",
     "KeyWatch._newly_marked",
+    "OuterAccount._purge",
+    "OuterAccount.lost_now",
     "OuterJoin._left",
     "OuterJoin._marked",
     "OuterJoin._purged",

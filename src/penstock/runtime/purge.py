@@ -140,7 +140,7 @@ class Purge(Component):
         Of these no row is dead by that. So where trees are stars one is asked about only if nothing is open for it.
         """
         purged = Purged()
-        self._closed = {}
+        self.look_anew()
         if len(self.plan.aliases) == 1:
             (alias,) = self.plan.aliases
             self._leave(purged, alias, "stateless", self.synopses[alias].ids(ALL))
@@ -204,6 +204,10 @@ class Purge(Component):
         if self.expanded or not self.plan.inner:
             return synopsis.ids(FRESH)
         return self.closing.closed_fresh(root, synopsis)
+
+    def look_anew(self) -> None:
+        """Forget what was found closed: promises were made, or rows came or left, since the rule was last asked."""
+        self._closed = {}
 
     def useless(self, root: str, ids: Ints) -> Bools:
         """Which rows of a stream are useless by themselves; they are left where they are."""

@@ -98,6 +98,11 @@ class Segment:
         values = self.codes(name) if self.live == len(self) else self.codes(name)[self.alive]
         return int(values.min()), int(values.max())
 
+    def least_count(self) -> int:
+        """No row stands for fewer: the least count when it was first asked for. Counts only grow."""
+        found: int = self._once(("least count",), lambda: 0 if self.counts is None else int(self.counts.min()))
+        return found
+
     def rises(self, how: str, name: str) -> bool:
         """Whether the codes or ticks of a column never fall in the order of the rows."""
         found: bool = self._once(("rises", how, name), lambda: _rises(self._numbers(how, name)))

@@ -96,6 +96,10 @@ class Account(Component):
         """Over how many cells the account is added up."""
         self._columns = {a: matching_columns(plan, a, synopses[a].columns) for a in plan.aliases}
         self._shed: dict[str, _Shed] = {}
+        self._both = {alias: Synopsis(synopses[alias].columns) for alias in plan.aliases}
+        """Stored and sampled rows together, while a batch is looked at."""
+        self._matcher_of_both = Matcher(plan, self._both)
+        self._purge: Purge | None = None
 
     def shed(self, alias: str, ids: Ints) -> None:
         """Let fresh rows go before they are joined, but for those that are sampled: these go after it."""
@@ -121,8 +125,9 @@ class Account(Component):
         if not self.is_missing:
             found = delta_join(self.plan, matcher, clock, across)
         else:
-            both = Matcher(self.plan, {alias: self._with_sample(alias) for alias in self.plan.aliases})
-            found = [self._kept(partial) for partial in delta_join(self.plan, both, clock, across)]
+            self._with_samples()
+            both = delta_join(self.plan, self._matcher_of_both, clock, across)
+            found = [self._kept(partial) for partial in both]
         for partial in found if self.plan.aggregate is None else ():
             copies = self.merge.copies(partial)
             self.emitted += len(next(iter(partial.values()))) if copies is None else int(copies.sum())
@@ -136,15 +141,27 @@ class Account(Component):
         """Whether a result may be found to be lost."""
         return bool(self._shed) or any(len(sample) for sample in self.samples.values())
 
-    def _with_sample(self, alias: str) -> Synopsis:
-        """Stored and sampled rows together: old ones, sampled ones, those of the batch."""
-        synopsis, sample = self.synopses[alias], self.samples[alias]
-        both = Synopsis(synopsis.columns)
-        old = synopsis.segments[:-1] if synopsis.has_fresh else synopsis.segments
-        both.segments = [*old, *(() if sample.segment is None else (sample.segment,)), *synopsis.segments[len(old) :]]
-        both.has_fresh = synopsis.has_fresh
-        both.rebase()
-        return both
+    def _with_samples(self) -> None:
+        """Put stored and sampled rows together: old ones, sampled ones, those of the batch."""
+        for alias, both in self._both.items():
+            synopsis, sample = self.synopses[alias], self.samples[alias].segment
+            old = synopsis.segments[:-1] if synopsis.has_fresh else synopsis.segments
+            both.segments = [*old, *(() if sample is None else (sample,)), *synopsis.segments[len(old) :]]
+            both.has_fresh = synopsis.has_fresh
+            both.rebase()
+
+    def part(self) -> None:
+        """Hold no longer what stood together: segments may be rewritten."""
+        for both in self._both.values():
+            both.segments, both.has_fresh = [], False
+            both.rebase()
+
+    def _asking(self, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> Purge:
+        """The purge rule over stored and sampled rows, as they stand together now."""
+        if self._purge is None:
+            self._purge = Purge(self.plan, self._matcher_of_both, closing, clock, across)
+        self._purge.look_anew()
+        return self._purge
 
     def _first(self, alias: str) -> int:
         """The id of the first sampled row where stored and sampled ones stand together."""
@@ -214,8 +231,10 @@ class Account(Component):
         """Let sampled rows go that can miss nothing more."""
         if not self.plan.purge_trees and not any(s.window is not None for s in self.plan.sources):
             return
-        both = {alias: self._with_sample(alias) for alias in self.plan.aliases}
-        purge = Purge(self.plan, Matcher(self.plan, both), closing, clock, across)
+        if not any(len(sample) for sample in self.samples.values()):
+            return
+        self._with_samples()
+        purge = self._asking(closing, clock, across)
         for alias, sample in self.samples.items():
             if sample.segment is None:
                 continue
@@ -232,15 +251,15 @@ class Account(Component):
         if len(self.plan.aliases) < _LEAST_CHAIN or not any(len(sample) for sample in self.samples.values()):
             return
         gone = {alias: np.sort(purged.by_promises(alias)) for alias in self.plan.aliases}
-        everything = {alias: self._with_sample(alias) for alias in self.plan.aliases}
+        self._with_samples()
         first = {}
         for alias, ids in gone.items():
-            both = everything[alias]
+            both = self._both[alias]
             first[alias] = sum(len(segment) for segment in both.segments)
             both.segments = [*both.segments, *((self._copied(alias, ids),) if len(ids) else ())]
             both.has_fresh = False
             both.rebase()
-        purge = Purge(self.plan, Matcher(self.plan, everything), closing, clock, across)
+        purge = self._asking(closing, clock, across)
         missed = {a: ids[~purge.useless(a, first[a] + np.arange(len(ids)))] for a, ids in gone.items() if len(ids)}
         for alias, ids in missed.items():
             self.note(alias, ids)

@@ -150,6 +150,7 @@ class Eviction(Component):
         self.account.mark(step)
         self.account.outlive(purged, self.held.closing, self.held.clock, self.held.across)
         self.account.expire(self.held.closing, self.held.clock, self.held.across)
+        self.account.part()
         self.ranking.observe(self._fresh, self._stood)
         if self.evict.bytes is not None:
             self._fit_statistics()

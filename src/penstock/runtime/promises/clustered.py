@@ -26,7 +26,7 @@ import pyarrow as pa
 from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
-from penstock.runtime.codes import INT64, Bools, Ints, codes, flat, is_coded
+from penstock.runtime.codes import INT64, Bools, Ints, codes, flat, is_coded, union
 from penstock.runtime.key_index import is_dense
 from penstock.runtime.key_matching import Keyed, lookup
 from penstock.runtime.needs import ORDER, belongs, order_column
@@ -190,14 +190,18 @@ class ClusteredWatch(PunctuatedWatch):
     def make(self, step: Step) -> None:
         """See Watch."""
         self.monitor.settle()
-        ids = self.open.ids(ALL)
-        if self.k is None or not len(ids):
+        if self.k is None:
             return
-        counts = self.open.counts(ids)
-        over: Bools = step.clock.count[self.stream] - counts > self.k
-        ids, counts = ids[over], counts[over]
+        # What is counted of a value only grows, so most segments are known to hold none that is over.
+        last = step.clock.count[self.stream] - self.k - 1
+        over = []
+        for base, segment in self.open.part(ALL):
+            if segment.counts is not None and segment.least_count() <= last:
+                over.append(np.flatnonzero(segment.alive & (segment.counts <= last)) + base)
+        ids = union(over)
         if not len(ids):
             return
+        counts = self.open.counts(ids)
         ended = {self.column: self.open.arrow(self.column, ids)}
         if step.order is not None:
             # Not before its last row, so that FOLLOWS closes it no earlier.

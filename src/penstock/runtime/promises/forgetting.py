@@ -77,9 +77,12 @@ class Need:
         found = [empty_ids()]
         for carrier in self._all:
             gone = removed.get(carrier.alias, empty_ids())
-            source = Keyed(step.synopses[carrier.alias], carrier.columns)
-            named = held.ids(OLD)
-            found.append(named[agreeing(Keyed(held, carrier.named), named, source, gone)])
+            source, own = Keyed(step.synopses[carrier.alias], carrier.columns), Keyed(held, carrier.named)
+            if len(gone) < held.size(OLD):
+                found.append(match_keys(source, gone, own, OLD)[1])
+            else:
+                named = held.ids(OLD)
+                found.append(named[agreeing(own, named, source, gone)])
         return union(found)
 
     def of(self, step: Step, held: Synopsis, ids: Ints) -> Bools:

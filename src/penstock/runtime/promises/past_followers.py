@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from penstock.plan.doubting import remembers_past_followers
 from penstock.plan.plan import Plan, PromisePlan
-from penstock.runtime.codes import Bools, Ints, empty_ids
+from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.hashing import Hashes
 from penstock.runtime.key_index import spread
 from penstock.runtime.key_matching import Keyed, agree
@@ -51,7 +51,12 @@ class PastFollowers(Component):
         wanted[_slots(keys, size)] = True
         near = [empty_ids()]
         for base, segment in self.rows.part(ALL):
-            near.append(np.flatnonzero(wanted[_slots(segment.key(self.columns), size)] & segment.alive) + base)
+            if len(segment) > _SLOTS * len(keys):
+                # An index is made once of a segment that is large, and lasts.
+                rows = union([segment.index(self.columns).probe(keys)[1]])
+                near.append(rows[segment.alive[rows]] + base)
+            else:
+                near.append(np.flatnonzero(wanted[_slots(segment.key(self.columns), size)] & segment.alive) + base)
         remembered = np.concatenate(near)
         if not len(remembered):
             return empty_ids(), empty_ids()
@@ -84,6 +89,8 @@ class PastFollowers(Component):
         sampled = 0
         for base, segment in reversed(list(self.rows.part(ALL))):
             assert segment.counts is not None
+            if segment.least_count() > limit:
+                continue
             old = np.flatnonzero((segment.counts <= limit) & segment.alive)
             if not len(old):
                 continue

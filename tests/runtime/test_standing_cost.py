@@ -1,0 +1,150 @@
+"""What a small batch costs must follow the batch, however many rows stand: few beside many, for each shape of query.
+
+Processor time; the state is saved after each batch. The ratio is printed. A budget ranks all stored rows whenever some
+must leave: what it costs follows the state. Rows of several streams that wait for an outer join are not measured here.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+from penstock.runtime import Batch, Cell, Chunk, Distinct, GroupStage
+from tests.measure import size
+from tests.runtime.driving import Driver
+
+FEW, MANY = 2_000, size(60_000, 2_000_000)
+BATCHES, ROWS, AT_ONCE = 24, 100, 100_000
+MOST = 3.0
+"""How much more a batch may take with so many more rows standing; what is not cached costs something."""
+
+COLUMNS = "k BIGINT, ts BIGINT, n BIGINT"
+TIMED = f"{COLUMNS}, EVENT TIME ts, ORDERED BY ts WITHIN 0"
+BAND = "t.k = s.k AND t.ts - s.ts BETWEEN 0 AND 1000000000"
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A query, and what stands before the small batches come."""
+
+    select: str
+    s: str = TIMED
+    t: str = TIMED
+    standing: tuple[str, ...] = ("s",)
+    n: int = 1
+    """What the rows that stand have in n; the others have it too, if it is negative."""
+    passes: int | None = None
+    """The n that the filter of t holds its rows to."""
+    most: float = MOST
+
+
+PAIRS = "SELECT s.n, t.n AS tn FROM s, t WHERE "
+SHAPES = {
+    "inner": Shape(PAIRS + BAND, standing=("s", "t")),
+    "left": Shape(f"SELECT s.n, t.n AS tn FROM s LEFT JOIN t ON {BAND}"),
+    "full": Shape(f"SELECT s.n, t.n AS tn FROM s FULL OUTER JOIN t ON {BAND}"),
+    "exists": Shape(f"SELECT s.n FROM s WHERE EXISTS (SELECT * FROM t WHERE {BAND})"),
+    "not exists": Shape(f"SELECT s.n FROM s WHERE NOT EXISTS (SELECT * FROM t WHERE {BAND})"),
+    "groups": Shape(
+        f"SELECT s.k, count(*) AS c, sum(t.n) AS m FROM s, t WHERE {BAND} GROUP BY s.k", standing=("s", "t")
+    ),
+    "distinct": Shape(f"SELECT DISTINCT s.k, t.n AS tn FROM s, t WHERE {BAND}", standing=("s", "t")),
+    "rows": Shape(
+        "SELECT s.n, t.n AS tn FROM s [ROWS 90000000], t [ROWS 90000000] WHERE s.k = t.k", standing=("s", "t")
+    ),
+    "arrival order": Shape(
+        "SELECT s.n, t.n AS tn FROM s [ROWS 90000000], t [ROWS 90000000] WHERE s.k = t.k",
+        s=f"{COLUMNS}, ARRIVES BY ts",
+        t=f"{COLUMNS}, ARRIVES BY ts",
+        standing=("s", "t"),
+    ),
+    "follows": Shape(PAIRS + "s.k = t.k", s=f"{COLUMNS}, FOLLOWS t (k) ON (k) WITHIN 90000000 ROWS", t=COLUMNS),
+    "followed": Shape(PAIRS + "s.k = t.k", s=f"{COLUMNS}, FOLLOWS t (k) ON (k) WITHIN 50 ROWS", t=COLUMNS),
+    "keys": Shape(
+        PAIRS + "s.k = t.k AND t.n > 9", s=COLUMNS, t=f"{COLUMNS}, PRIMARY KEY (k)", standing=("t",), passes=10
+    ),
+    "punctuations": Shape(
+        PAIRS + "s.k = t.k", s=f"{COLUMNS}, PUNCTUATED ON (k) WHEN n < 0", t=COLUMNS, standing=("s",), n=-1
+    ),
+    "open clusters": Shape(
+        PAIRS + "s.k = t.k",
+        s=f"{COLUMNS}, CLUSTERED BY k WITHIN 90000000 ROWS",
+        t=f"{COLUMNS}, CLUSTERED BY k WITHIN 90000000 ROWS",
+    ),
+    "ended clusters": Shape(PAIRS + "s.k = t.k", s=f"{COLUMNS}, CLUSTERED BY k WITHIN 10 ROWS", t=COLUMNS),
+    "budget": Shape(
+        f"SELECT /*+ BUDGET(STANDING ROWS) */ s.n, t.n AS tn FROM s, t WHERE {BAND}", most=2.0 * size(60, 2_000)
+    ),
+}
+
+
+def rows(keys: Any, n: int, at: int) -> Any:
+    count = len(keys)
+    return pa.table({"k": keys, "ts": np.full(count, at) + np.arange(count) // ROWS, "n": np.full(count, n)})
+
+
+class Standing:
+    """A cell, with its second stage if it has one, in which rows stand."""
+
+    def __init__(self, shape: Shape, standing: int) -> None:
+        self.shape = shape
+        select = shape.select.replace("STANDING", str(standing))
+        self.driver = Driver(f"CREATE STREAM s ({shape.s}); CREATE STREAM t ({shape.t}); {select};")
+        self.plan = self.driver.plan
+        self.cell = Cell(self.plan)
+        self.second: GroupStage | Distinct | None = None
+        if self.plan.aggregate is not None or self.plan.distinct:
+            self.second = Distinct(self.plan) if self.plan.distinct else GroupStage(self.plan)
+        self.number = 0
+        for first in range(0, standing, AT_ONCE):
+            keys = np.arange(first, min(standing, first + AT_ONCE))
+            self.step(**{stream: rows(keys, shape.n, first // ROWS) for stream in shape.standing})
+
+    def step(self, **given: Any) -> None:
+        chunks = []
+        for stream in self.plan.streams:
+            table = given.get(stream, rows(np.zeros(0, np.int64), 0, 0))
+            passes = {} if self.shape.passes is None else {"t": pc.equal(table.column("n"), self.shape.passes)}
+            passes = passes if stream == "t" else {}
+            punctuating = self.driver._punctuating(stream, table)
+            chunks.append(Chunk.of(self.plan, stream, 0, table, passes, punctuating=punctuating))
+        result = self.cell.step(Batch(self.number, tuple(chunks)))
+        self.cell.save()
+        if self.second is not None:
+            added = (
+                result.rows if result.rows.num_rows else pa.table({n: pa.nulls(0) for n in result.rows.column_names})
+            )
+            self.second.step(self.number, added, dict(result.frontier))
+            self.second.save()
+        self.number += 1
+
+
+def cost(shape: Shape, standing: int) -> float:
+    """Milliseconds for a small batch, half of which meets rows that stand."""
+    one = Standing(shape, standing)
+    random = np.random.default_rng(0)
+    taken = []
+    for batch in range(BATCHES):
+        new = standing + ROWS * batch + np.arange(ROWS)
+        old = random.integers(0, standing, ROWS // 2)
+        at = standing // ROWS + 2 * batch + 1
+        began = time.process_time()
+        n = min(1, shape.n)
+        one.step(s=rows(new, n, at), t=rows(new if "t" in shape.standing else np.concatenate([new, old]), 1, at))
+        taken.append(time.process_time() - began)
+    return 1e3 * float(np.median(taken[BATCHES // 3 :]))
+
+
+@pytest.mark.measure
+@pytest.mark.parametrize("name", SHAPES)
+def test_what_a_small_batch_costs_follows_the_batch(name: str) -> None:
+    shape = SHAPES[name]
+    few, many = (min(cost(shape, standing) for _ in range(2)) for standing in (FEW, MANY))
+    print(f"{name:>15}: {few:6.2f} ms beside {FEW:,} rows, {many:6.2f} ms beside {MANY:,}: {many / few:.2f} times")
+    assert many < shape.most * few + 1.0

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.facts.differences import Limit
+from penstock.explain.closing_text import when_closed
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
@@ -116,7 +117,7 @@ def test_a_bound_between_dates_is_the_same_in_the_chain_and_in_the_rules() -> No
     (chain,) = (c for c in plan.chains if c.root == "a")
     assert chain.steps[0].wait == "b.d has passed a.d + 2 DAYS"
     (closer,) = plan.closers_between("a", "b")
-    assert closer.text.startswith("b.d has passed a.d + 2 DAYS (")
+    assert when_closed(plan, closer) == "b.d has passed a.d + 2 DAYS"
 
 
 def test_a_chain_of_two_declarations_closes_under_an_outer_join_too() -> None:
@@ -138,7 +139,8 @@ def test_rows_are_counted_by_arrival_where_all_streams_declare_it_and_something_
     streams = f"CREATE STREAM s ({declared}); CREATE STREAM t ({declared}, FOLLOWS s (k) ON (k));"
     plan = planned(f"{streams} SELECT s.k FROM s, t WHERE s.k = t.k;")
     assert plan.in_arrival_order
-    assert [c.text for c in plan.closers] == ["s was read past it (FOLLOWS s (k) ON (k) ON t)"]
+    assert [when_closed(plan, c) for c in plan.closers] == ["s was read past it"]
+    assert [c.because for c in plan.closers] == [("FOLLOWS s (k) ON (k) ON t",)]
     assert planned(f"{streams} SELECT s.k FROM s [ROWS 5], t WHERE s.k = t.k;").in_arrival_order
     assert not planned(f"{streams} SELECT s.k FROM s [ROWS 5], s AS s2 WHERE s.k = s2.k;").in_arrival_order
     streams = streams.replace(", FOLLOWS s (k) ON (k)", "")

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.analysis.finding import Bounded, Means, StateFinding, Verdict
+from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
 from penstock.explain.report import headline
@@ -216,12 +217,13 @@ def purge_lines(source: SourcePlan, plan: Plan) -> list[str]:
     lacks = unkept(plan, source)
     if source.merge is not None and not source.merge.leaves:
         return ["no row leaves: one stands for all that the query cannot tell apart"]
+    rules = purge_rules(plan, source)
     if lacks is None:
         is_stored = source.state.verdict != "bounded" or source.state.rows != 0
-        return list(source.rules) or ["nothing lets a stored row go" if is_stored else "nothing is stored"]
+        return rules or ["nothing lets a stored row go" if is_stored else "nothing is stored"]
     if source.state.means == Means.PURGE:
-        return [*source.rules, f"{source.state.bound}, by the verdict; this version's engine does not do it yet"]
-    return [*source.rules, f"nothing yet: {lacks}"]
+        return [*rules, f"{source.state.bound}, by the verdict; this version's engine does not do it yet"]
+    return [*rules, f"nothing yet: {lacks}"]
 
 
 def chain_lines(plan: Plan, source: SourcePlan) -> list[str]:

@@ -13,9 +13,7 @@ from penstock.analysis.closings.edges import order_text
 from penstock.analysis.facts.combination import Combinations
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
-from penstock.model.schemes import Clustered, Ordered
-from penstock.model.spans import Auto, Rows
-from penstock.plan.arrival import by_arrival
+from penstock.model.schemes import Ordered
 from penstock.plan.plan import Agreement, Closer, CloserKind
 
 Kept = dict[str, tuple[str, ...]]
@@ -32,7 +30,7 @@ def find_closers(combinations: Combinations, kept: Kept) -> tuple[Closer, ...]:
         for own, target in permutations(query.all_sources, 2)
         for closing in closings_between(combinations, own, target, kept[own.alias])
     }
-    return tuple(sorted(found, key=lambda c: (c.source, c.target, c.kind, c.text)))
+    return tuple(sorted(found, key=lambda c: (c.source, c.target, c.kind, c.target_columns, c.columns, c.because)))
 
 
 def find_agreements(combinations: Combinations, kept: Kept) -> tuple[Agreement, ...]:
@@ -54,14 +52,17 @@ def find_agreements(combinations: Combinations, kept: Kept) -> tuple[Agreement, 
 def _closer(query: Query, closing: PairClosing) -> Closer:
     declared = query.by_alias[closing.source if closing.way is Way.FOLLOWS else closing.target].stream
     kind, excess = _KINDS.get(closing.way), None
-    constraints: tuple[str, ...] = ()
     if closing.passage is not None:
+        assert isinstance(closing.scheme, Ordered)
         excess = closing.passage.excess
         column = query.by_alias[closing.target].stream.type_of(closing.target_columns[0])
         kind = CloserKind.BAND if column is not None and column.is_clock else CloserKind.ORDER
         constraints = tuple(dict.fromkeys(excess.tightest.declared))
+        limits = () if excess.equal else closing.passage.reasons
+        because = tuple(dict.fromkeys((*limits, order_text(declared, closing.scheme))))
     else:
         constraints = (closing.scheme.on(declared.name),)
+        because = (*constraints, *([closing.sure.text] if closing.sure is not None else []))
     assert kind is not None
     return Closer(
         kind=kind,
@@ -73,45 +74,5 @@ def _closer(query: Query, closing: PairClosing) -> Closer:
         excess=excess,
         rows=closing.rows,
         constraints=constraints,
-        text=_text(query, closing, constraints),
+        because=because,
     )
-
-
-def _text(query: Query, closing: PairClosing, constraints: tuple[str, ...]) -> str:
-    """When it closes, as the end of a sentence about a row."""
-    reasons = "; ".join((*constraints, *([closing.sure.text] if closing.sure is not None else [])))
-    match closing.way:
-        case Way.KEY:
-            return f"the row of {closing.target} that it names has arrived ({reasons})"
-        case Way.FOLLOWS:
-            return f"{_arrived(query, closing)} ({reasons})"
-        case Way.CLUSTER:
-            column = ColumnRef(closing.target, closing.target_columns[0])
-            return f"its {column} has come, and {_others(closing)} followed it ({reasons})"
-        case _:
-            passage, order = closing.passage, closing.scheme
-            assert passage is not None
-            assert isinstance(order, Ordered)
-            limits = () if passage.excess.equal else passage.reasons
-            said = dict.fromkeys((*limits, order_text(query.by_alias[closing.target].stream, order)))
-            return f"{passage} ({'; '.join(said)})"
-
-
-def _arrived(query: Query, closing: PairClosing) -> str:
-    if closing.rows == 0:
-        return f"{closing.target} was read past it" if by_arrival(query) else "at once"
-    if closing.rows is None:
-        return f"so many rows of {closing.target} arrived after it as the k that is learned"
-    return f"{closing.rows} rows of {closing.target} arrived after it"
-
-
-def _others(closing: PairClosing) -> str:
-    assert isinstance(closing.scheme, Clustered)
-    match closing.scheme.slack:
-        case Rows(count=0):
-            return "another"
-        case Auto():
-            return "more others than the k that is learned"
-        case slack:
-            assert isinstance(slack, Rows)
-            return f"more than {slack.count} others"

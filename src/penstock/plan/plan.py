@@ -86,8 +86,6 @@ class SourcePlan:
     """A row with a NULL here is in no result, so it is final as it arrives."""
     equal: tuple[tuple[str, ...], ...]
     """Columns of this stream that must be equal within one row for it to be in any result."""
-    rules: tuple[str, ...]
-    """What lets a stored row go, in words."""
     merge: MergePlan | None
     """How rows that the query cannot tell apart become one."""
     unmerged: str | None
@@ -191,7 +189,8 @@ class Closer:
     rows: int | None
     constraints: tuple[str, ...]
     """The declarations that it rests on; of a band, beside the order itself, those of its tightest allowance."""
-    text: str
+    because: tuple[str, ...]
+    """All that makes it so: conditions and declarations, as the user wrote them."""
 
     def __hash__(self) -> int:
         # Closers are keys in every batch, and their excess may be long.
@@ -218,7 +217,6 @@ class JointCloser:
     partners: tuple[tuple[ColumnRef, ...], ...]
     """For each target column, the columns of other streams that equal it in every result."""
     constraint: str
-    text: str
 
     def within(self, members: frozenset[str]) -> tuple[ColumnRef, ...] | None:
         """For each target column one that the members carry; None if they do not carry all."""

@@ -247,7 +247,6 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         # window() of NULL is no window.
         tuple(dict.fromkeys((*(c for c in matched if facts.outer is None or c in needed), *windowed))),
         equal_values(query, alias),
-        tuple(_rules(source, facts.closers, facts.joint_closers)),
         merged if isinstance(merged, MergePlan) else None,
         merged if isinstance(merged, str) else None,
         _figure(_finding(facts.verdict, alias)),
@@ -344,22 +343,6 @@ def _window(source: Source) -> WindowPlan | None:
             return WindowPlan(None, span.ticks, str(source.window))
         case None:
             return None
-
-
-def _rules(source: Source, closers: tuple[Closer, ...], joint: tuple[JointCloser, ...]) -> list[str]:
-    rules = []
-    if isinstance(source.window, RowsWindow):
-        rules.append(f"a row is out of reach once {source.window.count} more rows of {source.stream.name} arrived")
-    ways: dict[str, list[str]] = {}
-    for closer in closers:
-        if closer.source == source.alias:
-            ways.setdefault(closer.target, []).append(closer.text)
-    rules += [f"{target} is closed for a row: {', or '.join(texts)}" for target, texts in ways.items()]
-    for together in joint:
-        partners = dict.fromkeys(ref.alias for refs in together.partners for ref in refs)
-        if source.alias in partners:
-            rules.append(f"{together.target} is closed for rows of {', '.join(partners)} that agree: {together.text}")
-    return rules
 
 
 def _finding(verdict: Verdict, alias: str) -> Finding:

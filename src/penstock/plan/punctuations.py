@@ -102,7 +102,9 @@ def find_punctuations(
             )
         )
     return Punctuations(
-        tuple(sorted(closers, key=lambda c: (c.source, c.target, c.text))), tuple(joint), tuple(promises)
+        tuple(sorted(closers, key=lambda c: (c.source, c.target, c.target_columns, c.because))),
+        tuple(joint),
+        tuple(promises),
     )
 
 
@@ -145,12 +147,10 @@ def _use(query: Query, source: Source, scheme: Punctuated, equalities: Equalitie
 
 
 def _closers(query: Query, use: _Use) -> Iterator[Closer]:
-    named = ", ".join(str(ColumnRef(use.source.alias, column)) for column in use.columns)
     for other in query.all_sources:
         carried = [next((r.column for r in refs if r.alias == other.alias), None) for refs in use.partners]
         if None not in carried:
             columns = tuple(column for column in carried if column is not None)
-            text = f"a punctuation has closed its {named} ({use.constraint})"
             yield Closer(
                 kind=CloserKind.PUNCTUATION,
                 source=other.alias,
@@ -161,7 +161,7 @@ def _closers(query: Query, use: _Use) -> Iterator[Closer]:
                 excess=None,
                 rows=None,
                 constraints=(use.constraint,),
-                text=text,
+                because=(use.constraint,),
             )
 
 
@@ -170,6 +170,4 @@ def _joint_closers(use: _Use) -> Iterator[JointCloser]:
     carrying = [{ref.alias for ref in refs} for refs in use.partners]
     whole = set.intersection(*carrying)
     if all(aliases - whole for aliases in carrying):
-        named = ", ".join(str(ColumnRef(use.source.alias, column)) for column in use.columns)
-        text = f"a punctuation has closed the {named} of its rows together ({use.constraint})"
-        yield JointCloser(use.source.alias, use.certain, use.columns, use.partners, use.constraint, text)
+        yield JointCloser(use.source.alias, use.certain, use.columns, use.partners, use.constraint)

@@ -13,7 +13,7 @@ plain edge of Definition 7. There is a closing when
 - i has [ROWS n]: what a row of i holds together is out of reach once n more arrived, whatever the target.
 
 Preconditions: equalities and bands are those that hold where the sources stand together. A stream moves on when its
-clock, each ORDERED column and each cluster pass every value; a column with a largest value (limits.py) or with a
+clock, each ORDERED column and each cluster pass every value; a column with a largest value (largest_value.py) or with a
 finite domain under CLUSTERED cannot, and gives no edge. A WHEN that reads a column of ON closes only some values, and
 gives none either. Not decided: what filters on the target alone add, such as `target.ts < constant`.
 """

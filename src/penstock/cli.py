@@ -251,7 +251,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         for query, verdict in zip(script.queries, verdicts, strict=True)
     ]
     if (wanted := settings.pop(ARCHIVE, None)) is not None:
-        from penstock.spark.quiet_hour import run_quiet_hour  # noqa: PLC0415
+        from penstock.spark.join_archive import run_quiet_hour  # noqa: PLC0415
 
         _say(run_quiet_hour(plans, settings, wanted, _complain))
         return DONE

@@ -42,7 +42,7 @@ def check(script: Script, query: str | None = None) -> Verdict:
 
 def judged(query: Query) -> Verdict:
     """The verdict on a query, with notices of what this version cannot run of it, and of promises that pile up."""
-    from penstock.plan.ending import endless_punctuations  # noqa: PLC0415 - with the planner
+    from penstock.plan.promise_expiry import endless_punctuations  # noqa: PLC0415 - with the planner
     from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415
 
     verdict = check_query(query)

@@ -26,7 +26,7 @@ from penstock.plan.aggregate import COUNT
 from penstock.plan.evict import BYTES
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
-from penstock.plan.second_room import second_room
+from penstock.plan.second_stage_budget import second_room
 from penstock.runtime import Batch, Cell, Chunk, Truth
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import ticks
@@ -238,10 +238,10 @@ def _least(recall: Callable[[int], float], most: int) -> int:
 def curves_of(script: Script, plans: Sequence[Plan], rows: int, say: Callable[[str], None]) -> list[Curve]:
     """The curve of each query that has a budget and can be run, from so many rows of each of its streams."""
     # Only who asks for a curve pays for Spark.
-    from penstock.spark.absence import worth_of_absence  # noqa: PLC0415
     from penstock.spark.failures import quiet_errors  # noqa: PLC0415
     from penstock.spark.sampled import chunk_of, first_rows  # noqa: PLC0415
     from penstock.spark.session import start_session  # noqa: PLC0415
+    from penstock.spark.tests_on_null import worth_of_absence  # noqa: PLC0415
 
     runnable = [p for q, p in zip(script.queries, plans, strict=True) if p.evict is not None and not obstacles(q)]
     if not runnable:

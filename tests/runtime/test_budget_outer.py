@@ -24,9 +24,9 @@ from hypothesis import strategies as st
 from penstock.analysis.check import check_query
 from penstock.model.hints import EVICTION_POLICIES, Budget, Hints
 from penstock.model.simplify import simplified
-from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
+from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Batch, Cell, Chunk, StepResult
 from tests.measure import size

@@ -17,7 +17,7 @@ from penstock.analysis.check import check_query
 from penstock.model.clauses import TimeWindow
 from penstock.model.hints import Budget, Hints
 from penstock.plan.planner import make_plan
-from penstock.plan.second_room import bucket_room, second_room
+from penstock.plan.second_stage_budget import bucket_room, second_room
 from penstock.runtime import Cell, Distinct
 from tests.measure import size
 from tests.runtime.aggregates import Row, Run, answers, check_running, group_of, results_of

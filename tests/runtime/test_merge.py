@@ -21,7 +21,7 @@ from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Verdict
 from penstock.model.predicates import aliases_of
 from penstock.model.query import Query
-from penstock.plan.folding import without_covered
+from penstock.plan.eliminate_covered_sources import without_covered
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import unkept_bounds

@@ -21,7 +21,7 @@ from penstock.model.script import Script
 from penstock.model.stream import Arrival
 from penstock.spark.profiling import ranks
 from penstock.spark.profiling.distributions import answers, domains
-from penstock.spark.profiling.questions import LEVELS, NOTHING_SEEN, Answer, Need, Question
+from penstock.spark.profiling.questions import LEVELS, NOTHING_SEEN, Answer, NumberMeaning, Question
 from penstock.spark.profiling.reading import arrived
 from penstock.sql import parse_constraint
 from tests.measure import size
@@ -38,24 +38,24 @@ CREATE STREAM t (a BIGINT, b BIGINT, ts BIGINT, n BIGINT, kind BIGINT, EVENT TIM
 """
 SCHEMA = pa.schema([(name, pa.int64()) for name in ("a", "b", "ts", "n", "kind")])
 REFERS = "FOREIGN KEY (a) REFERENCES t (a)"
-ASKED: tuple[tuple[str, Need, int | None], ...] = (
-    ("ORDERED BY a ON s", Need.ROWS, 2),
-    ("ORDERED BY ts ON s", Need.ROWS, None),
-    ("ORDERED BY ts ON s", Need.TICKS, 3),
-    ("CLUSTERED BY a ON s", Need.ROWS, 1),
-    ("CLUSTERED BY b ON t", Need.ROWS, None),
-    ("PRIMARY KEY (a) ON t", Need.BROKEN, 0),
-    ("PRIMARY KEY (a, b) ON t", Need.BROKEN, 0),
-    ("CHECK (b > 2) ON s", Need.BROKEN, 0),
-    ("PUNCTUATED ON (a) WHEN kind = 1 ON s", Need.BROKEN, 0),
-    (f"{REFERS} ON s", Need.BROKEN, 0),
-    (f"{REFERS} WINDOW [-2, 1] ON s", Need.BROKEN, 0),
-    ("COOCCURS (a) AND t (a) WINDOW [-2, 3] ON s", Need.BROKEN, 0),
-    ("COOCCURS (a, b) AND t (a, b) ON s", Need.BEFORE, None),
-    ("COOCCURS (a) AND t (a) ON s", Need.AFTER, None),
-    ("FOLLOWS t (a) ON (a) ON s", Need.TICKS, 2),
-    ("FOLLOWS t (a) ON (a) ON s", Need.ROWS, 3),
-    ("FOLLOWS t (a, b) ON (a, b) ON s", Need.ROWS, None),
+ASKED: tuple[tuple[str, NumberMeaning, int | None], ...] = (
+    ("ORDERED BY a ON s", NumberMeaning.ROWS, 2),
+    ("ORDERED BY ts ON s", NumberMeaning.ROWS, None),
+    ("ORDERED BY ts ON s", NumberMeaning.TICKS, 3),
+    ("CLUSTERED BY a ON s", NumberMeaning.ROWS, 1),
+    ("CLUSTERED BY b ON t", NumberMeaning.ROWS, None),
+    ("PRIMARY KEY (a) ON t", NumberMeaning.BROKEN, 0),
+    ("PRIMARY KEY (a, b) ON t", NumberMeaning.BROKEN, 0),
+    ("CHECK (b > 2) ON s", NumberMeaning.BROKEN, 0),
+    ("PUNCTUATED ON (a) WHEN kind = 1 ON s", NumberMeaning.BROKEN, 0),
+    (f"{REFERS} ON s", NumberMeaning.BROKEN, 0),
+    (f"{REFERS} WINDOW [-2, 1] ON s", NumberMeaning.BROKEN, 0),
+    ("COOCCURS (a) AND t (a) WINDOW [-2, 3] ON s", NumberMeaning.BROKEN, 0),
+    ("COOCCURS (a, b) AND t (a, b) ON s", NumberMeaning.BEFORE, None),
+    ("COOCCURS (a) AND t (a) ON s", NumberMeaning.AFTER, None),
+    ("FOLLOWS t (a) ON (a) ON s", NumberMeaning.TICKS, 2),
+    ("FOLLOWS t (a) ON (a) ON s", NumberMeaning.ROWS, 3),
+    ("FOLLOWS t (a, b) ON (a, b) ON s", NumberMeaning.ROWS, None),
 )
 
 
@@ -99,13 +99,13 @@ def test_needs_are_those_of_the_definitions(
 def _questions(script: Script, chance: random.Random) -> Any:
     first = chance.random() < 0.5
     for (text, need, limit), by_arrival in itertools.product(ASKED, (False, True)):
-        if by_arrival and not (text.startswith("FOLLOWS") and need is Need.ROWS):
+        if by_arrival and not (text.startswith("FOLLOWS") and need is NumberMeaning.ROWS):
             continue
         stream, scheme = parse_constraint(text, script)
         yield Question(stream, scheme, need, script.stream("t"), by_arrival, first, limit)
     for stream in script.streams:
         assert stream.arrival is not None
-        yield Question(stream, stream.arrival, Need.BROKEN, limit=0)
+        yield Question(stream, stream.arrival, NumberMeaning.BROKEN, limit=0)
 
 
 def _written(home: Bench, stream: str, kind: str, chance: random.Random) -> list[tuple[Row, int]]:
@@ -176,7 +176,7 @@ def _need(question: Question, s: dict[str, Any], own: list[dict[str, Any]], pare
     if word == "ORDERED":
         (column,) = columns
         larger = [r for r in before if None not in (r[column], s[column]) and r[column] > s[column]]
-        if question.need is Need.ROWS:
+        if question.need is NumberMeaning.ROWS:
             return max((s["pos"] - r["pos"] for r in larger), default=0)
         return max((r[column] - s[column] for r in larger), default=0)
     if word == "CLUSTERED":
@@ -191,20 +191,20 @@ def _need(question: Question, s: dict[str, Any], own: list[dict[str, Any]], pare
     if word == "PUNCTUATED":
         return int(s["late"])
     matches = [t for t in parent if agree(t)]
-    if word == "FOLLOWS" and question.need is Need.ROWS:
+    if word == "FOLLOWS" and question.need is NumberMeaning.ROWS:
         return max((_join_distance(question, s, t, parent) for t in matches), default=0)
     apart = [t["ts"] - s["ts"] for t in matches if None not in (t["ts"], s["ts"])]
     if word == "FOREIGN":
         low, high = (-2, 1) if "WINDOW" in text else (None, None)
         there = bool(matches) if low is None else any(low <= d <= high for d in apart)
         return int(s["a"] is not None and not there)
-    if question.need is Need.BROKEN:
+    if question.need is NumberMeaning.BROKEN:
         return int(any(not -2 <= d <= 3 for d in apart))
-    if question.need is Need.TICKS:
+    if question.need is NumberMeaning.TICKS:
         return max([0, *apart])
     if not apart:
         return None
-    return -min(apart) if question.need is Need.BEFORE else max(apart)
+    return -min(apart) if question.need is NumberMeaning.BEFORE else max(apart)
 
 
 def _join_distance(question: Question, s: dict[str, Any], t: dict[str, Any], parent: list[dict[str, Any]]) -> int:

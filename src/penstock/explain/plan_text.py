@@ -24,7 +24,7 @@ from penstock.plan.key_memory import key_memories
 from penstock.plan.outer import TEST
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
-from penstock.plan.second_room import second_room
+from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import unseen
 from penstock.sql.printer import print_query
 

@@ -23,7 +23,7 @@ from penstock.model.types import DataType, Kind
 _ENDLESS = (Kind.BIGINT, Kind.INT, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DOUBLE, Kind.FLOAT)
 
 
-class _Way(IntEnum):
+class _Growth(IntEnum):
     UNKNOWN = 0
     CONSTANT = 1
     POSITIVE = 2
@@ -31,39 +31,39 @@ class _Way(IntEnum):
     RISES = 3
 
 
-_FIXED = (_Way.CONSTANT, _Way.POSITIVE)
+_FIXED = (_Growth.CONSTANT, _Growth.POSITIVE)
 
 
 def rises(term: Term, column_rises: Callable[[str], bool]) -> bool:
     """Whether a term is known to take ever larger values."""
-    return _way(term, column_rises) is _Way.RISES
+    return _way(term, column_rises) is _Growth.RISES
 
 
-def _way(term: Term, column_rises: Callable[[str], bool]) -> _Way:
+def _way(term: Term, column_rises: Callable[[str], bool]) -> _Growth:
     match term:
         case ColumnRef(column=column):
-            return _Way.RISES if column_rises(column) else _Way.UNKNOWN
+            return _Growth.RISES if column_rises(column) else _Growth.UNKNOWN
         case Literal(value=None):
-            return _Way.UNKNOWN
+            return _Growth.UNKNOWN
         case Literal(value=value):
-            return _Way.POSITIVE if _is_above(value, 0) else _Way.CONSTANT
+            return _Growth.POSITIVE if _is_above(value, 0) else _Growth.CONSTANT
         case Cast(value=Literal(value=value), to=to):
             return _cast_literal(value, to)
         case Cast(value=value, to=to):
             found = _way(value, column_rises)
-            return found if found is _Way.RISES and to is not None and to.kind in _ENDLESS else _Way.UNKNOWN
+            return found if found is _Growth.RISES and to is not None and to.kind in _ENDLESS else _Growth.UNKNOWN
         case Call(function=function, arguments=arguments):
             return _call(function, [_way(argument, column_rises) for argument in arguments])
 
 
-def _cast_literal(value: object, to: DataType | None) -> _Way:
+def _cast_literal(value: object, to: DataType | None) -> _Growth:
     """A constant of any type; a number above zero stays one where the type does not round it down to zero."""
     if value is None:
-        return _Way.UNKNOWN
+        return _Growth.UNKNOWN
     if to is None or to.kind not in _ENDLESS:
-        return _Way.CONSTANT
+        return _Growth.CONSTANT
     is_whole = to.kind not in (Kind.FLOAT, Kind.DOUBLE)
-    return _Way.POSITIVE if _is_above(value, 0) and not (is_whole and not _is_above(value, 1)) else _Way.CONSTANT
+    return _Growth.POSITIVE if _is_above(value, 0) and not (is_whole and not _is_above(value, 1)) else _Growth.CONSTANT
 
 
 def _is_above(value: object, least: int) -> bool:
@@ -71,28 +71,28 @@ def _is_above(value: object, least: int) -> bool:
     return isinstance(value, int | Decimal) and not isinstance(value, bool) and value >= least and value != 0
 
 
-def _call(function: str, given: list[_Way]) -> _Way:
+def _call(function: str, given: list[_Growth]) -> _Growth:
     match function, given:
         case "interval", _:
-            return _Way.UNKNOWN if _Way.UNKNOWN in given or _Way.RISES in given else _Way.CONSTANT
+            return _Growth.UNKNOWN if _Growth.UNKNOWN in given or _Growth.RISES in given else _Growth.CONSTANT
         case "-", [only]:
-            return _Way.CONSTANT if only in _FIXED else _Way.UNKNOWN
+            return _Growth.CONSTANT if only in _FIXED else _Growth.UNKNOWN
         case (("+" | "-"), [one, other]):
             return _added(one, other, is_added=function == "+")
         case (("*" | "/" | "div"), [one, other]):
-            return one if other is _Way.POSITIVE else _Way.UNKNOWN
+            return one if other is _Growth.POSITIVE else _Growth.UNKNOWN
         case "greatest", _:
             found = max(given)
         case "least", _:
             found = min(given)
         case _, [first, *others] if function in RISES_WITH_FIRST:
-            found = first if _Way.UNKNOWN not in others else _Way.UNKNOWN
+            found = first if _Growth.UNKNOWN not in others else _Growth.UNKNOWN
         case _:
-            found = _Way.UNKNOWN
-    return found if found is _Way.RISES else _Way.UNKNOWN
+            found = _Growth.UNKNOWN
+    return found if found is _Growth.RISES else _Growth.UNKNOWN
 
 
-def _added(one: _Way, other: _Way, *, is_added: bool) -> _Way:
-    if _Way.UNKNOWN in (one, other) or (other is _Way.RISES and not is_added):
-        return _Way.UNKNOWN
-    return _Way.RISES if _Way.RISES in (one, other) else _Way.CONSTANT
+def _added(one: _Growth, other: _Growth, *, is_added: bool) -> _Growth:
+    if _Growth.UNKNOWN in (one, other) or (other is _Growth.RISES and not is_added):
+        return _Growth.UNKNOWN
+    return _Growth.RISES if _Growth.RISES in (one, other) else _Growth.CONSTANT

@@ -53,7 +53,7 @@ class JoinNode:
 
 def nodes_of(query: Query) -> tuple[JoinNode, ...]:
     """The nodes of a query."""
-    maker = _Maker(query)
+    maker = _NodeMaker(query)
     root = maker.tree(query.tree)
     for existence in query.existences:
         held = maker.block((existence.source.alias,), ())
@@ -61,7 +61,7 @@ def nodes_of(query: Query) -> tuple[JoinNode, ...]:
     return tuple(maker.nodes)
 
 
-class _Maker:
+class _NodeMaker:
     def __init__(self, query: Query) -> None:
         self.known = tuple(source.alias for source in query.all_sources)
         self.nodes: list[JoinNode] = []

@@ -33,7 +33,7 @@ def guessed_potential(chains: Chains, room: Ints) -> Ints:
     steps = len(room) + 1
     block = np.arange(steps - 1) // BLOCK
     offered = np.bincount(block, weights=room)
-    reach = Reach.of(chains)
+    reach = LifetimeCover.of(chains)
     lasting = max(1, int((chains.step[chains.entry_node] - chains.entry_step).sum()))
     price = np.full(len(offered), float(chains.gain[chains.entry_node].clip(0).sum()) / lasting)
     for done in np.arange(ROUNDS) / ROUNDS:
@@ -51,7 +51,7 @@ def _rent(price: Reals, block: Ints) -> Reals:
     return np.concatenate([[0.0], np.cumsum(price[block])])
 
 
-def _wanted(chains: Chains, reach: Reach, rent: Reals) -> Reals:
+def _wanted(chains: Chains, reach: LifetimeCover, rent: Reals) -> Reals:
     """By how many the tuples that want to be stored grow at each step."""
     profit = np.cumsum(chains.gain) - rent[chains.step]
     stop = reach.best(profit)
@@ -64,7 +64,7 @@ def _wanted(chains: Chains, reach: Reach, rent: Reals) -> Reals:
 
 
 @dataclass(frozen=True)
-class Reach:
+class LifetimeCover:
     """The nodes that each arrival lives to see, as two runs of 2**level nodes that cover them."""
 
     levels: tuple[tuple[Ints, Ints, Ints], ...]
@@ -72,7 +72,7 @@ class Reach:
     arrivals: int
 
     @classmethod
-    def of(cls, chains: Chains) -> Reach:
+    def of(cls, chains: Chains) -> LifetimeCover:
         """An arrival sees its chain from the node it enters to the last one of its window."""
         span = int(chains.step.max()) + 1
         last_place = chains.chain[chains.entry_node] * span + np.minimum(chains.entry_last, span - 1)

@@ -27,8 +27,8 @@ from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
 from penstock.plan.closers import find_agreements, find_closers
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values, one_value
+from penstock.plan.eliminate_covered_sources import without_covered
 from penstock.plan.evict import evict_plan
-from penstock.plan.folding import without_covered
 from penstock.plan.item_closing import item_closers
 from penstock.plan.merge import MergePlan
 from penstock.plan.merging import (

@@ -6,13 +6,19 @@ from collections.abc import Mapping
 
 from penstock.explain.as_json import plain_value
 from penstock.profile.declaring import text_of
-from penstock.profile.facts import ALL, Fact
+from penstock.profile.facts import ALL, AskedConstraint
 from penstock.profile.findings import Profile, Proposal
-from penstock.profile.replay import Kept
-from penstock.spark.profiling.questions import LEVELS, Need
+from penstock.profile.replay import StateKept
+from penstock.spark.profiling.questions import LEVELS, NumberMeaning
 
 Json = Mapping[str, object]
-_UNITS = {Need.BROKEN: None, Need.ROWS: "rows", Need.TICKS: "ticks", Need.BEFORE: "window", Need.AFTER: "window"}
+_UNITS = {
+    NumberMeaning.BROKEN: None,
+    NumberMeaning.ROWS: "rows",
+    NumberMeaning.TICKS: "ticks",
+    NumberMeaning.BEFORE: "window",
+    NumberMeaning.AFTER: "window",
+}
 
 
 def profile_object(profile: Profile) -> Json:
@@ -57,7 +63,7 @@ def profile_object(profile: Profile) -> Json:
     }
 
 
-def _kept(kept: Kept) -> Json:
+def _kept(kept: StateKept) -> Json:
     return {"mean": round(kept.mean, 1), "peak": kept.peak}
 
 
@@ -80,7 +86,7 @@ def _proposal(proposal: Proposal) -> Json:
     }
 
 
-def _fact(fact: Fact) -> Json:
+def _fact(fact: AskedConstraint) -> Json:
     return {
         "constraint": fact.questions[0].constraint.on(fact.stream.name),
         "unit": _UNITS[fact.questions[0].need],

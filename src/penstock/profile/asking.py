@@ -36,14 +36,14 @@ from penstock.model.script import Script
 from penstock.model.spans import Auto, Rows, Span
 from penstock.model.stream import Arrival, Stream
 from penstock.plan.arrival import by_arrival, uncomparable_arrivals
-from penstock.spark.profiling.questions import Need, Question
+from penstock.spark.profiling.questions import NumberMeaning, Question
 
 Asked = tuple[Question, ...]
 """The questions of one fact."""
 
 
 @dataclass
-class Asking:
+class ProfileQuestions:
     """What to ask, each thing once, in the order in which the queries bring it up."""
 
     ideas: dict[tuple[Asked, ...], None] = field(default_factory=dict)
@@ -62,14 +62,14 @@ class Asking:
             self.ideas.setdefault(parts)
 
 
-def asking_of(script: Script) -> Asking:
+def asking_of(script: Script) -> ProfileQuestions:
     """What to ask of the data for the queries of a script."""
-    found = Asking()
+    found = ProfileQuestions()
     for query in script.queries:
         combinations = Combinations(query)
         for source in query.all_sources:
             for column in _compared(query, source):
-                found.add((Question(source.stream, Ordered(column), Need.ROWS),))
+                found.add((Question(source.stream, Ordered(column), NumberMeaning.ROWS),))
             found.add(_clock(source.stream))
         for own in query.all_sources:
             for other in query.all_sources:
@@ -93,33 +93,35 @@ def _compared(query: Query, source: Source) -> list[str]:
 def _clock(stream: Stream) -> Asked | None:
     if stream.event_time is None:
         return None
-    return (Question(stream, Ordered(stream.event_time), Need.TICKS),)
+    return (Question(stream, Ordered(stream.event_time), NumberMeaning.TICKS),)
 
 
-def _ask_of_join(found: Asking, query: Query, own: Source, other: Source, pairs: tuple[tuple[str, str], ...]) -> None:
+def _ask_of_join(
+    found: ProfileQuestions, query: Query, own: Source, other: Source, pairs: tuple[tuple[str, str], ...]
+) -> None:
     """What the rows of one source may know of another that they are joined with."""
     stream, parent = own.stream, other.stream
     columns, theirs = (tuple(side) for side in zip(*pairs, strict=True))
     for column in theirs:
-        found.add((Question(parent, Ordered(column), Need.ROWS),))
-        found.add((Question(parent, Clustered(column), Need.ROWS),))
+        found.add((Question(parent, Ordered(column), NumberMeaning.ROWS),))
+        found.add((Question(parent, Clustered(column), NumberMeaning.ROWS),))
         found.domains.setdefault((parent.name, column))
-    key = (Question(parent, PrimaryKey(theirs), Need.BROKEN, limit=0),)
+    key = (Question(parent, PrimaryKey(theirs), NumberMeaning.BROKEN, limit=0),)
     found.add(key)
     if stream.name == parent.name:
         return
-    foreign = (Question(stream, ForeignKey(columns, parent.name, theirs), Need.BROKEN, parent, limit=0),)
+    foreign = (Question(stream, ForeignKey(columns, parent.name, theirs), NumberMeaning.BROKEN, parent, limit=0),)
     found.add(key, foreign)
     for column in theirs:
-        found.add((Question(parent, Clustered(column), Need.ROWS),), foreign)
+        found.add((Question(parent, Clustered(column), NumberMeaning.ROWS),), foreign)
     follows = Follows(parent.name, theirs, columns)
     in_order = by_arrival(query) and uncomparable_arrivals(query) is None
     if in_order or files_are_counted(stream, parent):
         first = [s.stream.name for s in query.all_sources]
         parent_first = in_order and first.index(parent.name) < first.index(stream.name)
-        found.add((Question(stream, follows, Need.ROWS, parent, in_order, parent_first),))
+        found.add((Question(stream, follows, NumberMeaning.ROWS, parent, in_order, parent_first),))
     if stream.clock is not None and parent.clock is not None and stream.clock.compares_with(parent.clock):
-        found.add((Question(stream, follows, Need.TICKS, parent),), _clock(parent))
+        found.add((Question(stream, follows, NumberMeaning.TICKS, parent),), _clock(parent))
         clocks = (_clock(stream), _clock(parent))
         found.add(key, foreign, _ends(stream, ForeignKey(columns, parent.name, theirs), parent), *clocks)
         if query.all_sources.index(own) < query.all_sources.index(other):
@@ -129,7 +131,7 @@ def _ask_of_join(found: Asking, query: Query, own: Source, other: Source, pairs:
 
 def _ends(stream: Stream, scheme: Scheme, parent: Stream) -> Asked:
     """A window of time: how far before and how far after a row its matches lie."""
-    return tuple(Question(stream, scheme, need, parent) for need in (Need.BEFORE, Need.AFTER))
+    return tuple(Question(stream, scheme, need, parent) for need in (NumberMeaning.BEFORE, NumberMeaning.AFTER))
 
 
 def files_are_counted(*streams: Stream) -> bool:
@@ -147,7 +149,7 @@ def declared_questions(script: Script) -> Iterator[tuple[str, Question | None]]:
         queries = [q for q in script.queries if stream in [s.stream for s in q.all_sources]]
         in_order = all(arrival[q.name] for q in queries)
         if stream.arrival is not None:
-            yield stream.arrival.on(stream.name), Question(stream, stream.arrival, Need.BROKEN, limit=0)
+            yield stream.arrival.on(stream.name), Question(stream, stream.arrival, NumberMeaning.BROKEN, limit=0)
         for scheme in stream.schemes:
             reference = reference_of(scheme)
             parent = None if reference is None else script.stream(reference.stream)
@@ -158,7 +160,7 @@ def declared_questions(script: Script) -> Iterator[tuple[str, Question | None]]:
             if (
                 verified is not None
                 and isinstance(scheme, Follows)
-                and verified.need is Need.ROWS
+                and verified.need is NumberMeaning.ROWS
                 and parent is not None
             ):
                 verified = verified if in_order or files_are_counted(stream, parent) else None
@@ -175,11 +177,11 @@ def _verifying(
             return None
         case Ordered() | Clustered() | Follows():
             limit = scheme.slack
-            need = Need.TICKS if isinstance(limit, Span) else Need.ROWS
+            need = NumberMeaning.TICKS if isinstance(limit, Span) else NumberMeaning.ROWS
             ends = None if isinstance(limit, Auto) else limit.count if isinstance(limit, Rows) else limit.ticks
             return Question(stream, scheme, need, parent, in_order, parent_first, ends)
         case PrimaryKey() | ForeignKey() | Cooccurs() | Check() | Punctuated():
-            return Question(stream, scheme, Need.BROKEN, parent, limit=0)
+            return Question(stream, scheme, NumberMeaning.BROKEN, parent, limit=0)
 
 
 def columns_asked(questions: Iterable[Question], domains: Iterable[tuple[str, str]], stream: Stream) -> tuple[str, ...]:

@@ -14,11 +14,11 @@ from collections.abc import Callable, Sequence
 from penstock.analysis.check import check_query
 from penstock.model.script import Script
 from penstock.profile.declaring import Declaration, declaring, subject_of
-from penstock.profile.facts import ALL, Fact
+from penstock.profile.facts import ALL, AskedConstraint
 from penstock.profile.findings import Bounding, Proposal
 
 
-def bounding(script: Script, proposals: Sequence[Proposal], facts: Sequence[Fact]) -> Bounding:
+def bounding(script: Script, proposals: Sequence[Proposal], facts: Sequence[AskedConstraint]) -> Bounding:
     """Find it."""
     taken = [d for proposal in proposals if proposal.saves_further for d in proposal.declarations]
     subjects = {(name, subject_of(scheme)) for name, scheme in taken}

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 from penstock.model.schemes import Clustered, Cooccurs, Follows, ForeignKey, Ordered, PrimaryKey, Scheme
 from penstock.model.spans import LONGEST_WRITTEN, Rows, Span, Window, span_of_ticks
 from penstock.model.stream import Stream
-from penstock.spark.profiling.questions import LEVELS, Answer, Need, Question
+from penstock.spark.profiling.questions import LEVELS, Answer, NumberMeaning, Question
 
 ALL = 0
 """The number of the level that every row keeps."""
 
 
 @dataclass(frozen=True)
-class Fact:
+class AskedConstraint:
     """The questions that make up one constraint, and their answers."""
 
     questions: tuple[Question, ...]
@@ -37,7 +37,7 @@ class Fact:
     @property
     def has_levels(self) -> bool:
         """Whether it has a k that fewer rows may keep."""
-        return self.questions[0].need is not Need.BROKEN
+        return self.questions[0].need is not NumberMeaning.BROKEN
 
     def needs(self, level: int) -> tuple[int, ...]:
         """The k of each question at a level."""
@@ -54,11 +54,11 @@ class Fact:
         first = self.answers[0].needs[level]
         instants = self.stream.clock is not None and self.stream.clock.is_instant
         match self.questions[0].constraint, self.questions[0].need:
-            case PrimaryKey() | ForeignKey() as scheme, Need.BROKEN:
+            case PrimaryKey() | ForeignKey() as scheme, NumberMeaning.BROKEN:
                 return scheme
-            case (Ordered() | Clustered() | Follows()) as scheme, Need.ROWS:
+            case (Ordered() | Clustered() | Follows()) as scheme, NumberMeaning.ROWS:
                 return replace(scheme, within=Rows(first))
-            case (Ordered() | Follows()) as scheme, Need.TICKS:
+            case (Ordered() | Follows()) as scheme, NumberMeaning.TICKS:
                 span = _written(first, instants)
                 return None if span is None else replace(scheme, within=span)
             case (Cooccurs() | ForeignKey()) as scheme, _:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.profile.declaring import Declaration
-from penstock.profile.facts import Fact
-from penstock.profile.replay import Kept
+from penstock.profile.facts import AskedConstraint
+from penstock.profile.replay import StateKept
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Looser:
     declarations: tuple[Declaration, ...]
     broken: int
     """Rows that break one of them."""
-    kept: Kept
+    kept: StateKept
 
 
 @dataclass(frozen=True)
@@ -25,8 +25,8 @@ class Proposal:
     """Declarations that the data keeps, and what they save."""
 
     declarations: tuple[Declaration, ...]
-    facts: tuple[Fact, ...]
-    kept: Kept
+    facts: tuple[AskedConstraint, ...]
+    kept: StateKept
     """What is kept with them, on top of what is declared."""
     saves: float
     """Rows less, on average, than with what is declared."""
@@ -51,7 +51,7 @@ class Verified:
 
 
 @dataclass(frozen=True)
-class Domain:
+class ValuesSeen:
     """The values that a joined column takes."""
 
     stream: str
@@ -82,13 +82,13 @@ class Profile:
     notes: tuple[str, ...]
     replayed_rows: int
     replayed_batches: int
-    kept: Kept
+    kept: StateKept
     """With what is declared."""
     proposals: tuple[Proposal, ...]
     """Those that save, the largest saving first, then those that change nothing."""
-    facts: tuple[Fact, ...]
+    facts: tuple[AskedConstraint, ...]
     """Everything that was measured."""
     declared: tuple[Verified, ...]
     unverified: tuple[str, ...]
-    domains: tuple[Domain, ...]
+    domains: tuple[ValuesSeen, ...]
     bounding: Bounding

@@ -14,9 +14,9 @@ from penstock.model.schemes import Scheme
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.profile.declaring import Declaration, declares, declaring, subject_of, text_of
-from penstock.profile.facts import ALL, Fact
+from penstock.profile.facts import ALL, AskedConstraint
 from penstock.profile.findings import Looser, Proposal
-from penstock.profile.replay import Kept, Replay, plans_of
+from penstock.profile.replay import Replay, StateKept, plans_of
 from penstock.spark.profiling.questions import LEVELS
 
 Plans = Mapping[str, Plan]
@@ -28,7 +28,7 @@ _LEAST = 0.005
 class Candidate:
     """The declarations of an idea that are not made yet, level by level, and the plans they lead to."""
 
-    def __init__(self, script: Script, facts: Sequence[Fact], fixed: Sequence[Declaration] = ()) -> None:
+    def __init__(self, script: Script, facts: Sequence[AskedConstraint], fixed: Sequence[Declaration] = ()) -> None:
         self.facts = tuple(facts)
         self.by_level: dict[int, tuple[Declaration, ...]] = {}
         for level in range(len(LEVELS)):
@@ -64,7 +64,9 @@ def _is_declared(script: Script, name: str, scheme: Scheme) -> bool:
     return stream is not None and declares(stream, scheme)
 
 
-def candidates_of(script: Script, ideas: Sequence[Sequence[Fact]], checks: Sequence[Declaration]) -> list[Candidate]:
+def candidates_of(
+    script: Script, ideas: Sequence[Sequence[AskedConstraint]], checks: Sequence[Declaration]
+) -> list[Candidate]:
     """The ideas that the data keeps and that say something new, each once."""
     found = [Candidate(script, facts) for facts in ideas]
     if checks:
@@ -73,7 +75,7 @@ def candidates_of(script: Script, ideas: Sequence[Sequence[Fact]], checks: Seque
     return [c for c in found if c in unique.values()]
 
 
-class Ranking:
+class ProposalRanking:
     """Replays candidates, and puts them in order."""
 
     def __init__(self, script: Script, replay: Replay, base: Plans, say: Callable[[str], None]) -> None:
@@ -101,7 +103,7 @@ class Ranking:
         alone.sort(key=lambda p: (-p.saves, len(p.declarations), _line(p.declarations)))
         return self._further(_without_supersets(alone))
 
-    def _kept(self, plans: Plans) -> Kept:
+    def _kept(self, plans: Plans) -> StateKept:
         return self.declared if _acts_alike(self.base, plans) else self.replay.kept(plans)
 
     def _further(self, proposals: Sequence[Proposal]) -> list[Proposal]:
@@ -136,7 +138,7 @@ def _moves(plan: Plan) -> tuple[object, ...]:
     return plan.closers, plan.joint_closers, plan.agreements, merges, plan.in_arrival_order, plan.outer
 
 
-def _saving(declared: Kept, kept: Kept) -> float:
+def _saving(declared: StateKept, kept: StateKept) -> float:
     saved = declared.mean - kept.mean
     return saved if saved > _LEAST * declared.mean else 0.0
 

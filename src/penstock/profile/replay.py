@@ -35,14 +35,14 @@ _TRUSTED = OnViolation(Policy.TRUST)
 
 
 @dataclass(frozen=True)
-class Kept:
+class StateKept:
     """Stored rows and promises, after each batch on average, and at most."""
 
     mean: float
     peak: int
 
 
-NOTHING = Kept(0.0, 0)
+NOTHING = StateKept(0.0, 0)
 
 
 def plans_of(script: Script) -> dict[str, Plan]:
@@ -110,7 +110,7 @@ class Replay:
     """By stream, where each batch begins, and where the last ends."""
     absent: Callable[[Plan], Truth]
     """What such conditions are worth where their stream is absent."""
-    seen: dict[str, Kept] = field(default_factory=dict)
+    seen: dict[str, StateKept] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -141,26 +141,26 @@ class Replay:
         """Into how many batches they are cut."""
         return max((len(cut) - 1 for cut in self.cuts.values()), default=0)
 
-    def kept(self, plans: Mapping[str, Plan]) -> Kept:
+    def kept(self, plans: Mapping[str, Plan]) -> StateKept:
         """What all queries keep together."""
         found = [self._kept(plan) for plan in plans.values()]
-        return Kept(sum(k.mean for k in found), sum(k.peak for k in found))
+        return StateKept(sum(k.mean for k in found), sum(k.peak for k in found))
 
-    def _kept(self, plan: Plan) -> Kept:
+    def _kept(self, plan: Plan) -> StateKept:
         # What is watched changes no state where every promise is trusted, but what closes does.
         essence = plan.to_json()
         if essence not in self.seen:
             self.seen[essence] = self._run(plan)
         return self.seen[essence]
 
-    def _run(self, plan: Plan) -> Kept:
+    def _run(self, plan: Plan) -> StateKept:
         cell = Cell(plan, absent=self.absent(plan))
         counts = []
         for number in range(self.batches):
             chunks = tuple(self._chunk(plan, stream, number) for stream in plan.streams)
             metrics = cell.step(Batch(number, chunks)).metrics
             counts.append(sum(metrics.state_rows.values()) + metrics.promise_rows)
-        return Kept(float(np.mean(counts)), max(counts)) if counts else NOTHING
+        return StateKept(float(np.mean(counts)), max(counts)) if counts else NOTHING
 
     def _chunk(self, plan: Plan, stream: str, number: int) -> Chunk:
         start, stop = self.cuts[stream][number : number + 2]

@@ -14,7 +14,7 @@ from penstock.plan.arrival import by_arrival
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.profile.asking import (
-    Asking,
+    ProfileQuestions,
     asking_of,
     columns_asked,
     declared_questions,
@@ -23,19 +23,19 @@ from penstock.profile.asking import (
 )
 from penstock.profile.bounding import bounding
 from penstock.profile.declaring import Declaration
-from penstock.profile.facts import Fact
-from penstock.profile.findings import Domain, Profile, Verified
-from penstock.profile.proposals import Ranking, candidates_of
+from penstock.profile.facts import AskedConstraint
+from penstock.profile.findings import Profile, ValuesSeen, Verified
+from penstock.profile.proposals import ProposalRanking, candidates_of
 from penstock.profile.replay import NOTHING, Replay, conditions_of, plans_of, reads, shared_clock
 from penstock.runtime import Truth
-from penstock.spark.absence import worth_of_absence
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.profiling.distributions import answers, domains
 from penstock.spark.profiling.progress import Progress
-from penstock.spark.profiling.questions import Answer, Need, Question
-from penstock.spark.profiling.reading import Arrived, arrived, require_readable
+from penstock.spark.profiling.questions import Answer, NumberMeaning, Question
+from penstock.spark.profiling.reading import ProfiledStream, arrived, require_readable
 from penstock.spark.profiling.sampling import first_rows
 from penstock.spark.session import spark_log, start_session
+from penstock.spark.tests_on_null import worth_of_absence
 from penstock.sql import parse_constraint
 
 if TYPE_CHECKING:
@@ -84,7 +84,7 @@ def _profiled(spark: SparkSession, script: Script, progress: Progress) -> Profil
         *(question for _, question in declared if question is not None),
     ]
     asked = list(dict.fromkeys(asked))
-    read: dict[str, Arrived] = {}
+    read: dict[str, ProfiledStream] = {}
     try:
         for stream in streams_of(script):
             with progress.following(spark, f"reading {stream.name}"):
@@ -104,13 +104,13 @@ def _profiled(spark: SparkSession, script: Script, progress: Progress) -> Profil
 class _Told:
     """What was asked, and what the data said."""
 
-    asking: Asking
+    asking: ProfileQuestions
     declared: Sequence[tuple[str, Question | None]]
     answers: Mapping[Question, Answer]
 
 
 def _judged(
-    spark: SparkSession, script: Script, read: Mapping[str, Arrived], said: _Told, progress: Progress
+    spark: SparkSession, script: Script, read: Mapping[str, ProfiledStream], said: _Told, progress: Progress
 ) -> Profile:
     asking, declared, told = said.asking, said.declared, said.answers
     columns: dict[str, list[str]] = {}
@@ -118,7 +118,7 @@ def _judged(
         columns.setdefault(name, []).append(column)
     with progress.following(spark, "counting the values of joined columns"):
         values = [d for name, listed in columns.items() for d in _domains(script, read[name], listed)]
-    facts = {fact: Fact(fact, tuple(told[question] for question in fact)) for fact in asking.facts}
+    facts = {fact: AskedConstraint(fact, tuple(told[question] for question in fact)) for fact in asking.facts}
     ideas = [[facts[part] for part in idea] for idea in asking.ideas]
     checks = [d.declaration for d in values if d.declaration is not None]
     candidates = candidates_of(script, ideas, checks)
@@ -127,7 +127,7 @@ def _judged(
     plans = [base, *(plans for c in candidates for plans in c.plans.values())]
     with progress.following(spark, "fetching the first rows"):
         replay = _replay(read, plans, None if clock is None else clock[1], partial(worth_of_absence, spark))
-    proposals = Ranking(script, replay, base, progress.say).proposals(candidates)
+    proposals = ProposalRanking(script, replay, base, progress.say).proposals(candidates)
     how = "in proportion, for they share no clock" if clock is None else f"by {clock[0]}"
     return Profile(
         tuple((name, stream.rows) for name, stream in read.items()),
@@ -145,7 +145,7 @@ def _judged(
 
 
 def _replay(
-    read: Mapping[str, Arrived],
+    read: Mapping[str, ProfiledStream],
     plans: Sequence[Mapping[str, Plan]],
     clock: Mapping[str, str] | None,
     absent: Callable[[Plan], Truth],
@@ -166,7 +166,7 @@ def _replay(
     return Replay.of(tables, names, clock is not None, absent)
 
 
-def _domains(script: Script, stream: Arrived, columns: Sequence[str]) -> list[Domain]:
+def _domains(script: Script, stream: ProfiledStream, columns: Sequence[str]) -> list[ValuesSeen]:
     found = []
     for column, (values, nulls, least, greatest) in domains(stream, columns).items():
         kind = stream.stream.type_of(column)
@@ -176,13 +176,13 @@ def _domains(script: Script, stream: Arrived, columns: Sequence[str]) -> list[Do
         if ends is not None and ends[1] - ends[0] < _FEW_VALUES and values <= stream.rows // 2:
             text = f"CHECK ({quoted(column)} BETWEEN {ends[0]} AND {ends[1]}) ON {quoted(stream.stream.name)}"
             check = (stream.stream.name, parse_constraint(text, script)[1])
-        found.append(Domain(stream.stream.name, column, values, nulls, least, greatest, check))
+        found.append(ValuesSeen(stream.stream.name, column, values, nulls, least, greatest, check))
     return found
 
 
 def _verified(text: str, question: Question, answer: Answer) -> Verified:
-    has_k = question.need is not Need.BROKEN
-    unit = "ticks" if question.need is Need.TICKS else "rows"
+    has_k = question.need is not NumberMeaning.BROKEN
+    unit = "ticks" if question.need is NumberMeaning.TICKS else "rows"
     instants = question.stream.clock is not None and question.stream.clock.is_instant
     return Verified(text, answer.rows, answer.beyond, answer.needs[0] if has_k else None, unit, instants)
 

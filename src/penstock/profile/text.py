@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.explain.ink import Ink
 from penstock.model.spans import span_of_ticks
 from penstock.profile.declaring import text_of
-from penstock.profile.facts import ALL, Fact, percent
+from penstock.profile.facts import ALL, AskedConstraint, percent
 from penstock.profile.findings import Profile, Proposal, Verified
 
 
@@ -79,7 +79,7 @@ def _bounding(profile: Profile, ink: Ink) -> list[str]:
     return lines
 
 
-def _evidence(fact: Fact, level: int) -> str:
+def _evidence(fact: AskedConstraint, level: int) -> str:
     scheme = fact.declaration(level)
     told = "" if scheme is None else scheme.on(fact.stream.name)
     broken = fact.broken(level)
@@ -127,7 +127,7 @@ def _measured(profile: Profile, ink: Ink) -> list[str]:
     return lines
 
 
-def _within(fact: Fact, level: int) -> str:
+def _within(fact: AskedConstraint, level: int) -> str:
     scheme = fact.declaration(level)
     if scheme is None:
         return "too long to write"

@@ -16,8 +16,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.plan.ties import PairPredicate
 from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.clock import Clock

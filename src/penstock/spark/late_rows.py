@@ -51,7 +51,7 @@ def late_rows(made: Rewriting, measured: Mapping[str, Any], clock: int | None) -
 
 
 @dataclass
-class Clock:
+class WatermarkBefore:
     """The watermark of the batch before, in microseconds, of a query that is followed batch by batch."""
 
     spark_folder: str | None = None

@@ -21,7 +21,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 
 from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
-from penstock.plan.second_room import bucket_room
+from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.closed_items import Reports
 from penstock.runtime.counts import counts_of, second_counts_of

@@ -25,12 +25,12 @@ from penstock.plan.plan import Plan
 from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_second_stage
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.counting import counting_metrics, seen_in
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.interrupts import Interrupt, noted_interrupts
-from penstock.spark.late_rows import Clock
+from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
+from penstock.spark.rewritten_query import counting_metrics, seen_in
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
@@ -80,7 +80,7 @@ class Running:
     """What the last batch would have taken, where there is a budget."""
     observed: Observed | None = None
     """What the samples of this run show, where joins are replaced by counts."""
-    clock: Clock = field(default_factory=Clock)
+    clock: WatermarkBefore = field(default_factory=WatermarkBefore)
 
 
 Follower = Callable[[Running, dict[str, Any]], None]
@@ -193,7 +193,7 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
     resumes = checkpoint is not None and not checkpoint.is_new
-    clock = Clock(checkpoint.spark if checkpoint is not None else None)
+    clock = WatermarkBefore(checkpoint.spark if checkpoint is not None else None)
     drains = drains_of(script, plan, checkpoint)
     return Running(query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock)
 

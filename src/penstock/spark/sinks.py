@@ -49,7 +49,7 @@ def require_own_folders(queries: Iterable[tuple[str, Sink]]) -> None:
             )
 
 
-class Progress(Protocol):
+class WriterCheckpoint(Protocol):
     """The checkpoint of whoever writes a sink."""
 
     @property
@@ -65,7 +65,7 @@ class Progress(Protocol):
         """Whether nothing has started on it yet."""
 
 
-def require_fit(sink: Sink, checkpoint: Progress | None) -> None:
+def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
     """Raise DataError if the sink's folder is not empty and not this checkpoint's."""
     folder = folder_of(sink)
     if folder is None:

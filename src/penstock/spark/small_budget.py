@@ -8,7 +8,7 @@ purging left of it, and for a budget in bytes the statistics beside them.
 from __future__ import annotations
 
 from penstock.plan.plan import Plan
-from penstock.plan.second_room import second_room
+from penstock.plan.second_stage_budget import second_room
 
 _KB = 1 << 10
 

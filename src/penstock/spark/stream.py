@@ -18,11 +18,9 @@ from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.runtime.counts import Count, second_vocabulary, vocabulary
-from penstock.spark.absence import worth_of_absence
 from penstock.spark.archive_files import archive_of
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
-from penstock.spark.counting import counted_answer
 from penstock.spark.grid import KeyedGrid
 from penstock.spark.groups import deal, show
 from penstock.spark.operator import (
@@ -34,7 +32,9 @@ from penstock.spark.operator import (
     GroupProcessor,
 )
 from penstock.spark.packed import packed_streams
+from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import ROCKSDB
+from penstock.spark.tests_on_null import worth_of_absence
 from penstock.spark.types import arrow_schema, carried, require_carriable, restored
 from penstock.spark.unpack import (
     DEALT,

@@ -29,7 +29,16 @@ from penstock.model.stream import Stream
 from penstock.sql.conditions import bind_condition
 from penstock.sql.scope import Scope, did_you_mean
 from penstock.sql.source import SourceText
-from penstock.sql.tree import BrokenColumn, Code, ColumnDefinition, Constraint, CreateStream, Name, Stretch, Violation
+from penstock.sql.tree import (
+    BrokenColumn,
+    Code,
+    ColumnDefinition,
+    Constraint,
+    CreateStream,
+    Name,
+    Stretch,
+    ViolationClause,
+)
 
 
 @dataclass(frozen=True)
@@ -184,7 +193,7 @@ class ConstraintBinder:
         """A condition on this stream's own columns."""
         return tuple(predicate for predicate, _ in bind_condition(code, self.scope, reads_not=reads_not).predicates)
 
-    def violation(self, written: Violation | None) -> OnViolation | None:
+    def violation(self, written: ViolationClause | None) -> OnViolation | None:
         """ON VIOLATION."""
         if written is None or written.into is None:
             return None if written is None else OnViolation(written.policy)

@@ -30,7 +30,7 @@ from penstock.sql.tree import (
     Name,
     Stretch,
     TypeText,
-    Violation,
+    ViolationClause,
 )
 
 _AFTER = ("WITHIN", "WINDOW", "WHEN", "LIFESPAN", "ON", "VIOLATION", "ROWS", *UNITS)
@@ -279,7 +279,7 @@ class DeclarationGrammar(StorageGrammar):
     def _check(self) -> dict[str, Any]:
         return {"form": "CHECK", "condition": self.in_parentheses(self.condition)}
 
-    def _violation(self) -> Violation | None:
+    def _violation(self) -> ViolationClause | None:
         if not self.words("ON", "VIOLATION"):
             return None
         policies = ", ".join(Policy)
@@ -293,7 +293,7 @@ class DeclarationGrammar(StorageGrammar):
             if policy is not Policy.QUARANTINE:
                 self.stop("only QUARANTINE writes INTO a sink", self.stretch_from(self._index - 1))
             into = self.name("a sink")
-        return Violation(policy, into)
+        return ViolationClause(policy, into)
 
     # Columns
 

@@ -20,7 +20,7 @@ from penstock.sql.lexical import Unreadable, quotes_of
 from penstock.sql.queries import CLAUSE_WORDS, QueryGrammar
 from penstock.sql.source import SourceText
 from penstock.sql.terms import NAME_META
-from penstock.sql.tree import Broken, Constraint, Insert, Name, Statement, Stretch
+from penstock.sql.tree import BrokenDeclaration, Constraint, Insert, Name, Statement, Stretch
 
 T = TypeVar("T")
 
@@ -84,10 +84,10 @@ def read_statements(source: SourceText) -> list[Statement]:
     return statements
 
 
-def _broken(tokens: list[Token]) -> Broken | None:
+def _broken(tokens: list[Token]) -> BrokenDeclaration | None:
     words = [token.text for token in tokens[:3]]
     if len(words) == 3 and words[0].upper() == "CREATE" and words[1].upper() in ("STREAM", "SINK"):
-        return Broken(words[1].upper(), words[2])
+        return BrokenDeclaration(words[1].upper(), words[2])
     return None
 
 

@@ -22,7 +22,7 @@ from penstock.sql.scope import did_you_mean
 from penstock.sql.selects import SelectBinder
 from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
-from penstock.sql.tree import Broken, CreateSink, CreateStream, Insert, Stretch
+from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, Insert, Stretch
 
 T = TypeVar("T")
 
@@ -35,7 +35,7 @@ def parse_script(text: str, file: str = "<script>") -> Script:
     source = SourceText(text.removeprefix("\ufeff"), file)
     statements = read_statements(source)
     broken = {
-        kind: frozenset(fold(s.name) for s in statements if isinstance(s, Broken) and s.kind == kind)
+        kind: frozenset(fold(s.name) for s in statements if isinstance(s, BrokenDeclaration) and s.kind == kind)
         for kind in ("STREAM", "SINK")
     }
     sinks = _sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])

@@ -44,7 +44,7 @@ class Code:
 
 
 @dataclass(frozen=True)
-class Violation:
+class ViolationClause:
     """`ON VIOLATION policy [INTO sink]`."""
 
     policy: Policy
@@ -90,7 +90,7 @@ class ArrivesBy:
     """`ARRIVES BY column`."""
 
     column: Name
-    violation: Violation | None
+    violation: ViolationClause | None
     at: Stretch
 
 
@@ -107,7 +107,7 @@ class Constraint:
     window: Window | None = None
     condition: Code | None = None
     lifespan: Span | None = None
-    violation: Violation | None = None
+    violation: ViolationClause | None = None
 
 
 Element = ColumnDefinition | BrokenColumn | EventTime | ArrivesBy | Constraint
@@ -212,7 +212,7 @@ class Insert:
 
 
 @dataclass(frozen=True)
-class Broken:
+class BrokenDeclaration:
     """A declaration that cannot be read; its name is known, so that its uses are not reported as well."""
 
     kind: str
@@ -220,4 +220,4 @@ class Broken:
     name: str
 
 
-Statement = CreateStream | CreateSink | Insert | Broken
+Statement = CreateStream | CreateSink | Insert | BrokenDeclaration

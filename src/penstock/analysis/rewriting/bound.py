@@ -15,8 +15,8 @@ counted in the next window though its root is in this one, or in this one though
   FOREIGN KEY promises is counted and has no match; a second row of one key makes a second match. So the share of such
   rows is an error of its own, to be added.
 
-None of these is certain however rows come; the limits that are (`spark/counting.py`) are counted at run time, and
-`broken_rows` widens them by what is seen to break a declaration.
+None of these is certain however rows come; the limits that are (`spark/rewritten_query.py`) are counted at run time,
+and `broken_rows` widens them by what is seen to break a declaration.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 The answer for a window and a group is `least(root, V) - A`: the rows of V, never more than those of the root, less the
 rows of A that are taken off. `sql` is that query as Spark reads it: one aggregation over all streams together, so that
-a stream without a row in a window counts 0 there. What runs is made of the same parts (`spark/counting.py`).
+a stream without a row in a window counts 0 there. What runs is made of the same parts (`spark/rewritten_query.py`).
 """
 
 from __future__ import annotations

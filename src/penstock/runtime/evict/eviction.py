@@ -21,7 +21,7 @@ import numpy as np
 from penstock.plan.aggregate import COUNT
 from penstock.plan.evict import BYTES_A_ROW, EvictPlan
 from penstock.plan.plan import Plan
-from penstock.plan.second_room import second_room
+from penstock.plan.second_stage_budget import second_room
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.batch import Batch
 from penstock.runtime.clock import Clock

@@ -13,8 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints

@@ -25,8 +25,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Plan
+from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing

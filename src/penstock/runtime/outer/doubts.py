@@ -24,8 +24,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.plan import Closer, CloserKind
+from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import INT64, Bools, Ints, is_coded

@@ -18,8 +18,8 @@ from functools import partial
 
 import numpy as np
 
-from penstock.plan.ending import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKind, PromisePlan
+from penstock.plan.promise_expiry import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agreeing, match_keys, meeting_any, newly_met
 from penstock.runtime.marks import mark_name

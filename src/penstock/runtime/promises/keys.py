@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.ending import ABOUT_VALUES
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, all_differ, match_keys, may_repeat, newly_met, nulls, repeated
 from penstock.runtime.marks import held_closers, key_closers, mark_name, mark_names

@@ -14,10 +14,10 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from penstock.model.names import quoted
 from penstock.spark.profiling.needs import NEED, needs
 from penstock.spark.profiling.questions import LEVELS, NOTHING_SEEN, Answer, Question
-from penstock.spark.profiling.reading import Arrived
+from penstock.spark.profiling.reading import ProfiledStream
 
 
-def answers(questions: Sequence[Question], streams: Mapping[str, Arrived]) -> list[Answer]:
+def answers(questions: Sequence[Question], streams: Mapping[str, ProfiledStream]) -> list[Answer]:
     """The answer to each question."""
     if not questions:
         return []
@@ -55,7 +55,7 @@ def _answer(row: Mapping[str, int]) -> Answer:
     )
 
 
-def domains(arrived: Arrived, columns: Sequence[str]) -> dict[str, tuple[int, int, object, object]]:
+def domains(arrived: ProfiledStream, columns: Sequence[str]) -> dict[str, tuple[int, int, object, object]]:
     """Of each column: how many values it takes, how many rows have NULL, the least and the greatest value."""
     if not columns:
         return {}

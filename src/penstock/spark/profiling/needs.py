@@ -34,15 +34,15 @@ from penstock.model.schemes import (
 )
 from penstock.model.spans import Window as TimeWindow
 from penstock.model.stream import Arrival
-from penstock.spark.profiling.questions import Need, Question
+from penstock.spark.profiling.questions import NumberMeaning, Question
 from penstock.spark.profiling.ranks import COUNT, RISEN, VALUE, counted_below, running
-from penstock.spark.profiling.reading import BATCH, BLOCK, FILE, FILE_TIME, IS_DATA, POS, ROW, Arrived, ticks
+from penstock.spark.profiling.reading import BATCH, BLOCK, FILE, FILE_TIME, IS_DATA, POS, ROW, ProfiledStream, ticks
 
 NEED = "need"
 _TIME, _FIRST, _LAST = "__ts", "__first", "__last"
 
 
-def needs(question: Question, streams: Mapping[str, Arrived]) -> DataFrame:
+def needs(question: Question, streams: Mapping[str, ProfiledStream]) -> DataFrame:
     """One column, NEED: the need of each row that has one."""
     own = streams[question.stream.name]
     match question.constraint:
@@ -59,7 +59,7 @@ def needs(question: Question, streams: Mapping[str, Arrived]) -> DataFrame:
             return running(own.data, quoted(column), own.rows).select(_number(value.isNull() | (value < F.col(RISEN))))
         case Punctuated() as scheme:
             return _after_punctuation(own, scheme)
-        case Follows() if question.need is Need.ROWS:
+        case Follows() if question.need is NumberMeaning.ROWS:
             return _followed(own, _parent(question, streams), question)
         case Follows() | ForeignKey() | Cooccurs():
             return _referring(own, _parent(question, streams), question)
@@ -67,7 +67,7 @@ def needs(question: Question, streams: Mapping[str, Arrived]) -> DataFrame:
             raise ValueError("a STREAM KEY has no need of a row")
 
 
-def _parent(question: Question, streams: Mapping[str, Arrived]) -> Arrived:
+def _parent(question: Question, streams: Mapping[str, ProfiledStream]) -> ProfiledStream:
     assert question.parent is not None
     return streams[question.parent.name]
 
@@ -76,8 +76,8 @@ def _number(broken: Column) -> Column:
     return F.coalesce(broken.cast("bigint"), F.lit(0)).alias(NEED)
 
 
-def _ordered(own: Arrived, column: str, need: Need) -> DataFrame:
-    if need is Need.TICKS:
+def _ordered(own: ProfiledStream, column: str, need: NumberMeaning) -> DataFrame:
+    if need is NumberMeaning.TICKS:
         timed = own.data.select(POS, ticks(own.stream, column).alias(_TIME))
         return running(timed, _TIME, own.rows).select(F.coalesce(F.col(RISEN) - F.col(_TIME), F.lit(0)).alias(NEED))
     given = own.data.select(POS, F.col(quoted(column)).alias(VALUE))
@@ -87,7 +87,7 @@ def _ordered(own: Arrived, column: str, need: Need) -> DataFrame:
     return needed.unionByName(given.where(F.col(VALUE).isNull()).select(F.lit(0).cast("bigint").alias(NEED)))
 
 
-def _clustered(own: Arrived, column: str) -> DataFrame:
+def _clustered(own: ProfiledStream, column: str) -> DataFrame:
     value = F.col(quoted(column))
     same = Window.partitionBy(value).orderBy(POS)
     others_before = F.col(POS) - F.row_number().over(same)
@@ -96,7 +96,7 @@ def _clustered(own: Arrived, column: str) -> DataFrame:
     return ranked.select(F.when(F.col("__null"), 0).otherwise(F.col("n") - F.col("f") + 1).cast("bigint").alias(NEED))
 
 
-def _unique(own: Arrived, columns: tuple[str, ...]) -> DataFrame:
+def _unique(own: ProfiledStream, columns: tuple[str, ...]) -> DataFrame:
     values = [F.col(quoted(c)) for c in columns]
     repeats = F.row_number().over(Window.partitionBy(*values).orderBy(POS)) > 1
     missing = F.lit(False)
@@ -105,7 +105,7 @@ def _unique(own: Arrived, columns: tuple[str, ...]) -> DataFrame:
     return own.data.select((repeats | missing).cast("bigint").alias(NEED))
 
 
-def _after_punctuation(own: Arrived, scheme: Punctuated) -> DataFrame:
+def _after_punctuation(own: ProfiledStream, scheme: Punctuated) -> DataFrame:
     """1 where a punctuation that named the row's values came before it."""
     made = F.coalesce(F.expr(conjunction(scheme.when)), F.lit(False))
     named = [F.col(quoted(c)).alias(f"__k{n}") for n, c in enumerate(scheme.columns)]
@@ -127,7 +127,7 @@ def _keys(question: Question) -> tuple[list[Column], list[Column], list[str]]:
     return mine, theirs, names
 
 
-def _followed(own: Arrived, parent: Arrived, question: Question) -> DataFrame:
+def _followed(own: ProfiledStream, parent: ProfiledStream, question: Question) -> DataFrame:
     mine, theirs, names = _keys(question)
     if question.by_arrival:
         assert own.stream.arrival is not None
@@ -150,7 +150,7 @@ def _followed(own: Arrived, parent: Arrived, question: Question) -> DataFrame:
     return before.join(last_match, names, "left").select(F.coalesce(needed, F.lit(0)).alias(NEED))
 
 
-def _referring(own: Arrived, parent: Arrived, question: Question) -> DataFrame:
+def _referring(own: ProfiledStream, parent: ProfiledStream, question: Question) -> DataFrame:
     """Constraints on when, or that, a match exists; by the first and the last match of each value."""
     mine, theirs, names = _keys(question)
     clocks = own.stream.event_time is not None and parent.stream.event_time is not None
@@ -173,21 +173,21 @@ def _referring(own: Arrived, parent: Arrived, question: Question) -> DataFrame:
     met = rows.join(matches, names, "left")
     after, before = F.col(_LAST) - F.col(_TIME), F.col(_TIME) - F.col(_FIRST)
     match constraint, question.need:
-        case ForeignKey(), Need.BROKEN:
+        case ForeignKey(), NumberMeaning.BROKEN:
             demands = F.lit(True)
             for name in names:
                 demands = demands & F.col(name).isNotNull()
             return met.select(_number(demands & F.col("__any").isNull()))
-        case Cooccurs(window=declared), Need.BROKEN:
+        case Cooccurs(window=declared), NumberMeaning.BROKEN:
             broken = F.lit(False)
             if declared is not None and declared.low is not None:
                 broken = broken | (before > -declared.low.ticks)
             if declared is not None and declared.high is not None:
                 broken = broken | (after > declared.high.ticks)
             return met.select(_number(broken))
-        case _, Need.TICKS:
+        case _, NumberMeaning.TICKS:
             return met.select(F.coalesce(F.greatest(after, F.lit(0)), F.lit(0)).alias(NEED))
-        case _, Need.BEFORE:
+        case _, NumberMeaning.BEFORE:
             return met.select(before.alias(NEED)).dropna()
         case _:
             return met.select(after.alias(NEED)).dropna()

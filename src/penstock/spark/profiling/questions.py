@@ -17,7 +17,7 @@ LEVELS = (1000, 999, 990)
 """Parts of a thousand rows: 100 %, 99.9 %, 99 %."""
 
 
-class Need(StrEnum):
+class NumberMeaning(StrEnum):
     """What the number of a row says."""
 
     BROKEN = "broken"
@@ -38,7 +38,7 @@ class Question:
 
     stream: Stream
     constraint: Scheme | Arrival
-    need: Need
+    need: NumberMeaning
     parent: Stream | None = None
     """The other stream that the constraint is about."""
     by_arrival: bool = False

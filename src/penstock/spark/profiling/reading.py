@@ -30,7 +30,7 @@ IS_DATA, FILE, FILE_TIME, BLOCK, ROW, BATCH = "__data", "__file", "__time", "__b
 
 
 @dataclass(frozen=True)
-class Arrived:
+class ProfiledStream:
     """A stream as it arrived."""
 
     stream: Stream
@@ -62,7 +62,7 @@ def require_readable(stream: Stream) -> None:
         )
 
 
-def arrived(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> Arrived:
+def arrived(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> ProfiledStream:
     """Read a stream and number its rows, keeping these columns; runs a job that counts the rows of each file."""
     require_readable(stream)
     assert stream.storage is not None
@@ -83,7 +83,7 @@ def arrived(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> Arri
     data = data.join(F.broadcast(known), FILE).withColumn(POS, (F.col("__offset") + F.col("__inside")).cast("bigint"))
     data = data.select(*map(quoted, columns), POS, BATCH)
     # Every question reads it, and numbering sorts: it is kept, on disk where memory is short.
-    return Arrived(stream, every, data.persist(), sum(count for *_, count in files), batches)
+    return ProfiledStream(stream, every, data.persist(), sum(count for *_, count in files), batches)
 
 
 def _place(raw: DataFrame) -> tuple[Column, ...]:

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.model.names import quoted
-from penstock.spark.profiling.reading import BLOCK, FILE, FILE_TIME, IS_DATA, ROW, Arrived, ticks
+from penstock.spark.profiling.reading import BLOCK, FILE, FILE_TIME, IS_DATA, ROW, ProfiledStream, ticks
 from penstock.spark.types import carried
 
 INSTANT = "__instant"
@@ -16,7 +16,7 @@ INSTANT = "__instant"
 
 
 def first_rows(
-    arrived: Arrived,
+    arrived: ProfiledStream,
     columns: Mapping[str, str],
     flags: Mapping[tuple[str | None, str], str],
     clock: str | None,

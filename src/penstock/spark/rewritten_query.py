@@ -35,7 +35,7 @@ from penstock.plan.plan import Plan
 from penstock.spark.cache import new_run
 from penstock.spark.checkpoint import Essence, stream_text
 from penstock.spark.lags import KEY, LIMITS, MEASURED, Measurer, sampled_rows
-from penstock.spark.late_rows import WINDOWS, Clock, late_rows, order_broken, windows_of
+from penstock.spark.late_rows import WINDOWS, WatermarkBefore, late_rows, order_broken, windows_of
 from penstock.spark.sources import read_stream, with_declared_columns
 
 SAMPLE = "penstock.sample"
@@ -244,7 +244,9 @@ GROUPS = "(groups)"
 """The name of the counts where aliases stand in the metrics."""
 
 
-def counting_metrics(query: Query, made: Rewriting, observation: str, progress: Any, clock: Clock) -> dict[str, Any]:
+def counting_metrics(
+    query: Query, made: Rewriting, observation: str, progress: Any, clock: WatermarkBefore
+) -> dict[str, Any]:
     """What Spark's progress of a batch says of the counts, in the fields of `run --metrics`."""
     observed = progress["observedMetrics"]
     rows_in, windows = {}, {}

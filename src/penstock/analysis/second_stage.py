@@ -22,8 +22,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
-from penstock.analysis.closings.edges import Missing, narrowed, order_text
+from penstock.analysis.closings.edges import Missing, order_text
 from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.punctuated import narrowed
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided

@@ -14,8 +14,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.analysis.closings.edges import Closing, carriers, narrowed
+from penstock.analysis.closings.edges import Closing
 from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
 from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Punctuated
@@ -71,17 +72,14 @@ def _loose_ends(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Iter
     if limited is not None:
         yield limited
         return
-    for column in scheme.columns:
-        ref = ColumnRef(source.alias, column)
-        domain = graph.combinations.of(source.alias).domain(ref)
-        if carriers(graph.combinations, ref):
+    for column in punctuated_columns(graph.combinations, source, scheme):
+        if column.equals or column.values is not None:
             continue
-        if domain.size is None:
-            yield f"{ref} equals no column of another stream"
-            return
-        if domain.nullable:
-            yield f"{ref} may be NULL, and a punctuation with a NULL promises nothing"
-            return
+        if graph.combinations.of(source.alias).domain(column.ref).size is None:
+            yield f"{column.ref} equals no column of another stream"
+        else:
+            yield f"{column.ref} may be NULL, and a punctuation with a NULL promises nothing"
+        return
     yield "none of its columns equals one of another stream"
 
 

@@ -83,7 +83,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
     }
     remembered = remembered_by_items(closing)
-    punctuations = find_punctuations(query, frozenset(idle), remembered)
+    punctuations = find_punctuations(combinations, frozenset(idle), remembered)
     found = find_closers(combinations, matched)
     clusters = tuple(c for c in found if c.kind is CloserKind.CLUSTER)
     closers = (*(c for c in found if c not in clusters), *punctuations.closers, *clusters)

@@ -1,15 +1,11 @@
-"""Which punctuations close which stream for whose tuples (SAFETY sections 3 and 4, corrected by ERRATA).
+"""The punctuations of a query as the plan carries them: closers, joint closers, and the promises to be watched.
 
-A punctuation of x over columns c closes x for a partial result p iff p fixes the value of every column of c: a member
-of p carries an equal column (equalities closed transitively), or a filter of the query holds it to a constant. Where
-one stream carries them all it is a closer like any other; where only several do together it is a joint closer, one
-for all choices of partners. A scheme with a column that nothing fixes closes nothing, whatever its other columns (the
-paper's Definition 7 read literally is unsound there); it is **useless** to the query, and its punctuations are dropped
-at the source. They are no data all the same.
+What fixes the columns of a punctuation is the analysis's to say (analysis/closings/punctuated.py). Where one stream
+carries them all it is a closer like any other; where only several do together it is a joint closer, one for all choices
+of partners. A scheme with a column that nothing fixes is **useless** to the query, and its punctuations are dropped at
+the source. They are no data all the same.
 
-Under outer joins and EXISTS only equalities count that hold wherever the two streams stand together, and filters that
-hold wherever the stream does. Not decided: whether the closers suffice. Not
-used: a punctuation all of whose columns filters fix, which would end the stream for the query; and punctuations of
+Not used: a punctuation all of whose columns filters fix, which would end the stream for the query; and punctuations of
 every value of a column of few values, which together would close what their other columns name.
 """
 
@@ -18,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.analysis.closings.edges import narrowed
+from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
+from penstock.analysis.facts.combination import Combinations
 from penstock.model.clauses import Source
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Bound, Op, conjunction
+from penstock.model.predicates import Bound, conjunction
 from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan, PunctuationRows
@@ -71,7 +67,7 @@ def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:
 
 
 def find_punctuations(
-    query: Query,
+    combinations: Combinations,
     useless: frozenset[tuple[str, str]] = frozenset(),
     remembered: frozenset[tuple[str, str]] = frozenset(),
 ) -> Punctuations:
@@ -83,8 +79,8 @@ def find_punctuations(
     closers: list[Closer] = []
     joint: list[JointCloser] = []
     promises: list[PromisePlan] = []
-    for use in _uses(query, remembered):
-        alone = [*_closers(query, use)]
+    for use in _uses(combinations, remembered):
+        alone = [*_closers(combinations.query, use)]
         if not alone and (use.source.alias, use.constraint) in useless:
             continue
         closers += alone
@@ -108,42 +104,19 @@ def find_punctuations(
     )
 
 
-def _uses(query: Query, remembered: frozenset[tuple[str, str]]) -> Iterator[_Use]:
-    equalities = query.equalities(frozenset(source.alias for source in query.all_sources))
-    for source in query.all_sources:
+def _uses(combinations: Combinations, remembered: frozenset[tuple[str, str]]) -> Iterator[_Use]:
+    for source in combinations.query.all_sources:
         for scheme in source.stream.schemes:
-            if isinstance(scheme, Punctuated):
-                held = query.holding(frozenset({source.alias})).predicates
-                bounds = [p for p in held if isinstance(p, Bound) and p.op is Op.EQ]
-                use = _use(query, source, scheme, equalities, bounds)
-                if use is None and (source.alias, scheme.on(source.stream.name)) in remembered:
-                    columns = tuple(dict.fromkeys(scheme.columns))
-                    use = _Use(source, scheme, columns, ((),) * len(columns), ())
-                if use is not None:
-                    yield use
-
-
-def _is_tied(query: Query, ref: ColumnRef, own: ColumnRef) -> bool:
-    """Whether a column of another stream equals this one wherever the two streams stand together."""
-    return ref.alias != own.alias and query.equalities(frozenset({ref.alias, own.alias})).equal(ref, own)
-
-
-def _use(query: Query, source: Source, scheme: Punctuated, equalities: Equalities, bounds: list[Bound]) -> _Use | None:
-    columns: list[str] = []
-    partners: list[tuple[ColumnRef, ...]] = []
-    fixed: list[Bound] = []
-    for column in dict.fromkeys(scheme.columns):
-        own = ColumnRef(source.alias, column)
-        equals = tuple(ref for ref in equalities.class_of(own) if _is_tied(query, ref, own))
-        constant = next((bound for bound in bounds if bound.column == own), None)
-        if equals:
-            columns.append(column)
-            partners.append(equals)
-        elif constant is not None:
-            fixed.append(constant)
-        else:
-            return None
-    return _Use(source, scheme, tuple(columns), tuple(partners), tuple(fixed)) if columns else None
+            if not isinstance(scheme, Punctuated):
+                continue
+            columns = punctuated_columns(combinations, source, scheme)
+            carried = [column for column in columns if column.equals]
+            fixed = [column.constant for column in columns if not column.equals and column.constant is not None]
+            if carried and len(carried) + len(fixed) == len(columns):
+                names, equals = tuple(c.ref.column for c in carried), tuple(c.equals for c in carried)
+                yield _Use(source, scheme, names, equals, tuple(fixed))
+            elif (source.alias, scheme.on(source.stream.name)) in remembered:
+                yield _Use(source, scheme, tuple(c.ref.column for c in columns), ((),) * len(columns), ())
 
 
 def _closers(query: Query, use: _Use) -> Iterator[Closer]:

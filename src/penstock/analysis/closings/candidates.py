@@ -13,8 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.closings.between import Way
-from penstock.analysis.closings.edges import Closing, Missing, narrowed, passages, shared_columns
+from penstock.analysis.closings.edges import Closing, Missing, passages, shared_columns
 from penstock.analysis.closings.guarantee import guarantee
+from penstock.analysis.closings.punctuated import narrowed
 from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef

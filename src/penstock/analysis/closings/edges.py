@@ -25,13 +25,12 @@ from dataclasses import dataclass
 
 from penstock.analysis.closings import between
 from penstock.analysis.closings.between import PairClosing, Passage, Way
+from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
 from penstock.analysis.facts.combination import Combination, Combinations
-from penstock.analysis.facts.domains import contradiction
 from penstock.analysis.facts.largest_value import never_passes
 from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
-from penstock.model.predicates import NullTest
 from penstock.model.schemes import Clustered, Follows, Ordered, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span
 from penstock.model.stream import Stream
@@ -84,20 +83,6 @@ def declared_closings(combinations: Combinations, target: Source) -> Iterator[Cl
             wait = f"{count} more {'rows' if count > 1 else 'row'} of {own.alias} have arrived"
             because = (f"{own.window} on {own.alias}: a row is out of reach once {count} more arrived",)
             yield Closing(target.alias, ((own.alias,),), Way.WINDOW, wait, because)
-
-
-def carriers(combinations: Combinations, column: ColumnRef) -> tuple[ColumnRef, ...]:
-    """The columns of other sources that equal a column wherever the two sources stand together."""
-    # Sources that are in every result share one combination: each class is looked at once.
-    groups: dict[int, tuple[Combination, set[str]]] = {}
-    for other in combinations.query.all_sources:
-        if other.alias != column.alias:
-            here = combinations.of(other.alias, column.alias)
-            groups.setdefault(id(here), (here, set()))[1].add(other.alias)
-    found = [
-        ref for here, aliases in groups.values() for ref in here.equalities.class_of(column) if ref.alias in aliases
-    ]
-    return tuple(found)
 
 
 def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, str], ...]:
@@ -182,50 +167,20 @@ def _plain(closing: PairClosing, wait: str, because: tuple[str, ...]) -> Closing
 def _punctuated(combinations: Combinations, target: Source, scheme: Punctuated) -> Iterator[Closing]:
     if narrowed(scheme, target.stream) is not None:
         return
-    carried: list[tuple[ColumnRef, tuple[ColumnRef, ...]]] = []
+    columns = punctuated_columns(combinations, target, scheme)
+    carried = tuple((column.ref, column.equals) for column in columns if column.equals)
     few: list[str] = []
-    for column in scheme.columns:
-        ref = ColumnRef(target.alias, column)
-        equal = carriers(combinations, ref)
-        domain = combinations.of(target.alias).domain(ref)
-        if equal:
-            carried.append((ref, equal))
-        elif domain.size is not None and not domain.nullable:
-            # A punctuation with a NULL promises nothing, so rows with a NULL there may always come.
-            values = "1 value, which is" if domain.size == 1 else f"{domain.size} values, each of which is"
-            few.append(f"{ref} takes at most {values} punctuated")
-        else:
+    for column in columns:
+        if column.equals:
+            continue
+        if column.values is None:
             return
+        values = "1 value, which is" if column.values == 1 else f"{column.values} values, each of which is"
+        few.append(f"{column.ref} takes at most {values} punctuated")
     if carried:
         needs = tuple(tuple(dict.fromkeys(r.alias for r in equal)) for _, equal in carried)
         because = (scheme.on(target.stream.name), *few)
-        yield Closing(target.alias, needs, Way.PUNCTUATION, "", because, scheme=scheme, carried=tuple(carried))
-
-
-def narrowed(scheme: Punctuated, stream: Stream) -> str | None:
-    """Why a scheme does not close every value of its columns, if it does not."""
-    conflict = contradiction(stream, (*stream.where, *scheme.when))
-    if conflict is not None:
-        return f"no such punctuation can come: no row of {stream.name} has {conflict}"
-    for predicate in scheme.when:
-        match predicate:
-            case NullTest(column=named, is_null=False) if named.column in scheme.columns:
-                continue
-        read = {root for ref in predicate.columns for root in _roots(stream, ref.column)}
-        for column in scheme.columns:
-            if read & _roots(stream, column):
-                return (
-                    f"only rows with {predicate} are punctuations, so other values of {quoted(column)} are never closed"
-                )
-    return None
-
-
-def _roots(stream: Stream, column: str) -> frozenset[str]:
-    """The columns of the data that a column is made of: itself, if it is not derived."""
-    found = stream.column(column)
-    if found is None or found.derived is None:
-        return frozenset({column})
-    return frozenset(root for ref in found.derived.columns for root in _roots(stream, ref.column))
+        yield Closing(target.alias, needs, Way.PUNCTUATION, "", because, scheme=scheme, carried=carried)
 
 
 def _counted(within: Rows | Auto | Span, alias: str) -> str:

@@ -24,8 +24,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.analysis.closings.between import Way
-from penstock.analysis.closings.edges import carriers, narrowed, stalled
+from penstock.analysis.closings.edges import stalled
 from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.punctuated import carriers, narrowed
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.truth import ticks_between
 from penstock.analysis.finding import Witness

@@ -18,7 +18,7 @@ from penstock.model.clauses import TimeWindow
 from penstock.model.hints import Budget, Hints
 from penstock.plan.planner import make_plan
 from penstock.plan.second_stage_budget import bucket_room, second_room
-from penstock.runtime import Cell, Distinct
+from penstock.runtime import Cell, GroupStage
 from tests.measure import size
 from tests.runtime.aggregates import Row, Run, answers, check_running, group_of, results_of
 from tests.runtime.driving import plan_of
@@ -87,14 +87,14 @@ def test_distinct_holds_a_budget_and_gives_rows_of_the_answer_once(
     query = replace(query, hints=Hints(budget=budget))
     plan = make_plan(query, check_query(query))
     cell, room = Cell(plan), bucket_room(plan, 0, 1)
-    stage = Distinct(plan, room)
+    stage = GroupStage(plan, room)
     stores: tuple[dict[str, bytes], dict[str, bytes]] = ({}, {})
     expected = answer(query, workload.history)
     exact = {row for batch in expected.values() for row in batch}
     seen: set[Row] = set()
     for number in range(workload.batches):
         result = cell.step(workload.batch(plan, number))
-        found = bag(stage.step(number, result.rows, result.frontier) if result.rows.num_rows else result.rows)
+        found = bag(stage.step(number, result.rows, result.frontier).rows if result.rows.num_rows else result.rows)
         assert all(count == 1 for count in found.values())
         assert seen.isdisjoint(found)
         seen |= set(found)
@@ -108,7 +108,7 @@ def test_distinct_holds_a_budget_and_gives_rows_of_the_answer_once(
                 store.update(changes.put)
                 for name in changes.delete:
                     store.pop(name, None)
-            cell, stage = Cell.restore(plan, stores[0]), Distinct.restore(plan, stores[1], room)
+            cell, stage = Cell.restore(plan, stores[0]), GroupStage.restore(plan, stores[1], room)
     assert seen <= exact
     if budget == AMPLE:
         assert seen == exact

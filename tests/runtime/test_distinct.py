@@ -7,7 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from penstock.runtime import Distinct
+from penstock.runtime import GroupStage
 from tests.runtime.driving import Driver, plan_of
 
 SCRIPT = (
@@ -24,11 +24,11 @@ def rows(*given: tuple[Any, Any, Any]) -> Any:
 
 
 def test_a_row_is_given_once_with_null_and_nan_equal_to_themselves() -> None:
-    stage = Distinct(plan_of(SCRIPT))
+    stage = GroupStage(plan_of(SCRIPT))
     nan = float("nan")
     first = stage.step(0, rows((1, 1, nan), (1, 1, nan), (None, 1, 0.5), (1, 2, None)), {})
-    assert first.num_rows == 3
-    assert stage.step(1, rows((1, 1, nan), (None, 1, 0.5), (1, 2, None), (1, 2, 0.0)), {}).num_rows == 1
+    assert first.rows.num_rows == 3
+    assert stage.step(1, rows((1, 1, nan), (None, 1, 0.5), (1, 2, None), (1, 2, 0.0)), {}).rows.num_rows == 1
 
 
 NESTED: list[tuple[Any, Any, Any, bool]] = [
@@ -47,28 +47,28 @@ NESTED: list[tuple[Any, Any, Any, bool]] = [
 
 @pytest.mark.parametrize(("kind", "one", "other", "same"), NESTED)
 def test_nested_values_are_compared_as_spark_does(kind: Any, one: Any, other: Any, same: bool) -> None:
-    stage = Distinct(plan_of(SCRIPT))
+    stage = GroupStage(plan_of(SCRIPT))
 
     def given(*values: Any) -> Any:
         count = len(values)
         return pa.table({"s_k": [1] * count, "s_ts": [1] * count, "s_v": pa.array(values, kind)})
 
-    assert stage.step(0, given(one), {}).num_rows == 1
-    assert stage.step(1, given(one, other), {}).num_rows == (0 if same else 1), "against what is remembered"
-    fresh = Distinct(plan_of(SCRIPT))
-    assert fresh.step(0, given(other, one), {}).num_rows == (1 if same else 2), "within a batch"
+    assert stage.step(0, given(one), {}).rows.num_rows == 1
+    assert stage.step(1, given(one, other), {}).rows.num_rows == (0 if same else 1), "against what is remembered"
+    fresh = GroupStage(plan_of(SCRIPT))
+    assert fresh.step(0, given(other, one), {}).rows.num_rows == (1 if same else 2), "within a batch"
 
 
 def test_a_restored_stage_remembers() -> None:
     plan = plan_of(SCRIPT)
-    stage = Distinct(plan)
+    stage = GroupStage(plan)
     stage.step(0, rows((1, 1, 1.0)), {})
-    stage = Distinct.restore(plan, stage.save().put)
-    assert stage.step(1, rows((1, 1, 1.0), (2, 1, 1.0)), {}).to_pylist() == [{"s_k": 2, "s_ts": 1, "s_v": 1.0}]
+    stage = GroupStage.restore(plan, stage.save().put)
+    assert stage.step(1, rows((1, 1, 1.0), (2, 1, 1.0)), {}).rows.to_pylist() == [{"s_k": 2, "s_ts": 1, "s_v": 1.0}]
 
 
 def test_what_lies_before_the_frontier_is_forgotten() -> None:
-    stage = Distinct(plan_of(SCRIPT))
+    stage = GroupStage(plan_of(SCRIPT))
     stage.step(0, rows((1, 1, 1.0), (1, 5, 1.0), (1, None, 1.0)), {"s": 3})
     assert stage.live == 2
 

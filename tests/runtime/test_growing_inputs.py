@@ -19,7 +19,7 @@ from penstock.analysis.memory import memory_finding
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
-from penstock.runtime import Batch, Cell, Chunk, Distinct, GroupStage
+from penstock.runtime import Batch, Cell, Chunk, GroupStage
 from tests.analysis.build import query as build_query
 from tests.analysis.build import source, where
 from tests.analysis.build import stream as build_stream
@@ -86,7 +86,7 @@ def _of_kind(draw: random.Random, kind: str) -> Query:
 def _state_after(query: Query, plan: Plan, rows: tuple[Row, ...]) -> int:
     """What is stored of the streams and remembered of results and groups, the rows come in three batches."""
     cell = Cell(plan)
-    distinct = Distinct(plan) if query.distinct else None
+    distinct = GroupStage(plan) if query.distinct else None
     groups = GroupStage(plan) if query.is_grouped else None
     for number in range(3):
         chunks = []

@@ -28,7 +28,7 @@ from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
-from penstock.runtime import Batch, Cell, Distinct, GroupStage, given_name
+from penstock.runtime import Batch, Cell, GroupStage, given_name
 from penstock.runtime.closed_items import Reports
 from penstock.runtime.synopsis import ALL
 from tests.measure import size
@@ -131,7 +131,7 @@ def test_distinct_forgets_rows_when_they_are_closed_and_not_before(kind: str) ->
         whole = plan.outer.whole_axes if plan.outer is not None else ()
         places = list(product(*(range(1 if axis in whole else 2) for axis in range(len(plan.axes)))))
         cells = {place: Cell(plan, absent=one.absent(plan)) for place in places}
-        stage = Distinct(plan)
+        stage = GroupStage(plan)
         found: Counter[tuple[Any, ...]] = Counter()
         for number in range(one.batches):
             batch = one.batch(plan, number)
@@ -143,13 +143,13 @@ def test_distinct_forgets_rows_when_they_are_closed_and_not_before(kind: str) ->
                 # The last cell of a batch speaks when the stage has heard the others.
                 is_last = n == len(cells) - 1
                 rows = result.rows
-                given_out = stage.step(number, rows, {}, Reports(reports if is_last else {}, complete=is_last))
+                given_out = stage.step(number, rows, {}, Reports(reports if is_last else {}, complete=is_last)).rows
                 found += bag(given_out) if given_out.num_rows else Counter()
         expected = Evaluator(one.query, one.history).answer()
         assert set(found) <= set(expected)
         assert max(found.values(), default=1) == 1
         if verdict.verdict == "bounded" and not unkept_bounds(plan):
-            kept = [v for name in stage.names for v in stage.seen.arrow(name, stage.seen.ids(ALL)).to_pylist()]
+            kept = [v for name in stage.keys for v in stage.groups.values(name, stage.groups.seen.ids(ALL)).to_pylist()]
             assert [v for v in kept if v is not None and (v < 1000 if isinstance(v, int) else v < "z")] == []
 
     look()

@@ -20,7 +20,7 @@ from penstock.analysis.finding import Bounded
 from penstock.model.query import Query
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
-from penstock.runtime import Batch, Cell, Chunk, Distinct, GroupStage, given_name
+from penstock.runtime import Batch, Cell, Chunk, GroupStage, given_name
 from tests.analysis.test_memory_lto import built, plain_query
 from tests.measure import size
 from tests.runtime.columnar import answer, filtered
@@ -62,7 +62,7 @@ def check_long_run(query: Query, largest: int, total: int, batches: int) -> int:
     stated = {e.alias: e.finding.rows for e in verdict.streams if isinstance(e.finding, Bounded)}
     assert all(stated.get(e.alias) is not None for e in verdict.streams)
     cell = Cell(plan)
-    distinct = Distinct(plan) if query.distinct else None
+    distinct = GroupStage(plan) if query.distinct else None
     groups = GroupStage(plan) if query.is_grouped else None
     draw = np.random.default_rng(7)
     history: dict[str, list[dict[str, Any]]] = {name: [] for name in plan.streams}
@@ -89,7 +89,7 @@ def check_long_run(query: Query, largest: int, total: int, batches: int) -> int:
             for n in range(rows.num_rows):
                 given[tuple(column[n] for column in keys)] = tuple(column[n] for column in values)
             continue
-        rows = result.rows if distinct is None else distinct.step(number, result.rows, {})
+        rows = result.rows if distinct is None else distinct.step(number, result.rows, {}).rows
         if rows.num_rows:
             # Spark makes the outputs of the columns that the cell gives; here each output is one of them.
             shown = [rows.column(c.output).to_numpy() for c in plan.selected if c.output is not None]

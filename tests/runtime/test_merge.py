@@ -25,7 +25,7 @@ from penstock.plan.eliminate_covered_sources import without_covered
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import unkept_bounds
-from penstock.runtime import Batch, Cell, Chunk, Distinct
+from penstock.runtime import Batch, Cell, Chunk, GroupStage
 from tests.analysis.build import query as build_query
 from tests.analysis.build import source, stream, where
 from tests.analysis.test_memory_lto import beside_itself, built, plain_query, with_itself
@@ -47,7 +47,7 @@ class Run:
         self.query = query
         self.plan = make_plan(query, verdict)
         self.bounds = {e.alias: e.finding.rows for e in verdict.streams if isinstance(e.finding, Bounded)}
-        self.cell, self.distinct = Cell(self.plan), Distinct(self.plan)
+        self.cell, self.distinct = Cell(self.plan), GroupStage(self.plan)
         self.history: History = {name: [] for name in self.plan.streams}
         self._store: dict[str, bytes] = {}
         self._number = 0
@@ -65,7 +65,7 @@ class Run:
             chunks.append(Chunk.of(self.plan, name, 0, table, passes))
             self.history[name] += arrived
         result = self.cell.step(Batch(self._number, tuple(chunks)))
-        given_out = result.rows if not self.query.distinct else self.distinct.step(self._number, result.rows, {})
+        given_out = result.rows if not self.query.distinct else self.distinct.step(self._number, result.rows, {}).rows
         self._number += 1
         for alias, bound in self.bounds.items():
             if alias in result.metrics.state_rows:

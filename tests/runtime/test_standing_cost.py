@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pytest
 
-from penstock.runtime import Batch, Cell, Chunk, Distinct, GroupStage
+from penstock.runtime import Batch, Cell, Chunk, GroupStage
 from tests.measure import size
 from tests.runtime.driving import Driver
 
@@ -98,9 +98,9 @@ class Standing:
         self.driver = Driver(f"CREATE STREAM s ({shape.s}); CREATE STREAM t ({shape.t}); {select};")
         self.plan = self.driver.plan
         self.cell = Cell(self.plan)
-        self.second: GroupStage | Distinct | None = None
+        self.second: GroupStage | None = None
         if self.plan.aggregate is not None or self.plan.distinct:
-            self.second = Distinct(self.plan) if self.plan.distinct else GroupStage(self.plan)
+            self.second = GroupStage(self.plan)
         self.number = 0
         for first in range(0, standing, AT_ONCE):
             keys = np.arange(first, min(standing, first + AT_ONCE))

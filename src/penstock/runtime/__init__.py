@@ -56,18 +56,18 @@ store, and gives a cell that goes on as if it had never stopped. Segments may be
 bag, or the extreme one where only an end matters. A result that stands for n is n equal rows of `result.rows`;
 `metrics.purged["merged"]` counts the rows that another now stands for, and the state is what is left.
 
-**DISTINCT** is a second stage over the rows of all cells, exchanged by output row: `Distinct(plan)`, with `step`,
-`save` and `restore` of the same form. It takes the `frontier` of all cells of the first stage (their least), which
-says from which event time on results may still come.
+**DISTINCT** is GROUP BY all columns, without measures: a second stage over the rows of all cells, exchanged by output
+row: `GroupStage(plan)`, with `step`, `save` and `restore` of the same form. It takes the `frontier` of all cells of the
+first stage (their least), which says from which event time on results may still come.
 
 **Outer joins and EXISTS** (`plan.outer`): a row with NULLs, or of NOT EXISTS, is given in the step in which it becomes
 certain. The tests of `plan.outer.tests` come with the rows of their stream, as boolean columns of their names, which
 are among `source.shipped`; `Cell(plan, absent=…)` says what each is worth where its stream is absent, unless it
 `rejects_absent`. A stream that lacks one of `plan.outer.whole_axes` must not be cut along it.
 
-**GROUP BY** has a second stage too, exchanged by group: `GroupStage(plan)`, with `step`, `save` and `restore` of that
-form. The rows of a cell are then no results: a row stands for all results of the batch that the groups cannot tell
-apart, with their number (`COUNT`) and what is summed up of them (`runtime/aggregate`).
+**GROUP BY** has the same second stage, exchanged by group. The rows of a cell are then no results: a row stands for
+all results of the batch that the groups cannot tell apart, with their number (`COUNT`) and what is summed up of them
+(`runtime/aggregate`).
 """
 
 from penstock.plan.aggregate import COUNT
@@ -85,7 +85,6 @@ from penstock.runtime.batch import (
     numbered,
 )
 from penstock.runtime.cell import Cell
-from penstock.runtime.distinct import Distinct
 from penstock.runtime.hashing import hash_rows
 from penstock.runtime.headers import Header, header_of, read_header, spell
 from penstock.runtime.needs import (
@@ -114,7 +113,6 @@ __all__ = [
     "Cell",
     "Changes",
     "Chunk",
-    "Distinct",
     "GroupStage",
     "Header",
     "Metrics",

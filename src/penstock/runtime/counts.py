@@ -16,7 +16,6 @@ from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.aggregate.stage import GroupStage
 from penstock.runtime.batch import Metrics
-from penstock.runtime.distinct import Distinct
 from penstock.runtime.evict.loss import recall_of
 
 _TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
@@ -105,7 +104,7 @@ def second_vocabulary(stage: str) -> tuple[Count, ...]:
     )
 
 
-def second_counts_of(given: int, lost: int, stage: Distinct | GroupStage) -> list[int]:
+def second_counts_of(given: int, lost: int, stage: GroupStage) -> list[int]:
     """The array of one bucket's batch."""
     return [given, lost, stage.dropped, stage.live, stage.live, stage.nbytes]
 

@@ -22,7 +22,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import bucket_room
-from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, StepResult, Truth
+from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.closed_items import Reports
 from penstock.runtime.counts import counts_of, second_counts_of
 from penstock.runtime.second_stage import together
@@ -193,11 +193,14 @@ class CellProcessor(StoredProcessor[Cell]):
         yield Row(kind=COUNTS, payload=None, counts=counts_of(self.plan, result.metrics))
 
 
-class SecondProcessor(StoredProcessor[S]):
-    """A second stage: takes the rows of a bucket, and the frontiers of all cells."""
+class SecondProcessor(StoredProcessor[GroupStage]):
+    """The second stage: takes the rows of a bucket, which are of its groups or DISTINCT, and what all cells say.
 
-    def __init__(self, plan: str, identity: str, run: str, stage: str, keys: tuple[int, ...]) -> None:
-        super().__init__(plan, identity, run, stage)
+    The first bucket has the one group of a query without GROUP BY.
+    """
+
+    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...]) -> None:
+        super().__init__(plan, identity, run, "second")
         self.keys = keys
         """Of the buckets, which are as many as the cells."""
 
@@ -220,35 +223,6 @@ class SecondProcessor(StoredProcessor[S]):
                 tables.append(from_ipc(row["payload"]))
         least, told = together(frontiers, reports, len(self.keys))
         return pa.concat_tables(tables) if tables else None, least, told
-
-
-class DistinctProcessor(SecondProcessor[Distinct]):
-    """Each output row once."""
-
-    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...]) -> None:
-        super().__init__(plan, identity, run, "distinct", keys)
-
-    def restore(self, key: int, plan: Plan, entries: Entries) -> Distinct:
-        """See StoredProcessor."""
-        return Distinct.restore(plan, entries, self.room(key, plan))
-
-    def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
-        """One batch of one bucket of output rows; called by Spark."""
-        given, frontier, reports = self.told(rows)
-        stage, number, base = self.load(key[0])
-        new = stage.step(
-            number, pa.table({name: pa.nulls(0) for name in stage.names}) if given is None else given, frontier, reports
-        )
-        self.store(key[0], stage, number, base)
-        yield from _answers(new)
-        yield Row(kind=COUNTS, payload=None, counts=second_counts_of(new.num_rows, stage.dropped_now, stage))
-
-
-class GroupProcessor(SecondProcessor[GroupStage]):
-    """The groups of one bucket; the first bucket has the one group of a query without GROUP BY."""
-
-    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...]) -> None:
-        super().__init__(plan, identity, run, "groups", keys)
 
     def restore(self, key: int, plan: Plan, entries: Entries) -> GroupStage:
         """See StoredProcessor."""

@@ -28,8 +28,7 @@ from penstock.spark.operator import (
     COUNTS,
     RESULT,
     CellProcessor,
-    DistinctProcessor,
-    GroupProcessor,
+    SecondProcessor,
 )
 from penstock.spark.packed import packed_streams
 from penstock.spark.rewritten_query import counted_answer
@@ -122,7 +121,7 @@ def assemble(
     evaluated: DataFrame | None = None
     if plan.aggregate is not None:
         groups = deal(given.where(F.col("kind") != COUNTS).select("kind", "payload"), plan, grid.keys)
-        processor = GroupProcessor(groups.plan.to_json(), *told[1:], grid.keys)
+        processor = SecondProcessor(groups.plan.to_json(), *told[1:], grid.keys)
         given = groups.rows.groupBy("target").transformWithState(processor, RESULT, "append", "None")
         given = _observed(given, second_observation(observation), second_vocabulary("(groups)"))
         answers = given.where(F.col("kind") == ANSWER).select("payload")
@@ -134,9 +133,7 @@ def assemble(
             dealt = _carried(evaluated).mapInArrow(EvaluatedRedealer(grid.keys), DEALT)
         else:
             dealt = told_all.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
-        given = dealt.groupBy("target").transformWithState(
-            DistinctProcessor(*told, grid.keys), RESULT, "append", "None"
-        )
+        given = dealt.groupBy("target").transformWithState(SecondProcessor(*told, grid.keys), RESULT, "append", "None")
         given = _observed(given, second_observation(observation), second_vocabulary("(distinct)"))
     answers = given.where(F.col("kind") == ANSWER).select("payload")
     if evaluated is not None:

@@ -1,10 +1,13 @@
-"""GROUP BY: the second stage. Adds up what the cells give, group by group, and says what is to be given out.
+"""GROUP BY and DISTINCT: the second stage. Adds up what the cells give, group by group, and says what is given out.
 
 A group by a window of time is given once, when the frontiers, or a punctuation of its other columns, say that no result
 can fall into it any more, and is then forgotten. Any other group is given whenever a batch changed a value of it, and
 forgotten once an event time that it holds has been passed or a punctuation has closed it. A result that comes for a
 group that time has closed (only a broken promise brings one) is counted as lost: what was given is never retracted.
 What a punctuation closed is remembered no more, so such a result begins the group anew.
+
+DISTINCT is GROUP BY without measures (`plan/grouping.py`): of a group only its key is kept, and it is given as it
+begins. A result of it that is late is given, at worst again.
 
 count(DISTINCT x) and median keep the values of each group, with how often each came.
 
@@ -22,6 +25,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
+from penstock.plan.grouping import grouping, names_of_outputs
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.admission import admit
 from penstock.runtime.aggregate.finals import final_values, medians
@@ -50,7 +54,7 @@ class Given:
 
     rows: Any
     lost: int
-    """Results for groups that were closed."""
+    """Results for groups that were closed, or for which there was no room."""
 
 
 class GroupStage(Component):
@@ -60,16 +64,15 @@ class GroupStage(Component):
     parts = ("groups", "values", "items")
 
     def __init__(self, plan: Plan, room: int | None = None, *, is_first: bool = True) -> None:
-        assert plan.aggregate is not None
         self.room = room
         self.in_bytes = plan.evict is not None and plan.evict.rows is None
         self.dropped = 0
         """Results, since the beginning, for which there was no room."""
-        self.aggregate = plan.aggregate
+        self.aggregate = grouping(plan)
         self.is_first = is_first
         self.keys = tuple(dict.fromkeys(key.name for key in self.aggregate.keys))
         kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-        kept = [Kept(COUNT, Fold.COUNT)]
+        kept = [] if self._only_tells_apart else [Kept(COUNT, Fold.COUNT)]
         kept += [Kept(m.name, m.fold, numbers_of(kinds[m.alias, m.column])) for m in self.aggregate.measures]
         kept += [
             Kept(given_name(n), Fold.COUNT if c.distinct else _FOLDS[c.function], numbers_of(c.type))
@@ -82,11 +85,16 @@ class GroupStage(Component):
             for n, c in enumerate(self.aggregate.columns)
             if c.keeps_values and c.value is not None and not self._is_key(c)
         }
-        self.items = ClosedItems(plan)
+        self.items = ClosedItems(plan, names_of_outputs(plan) if plan.aggregate is None else None)
         self.passed: dict[str, int] = {}
         """By key with a clock, how far that has come."""
         self._batch = -1
         self._state = State(self)
+
+    @property
+    def _only_tells_apart(self) -> bool:
+        """Whether a group is no more than its key."""
+        return not self.aggregate.columns and not self.aggregate.measures
 
     def _is_key(self, column: AggregateColumn) -> bool:
         """Whether the values of each group are one, which is grouped by."""
@@ -118,7 +126,9 @@ class GroupStage(Component):
         begins = self._batch < 0
         self._batch = max(batch, self._batch + 1)
         columns = {name: flat(rows.column(name)) for name in rows.column_names} if rows.num_rows else {}
-        columns, lost = self._in_time(columns, rows.num_rows)
+        if columns and COUNT not in columns:
+            columns[COUNT] = pa.array(np.ones(rows.num_rows, np.int64))
+        columns, lost = self._in_time(columns)
         if columns and self.room is not None:
             columns, dropped = self._admitted(columns, self.room, frontier)
             self.dropped += dropped
@@ -137,19 +147,24 @@ class GroupStage(Component):
             self._compact()
         return Given(pa.table({}) if given is None else given, lost)
 
-    def _in_time(self, columns: Columns, size: int) -> tuple[dict[str, Any], int]:
+    def _in_time(self, columns: Columns) -> tuple[dict[str, Any], int]:
         """The rows whose group is not closed, and how many results the others are."""
-        late: Bools = np.zeros(size, np.bool_)
-        for key in self.aggregate.keys:
-            if columns and key.name in self.passed:
-                values = columns[key.name]
-                reached = ticks(values) + (key.window or 1) <= self.passed[key.name]
-                late |= reached & values.is_valid().to_numpy(zero_copy_only=False)
-        if not late.any():
+        given_again = self._only_tells_apart and not self.aggregate.emits_once
+        if not columns or given_again or not (late := self._of_closed(columns)).any():
             return dict(columns), 0
         lost = int(columns[COUNT].to_numpy(zero_copy_only=False)[late].sum())
         keep = pa.array(~late)
         return ({name: c.filter(keep) for name, c in columns.items()} if not late.all() else {}), lost
+
+    def _of_closed(self, columns: Columns) -> Bools:
+        """Which rows are of groups that time has closed."""
+        closed: Bools = np.zeros(len(columns[COUNT]), np.bool_)
+        for key in self.aggregate.keys:
+            if key.name in self.passed:
+                values = columns[key.name]
+                reached = ticks(values) + (key.window or 1) <= self.passed[key.name]
+                closed |= reached & values.is_valid().to_numpy(zero_copy_only=False)
+        return closed
 
     def _admitted(self, columns: Columns, room: int, frontier: Mapping[str, int]) -> tuple[dict[str, Any], int]:
         """The rows for which there is room, with what leaves in this step, and how many results the others are."""
@@ -165,6 +180,10 @@ class GroupStage(Component):
 
     def _fitting(self, columns: Columns, room: int, frontier: Mapping[str, int]) -> Bools:
         leaving = self._with_values(self._closed(frontier))
+        # What is closed as it comes has left when the step ends, and needs no room.
+        admitted = self._of_closed(columns)
+        rest = pa.array(~admitted)
+        staying = {name: column.filter(rest) for name, column in columns.items()}
         wanted = [(self.groups, self.keys)]
         wanted += [(t, (*self.keys, str(self.aggregate.columns[n].value))) for n, t in self.values.items()]
         if self.in_bytes:
@@ -172,7 +191,9 @@ class GroupStage(Component):
             free = room - sum(tally.most_taken() for tally in self._tallies) + freed
         else:
             free = room - self.live + sum(len(ids) for _, ids in leaving)
-        return admit(wanted, columns, free, in_bytes=self.in_bytes)
+        if not admitted.all():
+            admitted[~admitted] = admit(wanted, staying, free, in_bytes=self.in_bytes)
+        return admitted
 
     def _added(self, columns: Columns) -> Any:
         """Add rows to their groups; gives the groups that changed."""
@@ -180,6 +201,9 @@ class GroupStage(Component):
         groups = grouped([columns[name] for name in self.keys], len(count))
         first = pa.array(groups.first)
         keys = {name: columns[name].take(first) for name in self.keys}
+        if self._only_tells_apart:
+            new = pa.array(self.groups.add(self._batch, keys, {}))
+            return pa.table({name: column.take(new) for name, column in keys.items()})
         known, ids = self.groups.find(keys)
         before = None if self.aggregate.emits_once or not len(known) else self._shown(ids)
         measures = {COUNT: Totals(None, None, count).summed(groups)}

@@ -93,9 +93,19 @@ class Tally(Component):
         return places[equal], ids[equal]
 
     def add(self, batch: int, keys: Columns, measures: Mapping[str, Measured]) -> Ints:
-        """Add to rows, each key named once; gives the places of those that are new."""
+        """Add to rows, each key named once; gives the places of those that are new.
+
+        Without measures there is nothing to add to a row that is known: it stays as it is.
+        """
         places, ids = self.find(keys)
-        size = len(next(iter(measures.values())))
+        size = len(next(iter(keys.values()))) if keys else len(next(iter(measures.values())))
+        new: Bools = np.ones(size, np.bool_)
+        new[places] = False
+        if not measures:
+            keys, size = {name: column.filter(pa.array(new)) for name, column in keys.items()}, int(new.sum())
+            places, ids = places[:0], ids[:0]
+        if not size:
+            return np.flatnonzero(new)
         before = self.measured(ids)
         columns = dict(keys)
         for name, measure in measures.items():
@@ -110,8 +120,6 @@ class Tally(Component):
             Segment(table, np.arange(size, dtype=np.int64), np.full(size, batch), np.ones(size, np.bool_), {})
         )
         self.seen.rebase()
-        new: Bools = np.ones(size, np.bool_)
-        new[places] = False
         return np.flatnonzero(new)
 
     def measured(self, ids: Ints) -> dict[str, Measured]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -14,6 +15,7 @@ from penstock.explain.closing_text import when_closed
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
+from tests.measure import allowed_seconds, size
 from tests.runtime.workloads import Workload, workloads
 
 PACKETS = """
@@ -132,6 +134,20 @@ def test_a_chain_of_two_declarations_closes_under_an_outer_join_too() -> None:
     assert len(closer.constraints) == 2
     assert closer.excess.limit() == Limit(5)
     assert closer.excess.limit({closer.constraints[0]: 4}) == Limit(9)
+
+
+@pytest.mark.measure
+def test_a_chain_of_streams_with_bands_is_checked_and_planned_in_time() -> None:
+    many = size(40, 200)
+    streams = [f"CREATE STREAM s{n} (k BIGINT, n BIGINT, EVENT TIME n, ORDERED BY n);" for n in range(many)]
+    tied = [f"s{n}.k = s{n - 1}.k AND s{n}.n - s{n - 1}.n BETWEEN 0 AND 5" for n in range(1, many)]
+    sources = ", ".join(f"s{n}" for n in range(many))
+    start = time.process_time()
+    plan = planned(f"{' '.join(streams)} SELECT s0.k FROM {sources} WHERE {' AND '.join(tied)};")
+    assert time.process_time() - start < allowed_seconds(size(1, 20))
+    (closer,) = (c for c in plan.closers_between("s0", f"s{many - 1}") if not c.is_exact)
+    assert closer.excess is not None
+    assert closer.excess.limit() == Limit(5 * (many - 1))
 
 
 def test_rows_are_counted_by_arrival_where_all_streams_declare_it_and_something_counts() -> None:

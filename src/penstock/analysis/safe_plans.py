@@ -20,6 +20,9 @@ from dataclasses import dataclass
 
 from penstock.analysis.closings.graph import ClosingGraph
 
+_Closing = tuple[tuple[tuple[str, ...], ...], str]
+"""The needs of a closing, and its target."""
+
 
 @dataclass(frozen=True)
 class JoinTree:
@@ -41,7 +44,8 @@ class JoinTree:
 def safe_trees(graph: ClosingGraph) -> tuple[JoinTree, ...]:
     """The safe trees over as many streams as can be; a single one if the query is safe."""
     trees = [JoinTree((alias,)) for alias in graph.aliases]
-    while (cycle := _shortest_cycle(_edges(graph, trees))) is not None:
+    closings = tuple(dict.fromkeys((closing.needs, closing.target) for closing in graph.closings))
+    while (cycle := _shortest_cycle(_edges(closings, trees))) is not None:
         inputs = tuple(trees[place] for place in sorted(cycle))
         members = {alias for tree in inputs for alias in tree.streams}
         merged = JoinTree(tuple(a for a in graph.aliases if a in members), inputs)
@@ -74,16 +78,19 @@ def plans_in_words(graph: ClosingGraph) -> tuple[str, ...]:
     )
 
 
-def _edges(graph: ClosingGraph, trees: list[JoinTree]) -> dict[int, list[int]]:
+def _edges(closings: tuple[_Closing, ...], trees: list[JoinTree]) -> dict[int, list[int]]:
     """By input, the inputs that are closed for it."""
     place = {alias: number for number, tree in enumerate(trees) for alias in tree.streams}
     found: dict[int, set[int]] = {number: set() for number in range(len(trees))}
-    for closing in graph.closings:
-        target = place[closing.target]
-        for number in set.intersection(*({place[alias] for alias in need} for need in closing.needs)):
-            if number != target:
+    for needs, closed in closings:
+        target = place[closed]
+        if len(needs) == 1:
+            for alias in needs[0]:
+                found[place[alias]].add(target)
+        else:
+            for number in set.intersection(*({place[alias] for alias in need} for need in needs)):
                 found[number].add(target)
-    return {number: sorted(targets) for number, targets in found.items()}
+    return {number: sorted(targets - {number}) for number, targets in found.items()}
 
 
 def _shortest_cycle(edges: dict[int, list[int]]) -> list[int] | None:

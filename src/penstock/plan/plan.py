@@ -326,6 +326,15 @@ class Plan:
         """Whether DISTINCT compares rows that Spark must evaluate first."""
         return self.distinct and any(column.output is None for column in self.selected)
 
+    @cached_property
+    def closed_for(self) -> dict[str, tuple[str, ...]]:
+        """By alias, the streams that are closed for each of its tuples in the end."""
+        found: dict[str, dict[str, None]] = {}
+        for closer in self.closers:
+            if closer.certain:
+                found.setdefault(closer.source, {})[closer.target] = None
+        return {source: tuple(targets) for source, targets in found.items()}
+
     def closers_between(self, source: str, target: str) -> tuple[Closer, ...]:
         """The ways to close `target` for a tuple of `source`."""
         return tuple(c for c in self.closers if c.source == source and c.target == target)

@@ -99,20 +99,16 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
         return every_row_leaves(plan)
     if len(plan.sources) == 1 or source.has_rows_window:
         return True
-    alone: dict[str, list[str]] = {}
-    for closer in plan.closers:
-        if closer.certain:
-            alone.setdefault(closer.source, []).append(closer.target)
     together: dict[str, list[JointCloser]] = {}
     for joint in plan.joint_closers:
         for alias in {ref.alias for refs in joint.partners for ref in refs} if joint.certain else ():
             together.setdefault(alias, []).append(joint)
     reached, new = {source.alias}, [source.alias]
-    while new:
+    while new and len(reached) < len(plan.sources):
         alias = new.pop()
         if plan.by_alias[alias].has_rows_window:
             return True  # What was met there leaves by itself, whatever it waits for.
-        closed = [*alone.get(alias, ())]
+        closed = [*plan.closed_for.get(alias, ())]
         closed += [j.target for j in together.get(alias, ()) if j.within(frozenset(reached)) is not None]
         further = [target for target in dict.fromkeys(closed) if target not in reached]
         reached.update(further)

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.closings.excess import Allowance, Excess
-from penstock.analysis.facts.differences import ZERO, Demand, Differences, Limit
+from penstock.analysis.facts.differences import Demand, Differences, Limit
 from penstock.model.clauses import RangeWindow
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
@@ -104,10 +104,12 @@ class Bands:
 
 
 def _allowance(path: tuple[Constraint, ...]) -> Allowance:
-    limit = sum((c.limit for c in path), start=ZERO)
-    reasons = tuple(c.reason for c in reversed(path))
+    reasons = [c.reason for c in reversed(path)]
     return Allowance(
-        limit.ticks, limit.strict, tuple(r.text for r in reasons), tuple(r.text for r in reasons if r.declared)
+        sum(c.limit.ticks for c in path),
+        any(c.limit.strict for c in path),
+        tuple(r.text for r in reasons),
+        tuple(r.text for r in reasons if r.declared),
     )
 
 

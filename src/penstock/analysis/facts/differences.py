@@ -105,6 +105,8 @@ class Differences(Generic[Name, Reason]):
         """By the earlier and the later value: the weight and the number of the tightest demand between them."""
         self._rows: dict[Name, _Row[Name]] = {}
         self._ways: dict[Name, dict[Name, list[_Way]]] = {}
+        self._is_rigid: bool | None = None
+        """Whether nothing may stretch any of the demands; None if that was not asked."""
         self._potentials: dict[Name, int] | None = None
         self._conflict: tuple[Demand[Name, Reason], ...] = ()
         for demand in demands:
@@ -161,7 +163,9 @@ class Differences(Generic[Name, Reason]):
             direct = [d for d in self._demands if (d.later, d.earlier) == (later, earlier)]
             return ((min(direct, key=lambda d: (d.limit.ticks, not d.limit.strict)),),) if direct else ()
         path = self.because(later, earlier)
-        if not any(stretched_by(d.reason) is not None for d in path):
+        if self._is_rigid is None:
+            self._is_rigid = all(stretched_by(d.reason) is None for d in self._demands)
+        if self._is_rigid or all(stretched_by(d.reason) is None for d in path):
             return (path,) if path else ()
         if earlier not in self._ways:
             self._ways[earlier] = self._ways_from(earlier, stretched_by, most)
@@ -192,6 +196,7 @@ class Differences(Generic[Name, Reason]):
         number, weight = len(self._demands), _weight(demand.limit)
         self._demands.append(demand)
         self._ways.clear()
+        self._is_rigid = None
         later, earlier = demand.later, demand.earlier
         if later == earlier:
             if demand.limit.is_contradiction and not self._conflict:

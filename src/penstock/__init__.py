@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from penstock import offline as offline
+    from penstock import testing as testing
     from penstock.analysis.finding import Verdict as Verdict
     from penstock.compile import check as check
     from penstock.compile import parse as parse
@@ -72,6 +73,7 @@ __all__ = [
     "offline",
     "parse",
     "stream",
+    "testing",
 ]
 
 
@@ -79,8 +81,8 @@ if not TYPE_CHECKING:
     # Hidden from the type checker, to which any name would exist otherwise.
 
     def __getattr__(name: str) -> object:
-        if name == "offline":
-            return import_module("penstock.offline")
+        if name in ("offline", "testing"):
+            return import_module(f"penstock.{name}")
         home = _HOME.get(name)
         if home is None:
             raise AttributeError(f"module 'penstock' has no attribute {name!r}")

@@ -211,14 +211,11 @@ def test_what_cannot_be_worked_out_is_said(select: str, says: str) -> None:
 @pytest.mark.parametrize("values", [[2**62, 2**62], [-(2**62), -(2**62), -1]])
 def test_a_sum_beyond_bigint_is_an_error_and_one_that_comes_back_is_not(values: list[int]) -> None:
     script = "CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT); SELECT sum(s.n) AS total FROM s;"
-    driver = Driver(script)
-    stage = GroupStage(driver.plan)
-    back = driver.step(s=[(0, 0, n) for n in (*values, *values, *(-n for n in values), -values[0])])
-    (row,) = stage.step(0, back.rows, {}).rows.to_pylist()
-    assert row[given_name(0)] == sum(values[1:])
-    beyond = driver.step(s=[(0, 0, values[0])])
+    run = penstock.testing.Run(script)
+    back = run.step({"s": pa.table({"n": [*values, *values, *(-n for n in values), -values[0]]})})
+    assert back.rows.to_pylist() == [{"total": sum(values[1:])}]
     with pytest.raises(DataError, match="is beyond BIGINT"):
-        stage.step(1, beyond.rows, {})
+        run.step({"s": pa.table({"n": values[:1]})})
 
 
 @dataclass(frozen=True)

@@ -214,14 +214,11 @@ def test_what_a_save_writes_follows_the_batch_and_not_the_k(declared: str) -> No
         f"CREATE STREAM s (k BIGINT, ts BIGINT, n BIGINT, {declared}); CREATE STREAM t (k BIGINT, ts BIGINT, n BIGINT,"
         f" {other}); SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k;"
     )
-    sizes, store = [], dict[str, bytes]()
+    sizes = []
     for batch in range(300):
         rows: list[tuple[int | None, ...]] = [(-1 - n, n, n) for n in range(20 * batch, 20 * batch + 20)]
         driver.step(s=rows if "ORDERED" in declared else [], t=[(n, n, n) for _, n, _ in rows])
-        changes = driver.cell.save()
-        for key in changes.delete:
-            store.pop(key, None)
-        store.update(changes.put)
+        changes = driver.saved
         mine = [
             value for key, value in changes.put.items() if not key.startswith(("segment/synopses", "mask/synopses"))
         ]

@@ -109,7 +109,7 @@ def test_lazy_keeps_what_is_useless_until_the_state_has_grown_by_half(monkeypatc
     driver.step(s=[(1, 0, 5)])
     assert driver.stored("s") == 3
     assert rows_of(driver.step(t=[(9, 0, 7)])) == [(2, 7), (3, 7)]
-    driver.patience = patience.Patience.EAGER
+    driver.run.patience = patience.Patience.EAGER
     driver.restart()
     driver.step()
     assert driver.stored("s") == 2, "an eager cell that takes over asks of all rows first"

@@ -161,8 +161,7 @@ def test_the_metrics_show_how_far_a_match_in_time_may_lie_as_it_was_widened(
 
 def test_a_restored_cell_remembers_what_it_adapted_to() -> None:
     driver, _ = late_row("ADAPT")
-    changes = driver.cell.save()
-    driver.cell = type(driver.cell).restore(driver.plan, changes.put)
+    driver.restart()
     assert driver.step(s=[(3, 6, 102)]).metrics.violations == {}
 
 

@@ -18,11 +18,10 @@ from penstock.model.clauses import Aggregate, Formula, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.query import Query
-from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
+from penstock.plan.aggregate import AggregateColumn, AggregatePlan
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
-from penstock.runtime.aggregate.derived import columns_of_measure
-from penstock.runtime.aggregate.finals import sum_type
+from penstock.runtime.answer_columns import final_type, measure_columns
 from penstock.spark.operator import ANSWER
 from penstock.spark.types import arrow_schema, carried, carried_type, restored, spark_type
 from penstock.spark.unpack import (
@@ -79,14 +78,7 @@ def _given_columns(plan: Plan, aggregate: AggregatePlan) -> list[str]:
 
 def _measure_columns(plan: Plan, aggregate: AggregatePlan) -> list[str]:
     """What they give beside the columns of the streams."""
-    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-    found = [f"{w.name} BIGINT" for w in aggregate.windows] + [f"{COUNT} BIGINT"]
-    for measure in aggregate.measures:
-        own = carried_type(kinds[measure.alias, measure.column])
-        for name in columns_of_measure(plan, measure):
-            is_extreme = measure.fold in (Fold.MIN, Fold.MAX)
-            found.append(f"{name} {own if is_extreme else 'DOUBLE' if name.endswith('_float') else 'BIGINT'}")
-    return found
+    return [f"{name} {carried_type(kind)}" for name, kind in measure_columns(plan, aggregate)]
 
 
 def _evaluated(told: DataFrame, plan: Plan, aggregate: AggregatePlan) -> DataFrame:
@@ -147,7 +139,7 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
         if isinstance(key, TimeWindow)
     }
     types = {name: clocks.get(name) or kind for name, kind in dealt.key_types.items()}
-    types |= {given_name(n): final_type(column) for n, column in enumerate(aggregate.columns)}
+    types |= {given_name(n): spark_type(final_type(column)) for n, column in enumerate(aggregate.columns)}
     schema = ", ".join(f"{quoted(name)} {carried_type(kind)}" for name, kind in types.items())
     rows = answers.mapInArrow(Unpacker(arrow_schema(schema)), schema)
     rows = rows.selectExpr(*(restored(name, kind) for name, kind in types.items()))
@@ -197,17 +189,3 @@ def _window(name: str, window: TimeWindow, kind: str) -> Column:
     if window.end is not None:
         return start if window.end == "start" else end
     return F.struct(start.alias("start"), end.alias("end"))
-
-
-def final_type(column: AggregateColumn) -> str:
-    """The type of an aggregate, as Spark has it."""
-    match column.function:
-        case "count":
-            return "BIGINT"
-        case "median":
-            return "DOUBLE"
-        case "min" | "max":
-            assert column.type is not None
-            return spark_type(column.type)
-        case _:
-            return sum_type(column)

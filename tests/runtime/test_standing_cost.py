@@ -12,12 +12,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 import pytest
 
-from penstock.runtime import Batch, Cell, Chunk, GroupStage
+from penstock.testing import Run
 from tests.measure import size
-from tests.runtime.driving import Driver
 
 FEW, MANY = 2_000, size(60_000, 2_000_000)
 BATCHES, ROWS, AT_ONCE = 24, 100, 100_000
@@ -39,8 +37,6 @@ class Shape:
     standing: tuple[str, ...] = ("s",)
     n: int = 1
     """What the rows that stand have in n; the others have it too, if it is negative."""
-    passes: int | None = None
-    """The n that the filter of t holds its rows to."""
     most: float = MOST
 
 
@@ -66,9 +62,7 @@ SHAPES = {
     ),
     "follows": Shape(PAIRS + "s.k = t.k", s=f"{COLUMNS}, FOLLOWS t (k) ON (k) WITHIN 90000000 ROWS", t=COLUMNS),
     "followed": Shape(PAIRS + "s.k = t.k", s=f"{COLUMNS}, FOLLOWS t (k) ON (k) WITHIN 50 ROWS", t=COLUMNS),
-    "keys": Shape(
-        PAIRS + "s.k = t.k AND t.n > 9", s=COLUMNS, t=f"{COLUMNS}, PRIMARY KEY (k)", standing=("t",), passes=10
-    ),
+    "keys": Shape(PAIRS + "s.k = t.k AND t.n > 9", s=COLUMNS, t=f"{COLUMNS}, PRIMARY KEY (k)", standing=("t",)),
     "punctuations": Shape(
         PAIRS + "s.k = t.k", s=f"{COLUMNS}, PUNCTUATED ON (k) WHEN n < 0", t=COLUMNS, standing=("s",), n=-1
     ),
@@ -90,44 +84,19 @@ def rows(keys: Any, n: int, at: int) -> Any:
 
 
 class Standing:
-    """A cell, with its second stage if it has one, in which rows stand."""
+    """A run, with a second stage if the query has one, in which rows stand."""
 
     def __init__(self, shape: Shape, standing: int) -> None:
-        self.shape = shape
         select = shape.select.replace("STANDING", str(standing))
-        self.driver = Driver(f"CREATE STREAM s ({shape.s}); CREATE STREAM t ({shape.t}); {select};")
-        self.plan = self.driver.plan
-        self.cell = Cell(self.plan)
-        self.second: GroupStage | None = None
-        if self.plan.aggregate is not None or self.plan.distinct:
-            self.second = GroupStage(self.plan)
-        self.number = 0
+        self.run = Run(f"CREATE STREAM s ({shape.s}); CREATE STREAM t ({shape.t}); {select};")
         for first in range(0, standing, AT_ONCE):
             keys = np.arange(first, min(standing, first + AT_ONCE))
-            self.step(**{stream: rows(keys, shape.n, first // ROWS) for stream in shape.standing})
-
-    def step(self, **given: Any) -> None:
-        chunks = []
-        for stream in self.plan.streams:
-            table = given.get(stream, rows(np.zeros(0, np.int64), 0, 0))
-            passes = {} if self.shape.passes is None else {"t": pc.equal(table.column("n"), self.shape.passes)}
-            passes = passes if stream == "t" else {}
-            punctuating = self.driver._punctuating(stream, table)
-            chunks.append(Chunk.of(self.plan, stream, 0, table, passes, punctuating=punctuating))
-        result = self.cell.step(Batch(self.number, tuple(chunks)))
-        self.cell.save()
-        if self.second is not None:
-            added = (
-                result.rows if result.rows.num_rows else pa.table({n: pa.nulls(0) for n in result.rows.column_names})
-            )
-            self.second.step(self.number, added, dict(result.frontier))
-            self.second.save()
-        self.number += 1
+            self.run.step({stream: rows(keys, shape.n, first // ROWS) for stream in shape.standing})
 
 
 def cost(shape: Shape, standing: int) -> float:
     """Milliseconds for a small batch, half of which meets rows that stand."""
-    one = Standing(shape, standing)
+    run = Standing(shape, standing).run
     random = np.random.default_rng(0)
     taken = []
     for batch in range(BATCHES):
@@ -136,7 +105,8 @@ def cost(shape: Shape, standing: int) -> float:
         at = standing // ROWS + 2 * batch + 1
         began = time.process_time()
         n = min(1, shape.n)
-        one.step(s=rows(new, n, at), t=rows(new if "t" in shape.standing else np.concatenate([new, old]), 1, at))
+        met = rows(new if "t" in shape.standing else np.concatenate([new, old]), 1, at)
+        run.step({"s": rows(new, n, at), "t": met})
         taken.append(time.process_time() - began)
     return 1e3 * float(np.median(taken[BATCHES // 3 :]))
 

@@ -17,7 +17,7 @@ from penstock.analysis.check import check_query
 from penstock.compile import parse, query_named, runnable_plan
 from penstock.errors import UsageError
 from penstock.model.script import Script
-from penstock.plan.second_room import bucket_room
+from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, Quarantined, StepResult
 from penstock.runtime.counts import (
     combined,

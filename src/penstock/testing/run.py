@@ -18,7 +18,7 @@ from penstock.compile import parse, query_named, runnable_plan
 from penstock.errors import UsageError
 from penstock.model.script import Script
 from penstock.plan.second_stage_budget import bucket_room
-from penstock.runtime import Batch, Cell, Changes, Distinct, GroupStage, Patience, Quarantined, StepResult
+from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, Quarantined, StepResult
 from penstock.runtime.counts import (
     combined,
     counts_of,
@@ -66,7 +66,7 @@ class Run:
         self._number = 0
         self._stores: list[dict[str, bytes]] = []
         self._cells: list[Cell] = []
-        self._buckets: list[Distinct | GroupStage] = []
+        self._buckets: list[GroupStage] = []
         self._given: list[StepResult] = []
         """What each cell gave in the last step."""
         self._changes: list[Changes] = []
@@ -93,11 +93,9 @@ class Run:
         self._cells = [Cell.restore(self.plan, saved[n], self.patience, absent, n) for n in numbers]
         self._buckets = [self._bucket(n, saved[self._grid.cells + n]) for n in numbers if self._stage is not None]
 
-    def _bucket(self, number: int, saved: dict[str, bytes]) -> Distinct | GroupStage:
+    def _bucket(self, number: int, saved: dict[str, bytes]) -> GroupStage:
         room = bucket_room(self.plan, number, self._grid.cells)
-        if self.plan.aggregate is not None:
-            return GroupStage.restore(self.plan, saved, room, is_first=number == 0)
-        return Distinct.restore(self.plan, saved, room)
+        return GroupStage.restore(self.plan, saved, room, is_first=number == 0)
 
     def _step(self, tables: Mapping[str, Any], *, is_last: bool) -> Step:
         began = time.perf_counter()
@@ -138,20 +136,14 @@ class Run:
         found: list[Any] = []
         counts: list[list[int]] = []
         for stage, shares in zip(self._buckets, dealt, strict=True):
-            if isinstance(stage, GroupStage):
-                table = pa.concat_tables(shares) if shares else pa.table({})
-                made = stage.step(self._number, table, least, reports, is_last=is_last)
-                new, lost = made.rows, made.lost
-            else:
-                table = pa.concat_tables(shares) if shares else pa.table({name: pa.nulls(0) for name in stage.names})
-                new = stage.step(self._number, table, least, reports, is_last=is_last)
-                lost = stage.dropped_now
-            found += [new] if new.num_rows else []
-            counts.append(second_counts_of(new.num_rows, lost, stage))
+            table = pa.concat_tables(shares) if shares else pa.table({})
+            made = stage.step(self._number, table, least, reports, is_last=is_last)
+            found += [made.rows] if made.rows.num_rows else []
+            counts.append(second_counts_of(made.rows.num_rows, made.lost, stage))
         return found, counts
 
     def _save(self) -> None:
-        self._changes = [one.save() for one in (*self._cells, *self._buckets)]
+        self._changes = [*(cell.save() for cell in self._cells), *(bucket.save() for bucket in self._buckets)]
         for store, changes in zip(self._stores, self._changes, strict=True):
             for key in changes.delete:
                 store.pop(key, None)

@@ -57,52 +57,46 @@ class Comparison:
 
 
 @dataclass(frozen=True)
-class Bound:
-    """A column compared with a constant."""
+class _OfOneColumn:
+    """What is said of one column alone."""
 
     column: ColumnRef
-    op: Op
-    constant: Constant
-    text: str = field(default="", compare=False)
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
         """The columns that it reads."""
         return (self.column,)
+
+
+@dataclass(frozen=True)
+class Bound(_OfOneColumn):
+    """A column compared with a constant."""
+
+    op: Op
+    constant: Constant
+    text: str = field(default="", compare=False)
 
     def __str__(self) -> str:
         return f"{self.column} {self.op} {self.constant.text}"
 
 
 @dataclass(frozen=True)
-class OneOf:
+class OneOf(_OfOneColumn):
     """A column that equals one of some constants."""
 
-    column: ColumnRef
     constants: tuple[Constant, ...]
     text: str = field(default="", compare=False)
-
-    @property
-    def columns(self) -> tuple[ColumnRef, ...]:
-        """The columns that it reads."""
-        return (self.column,)
 
     def __str__(self) -> str:
         return f"{self.column} IN ({', '.join(c.text for c in self.constants)})"
 
 
 @dataclass(frozen=True)
-class NoneOf:
+class NoneOf(_OfOneColumn):
     """A column that has a value which is none of some constants: `<>`, NOT IN."""
 
-    column: ColumnRef
     constants: tuple[Constant, ...]
     text: str = field(default="", compare=False)
-
-    @property
-    def columns(self) -> tuple[ColumnRef, ...]:
-        """The columns that it reads."""
-        return (self.column,)
 
     def __str__(self) -> str:
         if len(self.constants) == 1:
@@ -111,17 +105,11 @@ class NoneOf:
 
 
 @dataclass(frozen=True)
-class NullTest:
+class NullTest(_OfOneColumn):
     """`column IS NULL`, or `column IS NOT NULL`; never unknown."""
 
-    column: ColumnRef
     is_null: bool
     text: str = field(default="", compare=False)
-
-    @property
-    def columns(self) -> tuple[ColumnRef, ...]:
-        """The columns that it reads."""
-        return (self.column,)
 
     def __str__(self) -> str:
         return f"{self.column} IS {'' if self.is_null else 'NOT '}NULL"

@@ -34,6 +34,7 @@ from penstock.runtime.promises.choosing import ClusterChoice
 from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.past_clusters import PastClusters
 from penstock.runtime.promises.punctuated import PunctuatedWatch
+from penstock.runtime.promises.value_table import unmark
 from penstock.runtime.promises.watch import Step
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
@@ -73,9 +74,9 @@ class Counted:
 class ClusteredWatch(PunctuatedWatch):
     """The clusters of one alias's stream."""
 
-    tables = (*PunctuatedWatch.tables, "open")
-    numbers = (*PunctuatedWatch.numbers, "_rows_read")
-    parts = ("monitor", "past", "choice")
+    tables = ("open",)
+    numbers = ("_rows_read",)
+    parts = (*PunctuatedWatch.parts, "monitor", "past", "choice")
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -84,12 +85,14 @@ class ClusteredWatch(PunctuatedWatch):
         self.monitor = Monitor(plan, promise.rows)
         self.open = Synopsis(self.columns)
         """Values that may still come, and in `counts` the number that the count of the stream is compared with."""
-        self.held = Synopsis((*self.held.columns, *order_column(plan)))
         self.past = PastClusters(plan, promise)
         self._read: list[tuple[Any, Ints]] = []
         self._rows_read = 0
         memories = [m for m in cluster_memories(plan) if m.promise == promise]
         self.choice = ClusterChoice(plan, memories[0]) if memories else None
+
+    def _beside(self) -> tuple[str, ...]:
+        return order_column(self.plan)
 
     @property
     def is_used(self) -> bool | None:
@@ -175,7 +178,7 @@ class ClusteredWatch(PunctuatedWatch):
         for ended in (self.held, self.past.rows):
             ids = ended.ids(ALL)
             again = ids[step.clock.count[self.stream] - ended.counts(ids) <= needed]
-            self._unmark(step, Keyed(ended, self.columns), again)
+            unmark(step, Keyed(ended, self.columns), again, self.users)
             self._move(ended, again, self.open)
 
     def _move(self, source: Synopsis, ids: Ints, target: Synopsis) -> None:

@@ -12,7 +12,7 @@ Not decided: a punctuation that comes again after it was forgotten may stay, sin
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 
@@ -21,10 +21,10 @@ import numpy as np
 from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKind, PromisePlan
 from penstock.plan.promise_expiry import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.key_matching import Keyed, agreeing, match_keys, meeting_any, newly_met
+from penstock.runtime.key_matching import Keyed, agreeing, match_keys, meeting_any
 from penstock.runtime.marks import mark_name
 from penstock.runtime.promises.watch import Step
-from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.synopsis import OLD, Synopsis
 
 
 @dataclass(frozen=True)
@@ -57,20 +57,13 @@ class Need:
         ]
         self._all = [*self.alone, *(c for choices in self.together for carriers in choices for c in carriers)]
         enders = [e for carrier in self._all for e in carrier.enders if not carrier.otherwise_closed]
-        self._marking = tuple(dict.fromkeys(e for e in enders if e.kind in ABOUT_VALUES))
+        self.marking = tuple(dict.fromkeys(e for e in enders if e.kind in ABOUT_VALUES))
+        """The promises of others that say of the values of promise rows that they can come no more."""
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The masks that the promise rows carry: which other promise says that their values can come no more."""
-        return tuple(mark_name(closer) for closer in self._marking)
-
-    def note(self, step: Step, held: Synopsis) -> Ints:
-        """Mark the promise rows whose values other promises close; gives those newly marked."""
-        found = [empty_ids()]
-        for closer in self._marking:
-            closed = union(list(_closed_values(step, held, closer)))
-            found.append(held.mark(mark_name(closer), held.alive(closed)))
-        return union(found)
+        """The masks that the promise rows carry, one for each of these."""
+        return tuple(mark_name(closer) for closer in self.marking)
 
     def stirred(self, step: Step, removed: Mapping[str, Ints], held: Synopsis) -> Ints:
         """The old promise rows that a row named which left; those of this batch are asked about anyway."""
@@ -109,23 +102,6 @@ def _carrier(
         ended += [c for c in followed if set(c.columns) <= set(named)]
     otherwise_closed = not bounded and is_closed_otherwise(plan, alias, promise.alias)
     return Carrier(alias, columns, named, tuple(ended), otherwise_closed)
-
-
-def _closed_values(step: Step, held: Synopsis, closer: Closer) -> Iterator[Ints]:
-    """The promise rows whose values a promise on the closer's target closes, as far as one of the two is new."""
-    own = Keyed(held, closer.columns)
-    promised = (closer.target, closer.target_columns)
-    if closer.kind is not CloserKind.KEY:
-        for other in step.promised.get(promised, ()):
-            yield newly_met(Keyed(other, closer.target_columns), own)
-        return
-    yield newly_met(Keyed(step.synopses[closer.target], closer.target_columns), own)
-    dropped = step.dropped[closer.target]
-    yield match_keys(Keyed(dropped, closer.target_columns), dropped.ids(FRESH), own, ALL)[1]
-    if promised in step.key_ghosts:
-        fresh = held.ids(FRESH)
-        places, _ = match_keys(own, fresh, Keyed(step.key_ghosts[promised], closer.target_columns), OLD)
-        yield fresh[places]
 
 
 def _possible(step: Step, held: Synopsis, ids: Ints, carrier: Carrier) -> Bools:

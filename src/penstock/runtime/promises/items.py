@@ -16,11 +16,11 @@ import pyarrow as pa
 from penstock.plan.items import ItemCloser
 from penstock.plan.plan import Plan
 from penstock.runtime.batch import Chunk
-from penstock.runtime.codes import Bools, Ints, flat
+from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.key_matching import Keyed, match_keys
+from penstock.runtime.promises.value_table import ValueTable
 from penstock.runtime.promises.watch import Step, Watch
-from penstock.runtime.segment import Segment
-from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.synopsis import ALL, Synopsis
 
 if TYPE_CHECKING:
     from penstock.runtime.closing import Closing
@@ -32,15 +32,20 @@ BLOCKED = "__blocked"
 class ItemWatch(Watch):
     """The punctuations of one scheme that wait for rows of their stream to leave."""
 
-    tables = ("waiting",)
+    parts = ("values",)
 
     def __init__(self, plan: Plan, closer: ItemCloser) -> None:
         super().__init__(plan, plan.promises[closer.promise])
         self.closer = closer
-        self.waiting = Synopsis(closer.columns)
+        self.values = ValueTable(closer.columns)
         self.told: Any | None = None
         """What the second stage must know of this batch; None if nothing."""
         self._arrived: list[Any] = []
+
+    @property
+    def waiting(self) -> Synopsis:
+        """The punctuations."""
+        return self.values.rows
 
     def read(self, chunk: Chunk, count: int) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
@@ -56,7 +61,7 @@ class ItemWatch(Watch):
             return
         stored = Keyed(step.synopses[self.closer.alias], self.closer.columns)
         blocked: Bools = np.zeros(len(ids), np.bool_)
-        blocked[match_keys(Keyed(self.waiting, self.closer.columns), ids, stored, ALL)[0]] = True
+        blocked[match_keys(self.values.own, ids, stored, ALL)[0]] = True
         values = {column: self.waiting.arrow(column, ids) for column in self.closer.columns}
         self.told = pa.table({**values, BLOCKED: pa.array(blocked)})
         self.waiting.kill(ids[~blocked])
@@ -66,20 +71,9 @@ class ItemWatch(Watch):
         arrived, self._arrived = self._arrived, []
         if not arrived:
             return
-        table = pa.concat_tables(arrived).group_by(list(self.closer.columns), use_threads=False).aggregate([])
-        size = table.num_rows
-        known: Bools = np.ones(size, np.bool_)
-        for column in self.closer.columns:
-            known &= flat(table.column(column)).is_valid().to_numpy(zero_copy_only=False)
-        segment = Segment(table, np.arange(size), np.full(size, batch), np.ones(size, np.bool_), {})
-        segment.kill(np.flatnonzero(~known))
-        self.waiting.begin(segment)
-        own = Keyed(self.waiting, self.closer.columns)
-        fresh = self.waiting.ids(FRESH)
-        self.waiting.kill(fresh[np.unique(match_keys(own, fresh, own, OLD)[0])])
+        table = pa.concat_tables(arrived)
+        self.values.arrive(table, np.arange(table.num_rows), batch)
 
     def forget(self, count: int) -> int:
         """See Watch: the items are then kept for ever, within the room that they have."""
-        gone = self.waiting.ids(ALL)[:count]
-        self.waiting.kill(gone)
-        return len(gone)
+        return self.values.forget(count)

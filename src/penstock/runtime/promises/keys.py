@@ -24,6 +24,7 @@ from penstock.runtime.key_matching import Keyed, all_differ, match_keys, may_rep
 from penstock.runtime.marks import held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.choosing import Choice, Named
+from penstock.runtime.promises.value_table import ValueTable
 from penstock.runtime.promises.watch import Promised, Step, Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
@@ -36,9 +37,7 @@ if TYPE_CHECKING:
 class KeyWatch(Watch):
     """The keys of one alias that have arrived, as far as they are still needed."""
 
-    tables = ("ghosts", "excepted")
-    numbers = ("_given_up",)
-    parts = ("_choices",)
+    parts = ("values", "_choices")
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -58,17 +57,22 @@ class KeyWatch(Watch):
         source = plan.by_alias[self.alias]
         timed = source.event_time in source.kept and source.event_time not in self.columns
         clock = (source.event_time,) if timed and source.event_time is not None else ()
-        self.ghosts = Synopsis((*self.columns, *clock, *order_column(plan)))
-        self.excepted = Synopsis(self.columns)
+        self.values = ValueTable(self.columns, (*clock, *order_column(plan)))
         self._newly_marked: Ints = empty_ids()
-        self._given_up = False
-        """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
         self._came = 0
         self._met: dict[str, Ints] = {}
         self._naming: dict[Closer, Named] = {}
         """By closer, what names a key remembered here."""
         self._sole_ties = [c for c in self.users if _is_sole_tie(plan, c)]
+        closing = (*closers, *held_closers(plan))
+        self._noted = [c for c in closing if c.source == self.alias and set(c.columns) <= set(self.columns)]
+        """What says of keys that they can come no more on other streams."""
         self._enders = {m.closer: tuple(_enders(plan, m.closer)) for m in memories}
+
+    @property
+    def ghosts(self) -> Synopsis:
+        """The promise rows."""
+        return self.values.rows
 
     @property
     def place(self) -> Promised:
@@ -78,7 +82,7 @@ class KeyWatch(Watch):
     @property
     def choices(self) -> list[Choice]:
         """What is chosen anew: which keys are remembered."""
-        return [] if self._given_up else self._choices
+        return [] if self.values.given_up else self._choices
 
     @property
     def needed_by(self) -> list[Closer]:
@@ -94,7 +98,7 @@ class KeyWatch(Watch):
         """See Watch."""
         synopsis = step.synopses[self.alias]
         fresh = synopsis.ids(FRESH)
-        if not len(fresh) or self._given_up:
+        if not len(fresh) or self.values.given_up:
             return []
         missing = nulls(synopsis, self.columns, fresh)
         fresh = fresh if missing is None else fresh[~missing]
@@ -111,24 +115,7 @@ class KeyWatch(Watch):
 
     def adapt(self, breach: Breach, step: Step) -> None:
         """See Watch."""
-        synopsis = step.synopses[self.alias]
-        own = Keyed(synopsis, self.columns)
-        self._except(synopsis, breach.ids)
-        places, again = match_keys(own, breach.ids, Keyed(self.ghosts, self.columns), OLD)
-        if len(places):
-            self.ghosts.kill(union([again]))
-        for closer in self.users:
-            target = step.synopses[closer.source]
-            _, rows = match_keys(own, breach.ids, Keyed(target, closer.columns), ALL)
-            for segment, _, inside in target.split(rows):
-                segment.marks[mark_name(closer)][inside] = False
-                segment.touched = True
-
-    def _except(self, synopsis: Synopsis, ids: Ints) -> None:
-        table = pa.table({c: synopsis.arrow(c, ids) for c in self.columns})
-        arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
-        self.excepted.segments.append(Segment(table, arrival, arrival * 0, np.ones(len(ids), np.bool_), {}))
-        self.excepted.rebase()
+        self.values.end(step, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
 
     def learn(self, step: Step) -> dict[str, Ints]:
         """See Watch."""
@@ -144,7 +131,7 @@ class KeyWatch(Watch):
             into = self._met if closer in self._sole_ties else touched
             into[closer.source] = _joined(into.get(closer.source), named)
             fresh = target.ids(FRESH)
-            places, _ = match_keys(wanted, fresh, Keyed(self.ghosts, self.columns), OLD)
+            places, _ = match_keys(wanted, fresh, self.values.own, OLD)
             self._naming[closer] = Named(len(fresh), len(places), self._ended(step, closer))
             gone = newly_met(Keyed(step.dropped[self.alias], self.columns), wanted)
             named = self._mark(closer, target, [gone, fresh[places]])
@@ -156,7 +143,7 @@ class KeyWatch(Watch):
         return self._met
 
     def _mark(self, closer: Closer, target: Synopsis, found: list[Ints]) -> Ints:
-        ids = self._unexcepted(target, union(found), closer.columns)
+        ids = self.values.unexcepted(Keyed(target, closer.columns), union(found))
         return target.mark(mark_name(closer), ids)
 
     def _ended(self, step: Step, closer: Closer) -> int:
@@ -165,22 +152,14 @@ class KeyWatch(Watch):
             return 0
         ended = 0
         for held in step.promised.get((closer.source, closer.columns), ()):
-            ended += len(
-                match_keys(Keyed(held, closer.columns), held.ids(FRESH), Keyed(self.ghosts, self.columns), OLD)[0]
-            )
+            ended += len(match_keys(Keyed(held, closer.columns), held.ids(FRESH), self.values.own, OLD)[0])
         return ended
-
-    def _unexcepted(self, target: Synopsis, ids: Ints, columns: tuple[str, ...]) -> Ints:
-        if not len(ids) or not self.excepted.segments:
-            return ids
-        places, _ = match_keys(Keyed(target, columns), ids, Keyed(self.excepted, self.columns), ALL)
-        return np.delete(ids, places)
 
     def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
         """See Watch."""
         if not self.ghosts.segments and not self.needed_by and not self.choices:
             return
-        self._mark_ghosts(step)
+        self._newly_marked = self.values.note(step, self._noted)
         self._choose(step, removed, closing)
         old = union([closing.newly_closed(self.alias, self.ghosts), self._newly_marked])
         old = self.ghosts.alive(old)
@@ -212,25 +191,6 @@ class KeyWatch(Watch):
                 ids = self.ghosts.ids(ALL)
                 self.ghosts.kill(ids[~self._needed(closing, self.ghosts, ids)])
 
-    def _mark_ghosts(self, step: Step) -> None:
-        """Promise rows learn of keys and punctuations of the other side that arrived in this batch."""
-        marked = [empty_ids()]
-        for closer in key_closers(self.plan):
-            if closer.source == self.alias and set(closer.columns) <= set(self.columns) and self.ghosts.segments:
-                for keys in (step.synopses[closer.target], step.dropped[closer.target]):
-                    ids = keys.ids(FRESH)
-                    _, met = match_keys(
-                        Keyed(keys, closer.target_columns), ids, Keyed(self.ghosts, closer.columns), OLD
-                    )
-                    marked.append(self.ghosts.mark(mark_name(closer), met))
-        for closer in held_closers(self.plan):
-            if closer.source == self.alias and set(closer.columns) <= set(self.columns) and self.ghosts.segments:
-                for promised in step.promised[closer.target, closer.target_columns]:
-                    named = Keyed(promised, closer.target_columns)
-                    _, met = match_keys(named, promised.ids(FRESH), Keyed(self.ghosts, closer.columns), OLD)
-                    marked.append(self.ghosts.mark(mark_name(closer), met))
-        self._newly_marked = np.concatenate(marked)
-
     def _needed(self, closing: Closing, synopsis: Synopsis, ids: Ints) -> Bools:
         """Whether a future tuple of some user may still name the key."""
         needed: Bools = np.zeros(len(ids), np.bool_)
@@ -242,7 +202,7 @@ class KeyWatch(Watch):
         return needed
 
     def _ghosts_of(self, closing: Closing, synopsis: Synopsis, ids: Ints, batch: int) -> Segment | None:
-        ids = self._unexcepted(synopsis, ids, self.columns)
+        ids = self.values.unexcepted(Keyed(synopsis, self.columns), ids)
         ids = ids[self._needed(closing, synopsis, ids)] if len(ids) else ids
         if not len(ids):
             return None
@@ -255,23 +215,14 @@ class KeyWatch(Watch):
 
     def forget(self, count: int) -> int:
         """See Watch."""
-        gone = self.ghosts.ids(ALL)[:count]
-        self.ghosts.kill(gone)
-        if len(gone) == count or not self.excepted.live:
-            return len(gone)
-        excepted = self.excepted.ids(ALL)
-        self.excepted.kill(excepted)
-        self._give_up()
-        return len(gone) + len(excepted)
-
-    def _give_up(self) -> None:
-        self._given_up = True
-        self.users, self._always = [], []
+        forgotten = self.values.forget(count)
+        self.resume()
+        return forgotten
 
     def resume(self) -> None:
         """See Component."""
-        if self._given_up:
-            self._give_up()
+        if self.values.given_up:
+            self.users, self._always = [], []
 
 
 def _is_sole_tie(plan: Plan, closer: Closer) -> bool:

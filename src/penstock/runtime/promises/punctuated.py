@@ -22,14 +22,14 @@ import pyarrow as pa
 
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan
 from penstock.runtime.batch import INDEX, Chunk
-from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, flat, union
+from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, union
 from penstock.runtime.hashing import combine
-from penstock.runtime.key_matching import Keyed, agree, match_keys, newly_met, repeated
+from penstock.runtime.key_matching import Keyed, agree, match_keys, newly_met
 from penstock.runtime.marks import held_closers, mark_name
 from penstock.runtime.needs import punctuation_columns
 from penstock.runtime.promises.forgetting import Need
+from penstock.runtime.promises.value_table import ValueTable
 from penstock.runtime.promises.watch import Step, Watch
-from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
@@ -40,8 +40,7 @@ if TYPE_CHECKING:
 class PunctuatedWatch(Watch):
     """The punctuations of one scheme for one alias, as far as they are still needed."""
 
-    tables: ClassVar[tuple[str, ...]] = ("held", "excepted")
-    numbers: ClassVar[tuple[str, ...]] = ("_given_up",)
+    parts: ClassVar[tuple[str, ...]] = ("values",)
 
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
@@ -55,17 +54,23 @@ class PunctuatedWatch(Watch):
         joint = [c for c in plan.joint_closers if (c.target, c.constraint) == (self.alias, promise.constraint)]
         self.joint = joint
         self.need = Need(plan, promise, self.users, joint, bounded=self.lifespan is not None)
-        self.held = Synopsis(punctuation_columns(plan, promise))
-        self.excepted = Synopsis(self.columns)
+        self.values = ValueTable(self.columns, self._beside())
         self._arrived: list[tuple[Any, int]] = []
         self._noted: Ints = empty_ids()
-        self._given_up = False
-        """Whether a budget made it forget what it may not close: from then on it closes and watches nothing."""
+
+    def _beside(self) -> tuple[str, ...]:
+        """What a promise row holds beside its values."""
+        return punctuation_columns(self.plan, self.promise)[len(self.columns) :]
+
+    @property
+    def held(self) -> Synopsis:
+        """The promise rows."""
+        return self.values.rows
 
     @property
     def own(self) -> Keyed:
         """The promise rows by their values."""
-        return Keyed(self.held, self.columns)
+        return self.values.own
 
     def read(self, chunk: Chunk, count: int) -> None:
         """See Watch."""
@@ -88,30 +93,12 @@ class PunctuatedWatch(Watch):
         return [Breach(self.promise, self.alias, broken, np.zeros(len(broken), np.int64))] if len(broken) else []
 
     def _take(self, batch: int) -> None:
-        """Hold the punctuations of the batch, each value once; they are the fresh part."""
+        """Hold the punctuations of the batch, each value once where they have no LIFESPAN; they are the fresh part."""
         arrived, self._arrived = self._arrived, []
-        if not arrived or self._given_up:
-            return
-        table = pa.concat_tables([table for table, _ in arrived])
-        place = np.concatenate([start + codes(piece.column(INDEX)) for piece, start in arrived])
-        valid: Bools = np.ones(len(place), np.bool_)
-        for name in self.held.columns:
-            valid &= flat(table.column(name)).is_valid().to_numpy(zero_copy_only=False)
-        marks: dict[str, Bools] = {name: np.zeros(len(place), np.bool_) for name in self.need.marks}
-        home: Bools = np.ones(len(place), np.bool_)
-        segment = Segment(table.select(list(self.held.columns)), place, np.full(len(place), batch), home, marks)
-        segment.kill(np.flatnonzero(~valid))
-        self.held.begin(segment)
-        self._let_go(match_keys(self.own, self.held.ids(FRESH), Keyed(self.excepted, self.columns), ALL)[0])
-        if self.lifespan is None:
-            fresh = self.held.ids(FRESH)
-            self._let_go(repeated(self.own, fresh)[1])
-            self._let_go(match_keys(self.own, self.held.ids(FRESH), self.own, OLD)[0])
-
-    def _let_go(self, places: Ints) -> None:
-        """Forget fresh promise rows, by their places among those that live."""
-        if len(places):
-            self.held.kill(union([self.held.ids(FRESH)[places]]))
+        if arrived and not self.values.given_up:
+            table = pa.concat_tables([table for table, _ in arrived])
+            place = np.concatenate([start + codes(piece.column(INDEX)) for piece, start in arrived])
+            self.values.arrive(table, place, batch, self.need.marks, again=self.lifespan is not None)
 
     def _is_dead(self, step: Step, ids: Ints) -> Bools:
         """Which promise rows have outlived their LIFESPAN."""
@@ -123,23 +110,7 @@ class PunctuatedWatch(Watch):
 
     def adapt(self, breach: Breach, step: Step) -> None:
         """See Watch."""
-        synopsis = step.synopses[self.alias]
-        broken = Keyed(synopsis, self.columns)
-        table = pa.table({c: synopsis.arrow(c, breach.ids) for c in self.columns})
-        arrival: Ints = synopsis.gather(breach.ids, lambda s: s.arrival)
-        self.excepted.segments.append(Segment(table, arrival, arrival * 0, np.ones(len(arrival), np.bool_), {}))
-        self.excepted.rebase()
-        self.held.kill(union([match_keys(broken, breach.ids, self.own, ALL)[1]]))
-        self._unmark(step, broken, breach.ids)
-
-    def _unmark(self, step: Step, values: Keyed, ids: Ints) -> None:
-        """Take back what was closed for rows that carry these values."""
-        for closer in self.users:
-            target = step.synopses[closer.source]
-            _, rows = match_keys(values, ids, Keyed(target, closer.columns), ALL)
-            for segment, _, inside in target.split(rows):
-                segment.marks[mark_name(closer)][inside] = False
-                segment.touched = True
+        self.values.end(step, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
 
     def learn(self, step: Step) -> dict[str, Ints]:
         """See Watch."""
@@ -152,7 +123,7 @@ class PunctuatedWatch(Watch):
         for closer in self.joint:
             for alias, ids in self._met_together(step, closer):
                 touched.setdefault(alias, []).append(ids)
-        self._noted = self.need.note(step, self.held)
+        self._noted = self.values.note(step, self.need.marking)
         return {alias: union(pieces) for alias, pieces in touched.items()}
 
     def _mark(self, step: Step, touched: dict[str, list[Ints]], *, of_stored: bool) -> None:
@@ -212,11 +183,4 @@ class PunctuatedWatch(Watch):
 
     def forget(self, count: int) -> int:
         """See Watch."""
-        gone = self.held.ids(ALL)[:count]
-        self.held.kill(gone)
-        if len(gone) == count or not self.excepted.live:
-            return len(gone)
-        excepted = self.excepted.ids(ALL)
-        self.excepted.kill(excepted)
-        self._given_up = True
-        return len(gone) + len(excepted)
+        return self.values.forget(count)

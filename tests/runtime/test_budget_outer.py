@@ -178,8 +178,7 @@ def test_without_room_to_remember_keys_all_is_in_doubt_until_promises_close_what
     """The same as above, but for the memory of evicted keys: key 4 never came, and is withheld all the same."""
     driver = Driver(WITHHOLDING)
     driver.step(s=[(1, 1, 0)])
-    assert driver.cell.outer is not None
-    doubts = driver.cell.outer.doubts["r"]
+    doubts = driver.cell.tree.doubts["r"]
     doubts.shrink(0)
     driver.step(s=[(2, 2, 0), (3, 3, 0)])
     assert (doubts.everything, doubts.nbytes) == (True, 0)

@@ -227,7 +227,6 @@ def test_what_a_save_writes_follows_the_batch_and_not_the_k(declared: str) -> No
 
 
 OF_THE_BATCH = {
-    "BlockPurge._closed",
     "Account._purge",
     "Account.lost_now",
     "Clock.before",
@@ -246,9 +245,9 @@ OF_THE_BATCH = {
     "KeyWatch._newly_marked",
     "OuterAccount._purge",
     "OuterAccount.lost_now",
-    "OuterJoin._left",
-    "OuterJoin._marked",
-    "OuterJoin._purged",
+    "JoinTree._left",
+    "JoinTree._marked",
+    "JoinTree._purged",
     "PunctuatedWatch._noted",
     "Purge._closed",
     "Ranking._messages",

@@ -115,7 +115,7 @@ def test_the_end_of_every_stream_decides_all_that_waits(kind: str) -> None:
         assert found == Evaluator(workload.query, workload.history).answer()
         for cell in cells.values():
             assert {alias: synopsis.live for alias, synopsis in cell.synopses.items() if synopsis.live} == {}
-            assert cell.outer is None or [side.waiting.live for side in cell.outer.waiting if side.waiting.live] == []
+            assert [side.waiting.live for side in cell.tree.waiting if side.waiting.live] == []
             with pytest.raises(UsageError, match="have ended"):
                 cell.step(Batch(workload.batches + 1, ()))
 

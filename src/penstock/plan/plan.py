@@ -16,6 +16,7 @@ from penstock.analysis.closings.excess import Excess
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
+from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.chains import Chain, UselessPunctuations
@@ -24,7 +25,7 @@ from penstock.plan.evict import EvictPlan
 from penstock.plan.items import ItemCloser
 from penstock.plan.merge import MergePlan
 from penstock.plan.monitor import MonitorPlan
-from penstock.plan.outer import OuterPlan
+from penstock.plan.outer import BlockPlan, NodePlan, OuterPlan
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
 FORMAT = 8
@@ -300,6 +301,14 @@ class Plan:
     def inner(self) -> bool:
         """Whether every stream stands in every result."""
         return self.outer is None
+
+    @cached_property
+    def nodes(self) -> tuple[NodePlan, ...]:
+        """The joins as a tree of nodes, numbered from below; the last gives the answer. An inner join is one block."""
+        if self.outer is not None:
+            return self.outer.nodes
+        block = BlockPlan(self.axes, self.components, self.join_tree, self.predicates, self.purge_trees, ())
+        return (NodePlan(NodeKind.BLOCK, self.aliases, self.aliases, None, None, (), (), (), (), (), block),)
 
     @cached_property
     def by_alias(self) -> dict[str, SourcePlan]:

@@ -25,7 +25,6 @@ from penstock.runtime.batch import Batch, Chunk, Metrics, StepResult
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints
-from penstock.runtime.delta_join import delta_join
 from penstock.runtime.discarded.aside import Aside
 from penstock.runtime.evict.eviction import Eviction, Held
 from penstock.runtime.frontier import frontier
@@ -34,14 +33,14 @@ from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import BUCKET, Merge
 from penstock.runtime.needs import ORDER, hidden_columns
+from penstock.runtime.outer.join_tree import JoinTree
 from penstock.runtime.outer.node_matching import NO_TESTS, Truth
-from penstock.runtime.outer.outer_join import OuterJoin
 from penstock.runtime.outer.rows import values
 from penstock.runtime.patience import Patience, Patient
 from penstock.runtime.promises import remembered, watches_of
 from penstock.runtime.promises.items import ItemWatch
 from penstock.runtime.promises.watch import Step
-from penstock.runtime.purge import Asking, Purge, Purged
+from penstock.runtime.purged import Asking, Purged
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.store import Changes, Entries
 from penstock.runtime.synopsis import Synopsis
@@ -60,8 +59,6 @@ class UnderWay:
     step: Step = field(init=False)
     merged: dict[str, Ints] = field(default_factory=dict)
     """Rows of the batch that another one of it stands for."""
-    found: list[Partial] = field(default_factory=list)
-    """The combinations that the batch adds, as far as they are made."""
     rows: Any = None
     lost: int = 0
     touched: dict[str, Ints] = field(default_factory=dict)
@@ -76,7 +73,7 @@ class Cell(Component):
     """The state of one cell, and the step that moves it on."""
 
     tables = ("synopses",)
-    parts = ("clock", "gate", "watches", "outer", "aside", "patient", "purge", "eviction")
+    parts = ("clock", "gate", "watches", "tree", "aside", "patient", "eviction")
 
     def __init__(
         self, plan: Plan, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS, number: int = 0
@@ -101,15 +98,14 @@ class Cell(Component):
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
         self.absorbing = Absorbing(plan, self.synopses)
-        self.purge = Purge(plan, self.matcher, self.closing, self.clock, self.order)
-        self.outer = OuterJoin(plan, self.synopses, self.closing, self.clock, absent) if plan.outer else None
-        self.carrying = None if plan.aggregate is None else carrying_of(plan, plan.aggregate, self.matcher, self.outer)
+        self.tree = JoinTree(plan, self.matcher, self.closing, self.clock, across=self.order, absent=absent)
+        self.carrying = None if plan.aggregate is None else carrying_of(plan, plan.aggregate, self.matcher, self.tree)
         self.aside = Aside(plan, self.synopses, self.closing, self.watches)
         self.patient = Patient(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
         held = Held(
-            self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order, self.outer
+            self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order, self.tree
         )
         evict = plan.evict if plan.outer is None or plan.outer.is_pair else None
         self.eviction = None if evict is None else Eviction(plan, evict, number, held)
@@ -159,13 +155,13 @@ class Cell(Component):
 
     def join(self, now: UnderWay) -> None:
         """Find what the batch adds to the answer by its matches."""
-        now.found, now.rows, now.lost = self._answered(now.batch)
+        now.rows, now.lost = self._answered(now.batch)
         self.aside.send_away()
 
     def promise(self, now: UnderWay) -> None:
         """Make the promises of the batch, and mark the rows that they are about."""
         touched: dict[str, list[Ints]] = {}
-        met: dict[str, list[Ints]] = {} if self.outer is None else touched
+        met: dict[str, list[Ints]] = {}
         for watch in self.watches:
             watch.make(now.step)
         self.closing.ended = now.batch.is_last
@@ -179,15 +175,13 @@ class Cell(Component):
         now.met = {alias: np.concatenate(ids) for alias, ids in met.items()}
 
     def let_go(self, now: UnderWay) -> None:
-        """Purge what is useless; of outer joins, give the rows that are now certain to have no match."""
+        """Purge what is useless; add the rows that only now are certain, for they have no match."""
         now.asking = self.patient.asking(self._stored)
-        if self.outer is None:
-            now.purged = self.purge.run(now.touched, now.asking, now.met)
-            return
-        certain, now.purged = self.outer.settle(now.touched)
-        now.rows = self._rows([*now.found, certain], now.rows)
-        if self.eviction is not None:
-            self.eviction.gave(now.rows)
+        certain, now.purged = self.tree.settle(now.touched, now.asking, now.met)
+        if certain:
+            now.rows = self._rows(certain, now.rows)
+            if self.eviction is not None:
+                self.eviction.gave(now.rows)
 
     def fold(self, now: UnderWay) -> None:
         """Merge the rows of the batch with the stored ones; forget promises that nothing needs any more."""
@@ -208,15 +202,11 @@ class Cell(Component):
             self.eviction.make_room(now.step, now.purged)
             self.patient.owed |= self.eviction.needs_full_purge()
 
-    def _answered(self, batch: Batch) -> tuple[list[Partial], Any, int]:
-        """What the batch adds: the combinations, as far as they are made; rows or groups; what is known to be lost.
-
-        Under outer joins rows are made later, with those that have no match.
-        """
+    def _answered(self, batch: Batch) -> tuple[Any, int]:
+        """What the batch adds by its matches, as rows or groups; and what is known to be lost."""
         if self.carrying is None or not self.carrying.counts_matches:
             found, missed = self.aside.without_lost(self._joined(batch))
-            rows = self._rows(found) if self.outer is None else None
-            return found, rows, sum(self._copies(partial) for partial in missed)
+            return self._rows(found), sum(self._copies(partial) for partial in missed)
         lost = 0
         if self.aside.has_shadows:
             lost = sum(self._copies(partial) for partial in self.aside.without_lost(self._joined(batch))[1])
@@ -226,15 +216,11 @@ class Cell(Component):
         groups = self.carrying.added(self.clock, self.order)
         if self.eviction is not None:
             self.eviction.gave(groups)
-        return [], groups, lost
+        return groups, lost
 
     def _joined(self, batch: Batch) -> list[Partial]:
         """What the batch adds to the answer by its matches."""
-        if self.eviction is not None:
-            return self.eviction.join(batch)
-        if self.outer is not None:
-            return [self.outer.join()]
-        return delta_join(self.plan, self.matcher, self.clock, self.order)
+        return self.tree.join() if self.eviction is None else self.eviction.join(batch)
 
     @property
     def _stored(self) -> int:
@@ -246,12 +232,13 @@ class Cell(Component):
                 for breach in watch.breaches(now.step):
                     if now.answers.answer(breach, self.synopses[breach.alias]):
                         watch.adapt(breach, now.step)
-                        self.purge.doubt()
+                        self.tree.doubt()
 
-    def _rows(self, partials: list[Partial], groups: Any = None) -> Any:
+    def _rows(self, partials: list[Partial], beside: Any = None) -> Any:
+        """The rows of combinations, and those that were made before."""
         if self.carrying is not None:
-            return self.carrying.of_results(partials, groups)
-        pieces = []
+            return self.carrying.of_results(partials, beside)
+        pieces = [] if beside is None else [beside]
         for partial in partials:
             if (copies := self.merge.copies(partial)) is not None:
                 partial = {alias: np.repeat(ids, copies) for alias, ids in partial.items()}  # noqa: PLW2901
@@ -294,7 +281,7 @@ class Cell(Component):
         ahead = {alias: self._ahead(alias) for alias in self.plan.aliases}
         stored = sum(synopsis.nbytes for synopsis in self.synopses.values())
         waiting = 0 if self.gate is None or self.order is None else self.gate.nbytes + self.order.nbytes
-        waiting += 0 if self.outer is None else self.outer.nbytes
+        waiting += self.tree.nbytes
         return Metrics(
             {s.alias: read[s.stream] for s in self.plan.sources},
             rows.num_rows,

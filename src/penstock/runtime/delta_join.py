@@ -23,25 +23,25 @@ from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 
 
 def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder | None = None) -> list[Partial]:
-    """The new combinations, as one partial for each source that has fresh rows."""
+    """The new combinations of the streams that the matcher ties, as one partial for each that has fresh rows."""
     synopses = matcher.synopses
     found = []
-    for start, parts in passes(plan, synopses):
+    for start, parts in passes(matcher.plan.aliases, synopses):
         partial: Partial = {start: synopses[start].ids(FRESH)}
         while parts and len(partial[start]):
             target = _next(matcher, frozenset(partial), parts)
             left, right = matcher.pairs(partial, target, parts.pop(target))
             partial = {alias: ids[left] for alias, ids in partial.items()}
             partial[target] = right
-        if len(partial) == len(plan.aliases) and len(partial[start]):
+        if len(partial) == len(matcher.plan.aliases) and len(partial[start]):
             keep = in_rows_windows(plan, matcher, clock, partial, across)
             found.append(partial if keep is None else {alias: ids[keep] for alias, ids in partial.items()})
     return found
 
 
-def passes(plan: Plan, synopses: Mapping[str, Synopsis]) -> Iterator[tuple[str, dict[str, str]]]:
+def passes(aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> Iterator[tuple[str, dict[str, str]]]:
     """Each source that has fresh rows to start from, and the parts of the others that they are joined with."""
-    order = sorted(plan.aliases, key=lambda a: synopses[a].size(FRESH))
+    order = sorted(aliases, key=lambda a: synopses[a].size(FRESH))
     for place, start in enumerate(order):
         parts = dict.fromkeys(order[:place], ALL) | dict.fromkeys(order[place + 1 :], OLD)
         if synopses[start].size(FRESH) and all(synopses[a].size(p) for a, p in parts.items()):

@@ -8,6 +8,7 @@ may ask of any two streams.
 
 from __future__ import annotations
 
+from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Closer, CloserKind, Plan
 
 _SIGNS = {CloserKind.KEY: "", CloserKind.PUNCTUATION: "!", CloserKind.CLUSTER: "~"}
@@ -27,9 +28,10 @@ def mark_name(closer: Closer) -> str:
     return f"{closer.source}>{closer.target}{by}({','.join(closer.target_columns)})"
 
 
-def is_expanded(plan: Plan) -> bool:
-    """Whether partial results are looked at as a whole: messages along a tree would not decide the rule."""
-    return plan.join_tree is None or bool(plan.joint_closers)
+def is_expanded(plan: Plan, node: NodePlan) -> bool:
+    """Whether partial results of a block are looked at as a whole: messages along a tree would not decide the rule."""
+    assert node.block is not None
+    return node.block.join_tree is None or any(closer.target in node.aliases for closer in plan.joint_closers)
 
 
 def key_closers(plan: Plan) -> tuple[Closer, ...]:
@@ -44,7 +46,7 @@ def key_closers(plan: Plan) -> tuple[Closer, ...]:
         c
         for c in plan.closers
         if c.kind is CloserKind.KEY
-        and ((c.source, c.target) in asked or is_expanded(plan) or not plan.inner)
+        and ((c.source, c.target) in asked or not plan.inner or is_expanded(plan, plan.nodes[-1]))
         and (c.source, c.target) not in at_once
     )
 

@@ -9,6 +9,7 @@ the pairs found.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -19,6 +20,7 @@ from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.hashing import combine
 from penstock.runtime.key_matching import Keyed, agree, match_keys, meeting
+from penstock.runtime.marks import LEFT
 from penstock.runtime.synopsis import ALL, Synopsis
 
 Partial = dict[str, Ints]
@@ -44,12 +46,25 @@ class Ties(Protocol):
         """The other conditions between two streams."""
 
 
-class Matcher:
-    """Finds agreeing rows among the synopses of one cell."""
+@dataclass(frozen=True)
+class PartTies:
+    """What ties some of the streams of a plan: those of a block, or of the two sides of a node."""
 
-    def __init__(self, plan: Ties, synopses: Mapping[str, Synopsis]) -> None:
+    aliases: tuple[str, ...]
+    axes: tuple[KeyAxis, ...]
+    predicates: tuple[PairPredicate, ...]
+
+
+class Matcher:
+    """Finds agreeing rows among the synopses of one cell.
+
+    A tuple of a stream that is `retained` may be done here, and stored for rows that wait elsewhere: it meets nothing.
+    """
+
+    def __init__(self, plan: Ties, synopses: Mapping[str, Synopsis], retained: frozenset[str] = frozenset()) -> None:
         self.plan = plan
         self.synopses = synopses
+        self.retained = retained
 
     def shared_axes(self, bound: frozenset[str], target: str) -> tuple[tuple[str, str, str], ...]:
         """(bound alias, its column, target's column) for each key class that the target shares with the bound ones."""
@@ -93,13 +108,15 @@ class Matcher:
             if len(left):
                 keep = self._holds(predicate, partial, target, left, right)
                 left, right = left[keep], right[keep]
+        if target in self.retained and len(right) and (done := synopsis.marked(LEFT, right)).any():
+            return left[~done], right[~done]
         return left, right
 
     def meeting(self, alias: str, ids: Ints, target: str, implied: tuple[PairPredicate, ...] = ()) -> Bools:
         """Which of the rows, in ascending order, agree with some row of target."""
         bound = frozenset({alias})
         axes = self.shared_axes(bound, target)
-        if axes and not implied and not self.predicates(bound, target):
+        if axes and not implied and target not in self.retained and not self.predicates(bound, target):
             own, theirs = tuple(column for _, column, _ in axes), tuple(column for _, _, column in axes)
             return meeting(Keyed(self.synopses[alias], own), ids, Keyed(self.synopses[target], theirs))
         found: Bools = np.zeros(len(ids), np.bool_)

@@ -28,7 +28,7 @@ from penstock.runtime.aggregate.numbering import Groups, grouped
 from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, flat, is_coded
 from penstock.runtime.constants import compared, is_none_of, ordinal
 from penstock.runtime.hashing import combine, hashes, mix
-from penstock.runtime.purge import Purged
+from penstock.runtime.purged import Purged
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 
 BUCKET = "__bucket"

@@ -12,7 +12,7 @@ from __future__ import annotations
 from enum import StrEnum
 
 from penstock.plan.plan import Plan
-from penstock.runtime.purge import Asking
+from penstock.runtime.purged import Asking
 from penstock.runtime.state.component import Component
 
 LEAST_ROWS = 10_000

@@ -6,6 +6,11 @@ in all its children. A row of the root is useless iff it is dead in some child o
 of parent and child only, so on a graph that is no tree more rows stand in the way than the rule demands: what is left
 there is asked by `expansion.py`, as it is where a punctuation closes for several rows together.
 
+The rule is that of a block, a part of the query or the whole. Below other joins a tuple that is useless is marked as
+done and stays, since rows that wait above may name it; what covers the block was joined, and waits there as a row of
+its own. Where the streams of such a block do not close each other, the rule goes over streams that stand in every
+result with them (`beyond`), looking at all their stored tuples, done or not: more than must be, never less.
+
 Only rows whose answer may have changed are asked again: fresh rows; rows that a limit or a mark has newly closed;
 and, up the tree, rows that agree with a row that changed below or left. A row that leaves was useless by itself, so
 it hinders no other; rounds go on until nothing leaves.
@@ -14,12 +19,11 @@ it hinders no other; rounds go on until nothing leaves.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from enum import Enum
 from types import MappingProxyType
 
 import numpy as np
 
+from penstock.plan.outer import BlockPlan, NodePlan
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.ties import PurgeTree
 from penstock.runtime.arrival_order import ArrivalOrder
@@ -28,9 +32,10 @@ from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.expansion import Expansion
 from penstock.runtime.key_matching import Keyed, about_distinct
-from penstock.runtime.marks import is_expanded
-from penstock.runtime.matching import Matcher
+from penstock.runtime.marks import LEFT, is_expanded
+from penstock.runtime.matching import Matcher, PartTies
 from penstock.runtime.one_key import closes_by_key
+from penstock.runtime.purged import Asking, Purged, together
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH
 
@@ -40,74 +45,44 @@ LARGEST_CROSSING = 4_000_000
 _LARGER = 16
 """Looking whether a row is closed costs about so many times less than finding the rows that it agrees with."""
 
-BY_PROMISES = ("dead", "complete", "expanded", "in no result")
-"""The rules that rest on promises: were these broken, a row that left might have been needed."""
-
-BY_RULE = ("dead", "complete")
-"""Those of the purge trees."""
-
 NOTHING_MET: Mapping[str, Ints] = MappingProxyType({})
 
 
-@dataclass
-class Purged:
-    """What left, by alias and by rule."""
-
-    rows: dict[str, list[Ints]] = field(default_factory=dict)
-    counts: dict[str, int] = field(default_factory=dict)
-    promised: dict[str, list[Ints]] = field(default_factory=dict)
-    """Those that promises let go, by alias."""
-    otherwise: dict[str, list[Ints]] = field(default_factory=dict)
-    """Those that left by no rule of the purge, by alias: by [ROWS n], or because another row stands for them."""
-
-    def add(self, alias: str, rule: str, ids: Ints) -> None:
-        """Note rows that left."""
-        if len(ids):
-            self.rows.setdefault(alias, []).append(ids)
-            self.counts[rule] = self.counts.get(rule, 0) + len(ids)
-            if rule in BY_PROMISES:
-                self.promised.setdefault(alias, []).append(ids)
-            if rule not in BY_RULE:
-                self.otherwise.setdefault(alias, []).append(ids)
-
-    def by_promises(self, alias: str) -> Ints:
-        """The rows of an alias that promises let go."""
-        return _all(self.promised.get(alias, []))
-
-    def of(self, alias: str) -> Ints:
-        """The rows of an alias that left."""
-        return _all(self.rows.get(alias, []))
-
-
-class Asking(Enum):
-    """Of which rows a batch asks whether they are useless."""
-
-    CHANGED = "those whose answer may have changed"
-    ALL = "all"
-    NONE = "none: what is useless stays for now"
-
-
 class Purge(Component):
-    """Applies the rule to the synopses of one cell."""
+    """Applies the rule to the tuples of one block, in one cell."""
 
     numbers = ("by_key",)
 
     def __init__(
-        self, plan: Plan, matcher: Matcher, closing: Closing, clock: Clock, across: ArrivalOrder | None = None
+        self,
+        plan: Plan,
+        node: NodePlan,
+        matcher: Matcher,
+        closing: Closing,
+        clock: Clock,
+        *,
+        across: ArrivalOrder | None = None,
     ) -> None:
+        assert node.block is not None
         self.plan = plan
+        self.aliases = node.aliases
+        self.components = node.block.components
+        self.is_root = node is plan.nodes[-1]
         self.across = across
         self.matcher = matcher
         self.synopses = matcher.synopses
         self.closing = closing
         self.clock = clock
-        self.expansion = Expansion(plan, matcher, closing)
-        self.expanded = is_expanded(plan)
+        self.expansion = Expansion(matcher.plan, matcher, closing)
+        self.expanded = is_expanded(plan, node)
+        self.outside = self._outside(node.block)
         self.by_key = closes_by_key(plan)
-        self._all_trees = {a: [t for t in plan.purge_trees if t.root == a and self._can_close(t)] for a in plan.aliases}
+        trees = [tree for tree in node.block.purge_trees if self._can_close(tree)]
+        self._all_trees = {a: [tree for tree in trees if tree.root == a] for a in self.aliases}
         self.trees = self._all_trees
         if self.by_key:
             self.trees = {a: [t for t in trees if _is_star(t)][:1] or trees for a, trees in self.trees.items()}
+        self.sources = [plan.by_alias[alias] for alias in self.aliases]
         self._closed: dict[tuple[str, str], Ints] = {}
         """By both, the rows of a stream for which another is closed; while the rule is asked, no more are."""
         self.stars = self._are_stars()
@@ -141,31 +116,31 @@ class Purge(Component):
         """
         purged = Purged()
         self.look_anew()
-        if len(self.plan.aliases) == 1:
-            (alias,) = self.plan.aliases
+        if len(self.aliases) == 1:
+            (alias,) = self.aliases
             self._leave(purged, alias, "stateless", self.synopses[alias].ids(ALL))
             return purged
-        for source in self.plan.sources:
+        for source in self.sources:
             if source.state.rows == 0 and source.unmerged is None:
                 self._leave(purged, source.alias, "in no result", self.synopses[source.alias].ids(ALL))
         self._leave_windows(purged)
         if self.closing.ended:
-            for alias in self.plan.aliases:
+            for alias in self.aliases:
                 self._leave(purged, alias, "complete", self.synopses[alias].ids(ALL))
         if asking is Asking.NONE or self.closing.ended:
             return purged
         changed = {
-            alias: _all(
+            alias: together(
                 [
                     self.closing.newly_closed(alias, self.synopses[alias]),
                     marked.get(alias, empty_ids()),
                     self._done(alias, met.get(alias, empty_ids())),
                 ]
             )
-            for alias in self.plan.aliases
+            for alias in self.aliases
         }
-        seen = {alias: dict.fromkeys(self.plan.aliases, 0) for alias in self.plan.aliases}
-        largest_first = sorted(self.plan.aliases, key=lambda a: -self.synopses[a].size(FRESH))
+        seen = {alias: dict.fromkeys(self.aliases, 0) for alias in self.aliases}
+        largest_first = sorted(self.aliases, key=lambda a: -self.synopses[a].size(FRESH))
         first = True
         while True:
             before = sum(purged.counts.values())
@@ -173,8 +148,8 @@ class Purge(Component):
                 if not self.trees[root] and not self.expanded:
                     continue
                 left = purged.otherwise if self.by_key else purged.rows
-                gone = {alias: _all(left.get(alias, [])[seen[root][alias] :]) for alias in self.plan.aliases}
-                seen[root] = {alias: len(left.get(alias, [])) for alias in self.plan.aliases}
+                gone = {alias: together(left.get(alias, [])[seen[root][alias] :]) for alias in self.aliases}
+                seen[root] = {alias: len(left.get(alias, [])) for alias in self.aliases}
                 asked = [self._fresh(root), changed[root]] if first else []
                 if first and asking is Asking.ALL:
                     asked = [self.synopses[root].ids(ALL)]
@@ -182,12 +157,17 @@ class Purge(Component):
                     asked.append(self._stirred_anyhow(root, changed if first else {}, gone))
                 else:
                     asked += [self._stirred(tree, changed if first else {}, gone) for tree in self.trees[root]]
-                ids = self.synopses[root].alive(union(asked))
+                ids = self._in_play(root, self.synopses[root].alive(union(asked)))
                 if len(ids):
                     self._ask(purged, root, ids)
             first = False
             if sum(purged.counts.values()) == before:
-                return purged
+                break
+        if self.outside is not None:
+            for alias in self.aliases:
+                ids = self._in_play(alias, self.synopses[alias].ids(ALL))
+                self._leave(purged, alias, "expanded", ids[self.outside.useless(alias, ids)])
+        return purged
 
     def _done(self, root: str, ids: Ints) -> Ints:
         """Those of the rows for which no other stream is open; all, where the rule looks further."""
@@ -233,13 +213,29 @@ class Purge(Component):
             [c.kind is CloserKind.BAND for c in closers] + [e.parent == tree.root for e in tree.edges]
         )
 
+    def _outside(self, block: BlockPlan) -> Expansion | None:
+        """The rule over the streams that stand in every result with the block, of which all stored tuples are asked."""
+        if not block.beyond:
+            return None
+        ties = PartTies((*self.aliases, *block.beyond), (*block.axes, *self.plan.axes), block.predicates)
+        own = frozenset(self.aliases)
+        return Expansion(ties, Matcher(ties, self.synopses, own), self.closing, own)
+
     def _leave(self, purged: Purged, alias: str, rule: str, ids: Ints) -> None:
-        if len(ids):
+        if not len(ids):
+            return
+        if self.is_root:
             self.synopses[alias].kill(ids)
-            purged.add(alias, rule, ids)
+        else:
+            ids = self.synopses[alias].mark(LEFT, ids)
+        purged.add(alias, rule, ids)
+
+    def _in_play(self, alias: str, ids: Ints) -> Ints:
+        """Those of the tuples that are not done here."""
+        return ids if self.is_root or not len(ids) else ids[~self.synopses[alias].marked(LEFT, ids)]
 
     def _leave_windows(self, purged: Purged) -> None:
-        for source in self.plan.sources:
+        for source in self.sources:
             if source.window_rows is not None:
                 if self.across is None:
                     last = self.clock.count[source.stream] - source.window_rows - 1
@@ -261,7 +257,7 @@ class Purge(Component):
             if not len(ids):
                 continue
             stirred.setdefault(edge.parent, []).append(self._concerned(edge.parent, edge.child, ids))
-        return _all(stirred.get(tree.root, []))
+        return together(stirred.get(tree.root, []))
 
     def _concerned(self, parent: str, child: str, ids: Ints) -> Ints:
         """The rows of a parent whose answer may have changed with these rows of a child.
@@ -302,21 +298,21 @@ class Purge(Component):
 
     def _stirred_anyhow(self, root: str, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
         """The rows of the root that a row which changed or left may stand with, by whatever path they meet."""
-        others = [alias for alias in self.plan.aliases if alias != root]
+        others = [alias for alias in self.aliases if alias != root]
         reached = {alias: union([changed.get(alias, empty_ids()), gone[alias]]) for alias in others}
         reached[root] = empty_ids()
-        apart = [c for c in self.plan.components if root not in c]
+        apart = [c for c in self.components if root not in c]
         if any(len(reached[alias]) for component in apart for alias in component):
             return self.synopses[root].ids(ALL)
         frontier = dict(reached)
         for _ in others:
             met: dict[str, list[Ints]] = {}
             for alias in others:
-                for other in self.plan.aliases if len(frontier[alias]) else ():
+                for other in self.aliases if len(frontier[alias]) else ():
                     if other != alias and self._tied(alias, other):
                         met.setdefault(other, []).append(self._meeting(alias, frontier[alias], other))
-            frontier = {a: np.setdiff1d(union(met.get(a, [])), reached[a]) for a in self.plan.aliases}
-            reached = {a: union([reached[a], frontier[a]]) for a in self.plan.aliases}
+            frontier = {a: np.setdiff1d(union(met.get(a, [])), reached[a]) for a in self.aliases}
+            reached = {a: union([reached[a], frontier[a]]) for a in self.aliases}
         return reached[root]
 
     def _tied(self, alias: str, other: str) -> bool:
@@ -378,7 +374,3 @@ class Purge(Component):
 
 def _is_star(tree: PurgeTree) -> bool:
     return all(edge.parent == tree.root for edge in tree.edges)
-
-
-def _all(pieces: list[Ints]) -> Ints:
-    return np.concatenate(pieces) if pieces else empty_ids()

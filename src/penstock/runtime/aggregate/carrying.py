@@ -75,12 +75,14 @@ class Carrying:
         """What a batch adds, for the second stage: a row for each choice of what it can tell apart."""
         if self.aggregate.by_latest:
             latest = Latest(self.plan, self.synopses, self._rows)
-            bags = [bag for start, parts in passes(self.plan, self.synopses) for bag in latest.added(start, parts)]
+            bags = [
+                bag for start, parts in passes(self.plan.aliases, self.synopses) for bag in latest.added(start, parts)
+            ]
         elif self.aggregate.tree is None:
             bags = [self._of_results(partial) for partial in delta_join(self.plan, self.matcher, clock, across)]
         else:
             bags = []
-            for start, parts in passes(self.plan, self.synopses):
+            for start, parts in passes(self.plan.aliases, self.synopses):
                 fresh = self._only_able(start, self.synopses[start].ids(FRESH))
                 if len(fresh):
                     _, bag = self._below(start, fresh, None, parts)

@@ -19,8 +19,8 @@ from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.matching import Matcher
+from penstock.runtime.outer.join_tree import JoinTree
 from penstock.runtime.outer.node import Node
-from penstock.runtime.outer.outer_join import OuterJoin
 
 
 class OuterMatches(Carrying):
@@ -47,9 +47,9 @@ class OuterMatches(Carrying):
         return found
 
 
-def carrying_of(plan: Plan, aggregate: AggregatePlan, matcher: Matcher, outer: OuterJoin | None) -> Carrying:
+def carrying_of(plan: Plan, aggregate: AggregatePlan, matcher: Matcher, tree: JoinTree) -> Carrying:
     """What works out the groups of one cell."""
-    if outer is None or aggregate.tree is None:
+    if plan.inner or aggregate.tree is None:
         return Carrying(plan, aggregate, matcher)
-    (node,) = outer.nodes.values()
+    (node,) = tree.nodes.values()
     return OuterMatches(plan, aggregate, node)

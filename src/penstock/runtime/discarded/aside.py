@@ -31,7 +31,7 @@ from penstock.runtime.marks import mark_names
 from penstock.runtime.matching import Partial
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.watch import Watch
-from penstock.runtime.purge import Purged
+from penstock.runtime.purged import Purged
 from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component

@@ -39,7 +39,8 @@ from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
 from penstock.runtime.needs import matching_columns
 from penstock.runtime.promises.watch import Step
-from penstock.runtime.purge import Purge, Purged
+from penstock.runtime.purge import Purge
+from penstock.runtime.purged import Purged
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
@@ -159,7 +160,7 @@ class Account(Component):
     def _asking(self, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> Purge:
         """The purge rule over stored and sampled rows, as they stand together now."""
         if self._purge is None:
-            self._purge = Purge(self.plan, self._matcher_of_both, closing, clock, across)
+            self._purge = Purge(self.plan, self.plan.nodes[-1], self._matcher_of_both, closing, clock, across=across)
         self._purge.look_anew()
         return self._purge
 

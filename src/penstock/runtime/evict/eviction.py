@@ -38,9 +38,9 @@ from penstock.runtime.evict.shares import Shares
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
-from penstock.runtime.outer.outer_join import OuterJoin
+from penstock.runtime.outer.join_tree import JoinTree
 from penstock.runtime.promises.watch import Step, Watch
-from penstock.runtime.purge import Purged
+from penstock.runtime.purged import Purged
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
@@ -60,7 +60,7 @@ class Held:
     watches: tuple[Watch, ...]
     merge: Merge
     across: ArrivalOrder | None
-    outer: OuterJoin | None
+    tree: JoinTree
 
 
 class Eviction(Component):
@@ -78,13 +78,13 @@ class Eviction(Component):
         self._second = second_room(plan)
         self._share = 0
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
-        gain = None if held.outer is None else OuterGain(plan, held.synopses)
+        gain = None if plan.inner else OuterGain(plan, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
-        if held.outer is None:
+        if plan.inner:
             self.account = Account(plan, held.synopses, held.merge)
         else:
-            self.account = OuterAccount(plan, held.synopses, held.merge, held.outer)
-        self.doubts = () if held.outer is None else tuple(held.outer.doubts.values())
+            self.account = OuterAccount(plan, held.synopses, held.merge, held.tree)
+        self.doubts = tuple(held.tree.doubts.values())
         self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None
         self._fresh: dict[str, Ints] = {}
         self._stood: dict[str, Ints] = {}
@@ -116,7 +116,7 @@ class Eviction(Component):
         if batch.keep < 1.0:
             self._shed(batch)
         self._stood = {alias: stands_for(self.held.synopses[alias], ids) for alias, ids in self._fresh.items()}
-        if self.plan.aggregate is not None and self.held.outer is None and not self.account.is_missing:
+        if self.plan.aggregate is not None and self.plan.inner and not self.account.is_missing:
             return []
         return self.account.join(self.held.matcher, self.held.clock, self.held.across)
 
@@ -257,8 +257,7 @@ class Eviction(Component):
     def _leave(self, alias: str, ids: Ints) -> None:
         if len(ids):
             self.account.note(alias, ids)
-            if self.held.outer is not None:
-                self.held.outer.evicting(alias, ids)
+            self.held.tree.evicting(alias, ids)
             if self.archiver is not None:
                 self.archiver.left(alias, ids, self.held.clock.batch)
             self.held.synopses[alias].kill(ids)

@@ -37,12 +37,12 @@ from penstock.runtime.evict.sample import Sample
 from penstock.runtime.marks import DOUBTED, FOUND, MATCHED, UNSURE
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge
+from penstock.runtime.outer.join_tree import JoinTree
 from penstock.runtime.outer.node_matching import NodeMatcher
-from penstock.runtime.outer.outer_join import OuterJoin
 from penstock.runtime.outer.rows import ABSENT, Rows, count
 from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import StreamSide
-from penstock.runtime.purge import Purged
+from penstock.runtime.purged import Purged
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
 
@@ -51,12 +51,12 @@ class OuterAccount(Account):
 
     numbers = (*Account.numbers, "maybe", "unsure", "chance")
 
-    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], merge: Merge, outer: OuterJoin) -> None:
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], merge: Merge, tree: JoinTree) -> None:
         super().__init__(plan, synopses, merge)
         assert plan.outer is not None
-        self.outer = outer
+        self.tree = tree
         self.node = plan.outer.root
-        left, right = (side.alias for side in outer.streams)
+        left, right = (side.alias for side in tree.streams)
         self.pair = (left, right)
         self.answers = self.node.kind in (NodeKind.SEMI, NodeKind.ANTI)
         """Whether a row of the left leaves at its first match."""
@@ -69,7 +69,7 @@ class OuterAccount(Account):
     def join(self, matcher: Matcher, clock: Clock, across: ArrivalOrder | None) -> list[Partial]:  # noqa: ARG002
         """See Account."""
         self.lost_now = 0
-        found = self.outer.join()
+        (found,) = self.tree.join()
         for asking, gone in (self.pair, self.pair[::-1]):
             self._meet_sample(asking, gone, clock)
         return [found]
@@ -85,7 +85,7 @@ class OuterAccount(Account):
     def _matcher(self, synopses: Mapping[str, Synopsis], clock: Clock) -> NodeMatcher:
         left, right = self.pair
         sides = frozenset({left}), frozenset({right})
-        return NodeMatcher(self.plan, self.node, sides, synopses=synopses, clock=clock, absent=self.outer.absent)
+        return NodeMatcher(self.plan, self.node, sides, synopses=synopses, clock=clock, absent=self.tree.absent)
 
     def _meet_sample(self, asking: str, gone: str, clock: Clock) -> None:
         """Let the new rows of one stream meet the sampled ones of the other."""
@@ -98,17 +98,17 @@ class OuterAccount(Account):
             first, places = self._matcher(both, clock).with_stream({asking: ids}, side, ALL)
             met = ids[first]
             self._note_pairs(both, {asking: met, gone: places}, sample, gone)
-        if asking in self.outer.doubts:
+        if asking in self.tree.doubts:
             self._note_doubts(asking, ids, met, is_all=self.samples[gone].is_all)
-        if gone in self.outer.doubts and sample.segment is not None and len(places):
+        if gone in self.tree.doubts and sample.segment is not None and len(places):
             sample.segment.marks[MATCHED][places] = True
 
     def _note_pairs(self, both: Mapping[str, Synopsis], pairs: Rows, sample: Sample, gone: str) -> None:
         """Count results that are lost because one of the two rows is no longer stored."""
         assert sample.segment is not None
         if not self.answers:
-            lost = self.outer.results(pairs, both)[gone]
-        elif self.node.kind is NodeKind.SEMI and gone in self.outer.doubts:
+            lost = self.tree.results(pairs, both)[gone]
+        elif self.node.kind is NodeKind.SEMI and gone in self.tree.doubts:
             lost = np.unique(pairs[gone])
             lost = lost[~sample.segment.marks[MATCHED][lost]]
         else:
@@ -123,7 +123,7 @@ class OuterAccount(Account):
 
     def _note_doubts(self, asking: str, ids: Ints, met: Ints, *, is_all: bool) -> None:
         """What the sample knows of new rows in doubt."""
-        synopsis, doubts = self.synopses[asking], self.outer.doubts[asking]
+        synopsis, doubts = self.synopses[asking], self.tree.doubts[asking]
         synopsis.mark(FOUND, met)
         if is_all or not len(ids):
             return
@@ -142,7 +142,7 @@ class OuterAccount(Account):
         across: ArrivalOrder | None,  # noqa: ARG002
     ) -> None:
         """Count stored rows that left without the answer that was due."""
-        for alias in self.outer.doubts:
+        for alias in self.tree.doubts:
             ids = purged.of(alias)
             if not len(ids):
                 continue
@@ -168,7 +168,7 @@ class OuterAccount(Account):
             return np.zeros(size, np.bool_)  # What has no time is in no window.
         bare = {alias: rows[alias], other: np.full(size, ABSENT, np.int64)}
         found: Bools = np.zeros(size, np.bool_)
-        shown = self.outer.results({**bare, "": np.arange(size)}, {**self.synopses, **synopses})
+        shown = self.tree.results({**bare, "": np.arange(size)}, {**self.synopses, **synopses})
         found[shown[""]] = True
         return found
 
@@ -183,7 +183,7 @@ class OuterAccount(Account):
             settling = Settling(self.plan, synopses, closing, clock)
             gone = settling.settled(rows, self._matcher(synopses, clock), other)
             marks = sample.segment.marks
-            if alias in self.outer.doubts:
+            if alias in self.tree.doubts:
                 lost, maybe = self._ended(marks, gone & self._shown(rows, synopses))
                 self._lose(sample, lost.astype(np.int64))
                 self.maybe += float(sample.weight[maybe].sum())
@@ -194,7 +194,7 @@ class OuterAccount(Account):
     def note(self, alias: str, ids: Ints) -> None:
         """See Account; what is known of a row as it is evicted need not be sampled."""
         self._blinded(alias)
-        if self.answers and alias in self.outer.doubts:
+        if self.answers and alias in self.tree.doubts:
             found = self.synopses[alias].marked(FOUND, ids)
             if self.node.kind is NodeKind.SEMI:
                 self.lost += int(found.sum())
@@ -204,18 +204,18 @@ class OuterAccount(Account):
 
     def forgot(self) -> None:
         """Promise rows were forgotten."""
-        for waiting in self.outer.doubts:
+        for waiting in self.tree.doubts:
             self.blind |= self._rests_on_values(waiting)
 
     def _blinded(self, alias: str) -> None:
         """A row that is evicted may have stood for a promise about its key."""
         beyond_keys = self.node.predicates or self.node.windows or self.node.tests
-        for waiting, doubts in self.outer.doubts.items():
+        for waiting, doubts in self.tree.doubts.items():
             self.blind |= doubts.gone == alias and bool(beyond_keys) and self._rests_on_values(waiting)
 
     def _rests_on_values(self, waiting: str) -> bool:
         """Whether only promises about values say that a row which waits can match no more."""
-        closers = self.plan.closers_between(waiting, self.outer.doubts[waiting].gone)
+        closers = self.plan.closers_between(waiting, self.tree.doubts[waiting].gone)
         others = [c for c in closers if c.kind not in ABOUT_VALUES]
         return bool(closers) and not others and not self.plan.by_alias[waiting].has_rows_window
 

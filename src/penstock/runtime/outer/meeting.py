@@ -20,8 +20,8 @@ from penstock.runtime.aggregate.numbering import grouped
 from penstock.runtime.codes import Bools, Ints, is_coded, union
 from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.marks import LEFT
-from penstock.runtime.matching import Matcher
-from penstock.runtime.outer.node_matching import NodeMatcher, NodeTies
+from penstock.runtime.matching import Matcher, PartTies
+from penstock.runtime.outer.node_matching import NodeMatcher
 from penstock.runtime.outer.sides import StreamSide
 from penstock.runtime.synopsis import ALL, FRESH, OLD
 
@@ -52,7 +52,7 @@ class Meeting:
         self.conditions = conditions
         self.synopses = conditions.synopses
         predicates = (*conditions.ties.predicates, *conditions.node.windows)
-        self.matcher = Matcher(NodeTies(conditions.ties.aliases, conditions.node.equalities, predicates), self.synopses)
+        self.matcher = Matcher(PartTies(conditions.ties.aliases, conditions.node.equalities, predicates), self.synopses)
 
     def is_crowded(self, one: StreamSide, other: StreamSide) -> bool:
         """Whether a batch would make many more pairs than it has rows and meets; `one` has more new rows."""

@@ -9,7 +9,6 @@ are looked up by the index of its synopsis; rows that wait are joined by sorting
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
@@ -23,7 +22,7 @@ from penstock.runtime.delta_join import in_rows_windows
 from penstock.runtime.hashing import Hashes, combine
 from penstock.runtime.key_index import spread
 from penstock.runtime.key_matching import Keyed, agree, nulls
-from penstock.runtime.matching import Matcher
+from penstock.runtime.matching import Matcher, PartTies
 from penstock.runtime.outer.rows import ABSENT, Rows, count, take
 from penstock.runtime.outer.sides import StreamSide
 from penstock.runtime.segment import Segment
@@ -36,15 +35,6 @@ Truth = Mapping[str, bool]
 """By test, what it is worth where its stream is absent."""
 
 NO_TESTS: Truth = {}
-
-
-@dataclass(frozen=True)
-class NodeTies:
-    """The conditions of a node between its two sides."""
-
-    aliases: tuple[str, ...]
-    axes: tuple[KeyAxis, ...]
-    predicates: tuple[PairPredicate, ...]
 
 
 class NodeMatcher:
@@ -67,9 +57,9 @@ class NodeMatcher:
         self.absent = absent
         across = tuple(p for p in node.predicates if (p.left.alias in sides[0]) != (p.right.alias in sides[0]))
         self.within = tuple(p for p in node.predicates if p not in across)
-        self.ties = NodeTies(plan.aliases, node.equalities, across)
+        self.ties = PartTies(plan.aliases, node.equalities, across)
         self.matcher = Matcher(self.ties, synopses)
-        self._by_axes = Matcher(NodeTies(plan.aliases, (*node.equalities, *plan.axes), ()), synopses)
+        self._by_axes = Matcher(PartTies(plan.aliases, (*node.equalities, *plan.axes), ()), synopses)
         refs = [ref for axis in node.equalities for ref in axis.columns]
         refs += [ref for p in node.predicates for ref in (p.left, p.right)]
         if any(s.window is not None and s.window.ticks is not None for s in plan.sources):

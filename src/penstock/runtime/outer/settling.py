@@ -27,8 +27,8 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Bools
 from penstock.runtime.expansion import Expansion
-from penstock.runtime.outer.block_matching import BlockMatcher
-from penstock.runtime.outer.node_matching import NodeMatcher, NodeTies
+from penstock.runtime.matching import Matcher, PartTies
+from penstock.runtime.outer.node_matching import NodeMatcher
 from penstock.runtime.outer.rows import ABSENT, Rows, by_presence, count, take
 from penstock.runtime.outer.sides import Side
 from penstock.runtime.synopsis import ALL, Synopsis
@@ -38,9 +38,8 @@ class Settling:
     """Asks the promises about rows of the nodes of one cell."""
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, clock: Clock) -> None:
-        assert plan.outer is not None
         self.plan = plan
-        self.nodes = plan.outer.nodes
+        self.nodes = plan.nodes
         self.synopses = synopses
         self.closing = closing
         self.clock = clock
@@ -75,15 +74,13 @@ class Settling:
             return self.closing.closed_together(self.synopses, partial, node.aliases[0])
         assert node.block is not None
         aliases = (*partial, *node.aliases)
-        ties = NodeTies(
+        ties = PartTies(
             tuple(a for a in self.plan.aliases if a in aliases),
             # The axes of the plan hold wherever two of their streams stand together, so they tie what no ON does.
             (*matcher.ties.axes, *node.block.axes, *self.plan.axes),
             (*matcher.ties.predicates, *node.block.predicates),
         )
-        return Expansion(ties, BlockMatcher(ties, self.synopses, frozenset(aliases)), self.closing).useless_together(
-            partial
-        )
+        return Expansion(ties, Matcher(ties, self.synopses, frozenset(aliases)), self.closing).useless_together(partial)
 
     def _by_sides(self, partial: Rows, matcher: NodeMatcher, node: NodePlan, number: int) -> Bools:
         assert node.left is not None

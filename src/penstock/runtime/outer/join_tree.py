@@ -1,7 +1,8 @@
-"""Outer joins and EXISTS in one cell: drives the nodes of the plan, from below, twice a step.
+"""The joins of one cell, a tree of nodes: drives them from below, twice a step.
 
-Tuples are stored once, in the synopsis of their stream, whichever rows of whichever nodes they are part of. A tuple
-leaves when it is done in the node that it feeds and no waiting row names it.
+An inner join is the tree of one block, whose combinations are results. Under outer joins and EXISTS tuples are stored
+once, in the synopsis of their stream, whichever rows of whichever nodes they are part of. A tuple leaves when it is
+done in the block or the node that it feeds, and no waiting row names it.
 """
 
 from __future__ import annotations
@@ -13,61 +14,76 @@ import numpy as np
 from penstock.model.nodes import NodeKind
 from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
+from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closing
 from penstock.runtime.codes import Ints, empty_ids, union
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.marks import DOUBTED, LEFT
-from penstock.runtime.outer.block_purge import BlockPurge
+from penstock.runtime.matching import Matcher, PartTies
 from penstock.runtime.outer.doubts import Doubts
 from penstock.runtime.outer.node import Left, Node, is_empty
-from penstock.runtime.outer.node_matching import NodeMatcher, Truth, truth
+from penstock.runtime.outer.node_matching import NO_TESTS, NodeMatcher, Truth, truth
 from penstock.runtime.outer.rows import Rows, by_presence, nothing, take, together
 from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import Side, StreamSide, WaitingSide
-from penstock.runtime.purge import Purged
+from penstock.runtime.purge import Purge
+from penstock.runtime.purged import Asking, Purged
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 
 
-class OuterJoin(Component):
-    """The nodes of one cell."""
+class JoinTree(Component):
+    """The nodes of one cell; `matcher` is that of the whole query."""
 
-    parts = ("waiting", "doubts")
+    parts = ("waiting", "doubts", "root")
 
     def __init__(
-        self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, clock: Clock, absent: Truth
+        self,
+        plan: Plan,
+        matcher: Matcher,
+        closing: Closing,
+        clock: Clock,
+        *,
+        across: ArrivalOrder | None = None,
+        absent: Truth = NO_TESTS,
     ) -> None:
-        assert plan.outer is not None
         self.plan = plan
-        self.outer = plan.outer
-        self.synopses = synopses
+        self.synopses = matcher.synopses
         self.closing = closing
         self.clock = clock
+        self.across = across
         self.absent = absent
-        self.settling = Settling(plan, synopses, closing, clock)
+        self.settling = Settling(plan, self.synopses, closing, clock)
         self.nodes: dict[int, Node] = {}
-        self.blocks: dict[int, BlockPurge] = {}
+        self.blocks: dict[int, Purge] = {}
         self.waiting: list[WaitingSide] = []
         self.streams: list[StreamSide] = []
-        for number, node in enumerate(self.outer.nodes):
+        for number, node in enumerate(plan.nodes):
             if node.kind is not NodeKind.BLOCK:
                 self._add_node(number, node)
+            elif plan.inner:
+                self.blocks[number] = Purge(plan, node, matcher, closing, clock, across=across)
             elif len(node.aliases) > 1:
-                self.blocks[number] = BlockPurge(plan, node, synopses, closing, clock)
+                assert node.block is not None
+                ties = PartTies(node.aliases, node.block.axes, node.block.predicates)
+                own = Matcher(ties, self.synopses, frozenset(node.aliases))
+                self.blocks[number] = Purge(plan, node, own, closing, clock)
+        self.root = self.blocks.get(len(plan.nodes) - 1)
+        """The rule of the block that gives the answer; None where a join or an EXISTS does."""
         self._left: dict[int, list[Rows]] = {}
         """By node, the rows that left its sides in this step."""
         self.doubts = self._all_doubts()
         """Under a budget, by the stream whose rows may have had a partner that was evicted."""
 
     def _all_doubts(self) -> dict[str, Doubts]:
-        if self.plan.evict is None or not self.outer.is_pair:
+        if self.plan.evict is None or self.plan.outer is None or not self.plan.outer.is_pair:
             return {}
         left, right = (side.alias for side in self.streams)
         (node,) = self.nodes.values()
         return {
             asking: Doubts(node.matcher, gone, asking, self.closing)
-            for asking, gone, waits in zip((left, right), (right, left), self.outer.root.waits, strict=True)
+            for asking, gone, waits in zip((left, right), (right, left), self.plan.nodes[-1].waits, strict=True)
             if waits
         }
 
@@ -75,7 +91,7 @@ class OuterJoin(Component):
         assert node.left is not None
         assert node.right is not None
         sides = self._side(number, node.left), self._side(number, node.right)
-        below = [frozenset(self.outer.nodes[side].aliases) for side in (node.left, node.right)]
+        below = [frozenset(self.plan.nodes[side].aliases) for side in (node.left, node.right)]
         matcher = NodeMatcher(
             self.plan, node, (below[0], below[1]), synopses=self.synopses, clock=self.clock, absent=self.absent
         )
@@ -83,10 +99,10 @@ class OuterJoin(Component):
         self.settling.sides[number] = sides
 
     def _side(self, above: int, number: int) -> Side:
-        node = self.outer.nodes[number]
+        node = self.plan.nodes[number]
         if node.kind is NodeKind.BLOCK and len(node.aliases) == 1:
             (alias,) = node.aliases
-            is_waited_for = self.outer.parent(above) is not None and alias in self.outer.nodes[above].aliases
+            is_waited_for = self._parent(above) is not None and alias in self.plan.nodes[above].aliases
             side = StreamSide(alias, self.synopses[alias], is_waited_for, evicting=self.plan.evict is not None)
             self.streams.append(side)
             return side
@@ -94,12 +110,22 @@ class OuterJoin(Component):
         self.waiting.append(waiting)
         return waiting
 
-    def join(self) -> Rows:
+    def _parent(self, number: int) -> int | None:
+        return None if self.plan.outer is None else self.plan.outer.parent(number)
+
+    def join(self) -> list[Rows]:
         """The results that follow from matches of the batch, and what is certain of them."""
+        if self.root is not None:
+            return delta_join(self.plan, self.root.matcher, self.clock, self.across)
         for alias, doubts in self.doubts.items():
             ids = self.synopses[alias].ids(FRESH)
             self.synopses[alias].mark(DOUBTED, ids[doubts.of(self.synopses[alias], ids)])
-        return self._pass(late=False)
+        return [self._pass(late=False)]
+
+    def doubt(self) -> None:
+        """A promise was widened: see Purge."""
+        for purge in self.blocks.values():
+            purge.doubt()
 
     def evicting(self, alias: str, ids: Ints) -> None:
         """Remember tuples that are evicted."""
@@ -111,14 +137,14 @@ class OuterJoin(Component):
         given: dict[int, Rows] = {}
         for side in self.streams:
             side.late = late
-        for number, node in enumerate(self.outer.nodes):
+        for number, node in enumerate(self.plan.nodes):
             if node.kind is NodeKind.BLOCK:
                 given[number] = nothing(node.aliases) if late else self._fresh(number, node)
             elif not late:
                 given[number] = self.nodes[number].meet(self._below(node, given), self.clock.batch)
             else:
                 given[number] = self._settled(number, self._below(node, given))
-        return self.results(given[len(self.outer.nodes) - 1], self.synopses)
+        return self.results(given[len(self.plan.nodes) - 1], self.synopses)
 
     def _below(self, node: NodePlan, given: Mapping[int, Rows]) -> tuple[Rows, Rows]:
         assert node.left is not None
@@ -130,12 +156,19 @@ class OuterJoin(Component):
             (alias,) = node.aliases
             return {alias: self.synopses[alias].ids(FRESH)}
         purge = self.blocks[number]
-        return together(delta_join(purge.plan, purge.matcher, self.clock), node.aliases)
+        return together(delta_join(self.plan, purge.matcher, self.clock), node.aliases)
 
-    def settle(self, marked: Mapping[str, Ints]) -> tuple[Rows, Purged]:
-        """With the promises of the batch made: the results that are certain now, and the tuples that left."""
+    def settle(self, touched: Mapping[str, Ints], asking: Asking, met: Mapping[str, Ints]) -> tuple[list[Rows], Purged]:
+        """With the promises of the batch made: the results that are certain only now, and the tuples that left.
+
+        `touched` are the tuples that promises about values are about, `met` those that only a stored key closed.
+        """
+        if self.root is not None:
+            return [], self.root.run(touched, asking, met)
         self._purged = Purged()
-        self._marked = marked
+        self._marked = marked = {
+            alias: union([found[alias] for found in (touched, met) if alias in found]) for alias in (*touched, *met)
+        }
         self._left = {}
         for purge in self.blocks.values():
             for rule, gone in purge.run(marked).counts.items():
@@ -146,7 +179,7 @@ class OuterJoin(Component):
         for side in self.streams:
             side.late = False
         self._leave()
-        return rows, self._purged
+        return [rows], self._purged
 
     def _settled(self, number: int, late: tuple[Rows, Rows]) -> Rows:
         node = self.nodes[number]
@@ -178,7 +211,7 @@ class OuterJoin(Component):
 
     def _stirred(self, node: Node, own: StreamSide, other: int) -> list[Ints] | None:
         """The tuples of a side that agree with rows which left a node on the other side of its own."""
-        plan = self.outer.nodes[other]
+        plan = self.plan.nodes[other]
         if plan.left is None or plan.right is None:
             return [] if len(plan.aliases) == 1 else None
         found: list[Ints] = []
@@ -206,7 +239,7 @@ class OuterJoin(Component):
 
     def _leave(self) -> None:
         """Let the tuples go that are done and that no waiting row names."""
-        of_blocks = [alias for purge in self.blocks.values() for alias in purge.plan.aliases]
+        of_blocks = [alias for purge in self.blocks.values() for alias in purge.aliases]
         for alias in dict.fromkeys([*of_blocks, *(s.alias for s in self.streams if s.retained)]):
             synopsis = self.synopses[alias]
             ids = synopsis.ids(ALL)
@@ -221,8 +254,9 @@ class OuterJoin(Component):
 
     def results(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Rows:
         """The rows that pass the conditions of WHERE on streams that may be absent."""
-        for test in self.outer.tests:
-            if test.column in self.outer.results:
+        outer = self.plan.outer
+        for test in outer.tests if outer is not None else ():
+            if outer is not None and test.column in outer.results:
                 rows = take(rows, truth(synopses[test.alias], test.column, rows[test.alias], self.absent))
         return rows
 

@@ -107,9 +107,3 @@ class OuterPlan:
     def parent(self, number: int) -> int | None:
         """The node that a node's rows go to."""
         return next((n for n, node in enumerate(self.nodes) if number in (node.left, node.right)), None)
-
-    def is_late(self, number: int) -> bool:
-        """Whether a node may give a row later than the last of its tuples came."""
-        node = self.nodes[number]
-        below = [side for side in (node.left, node.right) if side is not None]
-        return any(node.preserves) or any(self.is_late(side) for side in below)

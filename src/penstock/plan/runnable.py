@@ -60,10 +60,9 @@ def _outer_obstacles(query: Query) -> Iterator[str]:
 
 
 def _joins_late_rows(query: Query) -> bool:
-    """Whether rows that are only certain some time after their tuples came are joined with others."""
+    """Whether rows are joined with others that come some time after their tuples: EXISTS, too, waits for a match."""
     outer = [join for join in joins(query.tree) if join.kind is not JoinKind.INNER]
-    negated = [existence for existence in query.existences[:-1] if existence.negated]
-    return bool(negated or (outer and (query.existences or len(outer) > 1 or outer[0] != query.tree)))
+    return bool(query.existences[1:] or (outer and (query.existences or len(outer) > 1 or outer[0] != query.tree)))
 
 
 def unkept_bounds(plan: Plan) -> tuple[str, ...]:

@@ -97,6 +97,8 @@ class Cell(Component):
         self.closing = Closing(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
+        self._arrival_tells_apart = any(source.window_rows is not None for source in plan.sources)
+        """Whether rows that the query cannot tell apart otherwise meet other rows of a [ROWS n], as they arrive."""
         self.absorbing = Absorbing(plan, self.synopses)
         self.tree = JoinTree(plan, self.matcher, self.closing, self.clock, across=self.order, absent=absent)
         self.carrying = None if plan.aggregate is None else carrying_of(plan, plan.aggregate, self.matcher, self.tree)
@@ -151,7 +153,10 @@ class Cell(Component):
         """Let one row of the batch stand for those that the query cannot tell from it."""
         if self.carrying is not None:
             derive_fresh(self.plan, self.synopses)
-        now.merged = self.merge.gather() | self.absorbing.gather()
+        self.merge.prepare()
+        self.absorbing.prepare()
+        if not self._arrival_tells_apart:
+            now.merged = self.merge.gather() | self.absorbing.gather()
 
     def join(self, now: UnderWay) -> None:
         """Find what the batch adds to the answer by its matches."""
@@ -187,6 +192,9 @@ class Cell(Component):
         """Merge the rows of the batch with the stored ones; forget promises that nothing needs any more."""
         for alias, ids in now.merged.items():
             now.purged.add(alias, "merged", self.aside.renumbered(alias, ids))
+        if self._arrival_tells_apart:
+            for alias, ids in (self.merge.gather() | self.absorbing.gather()).items():
+                now.purged.add(alias, "merged", ids)
         self.merge.fold(now.purged)
         self.absorbing.fold(now.purged)
         if not now.batch.is_last:

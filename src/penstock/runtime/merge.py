@@ -8,8 +8,10 @@ buckets that occur. A row that stands for n counts n times in a result.
 Which rows share a bucket is decided on the values, never by a hash alone; the hash only finds the stored row. A column
 that is told apart by value is compared as it is, so rows are never merged that differ where results are made.
 
-Preconditions: the plan merges (plan/merge.py), so no window, no order across streams, and no promise that looks at
-single rows by their arrival or event time. Of a bucket without extremes the first row stays, with its arrival.
+Preconditions: the plan merges (plan/merge.py), so its sources have no window, and no promise looks at single rows by
+their arrival or event time. Of a bucket without extremes the first row stays, with its arrival. Where another source
+has [ROWS n], which of its rows are the last depends on when each row arrives: then rows of a batch are merged only once
+they were joined, for all that comes later arrives after all of them.
 """
 
 from __future__ import annotations
@@ -48,9 +50,8 @@ class Merge:
         """Whether a source is merged here: rows with measures are by aggregate/absorbing.py."""
         return bool(merge.extremes) or plan.aggregate is None
 
-    def gather(self) -> dict[str, Ints]:
-        """Merge the fresh rows among themselves, before they are joined; gives the rows that are merged away."""
-        gone: dict[str, Ints] = {}
+    def prepare(self) -> None:
+        """Note the bucket of each fresh row, and that it stands for itself."""
         for alias, merge in self.plans.items():
             synopsis = self.synopses[alias]
             if not synopsis.has_fresh:
@@ -59,6 +60,14 @@ class Merge:
             segment.table = segment.table.append_column(BUCKET, pa.array(bucket_hashes(merge, segment.table)))
             if alias in self.counted:
                 segment.counts = np.ones(len(segment), np.int64)
+
+    def gather(self) -> dict[str, Ints]:
+        """Merge the fresh rows among themselves; gives the rows that are merged away."""
+        gone: dict[str, Ints] = {}
+        for alias, merge in self.plans.items():
+            synopsis = self.synopses[alias]
+            if not synopsis.has_fresh:
+                continue
             fresh = synopsis.ids(FRESH)
             if not len(fresh):
                 continue

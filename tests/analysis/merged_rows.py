@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from penstock.analysis.synopsis import BucketColumn, Extreme, Synopsis
+from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm
 
 Values = dict[str, int | None]
 
@@ -44,7 +44,7 @@ def _applies(extreme: Extreme, row: Values) -> bool:
     return above and (not isinstance(extreme.below, int) or value < extreme.below)
 
 
-def _better(synopsis: Synopsis, one: Values, other: Values) -> bool:
+def _better(synopsis: SynopsisForm, one: Values, other: Values) -> bool:
     """Whether one row of a bucket is further out than another."""
     asked = [extreme for extreme in synopsis.extremes if _applies(extreme, one)]
     if not asked:
@@ -60,7 +60,7 @@ def _better(synopsis: Synopsis, one: Values, other: Values) -> bool:
     return reach(one) > reach(other)
 
 
-def merged(synopsis: Synopsis, rows: Sequence[Values]) -> list[tuple[Values, int]]:
+def merged(synopsis: SynopsisForm, rows: Sequence[Values]) -> list[tuple[Values, int]]:
     """The rows that are kept, each with the number it stands for."""
     kept: dict[tuple[int | str | None, ...], Values] = {}
     counts: Counter[tuple[int | str | None, ...]] = Counter()

@@ -10,7 +10,7 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Means, MemoryFinding, Strategy
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
-from penstock.analysis.synopsis import Limits, Synopsis
+from penstock.analysis.synopsis import SynopsisForm, ValueLimits
 from penstock.compile import parse, plan_of
 from penstock.model.query import Query
 from penstock.plan.runnable import unkept_bounds
@@ -33,7 +33,7 @@ def joined(condition: str, shown: str = "a.ok") -> MemoryFinding:
     return memory_finding(read(f"SELECT {shown} FROM a, b WHERE {condition}"))
 
 
-def kept(finding: MemoryFinding) -> dict[str, Synopsis]:
+def kept(finding: MemoryFinding) -> dict[str, SynopsisForm]:
     return {synopsis.alias: synopsis for synopsis in finding.synopses}
 
 
@@ -117,7 +117,7 @@ def test_a_check_bounds_a_column_but_not_one_that_it_only_ties_to_a_column_that_
     finding = memory_finding(read("SELECT s.a FROM s, t WHERE s.b > 0 AND s.a > 0", tied.format("")))
     assert (finding.bounded, kept(finding)["s"].rows) == (True, 8)
     finding = memory_finding(read("SELECT s.a FROM s, t", tied.format(", CHECK (b IS NOT NULL), PRIMARY KEY (a)")))
-    assert (finding.bounded, kept(finding)["s"].columns[0].limits) == (True, Limits(1, 8))
+    assert (finding.bounded, kept(finding)["s"].columns[0].limits) == (True, ValueLimits(1, 8))
 
 
 def test_a_filter_that_only_spark_reads_leaves_bounded_as_it_is_and_unbounded_open() -> None:

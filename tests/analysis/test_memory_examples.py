@@ -11,7 +11,7 @@ import pytest
 
 from penstock.analysis.finding import MemoryFinding
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
-from penstock.analysis.synopsis import BucketColumn, Extreme, Limits, Synopsis
+from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm, ValueLimits
 from penstock.compile import load, parse
 from penstock.model.query import Query
 
@@ -44,7 +44,7 @@ def found(streams: str, select: str) -> MemoryFinding:
     return memory_finding(read(streams, select))
 
 
-def kept(finding: MemoryFinding) -> dict[str, Synopsis]:
+def kept(finding: MemoryFinding) -> dict[str, SynopsisForm]:
     return {synopsis.alias: synopsis for synopsis in finding.synopses}
 
 
@@ -72,7 +72,7 @@ def test_example_5_7_counts_for_each_value_between_11_and_19() -> None:
     assert finding.bounded is True
     assert [(s.alias, s.rows, s.counted) for s in finding.synopses] == [("S", 9, True), ("T", 9, True)]
     column = kept(finding)["S"].columns[0]
-    assert (column.column, column.limits) == ("A", Limits(11, 19))
+    assert (column.column, column.limits) == ("A", ValueLimits(11, 19))
 
 
 @pytest.mark.parametrize("distinct", ["", "DISTINCT "])
@@ -132,9 +132,9 @@ def test_example_6_1_two_comparisons_into_one_stream() -> None:
 
 def test_examples_7_1_and_7_2_buckets_of_q7() -> None:
     finding = found("S(A, B, C); T(D, E)", "SELECT A FROM S, T WHERE B < D AND D > 10 AND B < 20 AND A = 10")
-    constant = BucketColumn("A", 1, low=10, high=10, limits=Limits(10, 10))
-    below_20 = BucketColumn("B", 10, 1, 10, 19, limits=Limits(None, 19))
-    assert kept(finding)["S"] == Synopsis("S", (constant, below_20), counted=True)
+    constant = BucketColumn("A", 1, low=10, high=10, limits=ValueLimits(10, 10))
+    below_20 = BucketColumn("B", 10, 1, 10, 19, limits=ValueLimits(None, 19))
+    assert kept(finding)["S"] == SynopsisForm("S", (constant, below_20), counted=True)
     assert kept(finding)["S"].rows == 11, "C is in no condition and not given out, so it needs no bucket"
 
 

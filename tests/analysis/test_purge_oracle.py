@@ -26,7 +26,7 @@ from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
 from penstock.analysis.closings.between import Way
-from penstock.analysis.closings.graph import ClosingGraph, Edge, Reachability
+from penstock.analysis.closings.graph import ChainStep, ClosingGraph, Reachability
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Means
 from penstock.model.clauses import RangeWindow, Source
@@ -181,7 +181,7 @@ class World:
         (stream,) = [s for s in self.streams if s.name == name]
         return [a for a in self.history if a.stream == name and not is_punctuation(stream, a)]
 
-    def _pass(self, edge: Edge, met: dict[str, Arrival]) -> bool:
+    def _pass(self, edge: ChainStep, met: dict[str, Arrival]) -> bool:
         target = self.query.by_alias[edge.target].stream
         start = met[edge.source]
         if edge.way in (Way.PUNCTUATION, Way.KEY, Way.CLUSTER):
@@ -198,7 +198,7 @@ class World:
             return all(self._fill(target, {}) for _ in range(missing))
         return True
 
-    def _close(self, edge: Edge, target: Stream, met: dict[str, Arrival]) -> bool:
+    def _close(self, edge: ChainStep, target: Stream, met: dict[str, Arrival]) -> bool:
         """A punctuation of the values that the rows carry; or the row that they name, and others after it."""
         assert isinstance(edge.scheme, Punctuated | PrimaryKey | Clustered)
         columns = (edge.scheme.column,) if isinstance(edge.scheme, Clustered) else edge.scheme.columns

@@ -27,7 +27,7 @@ from penstock.model.predicates import Bound, Comparison, Difference, Op, Predica
 from penstock.model.query import Query
 from penstock.model.schemes import ForeignKey, PrimaryKey, Scheme, StreamKey, reference_of
 from penstock.model.spans import Window
-from penstock.runtime.lag_sample import Counted, Entities, Lags, Sampled, measure
+from penstock.runtime.lag_sample import Entities, LaggedRows, Lags, Sampled, measure
 from tests.measure import size
 
 Row = dict[str, Any]
@@ -266,12 +266,12 @@ def _sampled(counted: dict[str, list[Row]], group: Group, made: Rewriting) -> Sa
         for alias, rows in found.items()
     }
 
-    def beside(alias: str | None) -> Counted | None:
+    def beside(alias: str | None) -> LaggedRows | None:
         if alias is None or alias == made.root:
             return None
         source = made.source(alias)
         lags, promised = Lags(source.low, source.high), Lags(source.partner_low, source.partner_high)
-        return Counted(entities[alias], lags, promised, Lags(source.asked_low, source.asked_high))
+        return LaggedRows(entities[alias], lags, promised, Lags(source.asked_low, source.asked_high))
 
     return measure(entities[made.root], beside(made.counted), beside(made.removed), begin, begin + made.period)
 

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
-from penstock.analysis.safe_plans import JoinTree, plans_in_words, safe_trees
+from penstock.analysis.safe_plans import SafeTree, plans_in_words, safe_trees
 from tests.analysis.punctuated import cjq
 from tests.analysis.test_safety_oracle import Case
 from tests.analysis.test_safety_paper import CHAIN, CYCLE, THREE
@@ -91,7 +91,7 @@ def _least_width(case: Case) -> int | None:
     return width(frozenset(case.streams))
 
 
-def _is_safe(case: Case, tree: JoinTree) -> bool:
+def _is_safe(case: Case, tree: SafeTree) -> bool:
     inputs = [frozenset(i.streams) for i in tree.inputs]
     return not inputs or (_closes_in_turn(case, inputs) and all(_is_safe(case, i) for i in tree.inputs))
 

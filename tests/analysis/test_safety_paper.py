@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closings.graph import ClosingGraph, Edge
+from penstock.analysis.closings.graph import ChainStep, ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
 from penstock.compile import judged
@@ -30,7 +30,7 @@ def safe(verdict: Verdict) -> dict[str, bool | None]:
 
 
 def edges(of: Query, alias: str) -> list[tuple[tuple[str, ...], str]]:
-    found: tuple[Edge, ...] = ClosingGraph(Combinations(of)).reach(alias).edges
+    found: tuple[ChainStep, ...] = ClosingGraph(Combinations(of)).reach(alias).edges
     return [(edge.sources, edge.target) for edge in found]
 
 

@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from penstock.runtime.lag_sample import Counted, Entities, Lags, measure
+from penstock.runtime.lag_sample import Entities, LaggedRows, Lags, measure
 
 Rows = list[tuple[int, int]]
 V, V_ASKED = Lags(0, 7), Lags(-1, 9)
@@ -70,7 +70,7 @@ def test_it_counts_what_loops_count(seed: int) -> None:
 
     root, counted, removed = some(30), some(30), some(30)
     rows, of_v, of_a, crossed, breaking = naive(root, counted, removed)
-    v, a = Counted(entities(counted), V, V, V_ASKED), Counted(entities(removed), A, PROMISED, ASKED)
+    v, a = LaggedRows(entities(counted), V, V, V_ASKED), LaggedRows(entities(removed), A, PROMISED, ASKED)
     shown = measure(entities(root), v, a, 0, 100)
     assert (shown.rows, shown.crossed, shown.breaking) == (rows, crossed, breaking)
     if rows:
@@ -84,10 +84,10 @@ def test_it_counts_what_loops_count(seed: int) -> None:
 
 def test_a_late_row_shows_as_one_without_a_partner() -> None:
     root, late = entities([(1, 10), (2, 10)]), entities([(1, 15), (2, 40)])
-    shown = measure(root, Counted(late, Lags(0, 10), Lags(0, 10), Lags(0, 10)), None, 0, 100)
+    shown = measure(root, LaggedRows(late, Lags(0, 10), Lags(0, 10), Lags(0, 10)), None, 0, 100)
     assert (shown.rows, shown.breaking) == (2, 1)
 
 
 def test_an_empty_sample_shows_nothing() -> None:
-    shown = measure(entities([]), Counted(entities([]), V, V, V), None, 0, 10)
+    shown = measure(entities([]), LaggedRows(entities([]), V, V, V), None, 0, 10)
     assert (shown.rows, shown.mean_lag, shown.crossed, shown.breaking) == (0, 0.0, 0, 0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from penstock.analysis.rewriting.counts import Rewriting
-from penstock.analysis.synopsis import Synopsis
+from penstock.analysis.synopsis import SynopsisForm
 
 
 class Means(StrEnum):
@@ -85,7 +85,7 @@ class MemoryFinding:
     """The conditions that fail, each as `C2: …`; where `bounded` is None, `because` says why that is not enough."""
     because: tuple[str, ...] = ()
     """What makes it so, or why it is not decided."""
-    synopses: tuple[Synopsis, ...] = ()
+    synopses: tuple[SynopsisForm, ...] = ()
     """What to keep of each source whose rows can be merged, whether or not all can be; without windows."""
     never: bool = False
     """Whether no tuples can satisfy the conditions, so that there is never a result."""

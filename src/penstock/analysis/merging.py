@@ -13,7 +13,7 @@ from dataclasses import replace
 
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, MemoryFinding, StateFinding
-from penstock.analysis.synopsis import ABSURD, Synopsis
+from penstock.analysis.synopsis import ABSURD, SynopsisForm
 from penstock.model.expressions import ColumnRef
 
 
@@ -55,7 +55,7 @@ def _leaves(finding: Finding) -> bool:
     return isinstance(finding, Bounded) and finding.means is not Means.SYNOPSIS
 
 
-def _merged(combinations: Combinations, synopsis: Synopsis) -> Bounded:
+def _merged(combinations: Combinations, synopsis: SynopsisForm) -> Bounded:
     here = combinations.of(synopsis.alias)
     because = []
     for column in synopsis.columns:

@@ -25,12 +25,12 @@ _Closing = tuple[tuple[tuple[str, ...], ...], str]
 
 
 @dataclass(frozen=True)
-class JoinTree:
+class SafeTree:
     """A stream, or an operator over several inputs."""
 
     streams: tuple[str, ...]
     """All streams below, in the order of FROM."""
-    inputs: tuple[JoinTree, ...] = ()
+    inputs: tuple[SafeTree, ...] = ()
 
     @property
     def widest(self) -> int:
@@ -41,14 +41,14 @@ class JoinTree:
         return f"({' ⋈ '.join(map(str, self.inputs))})" if self.inputs else self.streams[0]
 
 
-def safe_trees(graph: ClosingGraph) -> tuple[JoinTree, ...]:
+def safe_trees(graph: ClosingGraph) -> tuple[SafeTree, ...]:
     """The safe trees over as many streams as can be; a single one if the query is safe."""
-    trees = [JoinTree((alias,)) for alias in graph.aliases]
+    trees = [SafeTree((alias,)) for alias in graph.aliases]
     closings = tuple(dict.fromkeys((closing.needs, closing.target) for closing in graph.closings))
     while (cycle := _shortest_cycle(_edges(closings, trees))) is not None:
         inputs = tuple(trees[place] for place in sorted(cycle))
         members = {alias for tree in inputs for alias in tree.streams}
-        merged = JoinTree(tuple(a for a in graph.aliases if a in members), inputs)
+        merged = SafeTree(tuple(a for a in graph.aliases if a in members), inputs)
         trees = [merged if tree == inputs[0] else tree for tree in trees if tree not in inputs[1:]]
     return tuple(trees)
 
@@ -78,7 +78,7 @@ def plans_in_words(graph: ClosingGraph) -> tuple[str, ...]:
     )
 
 
-def _edges(closings: tuple[_Closing, ...], trees: list[JoinTree]) -> dict[int, list[int]]:
+def _edges(closings: tuple[_Closing, ...], trees: list[SafeTree]) -> dict[int, list[int]]:
     """By input, the inputs that are closed for it."""
     place = {alias: number for number, tree in enumerate(trees) for alias in tree.streams}
     found: dict[int, set[int]] = {number: set() for number in range(len(trees))}

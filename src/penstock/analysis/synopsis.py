@@ -28,7 +28,7 @@ ABSURD = 10**6
 
 
 @dataclass(frozen=True)
-class Limits:
+class ValueLimits:
     """The values that a column takes in results; None is no limit."""
 
     low: Value | None = None
@@ -51,7 +51,7 @@ class BucketColumn:
     """With steps: the ends of what is told apart; both None if there is no such value."""
     points: tuple[Value, ...] | None = None
     """Without steps: the values that are told apart."""
-    limits: Limits = Limits()
+    limits: ValueLimits = ValueLimits()
     members: tuple[Value, ...] | None = None
     """The only values that it takes in results, where `=` and IN with constants say so, of it or of its equals."""
 
@@ -89,7 +89,7 @@ class Extreme:
 
 
 @dataclass(frozen=True)
-class Synopsis:
+class SynopsisForm:
     """What to keep of one source."""
 
     alias: str

@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.analysis.finding import Bounded, Means, Verdict
-from penstock.analysis.synopsis import BucketColumn, Extreme, Synopsis
+from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, OneOf, Op
 from penstock.model.query import Query
@@ -58,7 +58,7 @@ class Merging:
     """The columns of which groups ask for the greatest, or the least."""
 
 
-def synopsis_of(verdict: Verdict, alias: str) -> Synopsis | None:
+def synopsis_of(verdict: Verdict, alias: str) -> SynopsisForm | None:
     """The synopsis on which the finding of a source rests."""
     for entry in verdict.streams:
         if entry.alias == alias and isinstance(entry.finding, Bounded) and entry.finding.means is Means.SYNOPSIS:
@@ -66,7 +66,7 @@ def synopsis_of(verdict: Verdict, alias: str) -> Synopsis | None:
     return None
 
 
-def unmerged(synopsis: Synopsis, merging: Merging) -> str | None:
+def unmerged(synopsis: SynopsisForm, merging: Merging) -> str | None:
     """Why the rows of a source cannot be merged, though its finding rests on it; None if they can."""
     known = {part.column: part for part in synopsis.columns}
     of_kept = {}
@@ -118,7 +118,7 @@ def without_merged(
     return left, of_use
 
 
-def merge_plan(synopsis: Synopsis, stream: Stream) -> MergePlan:
+def merge_plan(synopsis: SynopsisForm, stream: Stream) -> MergePlan:
     """The synopsis as the engine obeys it."""
     return MergePlan(
         tuple(_part(column, stream.type_of(column.column)) for column in synopsis.columns),

@@ -23,7 +23,7 @@ from penstock.runtime.aggregate.outer_matches import carrying_of
 from penstock.runtime.arrival_order import EVERYTHING, ArrivalOrder
 from penstock.runtime.batch import Batch, Chunk, Metrics, StepResult
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Ints
 from penstock.runtime.discarded.aside import Aside
 from penstock.runtime.evict.eviction import Eviction, Held
@@ -39,7 +39,7 @@ from penstock.runtime.outer.rows import values
 from penstock.runtime.patience import Patience, Patient
 from penstock.runtime.promises import remembered, watches_of
 from penstock.runtime.promises.items import ItemWatch
-from penstock.runtime.promises.watch import Step
+from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.purged import Asking, Purged
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.store import Changes, Entries
@@ -56,7 +56,7 @@ class UnderWay:
     chunks: tuple[Chunk, ...] = ()
     dropped: dict[str, Synopsis] = field(default_factory=dict)
     """Keys of rows that are not stored."""
-    step: Step = field(init=False)
+    step: WatchStep = field(init=False)
     merged: dict[str, Ints] = field(default_factory=dict)
     """Rows of the batch that another one of it stands for."""
     rows: Any = None
@@ -94,7 +94,7 @@ class Cell(Component):
         self.gate = Gate(plan, self.order) if self.order is not None else None
         self.watches = watches_of(plan)
         self.clock = Clock(plan)
-        self.closing = Closing(plan, self.clock, self.watches, self.order)
+        self.closing = Closedness(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
         self._arrival_tells_apart = any(source.window_rows is not None for source in plan.sources)
@@ -139,7 +139,9 @@ class Cell(Component):
         self.aside.bring_back()
         remembered_rows = (self.closing, self._promised, self._key_ghosts)
         k = {w.promise.constraint: w.k for w in self.watches}
-        now.step = Step(self.clock, self.synopses, self.matcher, now.dropped, chunk_of, *remembered_rows, k, self.order)
+        now.step = WatchStep(
+            self.clock, self.synopses, self.matcher, now.dropped, chunk_of, *remembered_rows, k, self.order
+        )
 
     def breach(self, now: UnderWay) -> None:
         """Answer broken promises; rows that can be in no result are looked at too, and then go."""

@@ -35,7 +35,7 @@ from penstock.runtime.synopsis import FRESH, OLD, Synopsis
 Limit = Ordinal | None
 
 
-class Closing:
+class Closedness:
     """The limits of all closers."""
 
     def __init__(

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.matching import Matcher, Partial, Ties
 from penstock.runtime.synopsis import ALL
@@ -31,7 +31,7 @@ Grown = tuple[Partial, Ints]
 class Expansion:
     """Follows the rule over the stored rows of one cell."""
 
-    def __init__(self, plan: Ties, matcher: Matcher, closing: Closing, enough: frozenset[str] | None = None) -> None:
+    def __init__(self, plan: Ties, matcher: Matcher, closing: Closedness, enough: frozenset[str] | None = None) -> None:
         self.plan = plan
         self.enough = frozenset(plan.aliases) if enough is None else enough
         self.matcher = matcher

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from penstock.plan.plan import Plan
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.synopsis import ALL, Synopsis
 
 
-def frontier(plan: Plan, closing: Closing, synopses: Mapping[str, Synopsis]) -> dict[str, int]:
+def frontier(plan: Plan, closing: Closedness, synopses: Mapping[str, Synopsis]) -> dict[str, int]:
     """The frontier of one cell; empty if there is no second stage."""
     found: dict[str, int] = {}
     for alias, time, how, column in _clocks(plan):

@@ -24,7 +24,7 @@ from penstock.runtime.codes import Bools, Ints, codes, flat
 from penstock.runtime.headers import read_header, spell
 from penstock.runtime.needs import ORDER
 from penstock.runtime.state.component import Component
-from penstock.runtime.store import Reading, Writing, from_ipc, from_json, to_ipc, to_json
+from penstock.runtime.store import EntryReader, EntryWriter, from_ipc, from_json, to_ipc, to_json
 
 _PUNCTUATIONS, _HEADER = "punctuations", "header"
 
@@ -101,7 +101,7 @@ class WaitingRoom:
         if self.chunks:
             self.rows, self.nbytes = self.rows - self.chunks[0].rows, self.nbytes - self.chunks[0].nbytes
 
-    def write(self, name: str, to: Writing) -> list[Any]:
+    def write(self, name: str, to: EntryWriter) -> list[Any]:
         """See Table; gives the number of the first chunk, how many there are, and how far the first has passed."""
         to.delete += self._gone
         first_new = self._left + len(self.chunks) - len(self._new)
@@ -116,7 +116,7 @@ class WaitingRoom:
         self._new, self._gone = [], []
         return [self._left, len(self.chunks), self.chunks[0].passed if self.chunks else NOTHING]
 
-    def read(self, name: str, told: Any, source: Reading) -> None:
+    def read(self, name: str, told: Any, source: EntryReader) -> None:
         """See Table."""
         self._left, count, passed = told
         for number in range(self._left, self._left + count):
@@ -206,7 +206,7 @@ def _name(room: str, number: int) -> str:
     return f"{room}/{number:012d}"
 
 
-def _read(stream: str, name: str, source: Reading) -> Waiting:
+def _read(stream: str, name: str, source: EntryReader) -> Waiting:
     """A chunk as it was written."""
     told = from_json(source.take(f"{name}/{_HEADER}"))
     header = replace(read_header(stream, told["place"], told["header"]), start=told["start"])

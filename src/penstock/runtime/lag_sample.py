@@ -69,7 +69,7 @@ class Entities:
 
 
 @dataclass(frozen=True)
-class Counted:
+class LaggedRows:
     """The rows of V or A: how far they lie after the root, and after the partner that their FOREIGN KEY promises."""
 
     rows: Entities
@@ -79,7 +79,7 @@ class Counted:
     """How far after that partner the query would match them."""
 
 
-def measure(root: Entities, counted: Counted | None, removed: Counted | None, begin: int, end: int) -> Sampled:
+def measure(root: Entities, counted: LaggedRows | None, removed: LaggedRows | None, begin: int, end: int) -> Sampled:
     """What the rows of a window show; `counted` is None where V is the root."""
     root_here = root.take(root.are_within(begin, end))
     parents, parents_here, whole = root, root_here, root
@@ -103,7 +103,7 @@ def measure(root: Entities, counted: Counted | None, removed: Counted | None, be
     return Sampled(rows, mean_lag, max(too_large, too_small), breaking)
 
 
-def _broken(parents: Entities, whole: Entities, rows: Entities, child: Counted) -> int:
+def _broken(parents: Entities, whole: Entities, rows: Entities, child: LaggedRows) -> int:
     """How many of some rows of V or A, and of their matches, break a declaration, or rest on a row that does: the
     partner of a row of A may have none in the root, and be counted in the window before. `whole` are those that have.
     """

@@ -28,7 +28,7 @@ from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.ties import PurgeTree
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.expansion import Expansion
 from penstock.runtime.key_matching import Keyed, about_distinct
@@ -58,7 +58,7 @@ class Purge(Component):
         plan: Plan,
         node: NodePlan,
         matcher: Matcher,
-        closing: Closing,
+        closing: Closedness,
         clock: Clock,
         *,
         across: ArrivalOrder | None = None,

@@ -102,7 +102,7 @@ def _unplain(value: dict[str, Any]) -> Any:
     return value
 
 
-class Writing:
+class EntryWriter:
     """What a save writes and removes, and the next free number for an entry."""
 
     def __init__(self, serial: int) -> None:
@@ -116,7 +116,7 @@ class Writing:
         return self.serial - 1
 
 
-class Reading:
+class EntryReader:
     """The entries of a store, each of which something must take. Those of the cold tier are read when asked for."""
 
     def __init__(self, entries: Entries) -> None:
@@ -147,7 +147,7 @@ def _damaged(detail: str) -> DataError:
     return DataError("the state in the checkpoint is damaged", detail=detail, hint="use another checkpoint")
 
 
-def write_synopsis(owner: str, synopsis: Synopsis, to: Writing) -> int:
+def write_synopsis(owner: str, synopsis: Synopsis, to: EntryWriter) -> int:
     """Write new segments and changed masks, and remove those that are gone; gives how many there are."""
     gone, synopsis.gone = synopsis.gone, []
     to.delete += [key for name in gone for key in (_SEGMENT + name, _MASK + name)]
@@ -177,7 +177,7 @@ def _column(values: Any) -> Any:
     return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
 
 
-def read_synopsis(owner: str, count: int, synopsis: Synopsis, source: Reading) -> None:
+def read_synopsis(owner: str, count: int, synopsis: Synopsis, source: EntryReader) -> None:
     """Take back the segments of an owner, in order of arrival."""
     keys = source.segments(owner)
     if len(keys) != count:

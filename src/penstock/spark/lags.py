@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.plan.counting import Rewriting, broken_rows, crossing, observed, total, violated
-from penstock.runtime.lag_sample import Counted, Entities, Lags, Sampled, measure
+from penstock.runtime.lag_sample import Entities, LaggedRows, Lags, Sampled, measure
 from penstock.spark.worker import settle
 
 KEY = "entity"
@@ -112,13 +112,13 @@ class Measurer:
         rows = {s.alias: Entities(keys[sources == s.alias], times[sources == s.alias]) for s in self.made.sources}
         made = self.made
 
-        def beside_root(alias: str | None) -> Counted | None:
+        def beside_root(alias: str | None) -> LaggedRows | None:
             if alias is None or alias == made.root:
                 return None
             source = made.source(alias)
             promised = Lags(source.partner_low, source.partner_high)
             asked = Lags(source.asked_low, source.asked_high)
-            return Counted(rows[alias], Lags(source.low, source.high), promised, asked)
+            return LaggedRows(rows[alias], Lags(source.low, source.high), promised, asked)
 
         return measure(
             rows[made.root], beside_root(made.counted), beside_root(made.removed), begin, begin + made.period

@@ -29,7 +29,7 @@ from penstock.testing.arrow_types import as_declared
 from penstock.testing.conditions import all_hold, holds, only_spark, require_read
 
 
-class Reading:
+class TableReader:
     """Reads the streams of one query."""
 
     def __init__(self, query: Query, plan: Plan, grid: Grid) -> None:

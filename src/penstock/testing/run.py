@@ -33,7 +33,7 @@ from penstock.runtime.counts import (
 from penstock.runtime.grid import Grid
 from penstock.runtime.second_stage import deal, together
 from penstock.testing.answering import Answering
-from penstock.testing.reading import Reading
+from penstock.testing.reading import TableReader
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Run:
         self.plan = runnable_plan(self.query, check_query(self.query), allow_unbounded=True)
         self._answering = Answering(self.query, self.plan)
         self._grid = Grid.of(self.plan, cells)
-        self._reading = Reading(self.query, self.plan, self._grid)
+        self._reading = TableReader(self.query, self.plan, self._grid)
         self._stage = second_stage_of(self.plan)
         self._number = 0
         self._stores: list[dict[str, bytes]] = []

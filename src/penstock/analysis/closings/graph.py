@@ -34,7 +34,7 @@ Node = tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Edge:
+class ChainStep:
     """One step of a chain: `target` is closed for rows of `sources` that stand together."""
 
     sources: tuple[str, ...]
@@ -58,7 +58,7 @@ class Edge:
 class Reachability:
     """What a source reaches: for each target the edge that gets there, in the order of discovery."""
 
-    edges: tuple[Edge, ...]
+    edges: tuple[ChainStep, ...]
     unreached: tuple[str, ...]
 
     @property
@@ -164,7 +164,7 @@ class ClosingGraph:
             nodes = {member: node for node in merged for member in node}
 
     def _reach(self, alias: str, added: frozenset[Missing]) -> Reachability:
-        path: list[Edge] = []
+        path: list[ChainStep] = []
         left = dict.fromkeys(a for a in self.aliases if a != alias)
         frontier = [alias]
         index = self._index_with(added)
@@ -254,7 +254,7 @@ def _merged(nodes: tuple[Node, ...], edges: set[tuple[Node, Node]]) -> tuple[Nod
     return tuple(tuple(members) for members in groups.values())
 
 
-def _edge(closing: Closing, carriers: tuple[str, ...]) -> Edge:
+def _edge(closing: Closing, carriers: tuple[str, ...]) -> ChainStep:
     wait = closing.wait
     if closing.carried:
         values = [
@@ -263,7 +263,7 @@ def _edge(closing: Closing, carriers: tuple[str, ...]) -> Edge:
         ]
         wait = f"a punctuation of {closing.target} has closed {' and '.join(values)}"
     sources = tuple(dict.fromkeys(carriers))
-    return Edge(sources, closing.target, closing.way, wait, closing.because, closing.scheme, closing.passage)
+    return ChainStep(sources, closing.target, closing.way, wait, closing.because, closing.scheme, closing.passage)
 
 
 def describe(reach: Reachability, alias: str) -> str:

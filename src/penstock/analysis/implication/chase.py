@@ -28,23 +28,33 @@ from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
 from penstock.analysis.implication.grid import models_on_a_grid
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rising import outgrown, overtaken
-from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues, Shape, ends_of
+from penstock.analysis.implication.rules import (
+    Apart,
+    OneRow,
+    Partner,
+    Premise,
+    Reach,
+    Rule,
+    SameValues,
+    StreamShape,
+    ends_of,
+)
 from penstock.analysis.implication.state import ChaseState
 from penstock.model.spans import Unit
 
 
 @dataclass(frozen=True)
-class Limits:
+class SearchLimits:
     """How far a search goes: the rows of a case, and the cases."""
 
     rows: int
     cases: int
 
 
-QUICK = Limits(8, 100)
+QUICK = SearchLimits(8, 100)
 """Proofs of scripts take three or four rows."""
-FULL = Limits(16, 400)
-LAST = Limits(12, 200)
+FULL = SearchLimits(16, 400)
+LAST = SearchLimits(12, 200)
 
 
 @dataclass(frozen=True)
@@ -73,13 +83,13 @@ Outcome = Refuted | Broken | GaveUp
 class Chase:
     """One question: the rules, the rule in question, and how much of the search is left."""
 
-    shapes: tuple[Shape, ...]
+    shapes: tuple[StreamShape, ...]
     rules: tuple[Rule, ...]
     goal: Rule
     required: tuple[tuple[bool, ...], ...]
     accepts: Callable[[tuple[Row, ...]], bool] = lambda _: True
     """Whether rows that keep the rules also keep what is no rule."""
-    limits: Limits = FULL
+    limits: SearchLimits = FULL
     cases: int = field(default=0, init=False)
     rows: int = field(default=0, init=False)
     """The most rows of a case so far."""

@@ -16,10 +16,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.analysis.facts.domains import declared_domain
-from penstock.analysis.implication.chase import FULL, Broken, Chase, Limits, Outcome, Refuted
+from penstock.analysis.implication.chase import FULL, Broken, Chase, Outcome, Refuted, SearchLimits
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
-from penstock.analysis.implication.rules import OneRow, Partner, Rule, Shape, rule_of, shape_of
+from penstock.analysis.implication.rules import OneRow, Partner, Rule, StreamShape, rule_of, shape_of
 from penstock.analysis.implication.weakening import weaker
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Scheme, StreamKey
 from penstock.model.script import Script
@@ -76,7 +76,7 @@ class _Question:
         outcome = self._chase(tuple(self.rules), values)
         match outcome:
             case Refuted():
-                return self._implied(self.goal, Limits(self.chase.rows, self.chase.cases))
+                return self._implied(self.goal, SearchLimits(self.chase.rows, self.chase.cases))
             case Broken() if self.model is not None:
                 heading = "these rows keep every declaration and break it"
                 return Implication(False, (heading, *self.model.rows))
@@ -100,13 +100,13 @@ class _Question:
         self.model = made
         return True
 
-    def _implied(self, goal: Rule, took: Limits) -> Implication:
+    def _implied(self, goal: Rule, took: SearchLimits) -> Implication:
         values = _all_valued(self.shapes)
         least = list(self.rules)
         for rule in self.rules:
             fewer = tuple(other for other in least if other is not rule)
             # A proof from fewer declarations is not looked for much longer than the first one took.
-            if isinstance(self._follow(fewer, values, Limits(took.rows + 1, 2 * took.cases + 10)), Refuted):
+            if isinstance(self._follow(fewer, values, SearchLimits(took.rows + 1, 2 * took.cases + 10)), Refuted):
                 least = list(fewer)
         proof = self._chase(tuple(least), values)
         assert isinstance(proof, Refuted)
@@ -130,7 +130,7 @@ class _Question:
         return [f"provided that {', '.join(named)} {'is' if len(named) == 1 else 'are'} never NULL"]
 
     def _follow(
-        self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...], limits: Limits = FULL
+        self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...], limits: SearchLimits = FULL
     ) -> Outcome:
         assert self.goal is not None
         return Chase(self.shapes, rules, self.goal, required, limits=limits).follow()
@@ -154,7 +154,7 @@ class _Question:
         return "no proof was found, and no counter-model: rows that go on for ever are decided only in part"
 
 
-def _all_valued(shapes: tuple[Shape, ...]) -> tuple[tuple[bool, ...], ...]:
+def _all_valued(shapes: tuple[StreamShape, ...]) -> tuple[tuple[bool, ...], ...]:
     return tuple((True,) * len(shape.columns) for shape in shapes)
 
 
@@ -168,7 +168,7 @@ def _with_values(required: tuple[tuple[bool, ...], ...], goal: Rule) -> tuple[tu
     )
 
 
-def _required(streams: tuple[Stream, ...], shapes: tuple[Shape, ...]) -> tuple[tuple[bool, ...], ...]:
+def _required(streams: tuple[Stream, ...], shapes: tuple[StreamShape, ...]) -> tuple[tuple[bool, ...], ...]:
     """The columns that have a value in every row."""
     return tuple(
         tuple(_has_value(stream, column) for column in shape.columns)

@@ -6,7 +6,7 @@ Those rows are few: two that agree as the rule's premise says, or for a FOREIGN 
 
 from __future__ import annotations
 
-from penstock.analysis.implication.rules import Apart, OneRow, Partner, Reach, Rule, SameValues, Shape
+from penstock.analysis.implication.rules import Apart, OneRow, Partner, Reach, Rule, SameValues, StreamShape
 from penstock.analysis.implication.state import ChaseState
 from penstock.model.spans import span_of_ticks
 
@@ -14,7 +14,7 @@ LEFT, RIGHT = 0, 1
 """The rows that break a rule are the first ones of a state."""
 
 
-def deny(rule: Rule, shapes: tuple[Shape, ...], required: tuple[tuple[bool, ...], ...]) -> list[ChaseState]:
+def deny(rule: Rule, shapes: tuple[StreamShape, ...], required: tuple[tuple[bool, ...], ...]) -> list[ChaseState]:
     """The rows that break a rule, one state for each way; it is implied if all of them are refuted."""
     premise = rule.premise
     state = ChaseState(shapes, required)
@@ -75,17 +75,17 @@ def _lag(state: ChaseState) -> str:
     return f"{state.name(RIGHT)} - {state.name(LEFT)} in time"
 
 
-def _paired(shapes: tuple[Shape, ...], rule: Rule, pair: tuple[int, int]) -> str:
+def _paired(shapes: tuple[StreamShape, ...], rule: Rule, pair: tuple[int, int]) -> str:
     left = shapes[rule.premise.left].columns[pair[0]]
     right = shapes[rule.premise.right].columns[pair[1]]
     return left if left == right else f"{left} = {right}"
 
 
-def span_text(shape: Shape, ticks: int | None) -> str:
+def span_text(shape: StreamShape, ticks: int | None) -> str:
     """A number of ticks as the clock of a stream spells it."""
     return "*" if ticks is None else str(span_of_ticks(ticks, instants=shape.step != 1))
 
 
-def window_text(shape: Shape, reach: Reach) -> str:
+def window_text(shape: StreamShape, reach: Reach) -> str:
     """A window as the clock of a stream spells it."""
     return f"[{span_text(shape, reach.low)}, {span_text(shape, reach.high)}]"

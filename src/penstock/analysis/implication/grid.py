@@ -19,7 +19,7 @@ from fractions import Fraction
 
 from penstock.analysis.implication.goals import broken, deny
 from penstock.analysis.implication.models import Row, agree, holds, meets, occurrences
-from penstock.analysis.implication.rules import Apart, OneRow, Partner, Rule, SameValues, Shape, ends_of
+from penstock.analysis.implication.rules import Apart, OneRow, Partner, Rule, SameValues, StreamShape, ends_of
 
 _MOST_STEPS = 12
 """The longest window, in steps of the grid."""
@@ -32,7 +32,7 @@ Colour = tuple[int, tuple[int, ...]]
 """A stream, by its place, and the values of a row but its time."""
 
 
-def models_on_a_grid(shapes: tuple[Shape, ...], rules: Sequence[Rule], goal: Rule) -> Iterator[tuple[Row, ...]]:
+def models_on_a_grid(shapes: tuple[StreamShape, ...], rules: Sequence[Rule], goal: Rule) -> Iterator[tuple[Row, ...]]:
     """Rows that keep the rules and break the one in question, as far as a grid shows; small ones first."""
     ends = [abs(end) for rule in (*rules, goal) for end in ends_of(rule) if end]
     unit = math.gcd(*ends) if ends else max(shape.step for shape in shapes) or 1
@@ -55,7 +55,7 @@ def models_on_a_grid(shapes: tuple[Shape, ...], rules: Sequence[Rule], goal: Rul
 
 
 def _choices(
-    shapes: tuple[Shape, ...], rules: Sequence[Rule], goal: Rule
+    shapes: tuple[StreamShape, ...], rules: Sequence[Rule], goal: Rule
 ) -> Iterator[tuple[tuple[Colour, ...], tuple[Colour, ...]]]:
     """The colours of the rows in question, and of all that they can call for; for every choice of equal values."""
     valued = tuple((True,) * len(shape.columns) for shape in shapes)
@@ -80,7 +80,7 @@ def _groupings(count: int) -> list[tuple[int, ...]]:
     return sorted(found, key=lambda groups: (len(set(groups)), groups))
 
 
-def _reached(shapes: tuple[Shape, ...], rules: Sequence[Rule], rows: Sequence[Colour]) -> tuple[Colour, ...]:
+def _reached(shapes: tuple[StreamShape, ...], rules: Sequence[Rule], rows: Sequence[Colour]) -> tuple[Colour, ...]:
     """These colours and those that FOREIGN KEYs lead to from them."""
     values = sorted({value for _, row in rows for value in row})
     found = list(dict.fromkeys(rows))

@@ -33,7 +33,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Lags:
+class LagSequence:
     """`t.ts - s.ts` for all occurrences of two rows: `first + n step`, for n from 0, or for all whole n."""
 
     first: Fraction
@@ -41,7 +41,7 @@ class Lags:
     both_ways: bool = False
 
     @classmethod
-    def between(cls, left: Row, right: Row) -> Lags:
+    def between(cls, left: Row, right: Row) -> LagSequence:
         """The lags from left to right."""
         first = right.time - left.time
         if left.period and right.period:
@@ -123,7 +123,7 @@ def agree(premise: Premise, left: Row, right: Row) -> bool:
 
 def holds(rule: OneRow | SameValues | Apart, left: Row, right: Row) -> bool:
     """Whether two rows that agree as a rule says keep it, all their occurrences."""
-    lags = Lags.between(left, right)
+    lags = LagSequence.between(left, right)
     match rule:
         case OneRow(premise=premise):
             return all(left is right and lag == 0 for lag in lags.within(premise.when))
@@ -159,10 +159,10 @@ def occurrences(row: Row, premise: Premise, apart: Fraction) -> Iterator[Row]:
 
 def meets(premise: Premise, row: Row, other: Row) -> bool:
     """Whether a row, each time it comes, lies in time as a FOREIGN KEY wants it beside some occurrence of another."""
-    lags = Lags.between(row, other)
+    lags = LagSequence.between(row, other)
     if not row.period:
         return next(lags.within(premise.when), None) is not None
     if not other.period or other.period != row.period:
         return lags.all_within(premise.when)
     # The n-th occurrence here meets the n-th, or a later one, there: always at one and the same lag.
-    return next(Lags(lags.first, lags.step).within(premise.when), None) is not None
+    return next(LagSequence(lags.first, lags.step).within(premise.when), None) is not None

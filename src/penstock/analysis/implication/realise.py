@@ -19,7 +19,7 @@ from penstock.analysis.facts.domains import Domain, declared_domain
 from penstock.analysis.facts.truth import Truth, truth
 from penstock.analysis.implication.arrival import arrival_obstacle
 from penstock.analysis.implication.models import Row, keeps
-from penstock.analysis.implication.rules import Rule, SameValues, Shape
+from penstock.analysis.implication.rules import Rule, SameValues, StreamShape
 from penstock.analysis.witness.declarations_hold import Arrived
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Check, Punctuated
@@ -38,7 +38,7 @@ class Realised:
 
 
 def realise(
-    streams: Sequence[Stream], shapes: Sequence[Shape], rules: Sequence[Rule], goal: Rule, rows: Sequence[Row]
+    streams: Sequence[Stream], shapes: Sequence[StreamShape], rules: Sequence[Rule], goal: Rule, rows: Sequence[Row]
 ) -> Realised | str:
     """The rows with constants, or what stands in the way."""
     used = sorted({row.stream for row in rows})
@@ -52,7 +52,7 @@ def realise(
     return _kept(streams, shapes, valued)
 
 
-def _kept(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row]) -> Realised | str:
+def _kept(streams: Sequence[Stream], shapes: Sequence[StreamShape], rows: Sequence[Row]) -> Realised | str:
     arrived: list[tuple[Fraction, Arrived]] = []
     for row in rows:
         stream, shape = streams[row.stream], shapes[row.stream]
@@ -89,7 +89,7 @@ def _unkept_condition(stream: Stream, values: Mapping[str, object]) -> str | Non
     return None
 
 
-def _derived_obstacle(stream: Stream, shape: Shape, place: int, rules: Sequence[Rule]) -> str | None:
+def _derived_obstacle(stream: Stream, shape: StreamShape, place: int, rules: Sequence[Rule]) -> str | None:
     named = {shape.columns[i] for rule in rules for i in _named(rule, place)}
     for column in stream.columns:
         for ref in column.derived.columns if column.derived is not None else ():
@@ -107,7 +107,7 @@ def _named(rule: Rule, place: int) -> Iterator[int]:
             yield right
 
 
-def _constants(streams: Sequence[Stream], shapes: Sequence[Shape], rows: Sequence[Row]) -> dict[object, object]:
+def _constants(streams: Sequence[Stream], shapes: Sequence[StreamShape], rows: Sequence[Row]) -> dict[object, object]:
     """A constant for each term, another for each where the domains allow it."""
     places: dict[object, list[tuple[Stream, str]]] = {}
     for row in rows:
@@ -167,7 +167,7 @@ def _instant(stream: Stream, ticks: Fraction) -> object:
     return at.date() if stream.clock.kind is Kind.DATE else at
 
 
-def _sentence(stream: Stream, shape: Shape, row: Row) -> str:
+def _sentence(stream: Stream, shape: StreamShape, row: Row) -> str:
     values = [f"{column} = {_shown(value)}" for column, value in zip(shape.columns, row.values, strict=True)]
     if shape.event_time is not None:
         values.append(f"{shape.event_time} = {_shown_time(stream, row.time)}")

@@ -64,7 +64,7 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Shape:
+class StreamShape:
     """A stream as the rules see it: its columns but the event time, and how its clock steps."""
 
     name: str
@@ -132,17 +132,17 @@ def ends_of(rule: Rule) -> tuple[int | None, ...]:
     return (*ends, rule.then.low, rule.then.high) if isinstance(rule, Apart) else ends
 
 
-def shape_of(stream: Stream) -> Shape:
+def shape_of(stream: Stream) -> StreamShape:
     """The shape of a stream."""
     clock = stream.clock
     step = 0
     if clock is not None and not (clock.is_instant and clock.kind is not Kind.DATE):
         step = Unit.DAY.value if clock.kind is Kind.DATE else 1
     columns = tuple(c.name for c in stream.columns if c.name != stream.event_time)
-    return Shape(stream.name, columns, stream.event_time, step)
+    return StreamShape(stream.name, columns, stream.event_time, step)
 
 
-def rule_of(streams: Sequence[Stream], shapes: Sequence[Shape], own: int, scheme: Scheme) -> Rule | None:
+def rule_of(streams: Sequence[Stream], shapes: Sequence[StreamShape], own: int, scheme: Scheme) -> Rule | None:
     """The rule that a constraint of a stream is; None for one that is no rule."""
     reference = reference_of(scheme)
     if reference is None:
@@ -152,7 +152,7 @@ def rule_of(streams: Sequence[Stream], shapes: Sequence[Shape], own: int, scheme
 
 
 def rule_between(
-    streams: Sequence[Stream], shapes: Sequence[Shape], own: int, other: int, scheme: Scheme
+    streams: Sequence[Stream], shapes: Sequence[StreamShape], own: int, other: int, scheme: Scheme
 ) -> Rule | None:
     """The rule that a constraint of the stream at one place is about the stream at another; None if it is no rule."""
     text = scheme.on(streams[own].name)
@@ -189,7 +189,7 @@ def _reach(window: Window | None) -> Reach:
 
 
 def premise_of(
-    shapes: Sequence[Shape], left: int, right: int, pairs: tuple[tuple[str, str], ...], when: Reach
+    shapes: Sequence[StreamShape], left: int, right: int, pairs: tuple[tuple[str, str], ...], when: Reach
 ) -> Premise | None:
     """Rows that agree on these columns; None if one pairs an event time with a column that is none."""
     places: list[tuple[int, int]] = []
@@ -205,7 +205,7 @@ def premise_of(
 
 
 def _in_common(
-    streams: Sequence[Stream], shapes: Sequence[Shape], left: int, right: int
+    streams: Sequence[Stream], shapes: Sequence[StreamShape], left: int, right: int
 ) -> tuple[tuple[int, int], ...]:
     """The columns of one name in both streams. Values of types that do not compare are no common column."""
     found = []

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.implication.rules import Premise, Reach, Shape
+from penstock.analysis.implication.rules import Premise, Reach, StreamShape
 from penstock.analysis.implication.times import Times
 
 _ANY = Reach()
@@ -31,7 +31,7 @@ class Fact:
 class ChaseState:
     """Some rows, and what is known of them."""
 
-    def __init__(self, shapes: tuple[Shape, ...], required: tuple[tuple[bool, ...], ...]) -> None:
+    def __init__(self, shapes: tuple[StreamShape, ...], required: tuple[tuple[bool, ...], ...]) -> None:
         self.shapes = shapes
         self.required = required
         """For each column of each stream, whether every row has a value there."""

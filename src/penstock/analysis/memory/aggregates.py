@@ -28,16 +28,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 from penstock.analysis.facts.values import Interval
-from penstock.analysis.memory.conditions import Edge, Placement, Violation, active, stretches
+from penstock.analysis.memory.conditions import Placement, SourceComparison, Violation, active, stretches
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.reading import MemoryReading
 from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Comparison, Op
 
 
 @dataclass(frozen=True)
-class Doubt:
+class OpenQuestion:
     """What keeps a query from being called bounded though no condition is shown to fail."""
 
     text: str
@@ -50,7 +50,7 @@ def is_holistic(aggregate: Aggregate) -> bool:
     return aggregate.distinct or aggregate.function == "median"
 
 
-def counts_duplicates(aggregate: Aggregate, reading: Reading, order: Order) -> bool:
+def counts_duplicates(aggregate: Aggregate, reading: MemoryReading, order: Order) -> bool:
     """Whether it matters how often a result is found."""
     argument = aggregate.argument
     match aggregate.function:
@@ -66,7 +66,7 @@ def counts_duplicates(aggregate: Aggregate, reading: Reading, order: Order) -> b
             return True
 
 
-def multiplies_alike(aggregate: Aggregate, alias: str, reading: Reading, order: Order) -> bool:
+def multiplies_alike(aggregate: Aggregate, alias: str, reading: MemoryReading, order: Order) -> bool:
     """Whether it cannot matter to the aggregate how many rows of a source a result is found with."""
     argument = aggregate.argument
     if not counts_duplicates(aggregate, reading, order):
@@ -76,7 +76,7 @@ def multiplies_alike(aggregate: Aggregate, alias: str, reading: Reading, order: 
     return alias not in _tied_to(argument.alias, reading, order)
 
 
-def _tied_to(alias: str, reading: Reading, order: Order) -> frozenset[str]:
+def _tied_to(alias: str, reading: MemoryReading, order: Order) -> frozenset[str]:
     """The sources that comparisons tie to one, directly or not; one that always holds ties nothing."""
     pairs = [frozenset(ref.alias for ref in c.columns) for c, _ in reading.joins if not _is_settled(c, reading, order)]
     pairs += [frozenset(ref.alias for ref in difference.columns) for difference, _ in reading.bands]
@@ -86,12 +86,12 @@ def _tied_to(alias: str, reading: Reading, order: Order) -> frozenset[str]:
     return tied
 
 
-def has_one_value_in_a_group(ref: ColumnRef, reading: Reading, order: Order) -> bool:
+def has_one_value_in_a_group(ref: ColumnRef, reading: MemoryReading, order: Order) -> bool:
     """Whether it is a group column, or equal to one."""
     return any(value in order.equal_to(ref) for value in reading.query.group_by if isinstance(value, ColumnRef))
 
 
-def _is_settled(comparison: Comparison, reading: Reading, order: Order) -> bool:
+def _is_settled(comparison: Comparison, reading: MemoryReading, order: Order) -> bool:
     left, right = comparison.left, comparison.right
     if any(order.values(ref) == 1 or has_one_value_in_a_group(ref, reading, order) for ref in (left, right)):
         return True  # a filter, not a tie; if it were one, doubting it is the safe side
@@ -102,8 +102,8 @@ def _is_settled(comparison: Comparison, reading: Reading, order: Order) -> bool:
 
 
 def aggregate_violations(
-    aggregate: Aggregate, edges: tuple[Edge, ...], order: Order, *, every: bool = False
-) -> Iterator[Violation | Doubt]:
+    aggregate: Aggregate, edges: tuple[SourceComparison, ...], order: Order, *, every: bool = False
+) -> Iterator[Violation | OpenQuestion]:
     """What one aggregate asks beyond the join."""
     most = None if every else 1
     match aggregate.argument:
@@ -128,18 +128,20 @@ def aggregate_violations(
 
 
 def _of_expression(
-    aggregate: Aggregate, expression: Expression, edges: tuple[Edge, ...], order: Order
-) -> Iterator[Doubt]:
+    aggregate: Aggregate, expression: Expression, edges: tuple[SourceComparison, ...], order: Order
+) -> Iterator[OpenQuestion]:
     aliases = tuple(dict.fromkeys(ref.alias for ref in expression.columns))
     endless = [str(ref) for ref in expression.columns if order.endless(ref)]
     if not endless and expression.deterministic:
         return
     is_compared = any([*active(edges, order, alias, above)] for alias in aliases for above in (True, False))
     if len(aliases) > 1 or is_holistic(aggregate) or (aggregate.function in ("min", "max") and is_compared):
-        yield Doubt(f"what {aggregate} makes of {' and '.join(endless) or 'its columns'} is not known", aliases)
+        yield OpenQuestion(f"what {aggregate} makes of {' and '.join(endless) or 'its columns'} is not known", aliases)
 
 
-def _of_extreme(aggregate: Aggregate, ref: ColumnRef, edges: tuple[Edge, ...], order: Order) -> Iterator[Violation]:
+def _of_extreme(
+    aggregate: Aggregate, ref: ColumnRef, edges: tuple[SourceComparison, ...], order: Order
+) -> Iterator[Violation]:
     """C3: a comparison that asks for other rows than the extreme does."""
     wants_greatest = aggregate.function == "max"
     for own in order.endless(ref):
@@ -160,7 +162,7 @@ def _of_extreme(aggregate: Aggregate, ref: ColumnRef, edges: tuple[Edge, ...], o
 
 
 def _rungs(
-    order: Order, ref: ColumnRef, own: Interval, edge: Edge, stretch: Interval, *, with_it: bool
+    order: Order, ref: ColumnRef, own: Interval, edge: SourceComparison, stretch: Interval, *, with_it: bool
 ) -> Iterator[list[tuple[ColumnRef, Placement]]]:
     """How to place the extreme's column and the comparison against each other; nothing if they agree."""
     ends = (edge.low, edge.high)

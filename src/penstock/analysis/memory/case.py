@@ -16,15 +16,15 @@ from math import prod
 
 from penstock.analysis.facts.values import Interval
 from penstock.analysis.memory.aggregates import (
-    Doubt,
+    OpenQuestion,
     aggregate_violations,
     has_one_value_in_a_group,
     is_holistic,
     multiplies_alike,
 )
 from penstock.analysis.memory.conditions import (
-    Edge,
     Placement,
+    SourceComparison,
     Violation,
     compared_in_one_stretch,
     edges_of,
@@ -33,7 +33,7 @@ from penstock.analysis.memory.conditions import (
     extremes_in_conflict,
 )
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.scale import has_scale
 from penstock.analysis.memory.self_joins import covered_sources, folded, has_self_join
 from penstock.analysis.memory.synopses import is_bag
@@ -52,26 +52,26 @@ class Case:
         self._every = every
         self.covers: tuple[tuple[str, str], ...] = ()
         """The sources that were left out, each with the one that covers it (section 8.1)."""
-        self.reading = Reading(query)
+        self.reading = MemoryReading(query)
         self.order = Order(self.reading)
         if has_self_join(query) and self.order.holds and not is_bag(self.reading, self.order):
             self.covers = covered_sources(query)
-            self.reading = Reading(folded(query, self.covers))
+            self.reading = MemoryReading(folded(query, self.covers))
             self.order = Order(self.reading)
         if every:
             self.order = Order(self.reading, by_stream=True)
-        self.edges: tuple[Edge, ...] = edges_of(self.reading)
+        self.edges: tuple[SourceComparison, ...] = edges_of(self.reading)
         found = list(self._found()) if self.order.holds else []
         self.violations = tuple(dict.fromkeys(each for each in found if isinstance(each, Violation)))
-        self.doubts = tuple(dict.fromkeys(each for each in found if isinstance(each, Doubt)))
+        self.doubts = tuple(dict.fromkeys(each for each in found if isinstance(each, OpenQuestion)))
 
-    def _found(self) -> Iterator[Violation | Doubt]:
+    def _found(self) -> Iterator[Violation | OpenQuestion]:
         query = self.reading.query
         is_join = len(query.all_sources) > 1
         if query.is_grouped:
             yield from self._shown(query.group_by, "is grouped by", "each group is part of the answer, and is kept")
             if query.distinct:
-                yield Doubt("DISTINCT over groups is outside MEMORY's language")
+                yield OpenQuestion("DISTINCT over groups is outside MEMORY's language")
         elif is_join or query.distinct:
             forced = "a row to come may bring each of them into the answer"
             if not is_join:
@@ -88,16 +88,18 @@ class Case:
         for aggregate in self.reading.aggregates:
             yield from aggregate_violations(aggregate, self.edges, self.order, every=self._every)
 
-    def _as_a_bag(self) -> Iterator[Violation | Doubt]:
+    def _as_a_bag(self) -> Iterator[Violation | OpenQuestion]:
         """C3, but where how often a result is found multiplies all values of every aggregate alike."""
         alike = [edge for edge in self.edges if self._multiplies_alike(edge)]
         counted = tuple(edge for edge in self.edges if edge not in alike)
         yield from compared_in_one_stretch(counted, self.order, every=self._every)
         yield from extremes_in_conflict(self.reading, tuple(alike), self.order, every=self._every)
         for violation in compared_in_one_stretch(tuple(alike), self.order):
-            yield Doubt(f"{violation}, but the aggregates do not depend on how many rows match by it", violation.barred)
+            yield OpenQuestion(
+                f"{violation}, but the aggregates do not depend on how many rows match by it", violation.barred
+            )
 
-    def _multiplies_alike(self, edge: Edge) -> bool:
+    def _multiplies_alike(self, edge: SourceComparison) -> bool:
         reading, order = self.reading, self.order
         return reading.query.is_grouped and all(
             multiplies_alike(aggregate, end.alias, reading, order)
@@ -106,7 +108,7 @@ class Case:
             if not has_one_value_in_a_group(end, reading, order)
         )
 
-    def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[Violation | Doubt]:
+    def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[Violation | OpenQuestion]:
         """C1, for what a result shows."""
         remembers = self.reading.query.distinct or self.reading.query.is_grouped
         for value in values:
@@ -117,20 +119,22 @@ class Case:
             if endless:
                 names = " and ".join(map(str, endless))
                 known = "how many values it takes" if value in endless else f"what it makes of {names}"
-                yield Doubt(f"{value}: {known} is not known", tuple(ref.alias for ref in endless))
+                yield OpenQuestion(f"{value}: {known} is not known", tuple(ref.alias for ref in endless))
             elif remembers and isinstance(value, Expression) and not value.deterministic:
-                yield Doubt(f"nothing says that {value} gives the same value each time")
+                yield OpenQuestion(f"nothing says that {value} gives the same value each time")
 
     def _is_laid_out(self, ref: ColumnRef) -> bool:
         """Whether rows carry the column itself, and endlessly many values of its type can be written down."""
         kind = self.reading.kind(ref)
         return kind is not None and has_scale(kind) and not self.reading.is_derived(ref)
 
-    def _bands(self) -> Iterator[Doubt]:
+    def _bands(self) -> Iterator[OpenQuestion]:
         for difference, text in self.reading.bands:
             endless = [ref for ref in difference.columns if self.order.endless(ref)]
             if endless:
-                yield Doubt(f"{text} is outside MEMORY's language", tuple(ref.alias for ref in difference.columns))
+                yield OpenQuestion(
+                    f"{text} is outside MEMORY's language", tuple(ref.alias for ref in difference.columns)
+                )
 
     def with_the_rest_high(self, violation: Violation) -> Iterator[Violation]:
         """The same with other columns as high as can be: below, a row may be its own partner."""

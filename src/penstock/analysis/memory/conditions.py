@@ -30,7 +30,7 @@ from itertools import chain, islice, product
 from penstock.analysis.facts.values import FAR, Interval
 from penstock.analysis.memory.lines import Line
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.reading import MemoryReading
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Op
 
@@ -66,7 +66,7 @@ class Violation:
 
 
 @dataclass(frozen=True)
-class Edge:
+class SourceComparison:
     """A comparison between two sources: `low <= high` or `low < high`."""
 
     low: ColumnRef
@@ -78,14 +78,14 @@ class Edge:
         return self.high if above else self.low
 
 
-def edges_of(reading: Reading) -> tuple[Edge, ...]:
+def edges_of(reading: MemoryReading) -> tuple[SourceComparison, ...]:
     """The comparisons between sources that are no equality, each once."""
-    found: dict[tuple[ColumnRef, ColumnRef], Edge] = {}
+    found: dict[tuple[ColumnRef, ColumnRef], SourceComparison] = {}
     for comparison, text in reading.joins:
         if comparison.op is not Op.EQ:
             up = comparison.op in (Op.LT, Op.LE)
             low, high = (comparison.left, comparison.right) if up else (comparison.right, comparison.left)
-            found.setdefault((low, high), Edge(low, high, text))
+            found.setdefault((low, high), SourceComparison(low, high, text))
     return tuple(found.values())
 
 
@@ -96,7 +96,7 @@ def endless_column(order: Order, ref: ColumnRef, role: str, forced: str, *, ever
         yield Violation("C1", text, ref.alias, (ref.alias,), ((ref, Placement(stretch)),), forced)
 
 
-def equal_and_endless(reading: Reading, order: Order, *, every: bool = False) -> Iterator[Violation]:
+def equal_and_endless(reading: MemoryReading, order: Order, *, every: bool = False) -> Iterator[Violation]:
     """C2: one violation for each class of columns."""
     seen: set[ColumnRef] = set()
     for comparison, text in reading.joins:
@@ -119,7 +119,9 @@ def equal_and_endless(reading: Reading, order: Order, *, every: bool = False) ->
             )
 
 
-def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order, *, every: bool = False) -> Iterator[Violation]:
+def compared_in_one_stretch(
+    edges: tuple[SourceComparison, ...], order: Order, *, every: bool = False
+) -> Iterator[Violation]:
     """C3 of Theorem 5.6: one violation for each comparison."""
     for edge in edges:
         if edge.high in order.equal_to(edge.low):
@@ -139,7 +141,7 @@ def compared_in_one_stretch(edges: tuple[Edge, ...], order: Order, *, every: boo
 
 
 def extremes_in_conflict(
-    reading: Reading, edges: tuple[Edge, ...], order: Order, *, every: bool = False
+    reading: MemoryReading, edges: tuple[SourceComparison, ...], order: Order, *, every: bool = False
 ) -> Iterator[Violation]:
     """C3 of Theorem 5.10: one violation for each stream."""
     for alias in reading.query.by_alias:
@@ -147,7 +149,7 @@ def extremes_in_conflict(
         yield from islice(found, None if every else 1)
 
 
-def _both_ways(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Violation]:
+def _both_ways(edges: tuple[SourceComparison, ...], order: Order, alias: str) -> Iterator[Violation]:
     """MinRef and MaxRef are both filled."""
     upper = list(active(edges, order, alias, above=True))
     for least in active(edges, order, alias, above=False) if upper else ():
@@ -160,11 +162,11 @@ def _both_ways(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Vi
                     yield _conflict(alias, least, greatest, rungs)
 
 
-def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Iterator[Violation]:
+def _two_of_one_kind(edges: tuple[SourceComparison, ...], order: Order, alias: str) -> Iterator[Violation]:
     """MaxRef, or MinRef, has two classes."""
     for above in (True, False):
         found = list(active(edges, order, alias, above))
-        conflicts: dict[tuple[ColumnRef, tuple[Interval, ...]], list[Edge]] = {}
+        conflicts: dict[tuple[ColumnRef, tuple[Interval, ...]], list[SourceComparison]] = {}
         for near in found:
             # What is in conflict with one is so with every other that has the same column in the same stretches.
             key = near.end(above), stretches(order, near)
@@ -183,7 +185,9 @@ def _two_of_one_kind(edges: tuple[Edge, ...], order: Order, alias: str) -> Itera
                     yield _conflict(alias, near, far, rungs)
 
 
-def _not_settled_by(order: Order, near: Edge, edges: list[Edge], above: bool) -> Iterator[Edge]:
+def _not_settled_by(
+    order: Order, near: SourceComparison, edges: list[SourceComparison], above: bool
+) -> Iterator[SourceComparison]:
     """The comparisons that can be in conflict with one: not in one stretch by P+, and not in one stretch only."""
     here = set(stretches(order, near))
     settled: dict[ColumnRef, bool] = {}
@@ -195,7 +199,9 @@ def _not_settled_by(order: Order, near: Edge, edges: list[Edge], above: bool) ->
             yield far
 
 
-def _stands_beyond(order: Order, near: Edge, far: Edge, above: bool, same_stretch: bool) -> bool:
+def _stands_beyond(
+    order: Order, near: SourceComparison, far: SourceComparison, above: bool, same_stretch: bool
+) -> bool:
     """Whether the stream's column of `near` can lie this side of the other stream's column of `far`."""
     own, other = near.end(above), far.end(not above)
     if same_stretch:
@@ -203,19 +209,19 @@ def _stands_beyond(order: Order, near: Edge, far: Edge, above: bool, same_stretc
     return own != far.end(above)
 
 
-def active(edges: tuple[Edge, ...], order: Order, alias: str, above: bool) -> Iterator[Edge]:
+def active(edges: tuple[SourceComparison, ...], order: Order, alias: str, above: bool) -> Iterator[SourceComparison]:
     """The comparisons in which a stream stands above, or below, and which some endless stretch holds."""
     for edge in edges:
         if edge.end(above).alias == alias and any(stretches(order, edge)):
             yield edge
 
 
-def stretches(order: Order, edge: Edge) -> tuple[Interval, ...]:
+def stretches(order: Order, edge: SourceComparison) -> tuple[Interval, ...]:
     """The endless stretches that can hold both columns of a comparison."""
     return order.both_endless(edge.low, edge.high)
 
 
-def placements(order: Order, first: Edge, second: Edge) -> Iterator[tuple[Interval, Interval]]:
+def placements(order: Order, first: SourceComparison, second: SourceComparison) -> Iterator[tuple[Interval, Interval]]:
     """The endless stretches that can hold two comparisons at once."""
     for one in stretches(order, first):
         for other in stretches(order, second):
@@ -224,7 +230,9 @@ def placements(order: Order, first: Edge, second: Edge) -> Iterator[tuple[Interv
                 yield one, other
 
 
-def _conflict(alias: str, first: Edge, second: Edge, rungs: list[tuple[ColumnRef, Placement]]) -> Violation:
+def _conflict(
+    alias: str, first: SourceComparison, second: SourceComparison, rungs: list[tuple[ColumnRef, Placement]]
+) -> Violation:
     texts = list(dict.fromkeys((first.text, second.text)))
     return Violation(
         "C3",

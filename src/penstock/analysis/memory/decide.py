@@ -22,11 +22,11 @@ from penstock.analysis.memory.conditions import Violation
 from penstock.analysis.memory.distinguishability import copies_to_try, tells_apart
 from penstock.analysis.memory.measures import is_measured, unmet
 from penstock.analysis.memory.order import conflicting
-from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.self_joins import has_self_join
 from penstock.analysis.memory.synopses import synopsis_of
 from penstock.analysis.memory.witness import Copies, copies_of
-from penstock.analysis.synopsis import Synopsis
+from penstock.analysis.synopsis import SynopsisForm
 from penstock.model.predicates import Comparison, Op
 from penstock.model.query import Query
 
@@ -40,7 +40,7 @@ _LEADS = ("C2", "C3", "C1")
 
 def memory_finding(query: Query) -> MemoryFinding:
     """Whether constant memory suffices, whatever windows and promises say."""
-    reading = Reading(query)
+    reading = MemoryReading(query)
     if reading.outside:
         return MemoryFinding(None, because=reading.outside)
     case = Case(query)
@@ -95,7 +95,7 @@ def memory_witness(query: Query, count: int) -> Witness | None:
 
 def growing_copies(query: Query, count: int) -> Copies | None:
     """The rows of the witness, and for each of them the rows that ask for it."""
-    reading = Reading(query)
+    reading = MemoryReading(query)
     if reading.outside or reading.unread:
         return None
     case = Case(query)
@@ -142,7 +142,7 @@ def _copies_of(case: Case, violation: Violation, count: int) -> Copies | None:
     return copies_of(case.reading, case.order, violation, count)
 
 
-def _synopses(case: Case) -> tuple[Synopsis, ...]:
+def _synopses(case: Case) -> tuple[SynopsisForm, ...]:
     sources = case.reading.query.all_sources
     barred = {alias for violation in case.violations for alias in violation.barred}
     barred |= {alias for doubt in case.doubts for alias in doubt.barred}
@@ -151,4 +151,4 @@ def _synopses(case: Case) -> tuple[Synopsis, ...]:
         for source in sources
         if source.alias not in barred and len(sources) + len(case.covers) > 1
     ]
-    return (*found, *(Synopsis(alias, (), counted=False, covered_by=by) for alias, by in case.covers))
+    return (*found, *(SynopsisForm(alias, (), counted=False, covered_by=by) for alias, by in case.covers))

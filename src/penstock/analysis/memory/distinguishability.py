@@ -23,7 +23,7 @@ from itertools import combinations, product
 from math import prod
 from statistics import median
 
-from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.witness import Copies, Row
 from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef
@@ -44,7 +44,7 @@ def copies_to_try(query: Query) -> tuple[int, int]:
     return 5, len(query.all_sources) + 4
 
 
-def tells_apart(reading: Reading, copies: Copies) -> bool:
+def tells_apart(reading: MemoryReading, copies: Copies) -> bool:
     """Whether rows to come tell every two sets of the rows of a witness apart, but for its first and last row."""
     query = reading.query
     values = [o.value for o in query.outputs]
@@ -58,7 +58,7 @@ def tells_apart(reading: Reading, copies: Copies) -> bool:
         return False
 
 
-def _all_apart(reading: Reading, copies: Copies) -> bool:
+def _all_apart(reading: MemoryReading, copies: Copies) -> bool:
     query = reading.query
     join = _NaiveJoin(reading, [*copies.rows, *(row for probe in copies.probes for row in probe)])
     rows = join.numbers(copies.rows[1:-1])
@@ -74,7 +74,7 @@ def _all_apart(reading: Reading, copies: Copies) -> bool:
     return not alike
 
 
-def _continuations(reading: Reading, copies: Copies) -> Iterator[tuple[Row, ...]]:
+def _continuations(reading: MemoryReading, copies: Copies) -> Iterator[tuple[Row, ...]]:
     yield from copies.probes
     yield from ((row,) for row in copies.rows)
     if reading.query.is_grouped:
@@ -110,7 +110,7 @@ def _news(before: _Answer, after: _Answer) -> _Said:
 class _NaiveJoin:
     """The query over any bag of some rows, which go by their numbers."""
 
-    def __init__(self, reading: Reading, rows: Sequence[Row]) -> None:
+    def __init__(self, reading: MemoryReading, rows: Sequence[Row]) -> None:
         self._reading = reading
         self._number = {row: number for number, row in enumerate(dict.fromkeys(rows))}
         tied = [aliases_of(c.predicate) for c in reading.conditions if len(aliases_of(c.predicate)) > 1]

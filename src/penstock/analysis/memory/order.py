@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from penstock.analysis.facts.differences import Demand, Differences, Limit, least
 from penstock.analysis.facts.values import FAR, Interval, steps_of
 from penstock.analysis.memory.lines import Line, line_of, point_of, stretch_of
-from penstock.analysis.memory.reading import Condition, Reading, is_opaque
+from penstock.analysis.memory.reading import Condition, MemoryReading, is_opaque
 from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, NoneOf, OneOf, Op
@@ -77,7 +77,7 @@ class Order:
     """The order of the columns of a query."""
 
     def __init__(
-        self, reading: Reading, conditions: tuple[Condition, ...] | None = None, *, by_stream: bool = False
+        self, reading: MemoryReading, conditions: tuple[Condition, ...] | None = None, *, by_stream: bool = False
     ) -> None:
         self._reading = reading
         known = reading.binding if conditions is None else conditions
@@ -329,7 +329,7 @@ class Order:
                 node.is_null, node.members = True, frozenset()
 
 
-def conflicting(reading: Reading) -> tuple[Condition, ...]:
+def conflicting(reading: MemoryReading) -> tuple[Condition, ...]:
     """Of conditions that cannot all hold, some that cannot, none of which can be left out."""
     left = list(reading.binding)
     many = (len(left) + 1) // 2
@@ -354,7 +354,7 @@ def _places(line: Line, kind: DataType, constants: Iterable[Constant]) -> Iterat
             yield line.place(point)
 
 
-def _kind(reading: Reading, ref: ColumnRef) -> DataType:
+def _kind(reading: MemoryReading, ref: ColumnRef) -> DataType:
     kind = reading.kind(ref)
     assert kind is not None, ref
     return kind

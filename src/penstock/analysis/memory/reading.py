@@ -59,7 +59,7 @@ class Condition:
 
 
 @dataclass(frozen=True)
-class Reading:
+class MemoryReading:
     """A query as MEMORY reads it."""
 
     query: Query
@@ -167,7 +167,7 @@ class Reading:
         return tuple(dict.fromkeys(o.value for o in self.query.outputs if isinstance(o.value, Aggregate)))
 
 
-def is_opaque(reading: Reading, predicate: Predicate) -> bool:
+def is_opaque(reading: MemoryReading, predicate: Predicate) -> bool:
     """Whether only Spark can say what a predicate means; a constant that is no value of the type is such a case."""
     match predicate:
         case Opaque() | NullTest():
@@ -186,7 +186,7 @@ def is_opaque(reading: Reading, predicate: Predicate) -> bool:
     return any(point_of(constant, kind) is None for constant in constants)
 
 
-def is_left_to_spark(reading: Reading, predicate: Predicate) -> bool:
+def is_left_to_spark(reading: MemoryReading, predicate: Predicate) -> bool:
     """Whether nobody but Spark knows which rows pass."""
     is_given = isinstance(predicate, NullTest) and not predicate.is_null
     if is_given or is_measured(predicate, reading.kind):

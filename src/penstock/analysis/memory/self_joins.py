@@ -24,7 +24,7 @@ from dataclasses import replace
 from itertools import combinations
 
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import Reading
+from penstock.analysis.memory.reading import MemoryReading
 from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Bound, Comparison, OneOf, Op, Predicate, aliases_of
@@ -55,7 +55,7 @@ def covered_sources(query: Query) -> tuple[tuple[str, str], ...]:
 
 def _covered(query: Query) -> tuple[tuple[str, str], ...]:
     """Sources that others cover, all at once; as few as can be."""
-    search = _Search(query)
+    search = _CoverSearch(query)
     if not search.order.holds:
         return ()
     most = 1 if len(query.all_sources) > _MOST_SOURCES else len(query.all_sources) - 1
@@ -67,12 +67,12 @@ def _covered(query: Query) -> tuple[tuple[str, str], ...]:
     return ()
 
 
-class _Search:
+class _CoverSearch:
     """Looks for sources to stand for those that are left out."""
 
     def __init__(self, query: Query) -> None:
         self._query = query
-        self._reading = Reading(query)
+        self._reading = MemoryReading(query)
         self.order = Order(self._reading)
         self._held = query.holding(frozenset(query.by_alias)).predicates
         streams = [source.stream for source in query.all_sources]
@@ -180,7 +180,7 @@ def _moved_formula(formula: Formula, alias: str, by: str) -> Formula:
     return replace(formula, pieces=tuple(moved), terms=None)
 
 
-def _follows(reading: Reading, order: Order, predicate: Predicate | None) -> bool:
+def _follows(reading: MemoryReading, order: Order, predicate: Predicate | None) -> bool:
     """Whether a condition follows from the order; none does of a column that may be NULL."""
     if predicate is None or not reading.given.issuperset(predicate.columns):
         return False

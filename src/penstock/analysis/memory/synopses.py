@@ -19,18 +19,18 @@ from collections.abc import Iterator
 
 from penstock.analysis.facts.values import FAR, Interval, value_at
 from penstock.analysis.memory.aggregates import counts_duplicates, is_holistic
-from penstock.analysis.memory.conditions import Edge, active, stretches
+from penstock.analysis.memory.conditions import SourceComparison, active, stretches
 from penstock.analysis.memory.lines import Line
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import Reading
-from penstock.analysis.synopsis import BucketColumn, Extreme, Limits, Synopsis
+from penstock.analysis.memory.reading import MemoryReading
+from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm, ValueLimits
 from penstock.model.clauses import Aggregate, columns_of
 from penstock.model.expressions import ColumnRef, Value
 from penstock.model.predicates import Comparison, Op
 from penstock.model.types import DataType
 
 
-def is_bag(reading: Reading, order: Order) -> bool:
+def is_bag(reading: MemoryReading, order: Order) -> bool:
     """Whether it matters how often a result is found."""
     query = reading.query
     if query.is_grouped:
@@ -38,7 +38,7 @@ def is_bag(reading: Reading, order: Order) -> bool:
     return not query.distinct
 
 
-def synopsis_of(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: str) -> Synopsis:
+def synopsis_of(reading: MemoryReading, order: Order, edges: tuple[SourceComparison, ...], alias: str) -> SynopsisForm:
     """The synopsis of one source."""
     extremes = tuple(_extremes(reading, order, edges, alias))
     kept_apart = dict.fromkeys(_apart(reading, alias, bool(extremes)))
@@ -46,10 +46,10 @@ def synopsis_of(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: 
     equal = reading.query.equalities(frozenset(reading.query.by_alias))
     columns = {equal.class_of(ref)[0]: _bucket_column(reading, order, ref) for ref in reversed(kept_apart)}
     pushed = tuple(str(a) for a in reading.aggregates if _is_pushed(a, alias))
-    return Synopsis(alias, tuple(reversed(columns.values())), is_bag(reading, order), extremes, pushed)
+    return SynopsisForm(alias, tuple(reversed(columns.values())), is_bag(reading, order), extremes, pushed)
 
 
-def _apart(reading: Reading, alias: str, has_extremes: bool) -> Iterator[ColumnRef]:
+def _apart(reading: MemoryReading, alias: str, has_extremes: bool) -> Iterator[ColumnRef]:
     """The columns by which rows of a source must be kept apart."""
     query = reading.query
     shown = [*query.group_by, *(o.value for o in query.outputs if not isinstance(o.value, Aggregate))]
@@ -67,7 +67,7 @@ def _is_pushed(aggregate: Aggregate, alias: str) -> bool:
     return not is_holistic(aggregate) and {ref.alias for ref in aggregate.columns} == {alias}
 
 
-def _bucket_column(reading: Reading, order: Order, ref: ColumnRef) -> BucketColumn:
+def _bucket_column(reading: MemoryReading, order: Order, ref: ColumnRef) -> BucketColumn:
     values, endless = order.buckets(ref)
     null = ref not in reading.given
     line, reach = order.line(ref), order.reach(ref)
@@ -91,14 +91,14 @@ def _bucket_column(reading: Reading, order: Order, ref: ColumnRef) -> BucketColu
     return BucketColumn(ref.column, values + null, endless, low, high, limits=limits, members=members)
 
 
-def _reached(line: Line, reach: Interval, kind: DataType) -> Limits:
+def _reached(line: Line, reach: Interval, kind: DataType) -> ValueLimits:
     """The least and the greatest value that a column takes in results."""
     if line.has_steps:
         first, last = line.endless[0], line.endless[-1]
         low = None if reach.low <= first.high else value_at(reach.low, kind)
-        return Limits(low, None if reach.high >= last.low else value_at(reach.high, kind))
+        return ValueLimits(low, None if reach.high >= last.low else value_at(reach.high, kind))
     under, over = (reach.low - 1) // 2, reach.high // 2
-    return Limits(
+    return ValueLimits(
         line.points[under] if reach.low else None,
         line.points[over] if over < len(line.points) else None,
         bool(reach.low % 2),
@@ -106,7 +106,9 @@ def _reached(line: Line, reach: Interval, kind: DataType) -> Limits:
     )
 
 
-def _extremes(reading: Reading, order: Order, edges: tuple[Edge, ...], alias: str) -> Iterator[Extreme]:
+def _extremes(
+    reading: MemoryReading, order: Order, edges: tuple[SourceComparison, ...], alias: str
+) -> Iterator[Extreme]:
     strict = {_pair(c) for c, _ in reading.joins if c.op in (Op.LT, Op.GT)}
     found: dict[tuple[ColumnRef, bool, Interval], bool] = {}
     for above in (True, False):

@@ -30,10 +30,10 @@ from penstock.analysis.closings.punctuated import carriers, narrowed
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.truth import ticks_between
 from penstock.analysis.finding import Witness
-from penstock.analysis.memory.reading import Reading, is_left_to_spark
+from penstock.analysis.memory.reading import MemoryReading, is_left_to_spark
 from penstock.analysis.witness.declarations_hold import Arrived, broken
 from penstock.analysis.witness.punctuating import punctuations
-from penstock.analysis.witness.witness_values import Doubt, Layout
+from penstock.analysis.witness.witness_values import CannotLayOut, Layout
 from penstock.model.clauses import columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.relation import FromTree, Join, JoinKind, Leaf
@@ -55,7 +55,7 @@ class Scenario:
     graph: ClosingGraph
     alias: str
     layout: Layout
-    reading: Reading
+    reading: MemoryReading
 
     @cached_property
     def met(self) -> tuple[str, ...]:
@@ -106,13 +106,13 @@ class Scenario:
     def check(self) -> None:
         """See on the rows themselves that the pattern holds; raises Doubt where it does not."""
         for limit in self._half_closed():
-            raise Doubt(limit)
+            raise CannotLayOut(limit)
         history = [row for number in range(1, _TRIED + 1) for row in self.block(number)]
         rest = dict(self.rest(1, _TRIED + 1))
         future = [Arrived(self.graph.query.by_alias[alias].stream, values) for alias, values in rest.items()]
         problem = broken(self._numbered([*history, *future]))
         if problem is not None:
-            raise Doubt(f"no growing input was found that keeps {problem}")
+            raise CannotLayOut(f"no growing input was found that keeps {problem}")
         self._matches(1, rest)
         for far in _FAR:
             try:
@@ -120,7 +120,7 @@ class Scenario:
             except OverflowError:
                 continue
             return
-        raise Doubt("the calendar has no room for the lengths of time in the query")
+        raise CannotLayOut("the calendar has no room for the lengths of time in the query")
 
     def _half_closed(self) -> Iterator[str]:
         """What closes some values of a stream that is waited for and not others: neither safe nor shown to grow."""
@@ -144,10 +144,10 @@ class Scenario:
         values = {ColumnRef(alias, column): value for alias, row in rows.items() for column, value in row.items()}
         for condition in self.reading.conditions:
             if not condition.passes(values):
-                raise Doubt(f"no growing input was found that satisfies {condition.text}")
+                raise CannotLayOut(f"no growing input was found that satisfies {condition.text}")
         for constraint in self.layout.here.bands.constraints:
             if not constraint.limit.allows(_apart(values[constraint.later], values[constraint.earlier])):
-                raise Doubt(f"no growing input was found that satisfies {constraint.reason.text}")
+                raise CannotLayOut(f"no growing input was found that satisfies {constraint.reason.text}")
 
     @cached_property
     def _new(self) -> dict[str, tuple[ColumnRef, ...]]:
@@ -219,13 +219,13 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
     """For each of these sources, which do not reach all others: a scenario, or why there is none known."""
     if not graph.query.is_inner and not graph.query.existences:
         return _as_if_inner(graph, aliases)
-    reading = Reading(graph.query)
+    reading = MemoryReading(graph.query)
     why = _not_read(reading)
     if why is None:
         try:
             layout = Layout(graph.combinations)
             layout.places  # noqa: B018 - laid out once, for all
-        except Doubt as doubt:
+        except CannotLayOut as doubt:
             why = str(doubt)
     if why is not None:
         return dict.fromkeys(aliases, why)
@@ -237,7 +237,7 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
         scenario = Scenario(graph, alias, layout, reading)
         try:
             scenario.check()
-        except Doubt as doubt:
+        except CannotLayOut as doubt:
             found[alias] = str(doubt)
         else:
             found.update(dict.fromkeys((a for a in scenario.met if a in aliases), scenario))
@@ -258,7 +258,7 @@ def _inner(tree: FromTree) -> FromTree:
     return tree if isinstance(tree, Leaf) else Join(JoinKind.INNER, _inner(tree.left), _inner(tree.right), tree.on)
 
 
-def _not_read(reading: Reading) -> str | None:
+def _not_read(reading: MemoryReading) -> str | None:
     if not reading.query.is_inner:
         return "a growing input is not sought under EXISTS"
     for condition in reading.conditions:

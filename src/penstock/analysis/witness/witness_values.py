@@ -36,7 +36,7 @@ _EPOCH_MICROSECONDS = (_START - dt.datetime(1970, 1, 1)) // dt.timedelta(microse
 _PLAIN = (Kind.STRING, Kind.BINARY, Kind.FLOAT, Kind.DOUBLE)
 
 
-class Doubt(Exception):
+class CannotLayOut(Exception):
     """Why no input can be laid out."""
 
 
@@ -130,11 +130,13 @@ class Layout:
                 ref = ColumnRef(source.alias, column.name)
                 if column.name in origins:
                     if self._is_used(ref):
-                        raise Doubt(f"{ref} is what another column is derived from, and has conditions of its own")
+                        raise CannotLayOut(
+                            f"{ref} is what another column is derived from, and has conditions of its own"
+                        )
                 elif column.derived is None or _origin(column) is not None:
                     yield ref, column.type
                 elif self._is_used(ref):
-                    raise Doubt(f"{ref} is derived, so only Spark knows its values")
+                    raise CannotLayOut(f"{ref} is derived, so only Spark knows its values")
 
     def _is_used(self, ref: ColumnRef) -> bool:
         """Whether anything is said of a column."""
@@ -158,7 +160,7 @@ class Layout:
                 yield ref
             elif not (has_steps(kind) or kind.kind in _PLAIN or kind.is_instant):
                 if self._is_used(ref):
-                    raise Doubt(f"{ref} is {kind}, of which no values are written here")
+                    raise CannotLayOut(f"{ref} is {kind}, of which no values are written here")
                 yield ref
 
     def _is_used_but_by_when(self, ref: ColumnRef) -> bool:
@@ -226,13 +228,13 @@ class Layout:
         for node in nodes:
             domain = self._endless(node)
             if domain.high is not None:
-                raise Doubt(f"{node} has a largest value and is compared with other columns")
+                raise CannotLayOut(f"{node} has a largest value and is compared with other columns")
             if gaps and self.kinds[node].kind in (Kind.STRING, Kind.BINARY):
-                raise Doubt(f"{node} is {self.kinds[node]} and is compared with other columns")
+                raise CannotLayOut(f"{node} is {self.kinds[node]} and is compared with other columns")
             base[node] = domain.low or 0
         found = least(base, ((later, earlier, (-ticks).__add__) for later, earlier, ticks in gaps))
         if found is None:
-            raise Doubt("the time differences of the query cannot be met by raising columns")
+            raise CannotLayOut("the time differences of the query cannot be met by raising columns")
         return found
 
     def _endless(self, node: ColumnRef) -> Domain:
@@ -241,9 +243,9 @@ class Layout:
         if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
             return replace(domain, steps=whole_numbers(self._said(node)))
         if not kind.is_integer and self._is_limited(node):
-            raise Doubt(f"{node} is {kind} and compared with a constant")
+            raise CannotLayOut(f"{node} is {kind} and compared with a constant")
         if kind.length is not None or kind.is_collated:
-            raise Doubt(f"{node} is {kind}, which has finitely many values")
+            raise CannotLayOut(f"{node} is {kind}, which has finitely many values")
         return domain
 
     def _is_limited(self, node: ColumnRef) -> bool:
@@ -276,7 +278,7 @@ class Layout:
             if not self._makes_punctuations(node, value):
                 return value
         if not candidates:
-            raise Doubt(f"{node} can take no value")
+            raise CannotLayOut(f"{node} can take no value")
         return candidates[0]
 
     def _makes_punctuations(self, node: ColumnRef, value: object) -> bool:

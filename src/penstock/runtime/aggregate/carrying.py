@@ -45,7 +45,7 @@ _EXACT = 3
 
 
 @dataclass(frozen=True)
-class Ordered:
+class LimitedColumn:
     """A column of a stream, how it is read as numbers, and the conditions that limit it, the column on the left."""
 
     column: str
@@ -162,7 +162,7 @@ class Carrying:
         told = asked.joined(met_group[pairs], below)
         return told.owned(told.owner)
 
-    def _ordered(self, alias: str, child: str) -> Ordered | None:
+    def _ordered(self, alias: str, child: str) -> LimitedColumn | None:
         """The column of a child that all conditions of an edge but its keys limit, where running sums will do."""
         predicates = self.matcher.predicates(frozenset({alias}), child)
         columns = {(p.left.column, p.ticks is None) for p in predicates}
@@ -172,7 +172,7 @@ class Carrying:
         kind = self.synopses[child].kind(column)
         if kind is None or (in_codes and not is_coded(kind)):
             return None
-        return Ordered(column, "codes" if in_codes else "ticks", predicates)
+        return LimitedColumn(column, "codes" if in_codes else "ticks", predicates)
 
     def _summable(self, alias: str, parent: str) -> frozenset[str]:
         """The streams from one down the tree; none if one has a measure that running sums cannot give."""
@@ -189,7 +189,9 @@ class Carrying:
                 found |= below
         return found
 
-    def _met_in_order(self, alias: str, asking: Ints, child: str, parts: Mapping[str, str], ordered: Ordered) -> Bag:
+    def _met_in_order(
+        self, alias: str, asking: Ints, child: str, parts: Mapping[str, str], ordered: LimitedColumn
+    ) -> Bag:
         """The same, by its key and a range of the child's ordered column."""
         own, synopsis = self.synopses[alias], self.synopses[child]
         axes = self.matcher.shared_axes(frozenset({alias}), child)

@@ -23,7 +23,7 @@ from penstock.model.schemes import Policy
 from penstock.plan.aggregate import COUNT
 from penstock.plan.doubting import has_shadows, sets_aside
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.discarded.piles import Piles
 from penstock.runtime.discarded.recall import Recall, axis_columns
@@ -44,7 +44,7 @@ class Aside(Component):
     tables = ("piles",)
 
     def __init__(
-        self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, watches: tuple[Watch, ...]
+        self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, watches: tuple[Watch, ...]
     ) -> None:
         self.plan = plan
         self.synopses = synopses

@@ -14,14 +14,14 @@ from penstock.runtime.hashing import Hashes, mix
 _BITS, _PROBES = 16, 4
 
 
-class Filter:
+class BloomFilter:
     """The keys of one pile."""
 
     def __init__(self, bits: npt.NDArray[np.uint8]) -> None:
         self.bits = bits
 
     @classmethod
-    def over(cls, keys: Hashes) -> Filter:
+    def over(cls, keys: Hashes) -> BloomFilter:
         """The filter of some keys."""
         size = 1 << max(6, int(len(keys) * _BITS - 1).bit_length())
         flags = np.zeros(size, np.bool_)

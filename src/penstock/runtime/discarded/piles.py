@@ -16,9 +16,9 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.codes import Ints, flat
-from penstock.runtime.discarded.bloom import Filter
+from penstock.runtime.discarded.bloom import BloomFilter
 from penstock.runtime.segment import Segment
-from penstock.runtime.store import COLD, Reading, Writing, from_ipc, to_ipc
+from penstock.runtime.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
@@ -30,7 +30,7 @@ class Pile:
     """Rows set aside together."""
 
     rows: int
-    filters: dict[str, Filter]
+    filters: dict[str, BloomFilter]
     """By column that meets others."""
     last: int
     """The largest arrival number among them."""
@@ -80,7 +80,7 @@ class Piles:
             self.piles.append(self._pile(both, two.since))
 
     def _pile(self, segment: Segment, since: dict[str, int]) -> Pile:
-        filters = {column: Filter.over(segment.hashes(column)) for column in self.keys}
+        filters = {column: BloomFilter.over(segment.hashes(column)) for column in self.keys}
         return Pile(len(segment), filters, int(segment.arrival.max()), since, segment=segment)
 
     def sample(self, segment: Segment, rows: Ints) -> Pile:
@@ -114,7 +114,7 @@ class Piles:
     def _filter_entry(self, pile: Pile) -> str:
         return f"filter/{pile.name}"
 
-    def write(self, name: str, to: Writing) -> list[Any]:
+    def write(self, name: str, to: EntryWriter) -> list[Any]:
         """See Table."""
         for pile in self.piles:
             if pile.name is None:
@@ -134,12 +134,14 @@ class Piles:
         self._gone = []
         return [[pile.name, pile.rows, pile.last, pile.since] for pile in self.piles]
 
-    def read(self, name: str, told: Any, source: Reading) -> None:  # noqa: ARG002 - piles have names of their own
+    def read(self, name: str, told: Any, source: EntryReader) -> None:  # noqa: ARG002 - piles have names of their own
         """See Table."""
         for own, rows, last, since in told:
             pile = Pile(rows, {}, last, dict(since), own)
             bits = from_ipc(source.take(self._filter_entry(pile)))
-            pile.filters = {c: Filter(flat(bits.column(c)).to_numpy(zero_copy_only=False)) for c in bits.column_names}
+            pile.filters = {
+                c: BloomFilter(flat(bits.column(c)).to_numpy(zero_copy_only=False)) for c in bits.column_names
+            }
             if not self.on_disk or (self.fetch is None and self._entry(pile) in source.entries):
                 pile.segment = self._segment(from_ipc(source.take(self._entry(pile))))
             self.piles.append(pile)

@@ -27,7 +27,7 @@ import numpy as np
 from penstock.plan.plan import Closer, Plan
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.evict.loss import Loss
@@ -38,7 +38,7 @@ from penstock.runtime.marks import held_closers, key_closers, mark_name
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
 from penstock.runtime.needs import matching_columns
-from penstock.runtime.promises.watch import Step
+from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.purge import Purge
 from penstock.runtime.purged import Purged
 from penstock.runtime.segment import Segment
@@ -157,7 +157,7 @@ class Account(Component):
             both.segments, both.has_fresh = [], False
             both.rebase()
 
-    def _asking(self, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> Purge:
+    def _asking(self, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> Purge:
         """The purge rule over stored and sampled rows, as they stand together now."""
         if self._purge is None:
             self._purge = Purge(self.plan, self.plan.nodes[-1], self._matcher_of_both, closing, clock, across=across)
@@ -209,7 +209,7 @@ class Account(Component):
                 places = np.searchsorted(shed.ids, row.own[which][fresh])
                 np.add(shed.tally, np.bincount(places, missed[fresh], len(shed.ids)), out=shed.tally)
 
-    def mark(self, step: Step) -> None:
+    def mark(self, step: WatchStep) -> None:
         """Let sampled rows learn of the keys and punctuations of this batch, as stored ones do."""
         for closer in key_closers(self.plan):
             self._mark(closer, (step.synopses[closer.target], step.dropped[closer.target]))
@@ -228,7 +228,7 @@ class Account(Component):
             _, met = match_keys(own, keys.ids(FRESH), Keyed(rows, closer.columns), ALL)
             rows.mark(mark_name(closer), met)
 
-    def expire(self, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> None:
+    def expire(self, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> None:
         """Let sampled rows go that can miss nothing more."""
         if not self.plan.purge_trees and not any(s.window is not None for s in self.plan.sources):
             return
@@ -247,7 +247,7 @@ class Account(Component):
             if gone.any():
                 self._variance += sample.drop(gone)
 
-    def outlive(self, purged: Purged, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> None:
+    def outlive(self, purged: Purged, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> None:
         """Sample rows that were purged only because what they waited for was evicted."""
         if len(self.plan.aliases) < _LEAST_CHAIN or not any(len(sample) for sample in self.samples.values()):
             return

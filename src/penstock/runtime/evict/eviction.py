@@ -25,7 +25,7 @@ from penstock.plan.second_stage_budget import second_room
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.batch import Batch
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Ints
 from penstock.runtime.evict.account import Account
 from penstock.runtime.evict.archive import Archived, Archiver
@@ -39,7 +39,7 @@ from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
 from penstock.runtime.outer.join_tree import JoinTree
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.purged import Purged
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
@@ -55,7 +55,7 @@ class Held:
 
     synopses: Mapping[str, Synopsis]
     matcher: Matcher
-    closing: Closing
+    closing: Closedness
     clock: Clock
     watches: tuple[Watch, ...]
     merge: Merge
@@ -145,7 +145,7 @@ class Eviction(Component):
                 self.account.shed(alias, gone)
                 self.evicted += len(gone)
 
-    def make_room(self, step: Step, purged: Purged) -> None:
+    def make_room(self, step: WatchStep, purged: Purged) -> None:
         """After the purge: learn from the batch, and evict what the share cannot hold."""
         self.account.mark(step)
         self.account.outlive(purged, self.held.closing, self.held.clock, self.held.across)

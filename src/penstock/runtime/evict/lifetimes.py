@@ -16,7 +16,7 @@ import numpy as np
 from penstock.plan.plan import Closer, CloserKind, Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Ints
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.needs import ORDER
@@ -32,7 +32,7 @@ class Lifetimes(Component):
 
     numbers = ("_steps", "_moved", "_rows")
 
-    def __init__(self, plan: Plan, closing: Closing, clock: Clock, synopses: Mapping[str, Synopsis]) -> None:
+    def __init__(self, plan: Plan, closing: Closedness, clock: Clock, synopses: Mapping[str, Synopsis]) -> None:
         self.plan = plan
         self.closing = closing
         self.clock = clock

@@ -29,7 +29,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.evict.account import MOST_VARIANCE, Account
 from penstock.runtime.evict.loss import DEVIATIONS, Loss
@@ -137,7 +137,7 @@ class OuterAccount(Account):
     def outlive(
         self,
         purged: Purged,
-        closing: Closing,  # noqa: ARG002 - what the account of inner joins asks
+        closing: Closedness,  # noqa: ARG002 - what the account of inner joins asks
         clock: Clock,  # noqa: ARG002
         across: ArrivalOrder | None,  # noqa: ARG002
     ) -> None:
@@ -172,7 +172,7 @@ class OuterAccount(Account):
         found[shown[""]] = True
         return found
 
-    def expire(self, closing: Closing, clock: Clock, across: ArrivalOrder | None) -> None:  # noqa: ARG002
+    def expire(self, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> None:  # noqa: ARG002
         """Let sampled rows go that can miss nothing more, and count those that were due without a match."""
         for alias, other in zip(self.pair, (self.node.right, self.node.left), strict=True):
             sample = self.samples[alias]

@@ -14,22 +14,22 @@ from penstock.plan.plan import Plan
 
 
 @dataclass(frozen=True)
-class Node:
+class PathNode:
     """A stream below a parent; `columns` are its own, `parent_columns` those of the parent that must be equal."""
 
     alias: str
     columns: tuple[str, ...]
-    children: tuple[Node, ...]
+    children: tuple[PathNode, ...]
     parent_columns: tuple[str, ...] = field(compare=False)
 
-    def below(self) -> Iterator[Node]:
+    def below(self) -> Iterator[PathNode]:
         """It and all nodes under it, children first."""
         for child in self.children:
             yield from child.below()
         yield self
 
 
-def paths_from(plan: Plan, root: str) -> tuple[Node, ...]:
+def paths_from(plan: Plan, root: str) -> tuple[PathNode, ...]:
     """The nodes that hang directly under a stream."""
     parent_of: dict[str, str] = {}
     reached = [root]
@@ -45,22 +45,22 @@ def paths_from(plan: Plan, root: str) -> tuple[Node, ...]:
     return _children(plan, root, parent_of)
 
 
-def neighbours_of(plan: Plan, root: str) -> tuple[Node, ...]:
+def neighbours_of(plan: Plan, root: str) -> tuple[PathNode, ...]:
     """The streams that share a key with a stream, without what lies behind them."""
     found = []
     for other in plan.aliases:
         own, theirs = _shared(plan, root, other)
         if other != root and own:
-            found.append(Node(other, theirs, (), own))
+            found.append(PathNode(other, theirs, (), own))
     return tuple(found)
 
 
-def _children(plan: Plan, alias: str, parent_of: dict[str, str]) -> tuple[Node, ...]:
+def _children(plan: Plan, alias: str, parent_of: dict[str, str]) -> tuple[PathNode, ...]:
     found = []
     for other in plan.aliases:
         if parent_of.get(other) == alias:
             own, theirs = _shared(plan, alias, other)
-            found.append(Node(other, theirs, _children(plan, other, parent_of), own))
+            found.append(PathNode(other, theirs, _children(plan, other, parent_of), own))
     return tuple(found)
 
 

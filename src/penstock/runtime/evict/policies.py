@@ -27,7 +27,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.codes import Ints
 from penstock.runtime.evict.lifetimes import Lifetimes
 from penstock.runtime.evict.outer_gain import OuterGain
-from penstock.runtime.evict.paths import Node, neighbours_of, paths_from
+from penstock.runtime.evict.paths import PathNode, neighbours_of, paths_from
 from penstock.runtime.evict.rates import Rates
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.hashing import Hashes, mix
@@ -83,7 +83,7 @@ class Ranking(Component):
         self.outer = outer
         """What results to come are worth under outer joins and EXISTS."""
         find = {GAIN: paths_from, PROB: neighbours_of, LIFE: neighbours_of}.get(policy)
-        self.under: dict[str, tuple[Node, ...]] = {a: find(plan, a) if find else () for a in plan.aliases}
+        self.under: dict[str, tuple[PathNode, ...]] = {a: find(plan, a) if find else () for a in plan.aliases}
         every = [node for nodes in self.under.values() for child in nodes for node in child.below()]
         width = min(_MOST_WIDTH, max(_USUAL_WIDTH, 1 << (2 * rows).bit_length()))
         budget = max(_LEAST_ROWS, float(rows))
@@ -95,7 +95,7 @@ class Ranking(Component):
         self._is_blind = False
         """Whether there was no room for any statistics."""
         self.price = 0.0
-        self._messages: dict[Node, Message] = {}
+        self._messages: dict[PathNode, Message] = {}
 
     @property
     def nbytes(self) -> int:
@@ -121,7 +121,7 @@ class Ranking(Component):
         if self._is_blind:
             self._give_up()
 
-    def _kin_of(self, node: Node) -> tuple[Rates, ...]:
+    def _kin_of(self, node: PathNode) -> tuple[Rates, ...]:
         """What is known of other streams that are met by the same classes of columns."""
         return tuple(
             rates
@@ -129,7 +129,7 @@ class Ranking(Component):
             if other.alias != node.alias and self._classes(other) == self._classes(node)
         )
 
-    def _classes(self, node: Node) -> tuple[int, ...]:
+    def _classes(self, node: PathNode) -> tuple[int, ...]:
         axes = list(enumerate(self.plan.axes))
         return tuple(n for column in node.columns for n, axis in axes if axis.column(node.alias) == column)
 
@@ -181,7 +181,7 @@ class Ranking(Component):
             found = float(np.partition(rates, evicting - 1)[evicting - 1])
             self.price = found if self.price == 0 else self.price * _PRICE_KEPT + found * (1 - _PRICE_KEPT)
 
-    def _frequency(self, alias: str, ids: Ints, nodes: tuple[Node, ...]) -> Floats:
+    def _frequency(self, alias: str, ids: Ints, nodes: tuple[PathNode, ...]) -> Floats:
         """PROB's and LIFE's priority; over several streams, the product."""
         found = self._brought(alias, ids)
         lives: list[Floats] = []
@@ -192,7 +192,7 @@ class Ranking(Component):
         return found * np.minimum.reduce(lives) if self.policy == LIFE and lives else found
 
     def _expected(
-        self, alias: str, ids: Ints, nodes: tuple[Node, ...], brought: Floats
+        self, alias: str, ids: Ints, nodes: tuple[PathNode, ...], brought: Floats
     ) -> tuple[Floats, Floats, Floats]:
         """What rows give with all that is stored or to come below the nodes, with what is stored alone; their life."""
         expected = stored = brought
@@ -206,7 +206,7 @@ class Ranking(Component):
             life = np.maximum(life, left)
         return expected, stored, life
 
-    def _message(self, node: Node) -> Message:
+    def _message(self, node: PathNode) -> Message:
         if node not in self._messages:
             ids = self.synopses[node.alias].ids(ALL)
             expected, stored, _ = self._expected(node.alias, ids, node.children, self._brought(node.alias, ids))

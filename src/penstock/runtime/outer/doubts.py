@@ -27,7 +27,7 @@ import numpy.typing as npt
 from penstock.plan.plan import Closer, CloserKind
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.key_matching import Keyed, nulls
@@ -50,7 +50,7 @@ class Doubts(Component):
     arrays = ("largest", "_last")
     numbers = ("everything",)
 
-    def __init__(self, matcher: NodeMatcher, gone: str, asking: str, closing: Closing) -> None:
+    def __init__(self, matcher: NodeMatcher, gone: str, asking: str, closing: Closedness) -> None:
         plan = matcher.plan
         assert plan.evict is not None
         self.gone = gone

@@ -16,7 +16,7 @@ from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Ints, empty_ids, union
 from penstock.runtime.delta_join import delta_join
 from penstock.runtime.marks import DOUBTED, LEFT
@@ -42,7 +42,7 @@ class JoinTree(Component):
         self,
         plan: Plan,
         matcher: Matcher,
-        closing: Closing,
+        closing: Closedness,
         clock: Clock,
         *,
         across: ArrivalOrder | None = None,

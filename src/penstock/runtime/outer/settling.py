@@ -24,7 +24,7 @@ from penstock.model.nodes import NodeKind
 from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closing
+from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools
 from penstock.runtime.expansion import Expansion
 from penstock.runtime.matching import Matcher, PartTies
@@ -37,7 +37,7 @@ from penstock.runtime.synopsis import ALL, Synopsis
 class Settling:
     """Asks the promises about rows of the nodes of one cell."""
 
-    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closing, clock: Clock) -> None:
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, clock: Clock) -> None:
         self.plan = plan
         self.nodes = plan.nodes
         self.synopses = synopses

@@ -11,7 +11,7 @@ import numpy as np
 
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.promises.ordered import OrderedWatch
-from penstock.runtime.promises.watch import Step
+from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.synopsis import FRESH
 from penstock.runtime.violations import Breach
 
@@ -23,11 +23,11 @@ class ArrivesWatch(OrderedWatch):
         super().__init__(plan, promise)
         self.is_clock = plan.by_alias[promise.alias].event_time == self.column
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         return [*super().breaches(step), *self._nulls(step)]
 
-    def _nulls(self, step: Step) -> list[Breach]:
+    def _nulls(self, step: WatchStep) -> list[Breach]:
         synopsis = step.synopses[self.promise.alias]
         if synopsis.size(FRESH) == 0:
             return []
@@ -38,7 +38,7 @@ class ArrivesWatch(OrderedWatch):
         ids = synopsis.alive(null + synopsis.first_fresh)
         return [Breach(self.promise, self.promise.alias, ids, np.zeros(len(ids), np.int64))] if len(ids) else []
 
-    def adapt(self, breach: Breach, step: Step) -> None:
+    def adapt(self, breach: Breach, step: WatchStep) -> None:
         """See Watch."""
         if self.is_clock:
             super().adapt(breach, step)

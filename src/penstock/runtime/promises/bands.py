@@ -13,7 +13,7 @@ import numpy as np
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.codes import INT64, Ints, union
 from penstock.runtime.key_matching import Keyed, new_pairs
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.violations import Breach
 
 
@@ -29,7 +29,7 @@ class BandWatch(Watch):
         self.widened = 0
         """Ticks by which ADAPT has moved both ends of the window."""
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         own, other = step.synopses[self.promise.alias], step.synopses[self.partner]
         mine, theirs = new_pairs(Keyed(own, self.promise.columns), Keyed(other, self.promise.partner_columns))
@@ -50,7 +50,7 @@ class BandWatch(Watch):
             if len(late)
         ]
 
-    def _outside(self, step: Step, mine: Ints, theirs: Ints) -> Ints:
+    def _outside(self, step: WatchStep, mine: Ints, theirs: Ints) -> Ints:
         """How far each match lies outside of the declared window; 0 if within it as widened."""
         difference = self._ticks(step, self.partner, theirs) - self._ticks(step, self.promise.alias, mine)
         outside = np.zeros(len(difference), np.int64)
@@ -60,13 +60,13 @@ class BandWatch(Watch):
             outside = np.maximum(outside, self.promise.low - difference)
         return np.where(outside > self.widened, outside, 0)
 
-    def _ticks(self, step: Step, alias: str, ids: Ints) -> Ints:
+    def _ticks(self, step: WatchStep, alias: str, ids: Ints) -> Ints:
         column = self.plan.by_alias[alias].event_time
         assert column is not None
         # A quarter of the range each way: the difference of two extreme times must not wrap round.
         return np.clip(step.synopses[alias].ticks(column, ids), INT64.min // 4, INT64.max // 4)
 
-    def adapt(self, breach: Breach, step: Step) -> None:  # noqa: ARG002 - a hook
+    def adapt(self, breach: Breach, step: WatchStep) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
         self.widened = max(self.widened, int(breach.needed.max()))
 

@@ -16,7 +16,7 @@ from penstock.plan.merge import CheckedColumn
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.codes import Bools
 from penstock.runtime.constants import compared
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH
 from penstock.runtime.violations import Breach
@@ -34,7 +34,7 @@ class CheckWatch(Watch):
         merge = plan.by_alias[promise.alias].merge
         self._conditions = [] if merge is None else [c for c in merge.checks if c.constraint == promise.constraint]
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         synopsis = step.synopses[self.promise.alias]
         if synopsis.size(FRESH) == 0:

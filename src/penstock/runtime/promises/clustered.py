@@ -35,13 +35,13 @@ from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.past_clusters import PastClusters
 from penstock.runtime.promises.punctuated import PunctuatedWatch
 from penstock.runtime.promises.value_table import unmark
-from penstock.runtime.promises.watch import Step
+from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 from penstock.runtime.violations import Breach
 
 if TYPE_CHECKING:
-    from penstock.runtime.closing import Closing
+    from penstock.runtime.closing import Closedness
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class ClusteredWatch(PunctuatedWatch):
                     table = table.filter(table.column(belongs(self.column)))  # noqa: PLW2901
                 self._read.append((flat(table.column(self.column)), start + codes(table.column(INDEX))))
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         read, self._read = self._read, []
         if not read:
@@ -171,7 +171,7 @@ class ClusteredWatch(PunctuatedWatch):
                 known.add(met, size[place])
         return base, others
 
-    def adapt(self, breach: Breach, step: Step) -> None:
+    def adapt(self, breach: Breach, step: WatchStep) -> None:
         """See Watch."""
         needed = int(breach.needed.max())
         self.monitor.exceeded(needed)
@@ -190,7 +190,7 @@ class ClusteredWatch(PunctuatedWatch):
             target.rebase()
             source.kill(ids)
 
-    def make(self, step: Step) -> None:
+    def make(self, step: WatchStep) -> None:
         """See Watch."""
         self.monitor.settle()
         if self.k is None:
@@ -220,7 +220,7 @@ class ClusteredWatch(PunctuatedWatch):
         self.held.begin(made)
         self.open.kill(ids)
 
-    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+    def settle(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:
         """See Watch."""
         super().settle(step, removed, closing)
         self._move(self.past.rows, self.past.review(step.clock.count[self.stream], self.k), self.open)

@@ -26,13 +26,13 @@ from penstock.runtime.key_matching import Keyed, match_keys, new_pairs, nulls
 from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.past_followers import PastFollowers
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.sampling import is_sampled
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
 if TYPE_CHECKING:
-    from penstock.runtime.closing import Closing
+    from penstock.runtime.closing import Closedness
 
 
 class FollowsWatch(Watch):
@@ -81,7 +81,7 @@ class FollowsWatch(Watch):
             across.last_taken(self.parent_stream, self.reach), across.next_at(self.parent_stream, self.child_stream)
         )
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         self._arrived, self._largest = 0, 0
         found = self._by_batch(step) if step.order is None else self._across(step, step.order)
@@ -91,7 +91,7 @@ class FollowsWatch(Watch):
             return found
         return self._broken(np.concatenate([b.ids for b in found]), np.concatenate([b.needed for b in found]))
 
-    def _met_past(self, step: Step) -> list[Breach]:
+    def _met_past(self, step: WatchStep) -> list[Breach]:
         """Rows of the parent that match one which has left."""
         parent = step.synopses[self.parent]
         fresh = parent.ids(FRESH)
@@ -108,7 +108,7 @@ class FollowsWatch(Watch):
         late: Bools = needed > (INT64.max if self.k is None else self.k)
         return self._broken(fresh[place[late]], needed[late])
 
-    def _by_batch(self, step: Step) -> list[Breach]:
+    def _by_batch(self, step: WatchStep) -> list[Breach]:
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
         fresh = parent.ids(FRESH)
         self._arrived = len(fresh)
@@ -133,7 +133,7 @@ class FollowsWatch(Watch):
         np.maximum.at(seen, place, needed)
         return [Breach(self.promise, self.parent, ids, seen)] if len(ids) else []
 
-    def _across(self, step: Step, across: ArrivalOrder) -> list[Breach]:
+    def _across(self, step: WatchStep, across: ArrivalOrder) -> list[Breach]:
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
         self._arrived = parent.size(FRESH)
         mine, theirs = new_pairs(Keyed(child, self.promise.columns), Keyed(parent, self.promise.partner_columns))
@@ -167,26 +167,26 @@ class FollowsWatch(Watch):
         )
         return far[after]
 
-    def _rows_between(self, step: Step, batch: Ints, late: Ints) -> Ints:
+    def _rows_between(self, step: WatchStep, batch: Ints, late: Ints) -> Ints:
         """How many rows of the parent arrived after the batch of s, up to and with the late row."""
         arrival: Ints = step.synopses[self.parent].gather(late, lambda s: s.arrival)
         return arrival + 1 - step.clock.rows_at(self.parent_stream, batch)
 
-    def adapt(self, breach: Breach, step: Step) -> None:  # noqa: ARG002 - a hook
+    def adapt(self, breach: Breach, step: WatchStep) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
         self.monitor.exceeded(int(breach.needed.max()))
 
-    def make(self, step: Step) -> None:  # noqa: ARG002 - a hook
+    def make(self, step: WatchStep) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
         self.monitor.settle()
 
-    def learn(self, step: Step) -> dict[str, Ints]:
+    def learn(self, step: WatchStep) -> dict[str, Ints]:
         """See Watch."""
         if step.order is None:
             self._closed_before = self.closed_batch(step.clock)
         return {}
 
-    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+    def settle(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:
         """See Watch."""
         if not self.past.is_kept or self.k is None:
             return
@@ -195,7 +195,7 @@ class FollowsWatch(Watch):
         self._remember(step, removed.get(self.promise.alias, empty_ids()), closing, came, limit)
         self.past.review(limit)
 
-    def _remember(self, step: Step, ids: Ints, closing: Closing, came: int, limit: int) -> None:
+    def _remember(self, step: WatchStep, ids: Ints, closing: Closedness, came: int, limit: int) -> None:
         """Of the rows that leave, those whose match would break k."""
         assert self.k is not None
         child = step.synopses[self.promise.alias]
@@ -217,7 +217,7 @@ class FollowsWatch(Watch):
             return
         self.past.remember(Keyed(child, self.promise.columns), ids, before, limit)
 
-    def _came_before(self, step: Step, ids: Ints) -> Ints:
+    def _came_before(self, step: WatchStep, ids: Ints) -> Ints:
         """Of rows of the child, the rows of the parent that came before."""
         child = step.synopses[self.promise.alias]
         if step.order is not None:

@@ -23,7 +23,7 @@ from penstock.plan.promise_expiry import ABOUT_VALUES, ending, is_closed_otherwi
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agreeing, match_keys, meeting_any
 from penstock.runtime.marks import mark_name
-from penstock.runtime.promises.watch import Step
+from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.synopsis import OLD, Synopsis
 
 
@@ -65,7 +65,7 @@ class Need:
         """The masks that the promise rows carry, one for each of these."""
         return tuple(mark_name(closer) for closer in self.marking)
 
-    def stirred(self, step: Step, removed: Mapping[str, Ints], held: Synopsis) -> Ints:
+    def stirred(self, step: WatchStep, removed: Mapping[str, Ints], held: Synopsis) -> Ints:
         """The old promise rows that a row named which left; those of this batch are asked about anyway."""
         found = [empty_ids()]
         for carrier in self._all:
@@ -78,7 +78,7 @@ class Need:
                 found.append(named[agreeing(own, named, source, gone)])
         return union(found)
 
-    def of(self, step: Step, held: Synopsis, ids: Ints) -> Bools:
+    def of(self, step: WatchStep, held: Synopsis, ids: Ints) -> Bools:
         """Which of the promise rows may still close something, or be broken to some stored row's loss."""
         needed: Bools = np.zeros(len(ids), np.bool_)
         for carrier in self.alone:
@@ -104,7 +104,7 @@ def _carrier(
     return Carrier(alias, columns, named, tuple(ended), otherwise_closed)
 
 
-def _possible(step: Step, held: Synopsis, ids: Ints, carrier: Carrier) -> Bools:
+def _possible(step: WatchStep, held: Synopsis, ids: Ints, carrier: Carrier) -> Bools:
     """Whether the stream stores the values, or a tuple that carries them may still come."""
     possible: Bools = np.full(len(ids), not carrier.otherwise_closed)
     for ender in () if carrier.otherwise_closed else carrier.enders:

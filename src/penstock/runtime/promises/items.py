@@ -19,11 +19,11 @@ from penstock.runtime.batch import Chunk
 from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.promises.value_table import ValueTable
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.synopsis import ALL, Synopsis
 
 if TYPE_CHECKING:
-    from penstock.runtime.closing import Closing
+    from penstock.runtime.closing import Closedness
 
 BLOCKED = "__blocked"
 """Whether a cell still stores a row with the values of a punctuation."""
@@ -52,7 +52,7 @@ class ItemWatch(Watch):
         if self.closer.promise in chunk.punctuations:
             self._arrived.append(chunk.punctuations[self.closer.promise].select(list(self.closer.columns)))
 
-    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:  # noqa: ARG002 - a hook
+    def settle(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
         self._take(step.clock.batch)
         ids = self.waiting.ids(ALL)

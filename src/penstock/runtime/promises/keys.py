@@ -25,13 +25,13 @@ from penstock.runtime.marks import held_closers, key_closers, mark_name, mark_na
 from penstock.runtime.needs import order_column
 from penstock.runtime.promises.choosing import Choice, Named
 from penstock.runtime.promises.value_table import ValueTable
-from penstock.runtime.promises.watch import Promised, Step, Watch
+from penstock.runtime.promises.watch import Promised, Watch, WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
 if TYPE_CHECKING:
-    from penstock.runtime.closing import Closing
+    from penstock.runtime.closing import Closedness
 
 
 class KeyWatch(Watch):
@@ -94,7 +94,7 @@ class KeyWatch(Watch):
         """See Watch."""
         return bool(self.needed_by) if self.choices else None
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         synopsis = step.synopses[self.alias]
         fresh = synopsis.ids(FRESH)
@@ -113,11 +113,11 @@ class KeyWatch(Watch):
         broken = union(found)
         return [Breach(self.promise, self.alias, broken, np.zeros(len(broken), np.int64))] if len(broken) else []
 
-    def adapt(self, breach: Breach, step: Step) -> None:
+    def adapt(self, breach: Breach, step: WatchStep) -> None:
         """See Watch."""
         self.values.end(step, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
 
-    def learn(self, step: Step) -> dict[str, Ints]:
+    def learn(self, step: WatchStep) -> dict[str, Ints]:
         """See Watch."""
         touched: dict[str, Ints] = {}
         own = step.synopses[self.alias]
@@ -146,7 +146,7 @@ class KeyWatch(Watch):
         ids = self.values.unexcepted(Keyed(target, closer.columns), union(found))
         return target.mark(mark_name(closer), ids)
 
-    def _ended(self, step: Step, closer: Closer) -> int:
+    def _ended(self, step: WatchStep, closer: Closer) -> int:
         """How many clusters of a user ended in this batch that are forgotten because the key is remembered here."""
         if not self.choices or self.plan.by_alias[self.alias].has_rows_window:
             return 0
@@ -155,7 +155,7 @@ class KeyWatch(Watch):
             ended += len(match_keys(Keyed(held, closer.columns), held.ids(FRESH), self.values.own, OLD)[0])
         return ended
 
-    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+    def settle(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:
         """See Watch."""
         if not self.ghosts.segments and not self.needed_by and not self.choices:
             return
@@ -178,7 +178,7 @@ class KeyWatch(Watch):
                 self.ghosts.segments.append(piece)
         self.ghosts.rebase()
 
-    def _choose(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+    def _choose(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:
         """Choose anew whether keys are remembered, where that depends on what is seen."""
         left, dropped = len(removed.get(self.alias, ())), step.dropped[self.alias].size(FRESH)
         came = self._came + dropped
@@ -191,7 +191,7 @@ class KeyWatch(Watch):
                 ids = self.ghosts.ids(ALL)
                 self.ghosts.kill(ids[~self._needed(closing, self.ghosts, ids)])
 
-    def _needed(self, closing: Closing, synopsis: Synopsis, ids: Ints) -> Bools:
+    def _needed(self, closing: Closedness, synopsis: Synopsis, ids: Ints) -> Bools:
         """Whether a future tuple of some user may still name the key."""
         needed: Bools = np.zeros(len(ids), np.bool_)
         for user in self.needed_by:
@@ -201,7 +201,7 @@ class KeyWatch(Watch):
             needed |= ~ended
         return needed
 
-    def _ghosts_of(self, closing: Closing, synopsis: Synopsis, ids: Ints, batch: int) -> Segment | None:
+    def _ghosts_of(self, closing: Closedness, synopsis: Synopsis, ids: Ints, batch: int) -> Segment | None:
         ids = self.values.unexcepted(Keyed(synopsis, self.columns), ids)
         ids = ids[self._needed(closing, synopsis, ids)] if len(ids) else ids
         if not len(ids):

@@ -26,7 +26,7 @@ from penstock.runtime.climbs import NO_CLIMBS, Climbs
 from penstock.runtime.codes import DAY_TICKS, Bools, Ints, Ordinal, is_coded
 from penstock.runtime.headers import Late, ranks, ticks_below
 from penstock.runtime.promises.monitor import Monitor
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.queue import Queue
 from penstock.runtime.synopsis import FRESH
@@ -126,7 +126,7 @@ class OrderedWatch(Watch):
             return None
         return highest * self._per_day - (self.slack if self.in_time else 0)
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         chunks, self._chunks = self._chunks, []
         swing, self._swing = self._swing, 0
@@ -189,11 +189,11 @@ class OrderedWatch(Watch):
         together = ranks(pa.concat_arrays([told, column.take(pa.array(rows))]))
         return together[: len(climbs)], together[len(climbs) :]
 
-    def adapt(self, breach: Breach, step: Step) -> None:  # noqa: ARG002 - a hook
+    def adapt(self, breach: Breach, step: WatchStep) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
         self.monitor.exceeded(int(breach.needed.max()))
 
-    def make(self, step: Step) -> None:  # noqa: ARG002 - a hook
+    def make(self, step: WatchStep) -> None:  # noqa: ARG002 - a hook
         """See Watch."""
         self.monitor.settle()
 

@@ -29,12 +29,12 @@ from penstock.runtime.marks import held_closers, mark_name
 from penstock.runtime.needs import punctuation_columns
 from penstock.runtime.promises.forgetting import Need
 from penstock.runtime.promises.value_table import ValueTable
-from penstock.runtime.promises.watch import Step, Watch
+from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
 
 if TYPE_CHECKING:
-    from penstock.runtime.closing import Closing
+    from penstock.runtime.closing import Closedness
 
 
 class PunctuatedWatch(Watch):
@@ -78,7 +78,7 @@ class PunctuatedWatch(Watch):
             start = count - chunk.header.rows if chunk.header.start is None else chunk.header.start
             self._arrived.append((chunk.punctuations[self.number], start))
 
-    def breaches(self, step: Step) -> list[Breach]:
+    def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         self._take(step.clock.batch)
         synopsis = step.synopses[self.alias]
@@ -100,7 +100,7 @@ class PunctuatedWatch(Watch):
             place = np.concatenate([start + codes(piece.column(INDEX)) for piece, start in arrived])
             self.values.arrive(table, place, batch, self.need.marks, again=self.lifespan is not None)
 
-    def _is_dead(self, step: Step, ids: Ints) -> Bools:
+    def _is_dead(self, step: WatchStep, ids: Ints) -> Bools:
         """Which promise rows have outlived their LIFESPAN."""
         low = step.closing.low(self.alias, self.time)
         if self.lifespan is None or self.time is None or low is None or not len(ids):
@@ -108,11 +108,11 @@ class PunctuatedWatch(Watch):
         # Beyond the ends of the range a sum would wrap round; the low lies within it.
         return self.held.ticks(self.time, ids) < max(low - self.lifespan, INT64.min)
 
-    def adapt(self, breach: Breach, step: Step) -> None:
+    def adapt(self, breach: Breach, step: WatchStep) -> None:
         """See Watch."""
         self.values.end(step, Keyed(step.synopses[self.alias], self.columns), breach.ids, self.users)
 
-    def learn(self, step: Step) -> dict[str, Ints]:
+    def learn(self, step: WatchStep) -> dict[str, Ints]:
         """See Watch."""
         touched: dict[str, list[Ints]] = {}
         if self.lifespan is not None:
@@ -126,7 +126,7 @@ class PunctuatedWatch(Watch):
         self._noted = self.values.note(step, self.need.marking)
         return {alias: union(pieces) for alias, pieces in touched.items()}
 
-    def _mark(self, step: Step, touched: dict[str, list[Ints]], *, of_stored: bool) -> None:
+    def _mark(self, step: WatchStep, touched: dict[str, list[Ints]], *, of_stored: bool) -> None:
         """Close the rows that carry the values of a promise row, one of the two being new; or stored rows only."""
         for closer in self.users:
             target = step.synopses[closer.source]
@@ -143,7 +143,7 @@ class PunctuatedWatch(Watch):
                 places, _ = match_keys(Keyed(dropped, closer.columns), fresh, self.own, ALL)
                 dropped.mark(mark_name(closer), fresh[places])
 
-    def _met_together(self, step: Step, closer: JointCloser) -> Iterator[tuple[str, Ints]]:
+    def _met_together(self, step: WatchStep, closer: JointCloser) -> Iterator[tuple[str, Ints]]:
         """The rows that carry values of a fresh promise row all of whose values are carried by some stored row."""
         fresh = self.held.ids(FRESH)
         named: Bools = np.ones(len(fresh), np.bool_)
@@ -170,7 +170,7 @@ class PunctuatedWatch(Watch):
             places, met = places[equal], met[equal]
         return union([places])
 
-    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+    def settle(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:
         """See Watch."""
         asked = [self.held.ids(FRESH), self._noted, self.need.stirred(step, removed, self.held)]
         asked.append(closing.newly_closed(self.alias, self.held))

@@ -20,7 +20,7 @@ from penstock.plan.plan import Closer, CloserKind
 from penstock.runtime.codes import Bools, Ints, empty_ids, flat, union
 from penstock.runtime.key_matching import Keyed, match_keys, newly_met, repeated
 from penstock.runtime.marks import mark_name
-from penstock.runtime.promises.watch import Step
+from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
@@ -65,7 +65,7 @@ class ValueTable(Component):
         if len(places):
             self.rows.kill(union([self.rows.ids(FRESH)[places]]))
 
-    def note(self, step: Step, closers: Iterable[Closer]) -> Ints:
+    def note(self, step: WatchStep, closers: Iterable[Closer]) -> Ints:
         """Mark the rows whose values promises of others close, that is, can come no more; gives those newly marked."""
         found = [empty_ids()]
         for closer in closers if self.rows.segments else ():
@@ -73,7 +73,7 @@ class ValueTable(Component):
             found.append(self.rows.mark(mark_name(closer), self.rows.alive(closed)))
         return union(found)
 
-    def end(self, step: Step, broken: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
+    def end(self, step: WatchStep, broken: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
         """Except the values of rows that broke the promise, and take back what it closed by them."""
         synopsis = broken.synopsis
         table = pa.table({c: synopsis.arrow(c, ids) for c in broken.columns})
@@ -102,7 +102,7 @@ class ValueTable(Component):
         return len(gone) + len(excepted)
 
 
-def unmark(step: Step, values: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
+def unmark(step: WatchStep, values: Keyed, ids: Ints, users: Iterable[Closer]) -> None:
     """Take back what was closed for rows that carry the values of some rows."""
     for closer in users:
         target = step.synopses[closer.source]
@@ -112,7 +112,7 @@ def unmark(step: Step, values: Keyed, ids: Ints, users: Iterable[Closer]) -> Non
             segment.touched = True
 
 
-def _closed_values(step: Step, held: Synopsis, closer: Closer) -> Iterator[Ints]:
+def _closed_values(step: WatchStep, held: Synopsis, closer: Closer) -> Iterator[Ints]:
     """The promise rows whose values a promise on the closer's target closes, as far as one of the two is new."""
     own = Keyed(held, closer.columns)
     promised = (closer.target, closer.target_columns)

@@ -18,14 +18,14 @@ from penstock.runtime.synopsis import Synopsis
 from penstock.runtime.violations import Breach
 
 if TYPE_CHECKING:
-    from penstock.runtime.closing import Closing
+    from penstock.runtime.closing import Closedness
 
 Promised = tuple[str, tuple[str, ...]]
 """A stream, by alias, and the columns of it whose values promises close."""
 
 
 @dataclass
-class Step:
+class WatchStep:
     """What the hooks of a step may look at."""
 
     clock: Clock
@@ -35,7 +35,7 @@ class Step:
     """By alias, the keys of this batch that are not stored here: a filter dropped the row, or another cell has it."""
     chunk_of: dict[str, Ints]
     """For each fresh row of an alias, the number of its chunk among those of its stream in this batch."""
-    closing: Closing
+    closing: Closedness
     promised: Mapping[Promised, tuple[Synopsis, ...]]
     """The promise rows that punctuations left, by alias and columns, those of this batch as the fresh part."""
     key_ghosts: Mapping[Promised, Synopsis]
@@ -67,17 +67,17 @@ class Watch(Component):
     sees_all_rows = False
     """Whether rows that can be in no result are looked at too; their columns may be NULL."""
 
-    def breaches(self, step: Step) -> list[Breach]:  # noqa: ARG002 - a hook
+    def breaches(self, step: WatchStep) -> list[Breach]:  # noqa: ARG002 - a hook
         """The fresh rows that break a promise made before them."""
         return []
 
-    def adapt(self, breach: Breach, step: Step) -> None:
+    def adapt(self, breach: Breach, step: WatchStep) -> None:
         """Widen the constraint to what was seen."""
 
-    def make(self, step: Step) -> None:
+    def make(self, step: WatchStep) -> None:
         """Settle which promises the batch makes, before any of them is looked at."""
 
-    def learn(self, step: Step) -> dict[str, Ints]:  # noqa: ARG002 - a hook
+    def learn(self, step: WatchStep) -> dict[str, Ints]:  # noqa: ARG002 - a hook
         """Make the promises of the batch, after it was joined; gives the rows that they touched, by alias."""
         return {}
 
@@ -85,7 +85,7 @@ class Watch(Component):
         """The rows that a promise of the batch closed which a stored row stands for, by alias; not among the others."""
         return {}
 
-    def settle(self, step: Step, removed: Mapping[str, Ints], closing: Closing) -> None:
+    def settle(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:
         """After the purge: keep the promises that are still needed; `removed` is what was purged, by alias."""
 
     def forget(self, count: int) -> int:  # noqa: ARG002 - a hook

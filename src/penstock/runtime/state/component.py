@@ -29,8 +29,8 @@ from penstock.errors import DataError
 from penstock.runtime.store import (
     Changes,
     Entries,
-    Reading,
-    Writing,
+    EntryReader,
+    EntryWriter,
     from_ipc,
     from_json,
     from_tensor,
@@ -52,10 +52,10 @@ _TENSOR, _TABLE = "tensor", "table"
 class Table(Protocol):
     """Rows that are written in pieces, under names that begin with the one given."""
 
-    def write(self, name: str, to: Writing) -> Any:
+    def write(self, name: str, to: EntryWriter) -> Any:
         """Write what changed since the last time; gives what else must be known, as JSON holds it."""
 
-    def read(self, name: str, told: Any, source: Reading) -> None:
+    def read(self, name: str, told: Any, source: EntryReader) -> None:
         """Take back what was written."""
 
 
@@ -115,7 +115,7 @@ class State:
 
     def save(self) -> Changes:
         """What changed since the last save."""
-        to = Writing(self._serial)
+        to = EntryWriter(self._serial)
         told = {}
         for name, table in self._tables.items():
             told[name] = write_synopsis(name, table, to) if isinstance(table, Synopsis) else table.write(name, to)
@@ -126,7 +126,7 @@ class State:
         self._write_whole(NUMBERS, to_json(saved), to)
         return Changes(to.put, tuple(to.delete))
 
-    def _write_array(self, array: _Array, to: Writing) -> str | None:
+    def _write_array(self, array: _Array, to: EntryWriter) -> str | None:
         """Write an array if it differs from what was written; gives what it is, None if there is none."""
         value = array.get()
         if value is None:
@@ -137,7 +137,7 @@ class State:
         self._write_whole(array.name, to_tensor(value) if is_tensor else to_ipc(value), to)
         return _TENSOR if is_tensor else _TABLE
 
-    def _write_whole(self, name: str, written: bytes, to: Writing) -> None:
+    def _write_whole(self, name: str, written: bytes, to: EntryWriter) -> None:
         digest = _digest(written)
         if self._written.get(name) != digest:
             self._written[name] = digest
@@ -147,7 +147,7 @@ class State:
         """Take back what a store holds; nothing where it is empty."""
         if not entries:
             return
-        source = Reading(entries)
+        source = EntryReader(entries)
         saved = from_json(self._whole(NUMBERS, source))
         _require_same("components", saved["numbers"], self._components)
         _require_same("tables", saved["tables"], self._tables)
@@ -170,7 +170,7 @@ class State:
         for one in self._components.values():
             one.resume()
 
-    def _whole(self, name: str, source: Reading) -> Any:
+    def _whole(self, name: str, source: EntryReader) -> Any:
         found = source.take(name)
         self._written[name] = _digest(found)
         return found

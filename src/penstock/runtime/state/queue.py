@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.codes import flat
-from penstock.runtime.store import Reading, Writing, from_ipc, to_ipc
+from penstock.runtime.store import EntryReader, EntryWriter, from_ipc, to_ipc
 
 _LEAST_ROOM = 64
 _MERGE_BELOW = 1 << 16
@@ -77,7 +77,7 @@ class Queue:
         """The bytes of the rows that are there."""
         return sum(int(self.column(name).nbytes) for name in self.names)
 
-    def write(self, name: str, to: Writing) -> list[Any]:
+    def write(self, name: str, to: EntryWriter) -> list[Any]:
         """See Table; gives the number of the first row, and the pieces."""
         end = self.first + len(self)
         kept = [piece for piece in self._pieces if piece[1] > self.first]
@@ -96,7 +96,7 @@ class Queue:
         self._pieces = kept
         return [self.first, kept]
 
-    def read(self, name: str, told: Any, source: Reading) -> None:
+    def read(self, name: str, told: Any, source: EntryReader) -> None:
         """See Table."""
         self.first, pieces = told
         self._pieces = [(begin, end) for begin, end in pieces]

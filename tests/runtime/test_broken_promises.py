@@ -26,7 +26,7 @@ from penstock.model.spans import Auto, Rows
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Cell
-from penstock.runtime.discarded import piles
+from penstock.runtime.discarded import cold_segments
 from penstock.runtime.store import COLD
 from tests.measure import size
 from tests.runtime.aggregates import Run, aggregates_over, check_running, results_of
@@ -91,7 +91,7 @@ def test_recover_loses_nothing_at_all(workload: Workload) -> None:
 @given(workloads(most_sources=4, broken=Policy.RECOVER, batches=9, most_rows=8), st.integers(1, 12))
 def test_recover_loses_nothing_when_k_is_learned_and_cells_are_restored(workload: Workload, window: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(piles, "_MERGE_BELOW", 12)
+        patch.setattr(cold_segments, "_MERGE_BELOW", 12)
         found, lost, _ = run(learned(workload, window), restart=True)
     assert found == expected(workload)
     assert lost == 0

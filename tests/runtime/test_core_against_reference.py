@@ -17,7 +17,7 @@ from hypothesis import HealthCheck, given, settings
 
 from penstock.analysis.check import check_query
 from penstock.plan.planner import make_plan
-from penstock.runtime import Cell, Patience, patience
+from penstock.runtime import Cell, Patience, purge_schedule
 from penstock.runtime.state.component import synopses_of
 from tests.measure import size
 from tests.runtime.reference import answer
@@ -79,5 +79,5 @@ def test_a_cell_restored_after_every_step_gives_the_same_answer(workload: Worklo
 @given(workloads(most_sources=3))
 def test_a_lazy_cell_gives_the_same_answer(workload: Workload) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(patience, "LEAST_ROWS", 4)
+        patch.setattr(purge_schedule, "LEAST_ROWS", 4)
         run(workload.moved_on(), restart=True, how=Patience.LAZY)

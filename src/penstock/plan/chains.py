@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class ChainStep:
+class PurgeChainStep:
     """One step of a chained purge: `target` is closed for rows of `sources` that stand together, and by what."""
 
     sources: tuple[str, ...]
@@ -20,7 +20,7 @@ class Chain:
     """The steps by which the promises close every other stream for a row of `root`, and the streams left open."""
 
     root: str
-    steps: tuple[ChainStep, ...]
+    steps: tuple[PurgeChainStep, ...]
     open: tuple[str, ...]
 
 

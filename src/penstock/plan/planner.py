@@ -24,7 +24,7 @@ from penstock.model.simplify import simplified
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
 from penstock.plan.arrival import counts_by_arrival
-from penstock.plan.chains import Chain, ChainStep, UselessPunctuations
+from penstock.plan.chains import Chain, PurgeChainStep, UselessPunctuations
 from penstock.plan.closers import find_agreements, find_closers
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values, one_value
 from penstock.plan.eliminate_covered_sources import without_covered
@@ -139,7 +139,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
 
 def _chain(closing: ClosingGraph, alias: str) -> Chain:
     reach = closing.reach(alias)
-    steps = tuple(ChainStep(edge.sources, edge.target, edge.wait, edge.because) for edge in reach.edges)
+    steps = tuple(PurgeChainStep(edge.sources, edge.target, edge.wait, edge.because) for edge in reach.edges)
     return Chain(alias, steps, reach.unreached)
 
 

@@ -87,7 +87,12 @@ from penstock.runtime.batch import (
 from penstock.runtime.cell import Cell
 from penstock.runtime.hashing import hash_rows
 from penstock.runtime.headers import Header, header_of, read_header, spell
-from penstock.runtime.needs import (
+from penstock.runtime.outer.node_matching import Truth
+from penstock.runtime.purge_schedule import Patience
+from penstock.runtime.row_values import row_hashes
+from penstock.runtime.store import Changes
+from penstock.runtime.violations import PromiseBroken
+from penstock.runtime.wire_columns import (
     ORDER,
     belongs,
     clustered_columns,
@@ -98,11 +103,6 @@ from penstock.runtime.needs import (
     punctuation_columns,
     punctuation_promises,
 )
-from penstock.runtime.outer.node_matching import Truth
-from penstock.runtime.patience import Patience
-from penstock.runtime.row_values import row_hashes
-from penstock.runtime.store import Changes
-from penstock.runtime.violations import PromiseBroken
 
 __all__ = [
     "COUNT",

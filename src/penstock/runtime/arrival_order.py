@@ -21,9 +21,9 @@ import numpy as np
 
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import INT64, Bools, Ints, codes, flat
-from penstock.runtime.needs import counted_streams
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.queue import Queue
+from penstock.runtime.wire_columns import counted_streams
 
 EVERYTHING = int(INT64.max)
 _PLACE = "place"

@@ -16,7 +16,7 @@ from penstock.runtime.codes import Ints, flat
 from penstock.runtime.evict.archive import Archived
 from penstock.runtime.evict.loss import Loss
 from penstock.runtime.headers import Header, header_of
-from penstock.runtime.needs import (
+from penstock.runtime.wire_columns import (
     ORDER,
     counted_streams,
     hidden_columns,

@@ -25,26 +25,26 @@ from penstock.runtime.batch import Batch, Chunk, Metrics, StepResult
 from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Ints
-from penstock.runtime.discarded.aside import Aside
-from penstock.runtime.evict.eviction import Eviction, Held
+from penstock.runtime.discarded.doubted_rows import DoubtedRows
+from penstock.runtime.evict.eviction import CellParts, Eviction
 from penstock.runtime.frontier import frontier
 from penstock.runtime.gate import Gate
 from penstock.runtime.intake import Intake
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import BUCKET, Merge
-from penstock.runtime.needs import ORDER, hidden_columns
 from penstock.runtime.outer.join_tree import JoinTree
 from penstock.runtime.outer.node_matching import NO_TESTS, Truth
 from penstock.runtime.outer.rows import values
-from penstock.runtime.patience import Patience, Patient
 from penstock.runtime.promises import remembered, watches_of
 from penstock.runtime.promises.items import ItemWatch
 from penstock.runtime.promises.watch import WatchStep
+from penstock.runtime.purge_schedule import Patience, PurgeSchedule
 from penstock.runtime.purged import Asking, Purged
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.store import Changes, Entries
 from penstock.runtime.synopsis import Synopsis
 from penstock.runtime.violations import Answers
+from penstock.runtime.wire_columns import ORDER, hidden_columns
 
 
 @dataclass
@@ -102,11 +102,11 @@ class Cell(Component):
         self.absorbing = Absorbing(plan, self.synopses)
         self.tree = JoinTree(plan, self.matcher, self.closing, self.clock, across=self.order, absent=absent)
         self.carrying = None if plan.aggregate is None else carrying_of(plan, plan.aggregate, self.matcher, self.tree)
-        self.aside = Aside(plan, self.synopses, self.closing, self.watches)
-        self.patient = Patient(plan, patience)
+        self.aside = DoubtedRows(plan, self.synopses, self.closing, self.watches)
+        self.patient = PurgeSchedule(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
-        held = Held(
+        held = CellParts(
             self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order, self.tree
         )
         evict = plan.evict if plan.outer is None or plan.outer.is_pair else None

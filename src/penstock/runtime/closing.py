@@ -23,14 +23,14 @@ from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
 from penstock.runtime.key_matching import nulls
-from penstock.runtime.marks import mark_name
-from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.bands import BandWatch
 from penstock.runtime.promises.follows import FollowsWatch
 from penstock.runtime.promises.ordered import OrderedWatch
 from penstock.runtime.promises.punctuated import PunctuatedWatch
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
+from penstock.runtime.value_closers import mark_name
+from penstock.runtime.wire_columns import ORDER
 
 Limit = Ordinal | None
 

@@ -18,8 +18,8 @@ from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.matching import Matcher, Partial
-from penstock.runtime.needs import ORDER
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.wire_columns import ORDER
 
 
 def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder | None = None) -> list[Partial]:

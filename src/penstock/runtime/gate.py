@@ -22,9 +22,9 @@ from penstock.runtime.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.batch import HOME, Chunk
 from penstock.runtime.codes import Bools, Ints, codes, flat
 from penstock.runtime.headers import read_header, spell
-from penstock.runtime.needs import ORDER
 from penstock.runtime.state.component import Component
 from penstock.runtime.store import EntryReader, EntryWriter, from_ipc, from_json, to_ipc, to_json
+from penstock.runtime.wire_columns import ORDER
 
 _PUNCTUATIONS, _HEADER = "punctuations", "header"
 

@@ -19,12 +19,12 @@ from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.batch import HOME, INDEX, Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints, codes, flat
-from penstock.runtime.marks import mark_names
-from penstock.runtime.needs import hidden_columns, promise_columns
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH, Synopsis
+from penstock.runtime.value_closers import mark_names
 from penstock.runtime.violations import Breach
+from penstock.runtime.wire_columns import hidden_columns, promise_columns
 
 
 class Intake:

@@ -20,8 +20,8 @@ from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.hashing import combine
 from penstock.runtime.key_matching import Keyed, agree, match_keys, meeting
-from penstock.runtime.marks import LEFT
 from penstock.runtime.synopsis import ALL, Synopsis
+from penstock.runtime.value_closers import LEFT
 
 Partial = dict[str, Ints]
 """Combinations of rows: for each alias the ids, all of one length."""

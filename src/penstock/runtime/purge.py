@@ -32,12 +32,12 @@ from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.expansion import Expansion
 from penstock.runtime.key_matching import Keyed, about_distinct
-from penstock.runtime.marks import LEFT, is_expanded
 from penstock.runtime.matching import Matcher, PartTies
-from penstock.runtime.one_key import closes_by_key
+from penstock.runtime.purge_by_key import closes_by_key
 from penstock.runtime.purged import Asking, Purged, together
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH
+from penstock.runtime.value_closers import LEFT, is_expanded
 
 LARGEST_CROSSING = 4_000_000
 """Pairs of rows that no predicate ties beyond which the rule is not asked: it stays undecided, and the rows stay."""
@@ -94,7 +94,7 @@ class Purge(Component):
             self.doubt()
 
     def doubt(self) -> None:
-        """A promise was widened: what closed for one row may be open for another with its key (`one_key.py`)."""
+        """A promise was widened: what closed for one row may be open for another with its key (`purge_by_key.py`)."""
         self.by_key, self.trees = False, self._all_trees
         self.stars = self._are_stars()
 

@@ -22,7 +22,7 @@ from penstock.runtime.codes import Ints
 from penstock.runtime.evict.key_needs import bucket_counts, is_shared_by_key
 from penstock.runtime.grid import Grid
 from penstock.runtime.headers import Header, header_of
-from penstock.runtime.needs import belongs, clustered_columns, hidden_columns, keys_of, promise_columns
+from penstock.runtime.wire_columns import belongs, clustered_columns, hidden_columns, keys_of, promise_columns
 
 Shares = list[tuple[int, Any]]
 """Rows by the cell that they go to; no cell twice."""

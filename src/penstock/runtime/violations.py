@@ -14,8 +14,8 @@ from penstock.plan.outer import TEST
 from penstock.plan.plan import MATCHES, PromisePlan
 from penstock.runtime.batch import Quarantined
 from penstock.runtime.codes import Bools, Ints
-from penstock.runtime.needs import ORDER
 from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.wire_columns import ORDER
 
 _MOST_NAMED = 10
 """Rows that FAIL names."""

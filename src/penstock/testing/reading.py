@@ -23,8 +23,8 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Punctuating, Truth, apart, punctuation_promises
 from penstock.runtime.grid import Grid
-from penstock.runtime.needs import value_columns
 from penstock.runtime.routing import Routed, route
+from penstock.runtime.wire_columns import value_columns
 from penstock.testing.arrow_types import as_declared
 from penstock.testing.conditions import all_hold, holds, only_spark, require_read
 

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
 from penstock.analysis.implication.grid import models_on_a_grid
 from penstock.analysis.implication.models import Row, keeps
@@ -39,7 +40,6 @@ from penstock.analysis.implication.rules import (
     StreamShape,
     ends_of,
 )
-from penstock.analysis.implication.state import ChaseState
 from penstock.model.spans import Unit
 
 
@@ -65,7 +65,7 @@ class Refuted:
 
 
 @dataclass(frozen=True)
-class Broken:
+class CounterExample:
     """These rows keep all rules and break the one in question."""
 
     rows: tuple[Row, ...]
@@ -76,7 +76,7 @@ class GaveUp:
     """The search came to a limit."""
 
 
-Outcome = Refuted | Broken | GaveUp
+Outcome = Refuted | CounterExample | GaveUp
 
 
 @dataclass
@@ -103,7 +103,7 @@ class Chase:
         if isinstance(outcome, GaveUp):
             for rows in models_on_a_grid(self.shapes, self.rules, self.goal):
                 if self._is_counter_model(rows):
-                    return Broken(rows)
+                    return CounterExample(rows)
             self.limits = FULL
             outcome = self.follow()
         return self._borrowed() if isinstance(outcome, GaveUp) else outcome
@@ -115,7 +115,7 @@ class Chase:
         for states in (self._of_one_value(), deny(self.goal, self.shapes, self.required)):
             self.cases = 0
             outcome = self._all(states)
-            if isinstance(outcome, Broken):
+            if isinstance(outcome, CounterExample):
                 return outcome
         return outcome
 
@@ -140,7 +140,7 @@ class Chase:
         gave_up = False
         for number, state in enumerate(states, start=1):
             outcome = self._one(state)
-            if isinstance(outcome, Broken):
+            if isinstance(outcome, CounterExample):
                 return outcome
             if isinstance(outcome, GaveUp):
                 gave_up = True
@@ -291,7 +291,7 @@ class Chase:
         borrowed = (*self._reused(state, rule, left), *self._repeated(state, left)) if self.borrows else ()
         for case in borrowed:
             outcome = self._one(case)
-            if isinstance(outcome, Broken):
+            if isinstance(outcome, CounterExample):
                 return outcome
         if len(state.alive) >= self.limits.rows:
             return GaveUp()
@@ -345,7 +345,7 @@ class Chase:
         for periods in _readings(state, times):
             found = tuple(Row(state.facts[r].stream, state.terms(r), times[r], periods.get(r, _ONCE)) for r in alive)
             if self._is_counter_model(found):
-                return Broken(found)
+                return CounterExample(found)
         return GaveUp()
 
     def _is_counter_model(self, rows: tuple[Row, ...]) -> bool:

@@ -16,7 +16,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.analysis.facts.domains import declared_domain
-from penstock.analysis.implication.chase import FULL, Broken, Chase, Outcome, Refuted, SearchLimits
+from penstock.analysis.implication.chase import FULL, Chase, CounterExample, Outcome, Refuted, SearchLimits
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
 from penstock.analysis.implication.rules import OneRow, Partner, Rule, StreamShape, rule_of, shape_of
@@ -77,7 +77,7 @@ class _Question:
         match outcome:
             case Refuted():
                 return self._implied(self.goal, SearchLimits(self.chase.rows, self.chase.cases))
-            case Broken() if self.model is not None:
+            case CounterExample() if self.model is not None:
                 heading = "these rows keep every declaration and break it"
                 return Implication(False, (heading, *self.model.rows))
             case _:

@@ -6,8 +6,8 @@ Those rows are few: two that agree as the rule's premise says, or for a FOREIGN 
 
 from __future__ import annotations
 
+from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Reach, Rule, SameValues, StreamShape
-from penstock.analysis.implication.state import ChaseState
 from penstock.model.spans import span_of_ticks
 
 LEFT, RIGHT = 0, 1

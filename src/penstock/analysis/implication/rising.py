@@ -20,9 +20,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from penstock.analysis.facts.differences import Limit
+from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.goals import LEFT
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues
-from penstock.analysis.implication.state import ChaseState
 
 
 @dataclass(frozen=True)

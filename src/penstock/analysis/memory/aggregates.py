@@ -28,7 +28,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from penstock.analysis.facts.values import Interval
-from penstock.analysis.memory.conditions import Placement, SourceComparison, Violation, active, stretches
+from penstock.analysis.memory.conditions import FailedCondition, Placement, SourceComparison, active, stretches
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import MemoryReading
 from penstock.model.clauses import Aggregate
@@ -103,7 +103,7 @@ def _is_settled(comparison: Comparison, reading: MemoryReading, order: Order) ->
 
 def aggregate_violations(
     aggregate: Aggregate, edges: tuple[SourceComparison, ...], order: Order, *, every: bool = False
-) -> Iterator[Violation | OpenQuestion]:
+) -> Iterator[FailedCondition | OpenQuestion]:
     """What one aggregate asks beyond the join."""
     most = None if every else 1
     match aggregate.argument:
@@ -113,7 +113,7 @@ def aggregate_violations(
             yield from _of_expression(aggregate, expression, edges, order)
         case ColumnRef() as ref if is_holistic(aggregate):
             for stretch in order.endless(ref)[:most]:
-                yield Violation(
+                yield FailedCondition(
                     "C2",
                     f"{aggregate} needs every value of {ref}, and no constant limits them",
                     ref.alias,
@@ -141,7 +141,7 @@ def _of_expression(
 
 def _of_extreme(
     aggregate: Aggregate, ref: ColumnRef, edges: tuple[SourceComparison, ...], order: Order
-) -> Iterator[Violation]:
+) -> Iterator[FailedCondition]:
     """C3: a comparison that asks for other rows than the extreme does."""
     wants_greatest = aggregate.function == "max"
     for own in order.endless(ref):
@@ -151,7 +151,7 @@ def _of_extreme(
                     if not order.admits([(ref, own), (edge.low, stretch), (edge.high, stretch)]):
                         continue
                     for rungs in _rungs(order, ref, own, edge, stretch, with_it=above == wants_greatest):
-                        yield Violation(
+                        yield FailedCondition(
                             "C3",
                             f"{aggregate} and {edge.text} ask for different rows of {ref.alias}",
                             ref.alias,

@@ -48,7 +48,7 @@ class Placement:
 
 
 @dataclass(frozen=True)
-class Violation:
+class FailedCondition:
     """A condition that fails, and how to make an input of it."""
 
     condition: str
@@ -89,14 +89,16 @@ def edges_of(reading: MemoryReading) -> tuple[SourceComparison, ...]:
     return tuple(found.values())
 
 
-def endless_column(order: Order, ref: ColumnRef, role: str, forced: str, *, every: bool = False) -> Iterator[Violation]:
+def endless_column(
+    order: Order, ref: ColumnRef, role: str, forced: str, *, every: bool = False
+) -> Iterator[FailedCondition]:
     """C1, for one column of the result."""
     for stretch in order.endless(ref)[: None if every else 1]:
         text = f"{ref} {role}, and {unlimited(order.line(ref), stretch, 'it')}"
-        yield Violation("C1", text, ref.alias, (ref.alias,), ((ref, Placement(stretch)),), forced)
+        yield FailedCondition("C1", text, ref.alias, (ref.alias,), ((ref, Placement(stretch)),), forced)
 
 
-def equal_and_endless(reading: MemoryReading, order: Order, *, every: bool = False) -> Iterator[Violation]:
+def equal_and_endless(reading: MemoryReading, order: Order, *, every: bool = False) -> Iterator[FailedCondition]:
     """C2: one violation for each class of columns."""
     seen: set[ColumnRef] = set()
     for comparison, text in reading.joins:
@@ -109,7 +111,7 @@ def equal_and_endless(reading: MemoryReading, order: Order, *, every: bool = Fal
         for stretch, alias in product(order.endless(members[0])[: None if every else 1], grows):
             texts = [t for c, t in reading.joins if c.left in members and c.right in members]
             names = " and ".join(map(str, dict.fromkeys((comparison.left, comparison.right))))
-            yield Violation(
+            yield FailedCondition(
                 "C2",
                 f"{_listed(texts)} joins {names}, and {unlimited(order.line(members[0]), stretch, 'them')}",
                 alias,
@@ -121,7 +123,7 @@ def equal_and_endless(reading: MemoryReading, order: Order, *, every: bool = Fal
 
 def compared_in_one_stretch(
     edges: tuple[SourceComparison, ...], order: Order, *, every: bool = False
-) -> Iterator[Violation]:
+) -> Iterator[FailedCondition]:
     """C3 of Theorem 5.6: one violation for each comparison."""
     for edge in edges:
         if edge.high in order.equal_to(edge.low):
@@ -130,7 +132,7 @@ def compared_in_one_stretch(
         grows = (edge.low.alias, edge.high.alias) if every else (edge.low.alias,)
         for stretch, alias in product(stretches(order, edge)[: None if every else 1], grows):
             rung = Placement(stretch)
-            yield Violation(
+            yield FailedCondition(
                 "C3",
                 f"{edge.text} compares {edge.low} and {edge.high}, and {unlimited(line, stretch, 'them')}",
                 alias,
@@ -142,14 +144,14 @@ def compared_in_one_stretch(
 
 def extremes_in_conflict(
     reading: MemoryReading, edges: tuple[SourceComparison, ...], order: Order, *, every: bool = False
-) -> Iterator[Violation]:
+) -> Iterator[FailedCondition]:
     """C3 of Theorem 5.10: one violation for each stream."""
     for alias in reading.query.by_alias:
         found = chain(_both_ways(edges, order, alias), _two_of_one_kind(edges, order, alias))
         yield from islice(found, None if every else 1)
 
 
-def _both_ways(edges: tuple[SourceComparison, ...], order: Order, alias: str) -> Iterator[Violation]:
+def _both_ways(edges: tuple[SourceComparison, ...], order: Order, alias: str) -> Iterator[FailedCondition]:
     """MinRef and MaxRef are both filled."""
     upper = list(active(edges, order, alias, above=True))
     for least in active(edges, order, alias, above=False) if upper else ():
@@ -162,7 +164,7 @@ def _both_ways(edges: tuple[SourceComparison, ...], order: Order, alias: str) ->
                     yield _conflict(alias, least, greatest, rungs)
 
 
-def _two_of_one_kind(edges: tuple[SourceComparison, ...], order: Order, alias: str) -> Iterator[Violation]:
+def _two_of_one_kind(edges: tuple[SourceComparison, ...], order: Order, alias: str) -> Iterator[FailedCondition]:
     """MaxRef, or MinRef, has two classes."""
     for above in (True, False):
         found = list(active(edges, order, alias, above))
@@ -232,9 +234,9 @@ def placements(order: Order, first: SourceComparison, second: SourceComparison) 
 
 def _conflict(
     alias: str, first: SourceComparison, second: SourceComparison, rungs: list[tuple[ColumnRef, Placement]]
-) -> Violation:
+) -> FailedCondition:
     texts = list(dict.fromkeys((first.text, second.text)))
-    return Violation(
+    return FailedCondition(
         "C3",
         f"{_listed(texts)} hold of different rows of {alias}, so that no one row can stand for the others",
         alias,

@@ -1,8 +1,8 @@
 """Does constant memory suffice for a query, whatever its streams bring? (MEMORY; predicates, types and CHECK alone)
 
-True where C1, C2 and C3 hold, and for aggregates Theorems 8.3 to 8.6 (case.py); or where the conditions can never all
-hold. False where one of them fails and a growing input was built and found to pass every condition (witness.py). None,
-with the reason, where the query is outside the language, where an expression that only Spark reads decides it, or
+True where C1, C2 and C3 hold, and for aggregates Theorems 8.3 to 8.6 (obstacles.py); or where the conditions can never
+all hold. False where one of them fails and a growing input was built and found to pass every condition (witness.py).
+None, with the reason, where the query is outside the language, where an expression that only Spark reads decides it, or
 where no such input could be written down.
 
 A stream joined with itself (section 8.1): where it does not matter how often a result is found, a source that another
@@ -17,10 +17,10 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.analysis.finding import MemoryFinding, Row, Witness
-from penstock.analysis.memory.case import Case
-from penstock.analysis.memory.conditions import Violation
+from penstock.analysis.memory.conditions import FailedCondition
 from penstock.analysis.memory.distinguishability import copies_to_try, tells_apart
 from penstock.analysis.memory.measures import is_measured, unmet
+from penstock.analysis.memory.obstacles import Obstacles
 from penstock.analysis.memory.order import conflicting
 from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.self_joins import has_self_join
@@ -43,7 +43,7 @@ def memory_finding(query: Query) -> MemoryFinding:
     reading = MemoryReading(query)
     if reading.outside:
         return MemoryFinding(None, because=reading.outside)
-    case = Case(query)
+    case = Obstacles(query)
     if not case.order.holds:
         texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
         return _never(texts)
@@ -71,7 +71,7 @@ def _never(texts: str) -> MemoryFinding:
     return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
 
 
-def _unmet(case: Case) -> tuple[str, ...]:
+def _unmet(case: Obstacles) -> tuple[str, ...]:
     """Conditions on FLOAT and DOUBLE columns that no number meets, and what makes their columns equal."""
     reading, order = case.reading, case.order
     measured = [(c.predicate, c.text) for c in reading.binding if is_measured(c.predicate, reading.kind)]
@@ -98,22 +98,22 @@ def growing_copies(query: Query, count: int) -> Copies | None:
     reading = MemoryReading(query)
     if reading.outside or reading.unread:
         return None
-    case = Case(query)
+    case = Obstacles(query)
     return _copies(_places(case), count) if case.order.holds else None
 
 
-def _places(case: Case) -> Case:
+def _places(case: Obstacles) -> Obstacles:
     """The case with every place where an input may grow, where rows of one stream come under several names."""
     query = case.reading.query
-    return Case(query, every=True) if has_self_join(query) else case
+    return Obstacles(query, every=True) if has_self_join(query) else case
 
 
-def _rows(case: Case, count: int) -> tuple[Row, ...]:
+def _rows(case: Obstacles, count: int) -> tuple[Row, ...]:
     copies = _copies(case, count)
     return () if copies is None else copies.rows
 
 
-def _growing_sources(case: Case, among: frozenset[str]) -> frozenset[str]:
+def _growing_sources(case: Obstacles, among: frozenset[str]) -> frozenset[str]:
     """Those of the sources of which some growing input shows that their rows must be remembered."""
     found: set[str] = set()
     for violation in _by_plainness(case):
@@ -123,17 +123,17 @@ def _growing_sources(case: Case, among: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _copies(case: Case, count: int) -> Copies | None:
+def _copies(case: Obstacles, count: int) -> Copies | None:
     found = (_copies_of(case, violation, count) for violation in _by_plainness(case)[:_MOST_TRIED])
     return next((copies for copies in found if copies is not None), None)
 
 
-def _by_plainness(case: Case) -> list[Violation]:
+def _by_plainness(case: Obstacles) -> list[FailedCondition]:
     found = sorted(case.violations, key=lambda v: _LEADS.index(v.condition))
     return [*found, *(beside for v in found for beside in case.with_the_rest_high(v))]
 
 
-def _copies_of(case: Case, violation: Violation, count: int) -> Copies | None:
+def _copies_of(case: Obstacles, violation: FailedCondition, count: int) -> Copies | None:
     query = case.reading.query
     if has_self_join(query):
         tries = (copies_of(case.reading, case.order, violation, many) for many in copies_to_try(query))
@@ -142,7 +142,7 @@ def _copies_of(case: Case, violation: Violation, count: int) -> Copies | None:
     return copies_of(case.reading, case.order, violation, count)
 
 
-def _synopses(case: Case) -> tuple[SynopsisForm, ...]:
+def _synopses(case: Obstacles) -> tuple[SynopsisForm, ...]:
     sources = case.reading.query.all_sources
     barred = {alias for violation in case.violations for alias in violation.barred}
     barred |= {alias for doubt in case.doubts for alias in doubt.barred}

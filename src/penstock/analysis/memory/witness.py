@@ -26,7 +26,7 @@ from functools import cached_property
 from penstock.analysis.facts.differences import least
 from penstock.analysis.facts.values import FAR, Interval
 from penstock.analysis.finding import Witness
-from penstock.analysis.memory.conditions import Placement, Violation
+from penstock.analysis.memory.conditions import FailedCondition, Placement
 from penstock.analysis.memory.measures import is_measured, named_numbers, whole_numbers
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import MemoryReading
@@ -45,7 +45,7 @@ Row = tuple[str, tuple[tuple[str, object], ...]]
 class Copies:
     """N results to be: the tuple that arrives of each, and the rest that asks for it."""
 
-    violation: Violation
+    violation: FailedCondition
     rows: tuple[Row, ...]
     probes: tuple[tuple[Row, ...], ...]
 
@@ -55,7 +55,7 @@ class Copies:
         return Witness(f"each further row of {self.rows[0][0]} must be remembered: {self.violation.forced}", self.rows)
 
 
-def copies_of(reading: MemoryReading, order: Order, violation: Violation, count: int) -> Copies | None:
+def copies_of(reading: MemoryReading, order: Order, violation: FailedCondition, count: int) -> Copies | None:
     """The layout of a violation; None if there is none that passes every condition."""
     if any(reading.is_derived(ref) for ref, _ in violation.rungs):
         return None
@@ -83,7 +83,7 @@ def _row(values: Mapping[ColumnRef, object], source: Source) -> tuple[tuple[str,
 class _Layout:
     """Where the columns of each copy stand, class of equal columns by class."""
 
-    def __init__(self, reading: MemoryReading, order: Order, violation: Violation, count: int) -> None:
+    def __init__(self, reading: MemoryReading, order: Order, violation: FailedCondition, count: int) -> None:
         self._reading, self._order, self._count = reading, order, count
         pinned = {ref for ref, _ in violation.rungs}
         aggregated = {ref for a in reading.aggregates for ref in a.columns if isinstance(a.argument, ColumnRef)}

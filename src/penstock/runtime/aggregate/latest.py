@@ -4,8 +4,8 @@ Precondition: all streams share their keys and have an event time, nothing else 
 sums are asked for. Then a combination of rows of one key is a result iff, m being the latest of its times, each row of
 a stream with window d lies after m - d. Every combination has one latest row, of several the one whose stream stands
 first. So for each row as the latest, the rows of every other stream that go with it are those of its key in one range
-of time (`lanes.py`). The results that have this row as their latest are all choices of one row from each range: counts
-multiply, and each stream's sums by the counts of the others.
+of time (`range_sums.py`). The results that have this row as their latest are all choices of one row from each range:
+counts multiply, and each stream's sums by the counts of the others.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ import numpy as np
 from penstock.model.predicates import Op
 from penstock.plan.plan import Plan
 from penstock.runtime.aggregate.bag import Bag
-from penstock.runtime.aggregate.lanes import Lanes, limits
 from penstock.runtime.aggregate.numbering import grouped
+from penstock.runtime.aggregate.range_sums import RangeSums, limits
 from penstock.runtime.codes import Ints, empty_ids
 from penstock.runtime.key_matching import Keyed, match_keys
 from penstock.runtime.synopsis import FRESH, Synopsis
@@ -54,7 +54,7 @@ class Latest:
         for alias, part in parts.items():
             place, ids = self._meeting(start, fresh[keys.first], alias, part)
             met[alias] = self._met(alias, ids, place)
-        lanes = {alias: Lanes(one.bag, one.key, one.times) for alias, one in met.items()}
+        lanes = {alias: RangeSums(one.bag, one.key, one.times) for alias, one in met.items()}
         return [self._with_latest(alias, met[alias], lanes) for alias in self.plan.aliases]
 
     def _keys(self, alias: str) -> tuple[str, ...]:
@@ -74,7 +74,7 @@ class Latest:
         times = self.synopses[alias].ticks(source.event_time, ids) if len(ids) else empty_ids()
         return _Met(self.rows(alias, ids), key, times)
 
-    def _with_latest(self, alias: str, own: _Met, lanes: Mapping[str, Lanes]) -> Bag:
+    def _with_latest(self, alias: str, own: _Met, lanes: Mapping[str, RangeSums]) -> Bag:
         """The results whose latest row is of one stream."""
         bag, key, times = own.bag, own.key, own.times
         is_earlier = True

@@ -1,8 +1,8 @@
 """Counts and sums over an outer join of two streams: its matches are counted along their edge, and none is made.
 
 An outer join gives its matches and the rows that have none. The matches are those of the inner join of the rows that
-are able to match, so they are added up as `carrying.py` does. Of each kept row it must then be known whether it has
-matched (`outer/meeting.py`). So a batch costs what the rows met cost, and not how often they meet.
+are able to match, so they are added up as `count_along_tree.py` does. Of each kept row it must then be known whether it
+has matched (`outer/semi_join.py`). So a batch costs what the rows met cost, and not how often they meet.
 
 Precondition: the plan has this edge as its tree (plan/aggregating.py), so nothing is asked of the joined row and no
 [ROWS n] of its members. Rows without a match are given by the node when they are certain, and are added up then.
@@ -14,7 +14,7 @@ from typing import Any
 
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.plan import Plan
-from penstock.runtime.aggregate.carrying import Carrying
+from penstock.runtime.aggregate.count_along_tree import CountAlongTree
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints
@@ -23,7 +23,7 @@ from penstock.runtime.outer.join_tree import JoinTree
 from penstock.runtime.outer.node import Node
 
 
-class OuterMatches(Carrying):
+class OuterMatches(CountAlongTree):
     """Works out, for one cell, what the matches of a batch add to the groups, and marks the rows that matched."""
 
     def __init__(self, plan: Plan, aggregate: AggregatePlan, node: Node) -> None:
@@ -39,7 +39,7 @@ class OuterMatches(Carrying):
         return self.node.matcher.able({alias: ids})
 
     def added(self, clock: Clock, across: ArrivalOrder | None) -> Any:
-        """What the matches of a batch add; see Carrying."""
+        """What the matches of a batch add; see CountAlongTree."""
         found = super().added(clock, across)
         for side, keeps in enumerate(self.node.plan.preserves):
             if keeps:
@@ -47,9 +47,9 @@ class OuterMatches(Carrying):
         return found
 
 
-def carrying_of(plan: Plan, aggregate: AggregatePlan, matcher: Matcher, tree: JoinTree) -> Carrying:
+def carrying_of(plan: Plan, aggregate: AggregatePlan, matcher: Matcher, tree: JoinTree) -> CountAlongTree:
     """What works out the groups of one cell."""
     if plan.inner or aggregate.tree is None:
-        return Carrying(plan, aggregate, matcher)
+        return CountAlongTree(plan, aggregate, matcher)
     (node,) = tree.nodes.values()
     return OuterMatches(plan, aggregate, node)

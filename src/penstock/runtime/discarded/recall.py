@@ -16,7 +16,7 @@ import numpy as np
 
 from penstock.plan.plan import Plan
 from penstock.runtime.codes import Bools, Ints
-from penstock.runtime.discarded.piles import Pile, Piles
+from penstock.runtime.discarded.cold_segments import ColdSegment, ColdSegments
 from penstock.runtime.hashing import Hashes
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import FRESH, OLD, Synopsis
@@ -28,7 +28,7 @@ class Recall:
 
     plan: Plan
     synopses: Mapping[str, Synopsis]
-    piles: Mapping[str, Piles]
+    piles: Mapping[str, ColdSegments]
     _frontier: list[tuple[str, dict[str, Hashes]]] = field(default_factory=list)
     _taken: dict[int, tuple[str, Segment, Bools]] = field(default_factory=dict)
     _stored: dict[str, Bools] = field(default_factory=dict)
@@ -78,7 +78,7 @@ class Recall:
                     chosen[rows] = True
                     self._frontier.append((alias, {c: segment.hashes(c)[rows] for c in pile.filters}))
 
-    def _open(self, alias: str, pile: Pile) -> tuple[str, Segment, Bools]:
+    def _open(self, alias: str, pile: ColdSegment) -> tuple[str, Segment, Bools]:
         if id(pile) not in self._taken:
             segment = self.piles[alias].rows_of(pile)
             self._taken[id(pile)] = (alias, segment, np.zeros(len(segment), np.bool_))

@@ -34,16 +34,16 @@ from penstock.runtime.evict.loss import Loss
 from penstock.runtime.evict.sample import Sample
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.key_matching import Keyed, match_keys
-from penstock.runtime.marks import held_closers, key_closers, mark_name
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge, stands_for
-from penstock.runtime.needs import matching_columns
 from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.purge import Purge
 from penstock.runtime.purged import Purged
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
+from penstock.runtime.value_closers import held_closers, key_closers, mark_name
+from penstock.runtime.wire_columns import matching_columns
 
 MOST_VARIANCE = 1 << 50
 _LEAST_CHAIN = 3

@@ -50,7 +50,7 @@ _PART_FOR_PROMISES = 2
 
 
 @dataclass(frozen=True)
-class Held:
+class CellParts:
     """The parts of a cell that a budget bounds or looks at."""
 
     synopses: Mapping[str, Synopsis]
@@ -69,7 +69,7 @@ class Eviction(Component):
     numbers = ("unasked",)
     parts = ("shares", "lifetimes", "ranking", "account", "archiver")
 
-    def __init__(self, plan: Plan, evict: EvictPlan, number: int, held: Held) -> None:
+    def __init__(self, plan: Plan, evict: EvictPlan, number: int, held: CellParts) -> None:
         self.plan = plan
         self.evict = evict
         self.held = held

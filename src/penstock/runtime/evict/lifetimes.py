@@ -19,9 +19,9 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Ints
 from penstock.runtime.evict.sketch import Floats
-from penstock.runtime.needs import ORDER
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.wire_columns import ORDER
 
 _KEPT = 0.8
 """How much a measured distance a batch later still counts."""

@@ -6,9 +6,9 @@ anything (the kept side of an outer join, the rows of EXISTS and NOT EXISTS) the
 
 - it was evicted itself: if it is sampled, it goes on in the sample. What comes meets it there, and when the promises
   close it, it is known whether a row without a match, or one of EXISTS, is lost;
-- a partner may have been evicted before it came: it is in doubt (`runtime/outer/doubts.py`). If the sample holds that
-  partner, it is found: the row has a match. If the sample is all that was evicted and holds none, it has none, and was
-  withheld in vain: lost. Otherwise it is **unsure**.
+- a partner may have been evicted before it came: it is in doubt (`runtime/outer/evicted_keys.py`). If the sample holds
+  that partner, it is found: the row has a match. If the sample is all that was evicted and holds none, it has none, and
+  was withheld in vain: lost. Otherwise it is **unsure**.
 
 While the sample holds all evicted rows, what is due is known to the last result. After that, of the unsure rows that
 end without an answer as many are taken to be in doubt by chance as the filled buckets say: if f of them are filled, for
@@ -34,7 +34,6 @@ from penstock.runtime.codes import Bools, Ints
 from penstock.runtime.evict.account import MOST_VARIANCE, Account
 from penstock.runtime.evict.loss import DEVIATIONS, Loss
 from penstock.runtime.evict.sample import Sample
-from penstock.runtime.marks import DOUBTED, FOUND, MATCHED, UNSURE
 from penstock.runtime.matching import Matcher, Partial
 from penstock.runtime.merge import Merge
 from penstock.runtime.outer.join_tree import JoinTree
@@ -44,6 +43,7 @@ from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import StreamSide
 from penstock.runtime.purged import Purged
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
+from penstock.runtime.value_closers import DOUBTED, FOUND, MATCHED, UNSURE
 
 
 class OuterAccount(Account):

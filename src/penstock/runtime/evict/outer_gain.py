@@ -6,7 +6,8 @@ With m new pairs expected of a row (`policies.py`), it meets none with a chance 
 - EXISTS: a row of the outer stream is given once, with the chance of the contrary. Of rows of the inner stream with one
   key, the one that lives longest does what all of them do; the others are worth next to nothing beside it.
 - NOT EXISTS: a row is given with the chance that it meets none; one in doubt never is. A row of the inner stream gives
-  nothing. That it was there is remembered when it is evicted (`runtime/outer/doubts.py`), so little is lost with it.
+  nothing. That it was there is remembered when it is evicted (`runtime/outer/evicted_keys.py`), so little is lost with
+  it.
 
 An estimate, used to choose what to evict and for nothing else.
 """
@@ -22,8 +23,8 @@ from penstock.plan.plan import Plan
 from penstock.runtime.codes import Ints
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.hashing import Hashes
-from penstock.runtime.marks import DOUBTED, MATCHED
 from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.value_closers import DOUBTED, MATCHED
 
 _NEXT_TO_NOTHING = 1e-3
 

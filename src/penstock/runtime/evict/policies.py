@@ -32,9 +32,9 @@ from penstock.runtime.evict.rates import Rates
 from penstock.runtime.evict.sketch import Floats
 from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.merge import stands_for
-from penstock.runtime.needs import value_columns
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, Synopsis
+from penstock.runtime.wire_columns import value_columns
 
 GAIN, PROB, LIFE, RAND = "gain", "prob", "life", "rand"
 

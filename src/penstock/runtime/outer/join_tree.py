@@ -19,9 +19,8 @@ from penstock.runtime.clock import Clock
 from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Ints, empty_ids, union
 from penstock.runtime.delta_join import delta_join
-from penstock.runtime.marks import DOUBTED, LEFT
 from penstock.runtime.matching import Matcher, PartTies
-from penstock.runtime.outer.doubts import Doubts
+from penstock.runtime.outer.evicted_keys import EvictedKeySketch
 from penstock.runtime.outer.node import Left, Node, is_empty
 from penstock.runtime.outer.node_matching import NO_TESTS, NodeMatcher, Truth, truth
 from penstock.runtime.outer.rows import Rows, by_presence, nothing, take, together
@@ -31,6 +30,7 @@ from penstock.runtime.purge import Purge
 from penstock.runtime.purged import Asking, Purged
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
+from penstock.runtime.value_closers import DOUBTED, LEFT
 
 
 class JoinTree(Component):
@@ -76,13 +76,13 @@ class JoinTree(Component):
         self.doubts = self._all_doubts()
         """Under a budget, by the stream whose rows may have had a partner that was evicted."""
 
-    def _all_doubts(self) -> dict[str, Doubts]:
+    def _all_doubts(self) -> dict[str, EvictedKeySketch]:
         if self.plan.evict is None or self.plan.outer is None or not self.plan.outer.is_pair:
             return {}
         left, right = (side.alias for side in self.streams)
         (node,) = self.nodes.values()
         return {
-            asking: Doubts(node.matcher, gone, asking, self.closing)
+            asking: EvictedKeySketch(node.matcher, gone, asking, self.closing)
             for asking, gone, waits in zip((left, right), (right, left), self.plan.nodes[-1].waits, strict=True)
             if waits
         }

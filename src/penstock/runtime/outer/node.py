@@ -15,9 +15,9 @@ import numpy as np
 from penstock.model.nodes import NodeKind
 from penstock.plan.outer import NodePlan
 from penstock.runtime.codes import Ints, empty_ids, union
-from penstock.runtime.outer.meeting import Meeting
 from penstock.runtime.outer.node_matching import NodeMatcher
 from penstock.runtime.outer.rows import Rows, count, padded, take, together
+from penstock.runtime.outer.semi_join import SemiJoinMatches
 from penstock.runtime.outer.settling import Settling
 from penstock.runtime.outer.sides import Side, StreamSide
 from penstock.runtime.synopsis import ALL, FRESH, OLD
@@ -44,7 +44,7 @@ class Node:
         self.plan = plan
         self.sides = sides
         self.matcher = matcher
-        self.meeting = Meeting(matcher)
+        self.meeting = SemiJoinMatches(matcher)
         self._done: Ints = empty_ids()
         """Rows of the left that EXISTS or NOT EXISTS has its answer for, until they leave."""
 

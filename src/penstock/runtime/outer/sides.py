@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.marks import DOUBTED, LEFT, MATCHED
 from penstock.runtime.outer.rows import ABSENT, Rows, count
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.value_closers import DOUBTED, LEFT, MATCHED
 
 
 class Side(Protocol):

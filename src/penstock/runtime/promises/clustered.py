@@ -29,7 +29,6 @@ from penstock.runtime.batch import INDEX, Chunk
 from penstock.runtime.codes import INT64, Bools, Ints, codes, flat, is_coded, union
 from penstock.runtime.key_index import is_dense
 from penstock.runtime.key_matching import Keyed, lookup
-from penstock.runtime.needs import ORDER, belongs, order_column
 from penstock.runtime.promises.choosing import ClusterChoice
 from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.past_clusters import PastClusters
@@ -39,6 +38,7 @@ from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, Synopsis
 from penstock.runtime.violations import Breach
+from penstock.runtime.wire_columns import ORDER, belongs, order_column
 
 if TYPE_CHECKING:
     from penstock.runtime.closing import Closedness

@@ -23,13 +23,13 @@ from penstock.runtime.batch import Chunk
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import INT64, Bools, Ints, empty_ids
 from penstock.runtime.key_matching import Keyed, match_keys, new_pairs, nulls
-from penstock.runtime.needs import ORDER
 from penstock.runtime.promises.monitor import Monitor
 from penstock.runtime.promises.past_followers import PastFollowers
 from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.sampling import is_sampled
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
 from penstock.runtime.violations import Breach
+from penstock.runtime.wire_columns import ORDER
 
 if TYPE_CHECKING:
     from penstock.runtime.closing import Closedness

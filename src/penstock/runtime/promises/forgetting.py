@@ -22,9 +22,9 @@ from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKin
 from penstock.plan.promise_expiry import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, agreeing, match_keys, meeting_any
-from penstock.runtime.marks import mark_name
 from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.synopsis import OLD, Synopsis
+from penstock.runtime.value_closers import mark_name
 
 
 @dataclass(frozen=True)

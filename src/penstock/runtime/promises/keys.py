@@ -21,14 +21,14 @@ from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePla
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.key_matching import Keyed, all_differ, match_keys, may_repeat, newly_met, nulls, repeated
-from penstock.runtime.marks import held_closers, key_closers, mark_name, mark_names
-from penstock.runtime.needs import order_column
 from penstock.runtime.promises.choosing import Choice, Named
 from penstock.runtime.promises.value_table import ValueTable
 from penstock.runtime.promises.watch import Promised, Watch, WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.value_closers import held_closers, key_closers, mark_name, mark_names
 from penstock.runtime.violations import Breach
+from penstock.runtime.wire_columns import order_column
 
 if TYPE_CHECKING:
     from penstock.runtime.closing import Closedness

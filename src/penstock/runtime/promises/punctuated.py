@@ -25,13 +25,13 @@ from penstock.runtime.batch import INDEX, Chunk
 from penstock.runtime.codes import INT64, Bools, Ints, codes, empty_ids, union
 from penstock.runtime.hashing import combine
 from penstock.runtime.key_matching import Keyed, agree, match_keys, newly_met
-from penstock.runtime.marks import held_closers, mark_name
-from penstock.runtime.needs import punctuation_columns
 from penstock.runtime.promises.forgetting import Need
 from penstock.runtime.promises.value_table import ValueTable
 from penstock.runtime.promises.watch import Watch, WatchStep
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.value_closers import held_closers, mark_name
 from penstock.runtime.violations import Breach
+from penstock.runtime.wire_columns import punctuation_columns
 
 if TYPE_CHECKING:
     from penstock.runtime.closing import Closedness

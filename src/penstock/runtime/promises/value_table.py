@@ -19,11 +19,11 @@ import pyarrow as pa
 from penstock.plan.plan import Closer, CloserKind
 from penstock.runtime.codes import Bools, Ints, empty_ids, flat, union
 from penstock.runtime.key_matching import Keyed, match_keys, newly_met, repeated
-from penstock.runtime.marks import mark_name
 from penstock.runtime.promises.watch import WatchStep
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import ALL, FRESH, OLD, Synopsis
+from penstock.runtime.value_closers import mark_name
 
 
 class ValueTable(Component):

@@ -16,7 +16,7 @@ by row, and bands of other columns do not look at the key: there the theorem say
 from __future__ import annotations
 
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind
-from penstock.runtime.marks import key_closers
+from penstock.runtime.value_closers import key_closers
 
 _BY_VALUE = (CloserKind.KEY, CloserKind.CLUSTER, CloserKind.PUNCTUATION, CloserKind.BAND, CloserKind.ORDER)
 

@@ -16,7 +16,7 @@ _ANY = Reach()
 
 
 @dataclass(frozen=True)
-class Fact:
+class ChasedRow:
     """A row: its stream (by place), its terms, its name in a proof; the row whose FOREIGN KEY it answers, and where."""
 
     stream: int
@@ -35,7 +35,7 @@ class ChaseState:
         self.shapes = shapes
         self.required = required
         """For each column of each stream, whether every row has a value there."""
-        self.facts: list[Fact] = []
+        self.facts: list[ChasedRow] = []
         self.alive: list[int] = []
         """The rows, by number, that are not known to be another one."""
         self.times = Times()
@@ -69,7 +69,7 @@ class ChaseState:
                 terms.append(len(self._joined) - 1)
         count = sum(fact.stream == stream for fact in self.facts) + 1
         invents = len(given or ()) < len(terms)
-        self.facts.append(Fact(stream, tuple(terms), f"{self.shapes[stream].name}#{count}", parent, lag, invents))
+        self.facts.append(ChasedRow(stream, tuple(terms), f"{self.shapes[stream].name}#{count}", parent, lag, invents))
         self.alive.append(len(self.facts) - 1)
         return len(self.facts) - 1
 

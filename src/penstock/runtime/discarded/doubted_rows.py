@@ -25,20 +25,20 @@ from penstock.plan.doubting import has_shadows, sets_aside
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
 from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import Bools, Ints
-from penstock.runtime.discarded.piles import Piles
+from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.recall import Recall, axis_columns
-from penstock.runtime.marks import mark_names
 from penstock.runtime.matching import Partial
-from penstock.runtime.needs import order_column
 from penstock.runtime.promises.watch import Watch
 from penstock.runtime.purged import Purged
 from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
 from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.value_closers import mark_names
+from penstock.runtime.wire_columns import order_column
 
 
-class Aside(Component):
+class DoubtedRows(Component):
     """What one cell has set aside."""
 
     tables = ("piles",)
@@ -55,7 +55,7 @@ class Aside(Component):
         doubted |= {w.promise.constraint for w in self.monitored}
         self._trusted = tuple(c for c in plan.closers if not _rests_on(plan, c, doubted))
         self.piles = {
-            alias: Piles(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)
+            alias: ColdSegments(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)
             for alias in (plan.aliases if doubted else ())
         }
         self._brought: dict[str, tuple[int, int]] = {}
@@ -146,7 +146,7 @@ class Aside(Component):
         segment.counts = None if synopsis.segments[0].counts is None else synopsis.counts(ids)
         return segment
 
-    def _expire(self, piles: Piles) -> None:
+    def _expire(self, piles: ColdSegments) -> None:
         source = self.plan.by_alias[piles.alias]
         if source.window_rows is not None:
             last = self.closing.clock.count[source.stream] - source.window_rows

@@ -23,9 +23,9 @@ from penstock.analysis.memory.aggregates import (
     multiplies_alike,
 )
 from penstock.analysis.memory.conditions import (
+    FailedCondition,
     Placement,
     SourceComparison,
-    Violation,
     compared_in_one_stretch,
     edges_of,
     endless_column,
@@ -42,7 +42,7 @@ from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.query import Query
 
 
-class Case:
+class Obstacles:
     """A query as read, and everything that stands against bounded memory.
 
     `every`: each place where a condition fails, constants counting for all names of their stream (self_joins.py).
@@ -62,10 +62,10 @@ class Case:
             self.order = Order(self.reading, by_stream=True)
         self.edges: tuple[SourceComparison, ...] = edges_of(self.reading)
         found = list(self._found()) if self.order.holds else []
-        self.violations = tuple(dict.fromkeys(each for each in found if isinstance(each, Violation)))
+        self.violations = tuple(dict.fromkeys(each for each in found if isinstance(each, FailedCondition)))
         self.doubts = tuple(dict.fromkeys(each for each in found if isinstance(each, OpenQuestion)))
 
-    def _found(self) -> Iterator[Violation | OpenQuestion]:
+    def _found(self) -> Iterator[FailedCondition | OpenQuestion]:
         query = self.reading.query
         is_join = len(query.all_sources) > 1
         if query.is_grouped:
@@ -88,7 +88,7 @@ class Case:
         for aggregate in self.reading.aggregates:
             yield from aggregate_violations(aggregate, self.edges, self.order, every=self._every)
 
-    def _as_a_bag(self) -> Iterator[Violation | OpenQuestion]:
+    def _as_a_bag(self) -> Iterator[FailedCondition | OpenQuestion]:
         """C3, but where how often a result is found multiplies all values of every aggregate alike."""
         alike = [edge for edge in self.edges if self._multiplies_alike(edge)]
         counted = tuple(edge for edge in self.edges if edge not in alike)
@@ -108,7 +108,7 @@ class Case:
             if not has_one_value_in_a_group(end, reading, order)
         )
 
-    def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[Violation | OpenQuestion]:
+    def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[FailedCondition | OpenQuestion]:
         """C1, for what a result shows."""
         remembers = self.reading.query.distinct or self.reading.query.is_grouped
         for value in values:
@@ -136,7 +136,7 @@ class Case:
                     f"{text} is outside MEMORY's language", tuple(ref.alias for ref in difference.columns)
                 )
 
-    def with_the_rest_high(self, violation: Violation) -> Iterator[Violation]:
+    def with_the_rest_high(self, violation: FailedCondition) -> Iterator[FailedCondition]:
         """The same with other columns as high as can be: below, a row may be its own partner."""
         if not self._every:
             return

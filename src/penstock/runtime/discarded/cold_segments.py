@@ -26,7 +26,7 @@ _ARRIVAL, _BATCH, _HOME, _STANDS_FOR = "__arrival", "__batch", "__home", "__stan
 
 
 @dataclass(eq=False)
-class Pile:
+class ColdSegment:
     """Rows set aside together."""
 
     rows: int
@@ -42,7 +42,7 @@ class Pile:
     """The rows, where they are in memory."""
 
 
-class Piles:
+class ColdSegments:
     """The piles of one alias."""
 
     def __init__(self, alias: str, keys: tuple[str, ...], marks: tuple[str, ...], *, on_disk: bool) -> None:
@@ -50,7 +50,7 @@ class Piles:
         self.keys = keys
         self.marks = marks
         self.on_disk = on_disk
-        self.piles: list[Pile] = []
+        self.piles: list[ColdSegment] = []
         self.fetch: Callable[[str], Any] | None = None
         """Reads an entry of the store; while None, rows on their way to it stay in memory."""
         self._gone: list[str] = []
@@ -79,21 +79,21 @@ class Piles:
             self.drop(two)
             self.piles.append(self._pile(both, two.since))
 
-    def _pile(self, segment: Segment, since: dict[str, int]) -> Pile:
+    def _pile(self, segment: Segment, since: dict[str, int]) -> ColdSegment:
         filters = {column: BloomFilter.over(segment.hashes(column)) for column in self.keys}
-        return Pile(len(segment), filters, int(segment.arrival.max()), since, segment=segment)
+        return ColdSegment(len(segment), filters, int(segment.arrival.max()), since, segment=segment)
 
-    def sample(self, segment: Segment, rows: Ints) -> Pile:
+    def sample(self, segment: Segment, rows: Ints) -> ColdSegment:
         """A pile of some of the rows of one, for as long as there is room."""
         return self._pile(segment.taken(rows), {})
 
-    def drop(self, pile: Pile) -> None:
+    def drop(self, pile: ColdSegment) -> None:
         """Let a pile go for good."""
         self.piles.remove(pile)
         if pile.name is not None:
             self._gone += [self._entry(pile), self._filter_entry(pile)]
 
-    def rows_of(self, pile: Pile) -> Segment:
+    def rows_of(self, pile: ColdSegment) -> Segment:
         """The rows of a pile."""
         if pile.segment is not None:
             return pile.segment
@@ -108,10 +108,10 @@ class Piles:
         segment.counts = counts[0] if counts else None
         return segment
 
-    def _entry(self, pile: Pile) -> str:
+    def _entry(self, pile: ColdSegment) -> str:
         return f"{COLD if self.on_disk else 'shadow/'}{pile.name}"
 
-    def _filter_entry(self, pile: Pile) -> str:
+    def _filter_entry(self, pile: ColdSegment) -> str:
         return f"filter/{pile.name}"
 
     def write(self, name: str, to: EntryWriter) -> list[Any]:
@@ -137,7 +137,7 @@ class Piles:
     def read(self, name: str, told: Any, source: EntryReader) -> None:  # noqa: ARG002 - piles have names of their own
         """See Table."""
         for own, rows, last, since in told:
-            pile = Pile(rows, {}, last, dict(since), own)
+            pile = ColdSegment(rows, {}, last, dict(since), own)
             bits = from_ipc(source.take(self._filter_entry(pile)))
             pile.filters = {
                 c: BloomFilter(flat(bits.column(c)).to_numpy(zero_copy_only=False)) for c in bits.column_names

@@ -15,15 +15,15 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.plan.ties import PairPredicate
-from penstock.runtime.aggregate.lanes import limits
 from penstock.runtime.aggregate.numbering import grouped
+from penstock.runtime.aggregate.range_sums import limits
 from penstock.runtime.codes import Bools, Ints, is_coded, union
 from penstock.runtime.key_matching import Keyed, match_keys
-from penstock.runtime.marks import LEFT
 from penstock.runtime.matching import Matcher, PartTies
 from penstock.runtime.outer.node_matching import NodeMatcher
 from penstock.runtime.outer.sides import StreamSide
 from penstock.runtime.synopsis import ALL, FRESH, OLD
+from penstock.runtime.value_closers import LEFT
 
 MANY = 1_000_000
 """Pairs of which fewer are made without a thought."""
@@ -45,7 +45,7 @@ class _Asking:
         return read(column, self.ids)
 
 
-class Meeting:
+class SemiJoinMatches:
     """Asks rows of the two sides of one node whether they meet."""
 
     def __init__(self, conditions: NodeMatcher) -> None:

@@ -26,7 +26,7 @@ class Patience(StrEnum):
     LAZY = "lazy"
 
 
-class Patient(Component):
+class PurgeSchedule(Component):
     """Says of each batch whether the rule is asked, and of which rows."""
 
     numbers = ("kept", "owed")

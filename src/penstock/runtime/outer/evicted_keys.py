@@ -31,10 +31,10 @@ from penstock.runtime.closing import Closedness
 from penstock.runtime.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.hashing import Hashes, mix
 from penstock.runtime.key_matching import Keyed, nulls
-from penstock.runtime.needs import ORDER
 from penstock.runtime.outer.node_matching import NodeMatcher
 from penstock.runtime.state.component import Component
 from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.wire_columns import ORDER
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,7 +44,7 @@ _MOST_WIDTH, _LEAST_WIDTH = 1 << 17, 1 << 10
 _BUCKETS_A_ROW = 4
 
 
-class Doubts(Component):
+class EvictedKeySketch(Component):
     """What is remembered of the evicted rows of the stream `gone`, for new rows of the stream `asking`."""
 
     arrays = ("largest", "_last")

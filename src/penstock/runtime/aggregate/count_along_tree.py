@@ -6,7 +6,7 @@ groups can tell apart. From each row the tree is walked down to the rows that it
 what lies below an edge comes back as counts and sums for each choice of the columns that the edge compares. So a pass
 costs what the rows met cost, and not how often they meet. Where an edge has conditions other than equality and they all
 limit one column of the child, a band of event times above all, what lies in a range of it is looked up in running sums
-(`lanes.py`); else the pairs of that edge are made, and only they.
+(`range_sums.py`); else the pairs of that edge are made, and only they.
 
 Under [RANGE d] the plan may ask for `latest.py` instead. Where it has no tree, results are joined and then added up.
 So are the rows of outer joins and EXISTS, each when it is given: it is certain then, and is never taken back.
@@ -26,10 +26,10 @@ from penstock.plan.plan import Plan
 from penstock.plan.ties import PairPredicate
 from penstock.runtime.aggregate.bag import Bag
 from penstock.runtime.aggregate.derived import columns_of_measure
-from penstock.runtime.aggregate.lanes import Lanes, limits
 from penstock.runtime.aggregate.latest import Latest
 from penstock.runtime.aggregate.measures import from_columns
 from penstock.runtime.aggregate.numbering import grouped
+from penstock.runtime.aggregate.range_sums import RangeSums, limits
 from penstock.runtime.arrival_order import ArrivalOrder
 from penstock.runtime.clock import Clock
 from penstock.runtime.codes import Bools, Ints, flat, is_coded, union
@@ -53,7 +53,7 @@ class LimitedColumn:
     predicates: tuple[PairPredicate, ...]
 
 
-class Carrying:
+class CountAlongTree:
     """Works out, for one cell, what a batch adds to the groups."""
 
     def __init__(self, plan: Plan, aggregate: AggregatePlan, matcher: Matcher) -> None:
@@ -218,7 +218,7 @@ class Carrying:
         first = np.zeros(int(group.max()) + 1 if len(group) else 0, np.int64)
         first[group[::-1]] = np.arange(len(group) - 1, -1, -1)
         member = first[below.owner]
-        return Lanes(below, key[member], values[member]).between(keys.of, low, high)[1]
+        return RangeSums(below, key[member], values[member]).between(keys.of, low, high)[1]
 
     def _compared(self, alias: str, other: str) -> tuple[str, ...]:
         """The columns of a stream that a neighbour looks at."""

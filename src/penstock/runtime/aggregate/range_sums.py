@@ -21,7 +21,7 @@ from penstock.runtime.codes import INT64, Bools, Ints
 from penstock.runtime.key_index import spread
 
 
-class Lanes:
+class RangeSums:
     """The rows of a bag, each with its key and its place in the order."""
 
     def __init__(self, bag: Bag, key: Ints, values: Ints) -> None:

@@ -230,7 +230,7 @@ OF_THE_BATCH = {
     "Account._purge",
     "Account.lost_now",
     "Clock.before",
-    "Closing.before",
+    "Closedness.before",
     "ClusteredWatch._noted",
     "Eviction._fresh",
     "Eviction._share",

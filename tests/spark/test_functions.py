@@ -8,10 +8,26 @@ from penstock.model.functions import DETERMINISTIC, RISES_WITH_FIRST, STRICT
 
 _INFIX = {
     *("+", "-", "*", "/", "%", "div", "&", "|", "^", "||", "=", "<>", "<", "<=", ">", ">=", "like", "ilike", "rlike"),
-    *("<=>", "and", "or"),
+    *("<=>", "and", "or", "<<", ">>"),
 }
-_TWO = {"mod", "concat", "substring", "substr", "coalesce", "nvl", "ifnull", "greatest", "least", "nullif"}
-_NOT_CALLED = {"xor", "is null", "is not null", "in", "between", "case", "if", "interval", "field", "[]", "not", "~"}
+_TWO = {"mod", "concat", "substring", "substr", "concat_ws", "coalesce", "nvl", "ifnull", "greatest", "least", "nullif"}
+_NOT_CALLED = {
+    "escape",
+    "from_utc_timestamp",
+    "to_utc_timestamp",
+    "xor",
+    "is null",
+    "is not null",
+    "in",
+    "between",
+    "case",
+    "if",
+    "interval",
+    "field",
+    "[]",
+    "not",
+    "~",
+}
 
 
 _OF_DATES = {"year", "month", "day", "dayofmonth"}

@@ -8,12 +8,12 @@ gives no value at all.
 
 from __future__ import annotations
 
-_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "div", "mod", "&", "|", "^", "~", "||"})
-_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "like", "ilike", "rlike"})
+_ARITHMETIC = frozenset({"+", "-", "*", "/", "%", "div", "mod", "&", "|", "^", "~", "||", "<<", ">>"})
+_COMPARISONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "like", "ilike", "rlike", "escape"})
 
 _TEXT = frozenset(
     {"lower", "lcase", "upper", "ucase", "length", "char_length", "character_length", "len", "concat"}
-    | {"substring", "substr", "trim"}
+    | {"substring", "substr", "trim", "ltrim", "rtrim", "btrim"}
 )
 _NUMBERS = frozenset({"abs", "ceil", "ceiling", "floor", "round"})
 _CALENDAR = frozenset({"year", "month", "day", "dayofmonth"})
@@ -38,6 +38,7 @@ STRICT = _ARITHMETIC | _COMPARISONS | _TEXT | _NUMBERS | _CALENDAR | {"not", *TI
 DETERMINISTIC = STRICT | {
     *("and", "or", "xor", "<=>", "is null", "is not null", "in", "between", "case", "if"),
     *("coalesce", "nvl", "ifnull", "greatest", "least", "nullif", "interval", "field", "[]"),
+    *("concat_ws", "from_utc_timestamp", "to_utc_timestamp"),
 }
 """Functions that give the same value for the same arguments."""
 

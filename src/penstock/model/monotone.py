@@ -80,6 +80,8 @@ def _call(function: str, given: list[_Growth]) -> _Growth:
         case (("+" | "-"), [one, other]):
             return _added(one, other, is_added=function == "+")
         case (("*" | "/" | "div"), [one, other]):
+            if one in _FIXED and other in _FIXED:
+                return _Growth.CONSTANT
             return one if other is _Growth.POSITIVE else _Growth.UNKNOWN
         case "greatest", _:
             found = max(given)

@@ -46,6 +46,9 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.BitwiseOr: "|",
     exp.BitwiseXor: "^",
     exp.BitwiseNot: "~",
+    exp.BitwiseLeftShift: "<<",
+    exp.BitwiseRightShift: ">>",
+    exp.Escape: "escape",
     exp.Not: "not",
     exp.Neg: "-",
     exp.Xor: "xor",
@@ -54,6 +57,11 @@ _OPERATORS: dict[type[exp.Expr], str] = {
     exp.Case: "case",
     exp.If: "if",
 }
+_CUTS = frozenset(
+    {"YEAR", "YYYY", "YY", "QUARTER", "MONTH", "MM", "MON", "WEEK", "DAY", "DD", "HOUR", "MINUTE", "SECOND"}
+    | {"MILLISECOND", "MICROSECOND"}
+)
+"""The units that date_trunc and trunc cut to."""
 _CHAINS: dict[type[exp.Expr], str] = {exp.And: "and", exp.Or: "or"}
 
 
@@ -94,7 +102,9 @@ def term_of(node: exp.Expr, columns: Mapping[int, Resolved], depth: int = 0) -> 
             return Call(_CHAINS[type(node)], tuple(read(part) for part in _links(node)))
         case _ if type(node) in _OPERATORS:
             return Call(_OPERATORS[type(node)], tuple(map(read, _children(node))))
-        case exp.Func():
+        case exp.DateTrunc() | exp.TimestampTrunc() if str(node.args["unit"].name).upper() not in _CUTS:
+            return _unread(node, columns)  # sqlglot takes a column there for the name of a unit
+        case _ if isinstance(node, exp.Func) or NAME_META in node.meta:
             return Call(_name(node), tuple(map(read, _children(node))))
         case _:
             return _unread(node, columns)
@@ -151,8 +161,11 @@ def _children(node: exp.Expr) -> Iterator[exp.Expr]:
     yield from (part for part in node.iter_expressions() if part is not node.this)
 
 
-def _name(node: exp.Func) -> str:
+def _name(node: exp.Expr) -> str:
+    """As the user wrote it; a few functions are no functions to sqlglot, such as from_utc_timestamp."""
     if isinstance(node, exp.Anonymous):
         return str(node.name).lower()
     written = node.meta.get(NAME_META)
-    return (written if isinstance(written, str) else node.sql_name()).lower()
+    if isinstance(written, str):
+        return written.lower()
+    return node.sql_name().lower() if isinstance(node, exp.Func) else UNREAD

@@ -21,7 +21,7 @@ import penstock
 from penstock.compile import plan
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Chunk, Metrics
-from penstock.runtime.promises.keys import KeyWatch
+from penstock.runtime.promise.keys import KeyWatch
 
 
 @dataclass(frozen=True)

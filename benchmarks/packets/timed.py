@@ -18,7 +18,7 @@ from pyspark.sql import Row
 
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, StepResult
-from penstock.runtime.store import Entries
+from penstock.runtime.state.store import Entries
 from penstock.spark.operator import CellProcessor
 from penstock.spark.parquet_files import named_pieces
 

@@ -28,13 +28,13 @@ from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.plan.second_stage_budget import second_room
 from penstock.runtime import Batch, Cell, Chunk, Truth
-from penstock.runtime.clock import Clock
-from penstock.runtime.codes import ticks
-from penstock.runtime.delta_join import delta_join
-from penstock.runtime.intake import Intake
-from penstock.runtime.matching import Matcher
-from penstock.runtime.outer.node_matching import NO_TESTS
-from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.columns.codes import ticks
+from penstock.runtime.input.clock import Clock
+from penstock.runtime.input.intake import Intake
+from penstock.runtime.match.delta_join import delta_join
+from penstock.runtime.match.matching import Matcher
+from penstock.runtime.match.node_matching import NO_TESTS
+from penstock.runtime.state.synopsis import Synopsis
 
 BATCHES = 40
 WANTED = 0.95

@@ -27,7 +27,7 @@ from penstock.model.predicates import Bound, Comparison, Difference, Op, Predica
 from penstock.model.query import Query
 from penstock.model.schemes import ForeignKey, PrimaryKey, Scheme, StreamKey, reference_of
 from penstock.model.spans import Window
-from penstock.runtime.lag_sample import Entities, LaggedRows, Lags, Sampled, measure
+from penstock.runtime.input.lag_sample import Entities, LaggedRows, Lags, Sampled, measure
 from tests.measure import size
 
 Row = dict[str, Any]

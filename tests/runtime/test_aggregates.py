@@ -32,10 +32,10 @@ from penstock.plan.aggregate import AggregateColumn, Fold
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import GroupStage, given_name
-from penstock.runtime.aggregate.finals import final_values, sum_type
-from penstock.runtime.aggregate.measures import column_names, from_columns, measured, numbers_of
-from penstock.runtime.aggregate.numbering import Groups
-from penstock.runtime.aggregate.numbering import grouped as numbered
+from penstock.runtime.group.finals import final_values, sum_type
+from penstock.runtime.group.measures import column_names, from_columns, measured, numbers_of
+from penstock.runtime.group.numbering import Groups
+from penstock.runtime.group.numbering import grouped as numbered
 from tests.measure import size
 from tests.runtime.aggregates import Run, aggregates_over, check_running, check_tumbling
 from tests.runtime.driving import Driver

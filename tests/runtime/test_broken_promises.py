@@ -27,7 +27,7 @@ from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Cell
 from penstock.runtime.discarded import cold_segments
-from penstock.runtime.store import COLD
+from penstock.runtime.state.store import COLD
 from tests.measure import size
 from tests.runtime.aggregates import Run, aggregates_over, check_running, results_of
 from tests.runtime.reference import answer

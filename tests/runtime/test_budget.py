@@ -25,8 +25,8 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Batch, Cell, Chunk, hash_rows
-from penstock.runtime.evict.archive import missing_results
-from penstock.runtime.evict.key_needs import KeyNeeds, bucket_counts, is_shared_by_key
+from penstock.runtime.budget.archive import missing_results
+from penstock.runtime.budget.key_needs import KeyNeeds, bucket_counts, is_shared_by_key
 from tests.measure import size
 from tests.runtime.driving import plan_of
 from tests.runtime.reference import answer
@@ -318,7 +318,7 @@ def test_recall_is_within_five_points_where_the_sample_is_not_all_that_was_evict
     count: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sample is a fiftieth of the default, and about half of the evicted rows that may still miss something."""
-    monkeypatch.setattr("penstock.runtime.evict.account.SAMPLED", 40)
+    monkeypatch.setattr("penstock.runtime.budget.account.SAMPLED", 40)
     random = np.random.default_rng(count)
     rows = size(400, 2_000)
     streams = {n: {"k": zipf(random, rows, 40), "j": zipf(random, rows, 40), "ts": np.arange(rows)} for n in "rstu"}

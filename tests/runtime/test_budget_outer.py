@@ -284,8 +284,8 @@ def test_recall_is_within_five_points_where_the_sample_is_not_all_that_was_evict
     kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sample is a fiftieth of the default, and the sketch of evicted keys so small that many fall together."""
-    monkeypatch.setattr("penstock.runtime.evict.account.SAMPLED", 40)
-    monkeypatch.setattr("penstock.runtime.outer.evicted_keys._LEAST_WIDTH", 64)
+    monkeypatch.setattr("penstock.runtime.budget.account.SAMPLED", 40)
+    monkeypatch.setattr("penstock.runtime.budget.evicted_keys._LEAST_WIDTH", 64)
     given_streams = streams(8, size(1_000, 8_000), 200)
     exact = sum(step.rows.num_rows for step in fed(kind, "near", "", given_streams))
     for policy in ("gain", "rand"):

@@ -23,10 +23,10 @@ from penstock.model.schemes import Policy
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Cell
-from penstock.runtime.segment import Segment
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.state.queue import Queue
-from penstock.runtime.synopsis import ALL, Synopsis
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import ALL, Synopsis
 from tests.runtime.driving import Driver
 from tests.runtime.outer_workloads import Wanted, outer_workloads
 from tests.runtime.workloads import workloads

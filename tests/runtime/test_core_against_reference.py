@@ -17,7 +17,8 @@ from hypothesis import HealthCheck, given, settings
 
 from penstock.analysis.check import check_query
 from penstock.plan.planner import make_plan
-from penstock.runtime import Cell, Patience, purge_schedule
+from penstock.runtime import Cell, Patience
+from penstock.runtime.join import purge_schedule
 from penstock.runtime.state.component import synopses_of
 from tests.measure import size
 from tests.runtime.reference import answer

@@ -1,6 +1,6 @@
 """The hash of values: pinned for ever, as a slow reference has it word by word, and never trusted where it decides.
 
-The reference below is plain Python over single values and shares no code with `runtime/hashing.py`. The pinned table
+The reference below is plain Python over single values and shares no code with `columns/hashing.py`. The pinned table
 is what checkpoints hold: a change of any of these numbers makes every checkpoint wrong, so a change of them is refused.
 """
 
@@ -18,8 +18,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.runtime import Batch, Cell, Chunk, GroupStage
-from penstock.runtime.hashing import byte_hashes, combine, hashes
-from penstock.runtime.row_values import row_hashes
+from penstock.runtime.columns.hashing import byte_hashes, combine, hashes
+from penstock.runtime.columns.row_values import row_hashes
 from tests.runtime.driving import plan_of, rows_of
 
 WORD = 2**64

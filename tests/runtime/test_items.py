@@ -29,8 +29,8 @@ from penstock.model.simplify import simplified
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import Batch, Cell, GroupStage, given_name
-from penstock.runtime.closed_items import Reports
-from penstock.runtime.synopsis import ALL
+from penstock.runtime.promise.closed_items import Reports
+from penstock.runtime.state.synopsis import ALL
 from tests.measure import size
 from tests.runtime.aggregates import Row, aggregates_over, answers
 from tests.runtime.driving import Driver

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from penstock.runtime.codes import Ints
-from penstock.runtime.hashing import mix
-from penstock.runtime.key_index import KeyIndex, ValueIndex, among, is_dense
-from penstock.runtime.key_matching import all_differ
-from penstock.runtime.segment import Segment
-from penstock.runtime.synopsis import ALL, OLD, Synopsis
+from penstock.runtime.columns.codes import Ints
+from penstock.runtime.columns.hashing import mix
+from penstock.runtime.match.key_matching import all_differ
+from penstock.runtime.state.key_index import KeyIndex, ValueIndex, among, is_dense
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import ALL, OLD, Synopsis
 
 SPANS = (1, 3, 40, 1_000_000)
 """From one value that all rows share to so many that a directory over them is out of place."""

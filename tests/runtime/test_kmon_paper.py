@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.runtime import Batch, Cell, Chunk
-from penstock.runtime.promises.keys import KeyWatch
-from penstock.runtime.synopsis import ALL
+from penstock.runtime.promise.keys import KeyWatch
+from penstock.runtime.state.synopsis import ALL
 from tests.runtime.driving import plan_of
 
 Row = tuple[int, ...]

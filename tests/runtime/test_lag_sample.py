@@ -7,7 +7,7 @@ import random
 import numpy as np
 import pytest
 
-from penstock.runtime.lag_sample import Entities, LaggedRows, Lags, measure
+from penstock.runtime.input.lag_sample import Entities, LaggedRows, Lags, measure
 
 Rows = list[tuple[int, int]]
 V, V_ASKED = Lags(0, 7), Lags(-1, 9)

@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 
-from penstock.runtime.synopsis import ALL
+from penstock.runtime.state.synopsis import ALL
 from tests.measure import size
 from tests.runtime.driving import Driver, rows_of
 

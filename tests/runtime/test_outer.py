@@ -26,7 +26,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import Batch, Cell
-from penstock.runtime.outer import semi_join
+from penstock.runtime.match import semi_join
 from tests.measure import size
 from tests.runtime.driving import Driver
 from tests.runtime.outer_reference import Evaluator

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.runtime import purge_schedule
+from penstock.runtime.join import purge_schedule
 from tests.runtime.driving import Driver, rows_of
 
 FIELDS = "k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts"

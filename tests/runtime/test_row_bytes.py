@@ -9,8 +9,8 @@ import pyarrow as pa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime import row_bytes
-from penstock.runtime.segment import Segment
+from penstock.runtime.columns import row_bytes
+from penstock.runtime.state.segment import Segment
 from tests.measure import size
 
 KINDS: dict[Any, Any] = {

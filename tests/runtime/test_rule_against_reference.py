@@ -27,7 +27,7 @@ from penstock.model.predicates import Bound, Comparison, Op, Predicate
 from penstock.model.stream import Column, Stream
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell
-from penstock.runtime.synopsis import ALL
+from penstock.runtime.state.synopsis import ALL
 from tests.measure import size
 from tests.runtime.reference import Arrived
 from tests.runtime.workloads import BIGINT, Workload, histories, punctuated, query_over

@@ -37,8 +37,8 @@ from penstock.model.types import DataType, Kind
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.plan.runnable import unkept_bounds
 from penstock.runtime import Batch, Cell, Chunk, Punctuating
-from penstock.runtime.synopsis import ALL
-from penstock.runtime.wire_columns import punctuation_promises
+from penstock.runtime.input.wire_columns import punctuation_promises
+from penstock.runtime.state.synopsis import ALL
 from tests.runtime.reference import Arrived, History, Keeper, Punctuation, Punctuations
 
 BIGINT = DataType.of(Kind.BIGINT)

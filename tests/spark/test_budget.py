@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.errors import DataError
-from penstock.runtime.evict.archive import Archived
+from penstock.runtime.budget.archive import Archived
 from penstock.spark.archive_files import read_archived, write_archived
 from penstock.spark.small_budget import too_small
 from tests.runtime.driving import plan_of

@@ -197,7 +197,7 @@ def test_state_that_another_version_wrote_is_refused_with_a_sentence_that_says_s
     tmp_path: Path, written: dict[str, int]
 ) -> None:
     from penstock.errors import DataError
-    from penstock.runtime.store import STATE_FORMAT
+    from penstock.runtime.state.store import STATE_FORMAT
     from penstock.spark.checkpoint import Checkpoint
 
     checkpoint = Checkpoint(tmp_path, "q")

@@ -24,7 +24,7 @@ Caused by: java.lang.ClassNotFoundException: nosuch.DefaultSource
 """
 OURS = """x: Traceback (most recent call last):
   File "b.py", line 1
-penstock.runtime.violations.PromiseBroken: error: a row of s breaks PRIMARY KEY (k) ON s
+penstock.runtime.promise.violations.PromiseBroken: error: a row of s breaks PRIMARY KEY (k) ON s
   detail: the row is: k=2
   hint: ON VIOLATION ADAPT, QUARANTINE or TRUST would go on
 """

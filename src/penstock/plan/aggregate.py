@@ -1,4 +1,4 @@
-"""How a grouped query is worked out in two stages: inert data, obeyed by runtime/aggregate and by spark.
+"""How a grouped query is worked out in two stages: inert data, obeyed by runtime/group and by spark.
 
 The first stage, in each cell, gives rows of what the second must tell apart (`carried` columns and windows of time),
 each with a count of results and with `measures`: sums, counts and extremes of columns, worked out below the join. The

@@ -11,7 +11,7 @@ by them. In steady state, with r_i and r_j the rows of each stream in the same t
 Either choice gives the same answer, and can be made anew at any time; where clusters are not used, the constraint is
 not watched. So they are always used under FAIL and QUARANTINE, where a bound in rows may rest on them, and where
 punctuations may be forgotten by them. Here the choice is made from the declarations, at equal rates and with a value a
-row; a cell makes it anew from what it sees (`runtime/promises/choosing.py`). A k that is to be learned says nothing:
+row; a cell makes it anew from what it sees (`runtime/promise/choosing.py`). A k that is to be learned says nothing:
 then clusters are used.
 """
 

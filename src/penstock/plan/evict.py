@@ -1,6 +1,6 @@
 """What a BUDGET asks for (SHED): the limit, who is evicted first, what a result is worth. Inert data.
 
-Obeyed by runtime/evict. A limit in rows bounds stored copies and promise rows; one in bytes bounds statistics too.
+Obeyed by runtime/budget. A limit in rows bounds stored copies and promise rows; one in bytes bounds statistics too.
 """
 
 from __future__ import annotations

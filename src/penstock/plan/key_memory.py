@@ -13,7 +13,7 @@ r_i and r_j the rows of each stream in the same time:
 So KMON's Figure 11 crosses: past some k_f it is cheaper to remember. Where no such end is declared, promise rows would
 be needed for ever, and the key is forgotten. Either choice is right; only memory differs, and it can be made anew at
 any time. Here it is made from the declarations, with equal rates and shares; a cell makes it anew from what it sees
-(`runtime/promises/choosing.py`). A k that is still to be learned says nothing: then the key is forgotten.
+(`runtime/promise/choosing.py`). A k that is still to be learned says nothing: then the key is forgotten.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""How the rows of a source are merged (MEMORY, sections 7.1 and 7.2): inert data, obeyed by runtime/merge.py.
+"""How the rows of a source are merged (MEMORY, sections 7.1 and 7.2): inert data, obeyed by runtime/join/merge.py.
 
-What a CHECK leaves out has no bucket, so the conditions of a merged source's CHECKs are watched (runtime/promises).
+What a CHECK leaves out has no bucket, so the conditions of a merged source's CHECKs are watched (runtime/promise).
 
 Values are texts: a string as it is, a decimal in digits, a TIMESTAMP as it is written, anything else as the engine's
 code (whole numbers, days, microseconds). Which instant a TIMESTAMP is depends on the session's time zone: spark/zone.py

@@ -1,4 +1,4 @@
-"""A query with outer joins or EXISTS as a tree of nodes: inert data, obeyed by `runtime/outer`.
+"""A query with outer joins or EXISTS as a tree of nodes: inert data, obeyed by `runtime/join`.
 
 What the nodes are is said in `model/nodes.py`. They are numbered from below, the last one gives the answer.
 """

@@ -5,7 +5,7 @@ of child that agree with it? Looking only at the agreement of child with its par
 the rule must, so any tree is sound; the trees chosen here are those along which the rule can succeed. Theorem (SAFETY
 1, with the graph of DESIGN section 1): if every stream is reached along certain closers, every tuple of the root
 leaves in the end. On a join tree the messages along its own edges decide the rule exactly for closers between
-neighbours. Other graphs are not decided by trees alone: runtime/expansion.py asks again about what they keep.
+neighbours. Other graphs are not decided by trees alone: runtime/join/expansion.py asks again about what they keep.
 """
 
 from __future__ import annotations

@@ -67,12 +67,15 @@ are among `source.shipped`; `Cell(plan, absent=…)` says what each is worth whe
 
 **GROUP BY** has the same second stage, exchanged by group. The rows of a cell are then no results: a row stands for
 all results of the batch that the groups cannot tell apart, with their number (`COUNT`) and what is summed up of them
-(`runtime/aggregate`).
+(`runtime/group`).
 """
 
 from penstock.plan.aggregate import COUNT
-from penstock.runtime.aggregate.stage import GroupStage, given_name
-from penstock.runtime.batch import (
+from penstock.runtime.cell import Cell
+from penstock.runtime.columns.hashing import hash_rows
+from penstock.runtime.columns.row_values import row_hashes
+from penstock.runtime.group.stage import GroupStage, given_name
+from penstock.runtime.input.batch import (
     HOME,
     INDEX,
     Batch,
@@ -84,15 +87,8 @@ from penstock.runtime.batch import (
     apart,
     numbered,
 )
-from penstock.runtime.cell import Cell
-from penstock.runtime.hashing import hash_rows
-from penstock.runtime.headers import Header, header_of, read_header, spell
-from penstock.runtime.outer.node_matching import Truth
-from penstock.runtime.purge_schedule import Patience
-from penstock.runtime.row_values import row_hashes
-from penstock.runtime.store import Changes
-from penstock.runtime.violations import PromiseBroken
-from penstock.runtime.wire_columns import (
+from penstock.runtime.input.headers import Header, header_of, read_header, spell
+from penstock.runtime.input.wire_columns import (
     ORDER,
     belongs,
     clustered_columns,
@@ -103,6 +99,10 @@ from penstock.runtime.wire_columns import (
     punctuation_columns,
     punctuation_promises,
 )
+from penstock.runtime.join.purge_schedule import Patience
+from penstock.runtime.match.node_matching import Truth
+from penstock.runtime.promise.violations import PromiseBroken
+from penstock.runtime.state.store import Changes
 
 __all__ = [
     "COUNT",

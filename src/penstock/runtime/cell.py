@@ -17,34 +17,34 @@ import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT
 from penstock.plan.plan import Plan
-from penstock.runtime.aggregate.absorbing import Absorbing
-from penstock.runtime.aggregate.derived import derive_fresh, derived_columns
-from penstock.runtime.aggregate.outer_matches import carrying_of
-from penstock.runtime.arrival_order import EVERYTHING, ArrivalOrder
-from penstock.runtime.batch import Batch, Chunk, Metrics, StepResult
-from penstock.runtime.clock import Clock
-from penstock.runtime.closing import Closedness
-from penstock.runtime.codes import Ints
+from penstock.runtime.budget.eviction import CellParts, Eviction
+from penstock.runtime.columns.codes import Ints
 from penstock.runtime.discarded.doubted_rows import DoubtedRows
-from penstock.runtime.evict.eviction import CellParts, Eviction
-from penstock.runtime.frontier import frontier
-from penstock.runtime.gate import Gate
-from penstock.runtime.intake import Intake
-from penstock.runtime.matching import Matcher, Partial
-from penstock.runtime.merge import BUCKET, Merge
-from penstock.runtime.outer.join_tree import JoinTree
-from penstock.runtime.outer.node_matching import NO_TESTS, Truth
-from penstock.runtime.outer.rows import values
-from penstock.runtime.promises import remembered, watches_of
-from penstock.runtime.promises.items import ItemWatch
-from penstock.runtime.promises.watch import WatchStep
-from penstock.runtime.purge_schedule import Patience, PurgeSchedule
-from penstock.runtime.purged import Asking, Purged
+from penstock.runtime.group.absorbing import Absorbing
+from penstock.runtime.group.derived import derive_fresh, derived_columns
+from penstock.runtime.group.outer_matches import carrying_of
+from penstock.runtime.input.arrival_order import EVERYTHING, ArrivalOrder
+from penstock.runtime.input.batch import Batch, Chunk, Metrics, StepResult
+from penstock.runtime.input.clock import Clock
+from penstock.runtime.input.gate import Gate
+from penstock.runtime.input.intake import Intake
+from penstock.runtime.input.wire_columns import ORDER, hidden_columns
+from penstock.runtime.join.frontier import frontier
+from penstock.runtime.join.join_tree import JoinTree
+from penstock.runtime.join.merge import BUCKET, Merge
+from penstock.runtime.join.purge_schedule import Patience, PurgeSchedule
+from penstock.runtime.join.purged import Asking, Purged
+from penstock.runtime.join.rows import values
+from penstock.runtime.match.matching import Matcher, Partial
+from penstock.runtime.match.node_matching import NO_TESTS, Truth
+from penstock.runtime.promise.closing import Closedness
+from penstock.runtime.promise.items import ItemWatch
+from penstock.runtime.promise.violations import Answers
+from penstock.runtime.promise.watch import WatchStep
+from penstock.runtime.promise.watches import remembered, watches_of
 from penstock.runtime.state.component import Component, State
-from penstock.runtime.store import Changes, Entries
-from penstock.runtime.synopsis import Synopsis
-from penstock.runtime.violations import Answers
-from penstock.runtime.wire_columns import ORDER, hidden_columns
+from penstock.runtime.state.store import Changes, Entries
+from penstock.runtime.state.synopsis import Synopsis
 
 
 @dataclass

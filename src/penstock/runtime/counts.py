@@ -14,9 +14,9 @@ from typing import Any
 from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Plan, PromiseKind
-from penstock.runtime.aggregate.stage import GroupStage
-from penstock.runtime.batch import Metrics
-from penstock.runtime.evict.loss import recall_of
+from penstock.runtime.budget.loss import recall_of
+from penstock.runtime.group.stage import GroupStage
+from penstock.runtime.input.batch import Metrics
 
 _TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 _MICROSECONDS = 1_000_000

@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from penstock.errors import DataError
 from penstock.plan.plan import Plan
-from penstock.runtime.evict.archive import Archived
+from penstock.runtime.budget.archive import Archived
 
 _COUNTS = "counts.json"
 

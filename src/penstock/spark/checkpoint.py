@@ -21,7 +21,7 @@ from penstock.model.predicates import conjunction
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
-from penstock.runtime.store import STATE_FORMAT
+from penstock.runtime.state.store import STATE_FORMAT
 from penstock.spark.grid import KeyedGrid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage")

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from penstock.plan.plan import Plan
-from penstock.runtime.grid import Grid
+from penstock.runtime.input.grid import Grid
 
 
 @dataclass(frozen=True)

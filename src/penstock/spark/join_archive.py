@@ -21,8 +21,8 @@ from pyspark.sql import SparkSession
 from penstock.errors import UsageError
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
-from penstock.runtime.evict.archive import missing_results
-from penstock.runtime.store import to_ipc
+from penstock.runtime.budget.archive import missing_results
+from penstock.runtime.state.store import to_ipc
 from penstock.spark.archive_files import archive_of, batch_of, batches_in, read_archived
 from penstock.spark.failures import quiet_errors
 from penstock.spark.session import spark_log, start_session

@@ -12,7 +12,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.plan.counting import Rewriting, broken_rows, crossing, observed, total, violated
-from penstock.runtime.lag_sample import Entities, LaggedRows, Lags, Sampled, measure
+from penstock.runtime.input.lag_sample import Entities, LaggedRows, Lags, Sampled, measure
 from penstock.spark.worker import settle
 
 KEY = "entity"

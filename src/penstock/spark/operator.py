@@ -23,10 +23,10 @@ from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, StepResult, Truth
-from penstock.runtime.closed_items import Reports
 from penstock.runtime.counts import counts_of, second_counts_of
-from penstock.runtime.second_stage import together
-from penstock.runtime.store import COLD, Entries, from_ipc, to_ipc
+from penstock.runtime.group.second_stage import together
+from penstock.runtime.promise.closed_items import Reports
+from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
 from penstock.spark.pack import unpack_chunks

@@ -24,9 +24,9 @@ from penstock.runtime import (
     read_header,
     spell,
 )
-from penstock.runtime.codes import codes, flat
-from penstock.runtime.routing import route
-from penstock.runtime.store import from_ipc, to_ipc
+from penstock.runtime.columns.codes import codes, flat
+from penstock.runtime.input.routing import route
+from penstock.runtime.state.store import from_ipc, to_ipc
 from penstock.spark.grid import KeyedGrid
 from penstock.spark.punctuations import take_out
 from penstock.spark.worker import settle

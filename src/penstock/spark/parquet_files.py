@@ -29,7 +29,7 @@ from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
-from penstock.runtime.wire_columns import value_columns
+from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.pack import PACKED, Packer, Place
 from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle

@@ -1,7 +1,7 @@
 """Punctuation rows on their way: Spark says which rows they are, the packer takes them out and sends them on.
 
 A row that satisfies some WHEN of its stream is no data, whether the query has a use for it or not; one that is of use
-goes to every cell along the line that may hold a partner (`runtime/routing.py`). Each condition is one boolean column,
+goes to every cell along the line that may hold a partner (`input/routing.py`). Each condition is one boolean column,
 evaluated by Spark beside the filters; NULL means data.
 """
 

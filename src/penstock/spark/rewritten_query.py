@@ -11,7 +11,7 @@ number is a limit that no adversary at the edge can stretch:
     rows of V counted here whose root is in the last window <= the root's rows in the h before, V's in the first h
     rows of V counted in the next window, root here         <= the root's rows in the last h, V's in the h after
 
-A sample of entities shows the lags and violations that there are (`runtime/lag_sample.py`). The limits widen by the
+A sample of entities shows the lags and violations that there are (`input/lag_sample.py`). The limits widen by the
 rows that are so seen to break a declaration, each of which changes the count by one.
 """
 

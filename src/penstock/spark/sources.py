@@ -20,7 +20,7 @@ from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
-from penstock.runtime.wire_columns import value_columns
+from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions

@@ -20,7 +20,7 @@ from penstock.errors import NotSupportedYet
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, NullTest, OneOf, Op, Opaque, Predicate
 from penstock.model.stream import Stream
-from penstock.runtime.codes import flat, ticks
+from penstock.runtime.columns.codes import flat, ticks
 
 _COMPARE = {Op.EQ: pc.equal, Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}
 _COMPARE_TICKS = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}

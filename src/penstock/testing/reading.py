@@ -22,9 +22,9 @@ from penstock.model.simplify import simplified
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Punctuating, Truth, apart, punctuation_promises
-from penstock.runtime.grid import Grid
-from penstock.runtime.routing import Routed, route
-from penstock.runtime.wire_columns import value_columns
+from penstock.runtime.input.grid import Grid
+from penstock.runtime.input.routing import Routed, route
+from penstock.runtime.input.wire_columns import value_columns
 from penstock.testing.arrow_types import as_declared
 from penstock.testing.conditions import all_hold, holds, only_spark, require_read
 

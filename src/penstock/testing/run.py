@@ -30,8 +30,8 @@ from penstock.runtime.counts import (
     vocabulary,
     with_second_stage,
 )
-from penstock.runtime.grid import Grid
-from penstock.runtime.second_stage import deal, together
+from penstock.runtime.group.second_stage import deal, together
+from penstock.runtime.input.grid import Grid
 from penstock.testing.answering import Answering
 from penstock.testing.reading import TableReader
 

@@ -2,7 +2,7 @@
 
 A row leaves its side of a node (model/nodes.py) if closings lead from the streams that are sure to be in a row able to
 match there to a stream that every row of the other side holds. Rows that wait on that side agree with it only until
-they leave themselves, so it is asked of every side of every node together (`runtime/outer/settling.py`).
+they leave themselves, so it is asked of every side of every node together (`runtime/join/settling.py`).
 
 A tuple of a block of several streams leaves if closings lead from it, over the block, to all its streams. Streams that
 stand in every result with the block may lie on the way: `A LEFT JOIN (B JOIN C)` lets a row of B go if A is closed for

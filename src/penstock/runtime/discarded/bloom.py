@@ -8,8 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from penstock.runtime.codes import Bools
-from penstock.runtime.hashing import Hashes, mix
+from penstock.runtime.columns.codes import Bools
+from penstock.runtime.columns.hashing import Hashes, mix
 
 _BITS, _PROBES = 16, 4
 

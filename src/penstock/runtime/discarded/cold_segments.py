@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.codes import Ints, flat
+from penstock.runtime.columns.codes import Ints, flat
 from penstock.runtime.discarded.bloom import BloomFilter
-from penstock.runtime.segment import Segment
-from penstock.runtime.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""

@@ -23,19 +23,19 @@ from penstock.model.schemes import Policy
 from penstock.plan.aggregate import COUNT
 from penstock.plan.doubting import has_shadows, sets_aside
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
-from penstock.runtime.closing import Closedness
-from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.recall import Recall, axis_columns
-from penstock.runtime.matching import Partial
-from penstock.runtime.promises.watch import Watch
-from penstock.runtime.purged import Purged
-from penstock.runtime.sampling import MOST_SAMPLED, is_sampled
-from penstock.runtime.segment import Segment
+from penstock.runtime.input.wire_columns import order_column
+from penstock.runtime.join.purged import Purged
+from penstock.runtime.match.matching import Partial
+from penstock.runtime.promise.closing import Closedness
+from penstock.runtime.promise.sampling import MOST_SAMPLED, is_sampled
+from penstock.runtime.promise.value_closers import mark_names
+from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.component import Component
-from penstock.runtime.synopsis import Synopsis
-from penstock.runtime.value_closers import mark_names
-from penstock.runtime.wire_columns import order_column
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import Synopsis
 
 
 class DoubtedRows(Component):

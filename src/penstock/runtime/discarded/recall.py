@@ -15,11 +15,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from penstock.plan.plan import Plan
-from penstock.runtime.codes import Bools, Ints
+from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.columns.hashing import Hashes
 from penstock.runtime.discarded.cold_segments import ColdSegment, ColdSegments
-from penstock.runtime.hashing import Hashes
-from penstock.runtime.segment import Segment
-from penstock.runtime.synopsis import FRESH, OLD, Synopsis
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import FRESH, OLD, Synopsis
 
 
 @dataclass

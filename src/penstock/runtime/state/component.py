@@ -26,7 +26,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 from penstock.errors import DataError
-from penstock.runtime.store import (
+from penstock.runtime.state.store import (
     Changes,
     Entries,
     EntryReader,
@@ -40,7 +40,7 @@ from penstock.runtime.store import (
     to_tensor,
     write_synopsis,
 )
-from penstock.runtime.synopsis import Synopsis
+from penstock.runtime.state.synopsis import Synopsis
 
 NUMBERS = "numbers"
 """The entry that every store has which is not empty."""

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.codes import flat
-from penstock.runtime.store import EntryReader, EntryWriter, from_ipc, to_ipc
+from penstock.runtime.columns.codes import flat
+from penstock.runtime.state.store import EntryReader, EntryWriter, from_ipc, to_ipc
 
 _LEAST_ROOM = 64
 _MERGE_BELOW = 1 << 16

@@ -1,0 +1,110 @@
+"""How fast keys arrive: sketches that forget at different speeds, and what kin had, mixed by how well each foretold.
+
+A sketch that forgets slowly is steady where the distribution is; one that forgets fast follows where it changes. What
+one stream has had of a key is little where keys are many, and streams that are joined often have the same keys
+frequent; so its **kin**, the streams that are met by the same columns, have a word too. What is foretold is a mixture
+of all these. How much each weighs is learned from the keys that come (expectation maximization, recent batches first):
+each batch is foretold before it is counted, and a voice gains by how much of it that voice foretold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from penstock.runtime.budget.sketch import Floats, Sketch
+from penstock.runtime.columns.hashing import Hashes
+from penstock.runtime.state.component import Component
+
+_AT_FIRST = (100.0, 10.0)
+"""The rows taken to have spoken for the slowest sketch, and for each other voice, before any came."""
+_KEPT = 0.5
+"""How much of what spoke for a voice the next batch still counts."""
+_LEAST_WORD = 0.01
+"""What every voice keeps of the mixture, so that it can be heard again."""
+_ROUNDS = 5
+"""Of expectation maximization, on each batch."""
+
+
+class Rates(Component):
+    """Faded sums by key, for each step. A half-life of None never forgets; the slowest comes first."""
+
+    numbers = ("seen", "sums", "spoke")
+    parts = ("sketches",)
+
+    def __init__(self, width: int, half_lives: tuple[float | None, ...]) -> None:
+        self.half_lives = half_lives
+        self.sketches = [Sketch(width) for _ in half_lives]
+        self.seen = [0.0] * len(half_lives)
+        """The steps that each sketch is about, as faded."""
+        self.sums = [0.0] * len(half_lives)
+        """All that each sketch has counted, as faded."""
+        self.spoke = [_AT_FIRST[0], *[_AT_FIRST[1]] * len(half_lives)]
+        """The rows, as faded, that spoke for each sketch and, last, for the kin."""
+
+    @property
+    def nbytes(self) -> int:
+        """The room that the sketches take."""
+        return sum(sketch.counts.nbytes for sketch in self.sketches)
+
+    @property
+    def horizon(self) -> float:
+        """The steps that the sketches are about, each by its word."""
+        return max(1.0, float(self._words(0) @ self.seen))
+
+    def _words(self, kin: int) -> Floats:
+        """What each voice weighs, with so many kin or without them."""
+        spoke = np.array(self.spoke if kin else self.spoke[:-1])
+        words: Floats = np.maximum(spoke / spoke.sum(), _LEAST_WORD)
+        words /= words.sum()
+        return words
+
+    def of(self, keys: Hashes, kin: Sequence[Rates] = ()) -> Floats:
+        """What arrives of each key in a step, by what the stream and its kin have had."""
+        speeds = [total / max(1.0, seen) for total, seen in zip(self.sums, self.seen, strict=True)]
+        speed = float(self._words(0) @ speeds)
+        return self._words(len(kin)) @ self._voices(keys, kin) * speed
+
+    def _voices(self, keys: Hashes, kin: Sequence[Rates]) -> Floats:
+        """The part of each key in all that arrives, as each voice has it."""
+        own = [
+            sketch.of(keys) / total if total > 0 else np.zeros(len(keys))
+            for sketch, total in zip(self.sketches, self.sums, strict=True)
+        ]
+        if kin:
+            own.append(np.mean([one._words(0) @ one._voices(keys, ()) for one in kin], axis=0))
+        return np.stack(own)
+
+    def listen(self, keys: Hashes, weights: Floats, kin: Sequence[Rates]) -> None:
+        """Learn from the keys of a batch, before they are counted, whose word is worth how much."""
+        if len(self.spoke) - (not kin) < 2 or not len(keys) or weights.sum() <= 0:
+            return
+        voices = self._voices(keys, kin)
+        foretold = voices.sum(axis=0) > 0
+        voices, rows = voices[:, foretold], weights[foretold] * (len(keys) / weights.sum())
+        before = np.array(self.spoke) * _KEPT
+        for _ in range(_ROUNDS):
+            parts = self._words(len(kin))[:, np.newaxis] * voices
+            spoke = before.copy()
+            spoke[: len(parts)] += (parts / parts.sum(axis=0)) @ rows
+            self.spoke = spoke.tolist()
+
+    def add(self, keys: Hashes, weights: Floats, steps: int) -> None:
+        """Count the keys of a batch of so many steps."""
+        for number, (sketch, half_life) in enumerate(zip(self.sketches, self.half_lives, strict=True)):
+            fade = 1.0 if half_life is None else 0.5 ** (steps / half_life)
+            sketch.fade(fade)
+            sketch.add(keys, weights)
+            self.seen[number] = self.seen[number] * fade + steps
+            self.sums[number] = self.sums[number] * fade + float(weights.sum())
+
+    def empty(self) -> None:
+        """Take no room at all, and be asked no more."""
+        for sketch in self.sketches:
+            sketch.counts = sketch.counts[:, :0]
+
+    def fold(self) -> None:
+        """Halve the room that it takes."""
+        for sketch in self.sketches:
+            sketch.fold()

@@ -1,0 +1,69 @@
+"""What a cell keeps of the rows of a grouped query beside their columns: windows of time, counts, measures.
+
+They are worked out as rows arrive, so that the columns that they come from need not be kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.aggregate import COUNT, Measure
+from penstock.plan.plan import Plan
+from penstock.runtime.columns.codes import Ints, ticks
+from penstock.runtime.group.measures import column_names, measured, numbers_of
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import Synopsis
+
+
+def columns_of_measure(plan: Plan, measure: Measure) -> tuple[str, ...]:
+    """The columns in which a measure is kept."""
+    kinds = {c.name: c.type for c in plan.by_alias[measure.alias].read}
+    return column_names(measure.fold, measure.name, numbers_of(kinds[measure.column]))
+
+
+def derived_columns(plan: Plan, alias: str) -> tuple[str, ...]:
+    """The columns that a cell keeps beside those of the stream; none if the query has no groups."""
+    if plan.aggregate is None:
+        return ()
+    windows = [w.name for w in plan.aggregate.windows_of(alias)]
+    measures = [name for m in plan.aggregate.measures_of(alias) for name in columns_of_measure(plan, m)]
+    merge = plan.by_alias[alias].merge
+    counted = [COUNT] if merge is not None and not merge.extremes else []
+    return (*windows, *measures, *counted)
+
+
+def derive_fresh(plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
+    """Work them out for the rows of the running batch."""
+    for alias, synopsis in synopses.items():
+        if synopsis.has_fresh:
+            _derive(plan, alias, synopsis.segments[-1])
+
+
+def _derive(plan: Plan, alias: str, segment: Segment) -> None:
+    assert plan.aggregate is not None
+    table = segment.table
+    for window in plan.aggregate.windows_of(alias):
+        table = table.append_column(window.name, window_starts(table.column(window.column), window.ticks))
+    for measure in plan.aggregate.measures_of(alias):
+        for name, column in measured(measure.fold, segment.column(measure.column)).columns(measure.name).items():
+            table = table.append_column(name, column)
+    if COUNT in derived_columns(plan, alias):
+        table = table.append_column(COUNT, pa.array(np.ones(len(segment), np.int64)))
+    segment.table = table
+
+
+def window_starts(column: Any, length: int) -> Any:
+    """The tick at which the window of each time starts; windows are laid out from tick 0. NULL for NULL."""
+    times: Ints = ticks(column)
+    # By the remainder: it cannot overflow where the time does not.
+    starts = times - np.mod(times, length)
+    missing = np.zeros(len(starts), np.bool_) if not column.null_count else _nulls(column)
+    return pa.array(starts, mask=missing)
+
+
+def _nulls(column: Any) -> Any:
+    return column.combine_chunks().is_null().to_numpy(zero_copy_only=False)

@@ -1,0 +1,46 @@
+"""Between the two stages: rows of the cells dealt to buckets of DISTINCT or GROUP BY, and what all cells say together.
+
+A bucket is given the rows that hash to it, by all their columns or by those of their group; the one group of a query
+without GROUP BY is the first bucket's. What a cell says of time and of punctuations goes to every bucket, and counts
+once every cell has spoken: of frontiers the least.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.runtime.columns.row_values import row_hashes
+from penstock.runtime.input.routing import split_by_cell
+from penstock.runtime.promise.closed_items import Reports
+
+
+def deal(table: Any, buckets: int, groups: tuple[str, ...] | None) -> Iterator[tuple[int, Any]]:
+    """The rows of each bucket; `groups` are the columns of the group, None where rows are dealt by all columns."""
+    if groups == ():
+        yield 0, table
+        return
+    by = table if groups is None else table.select(list(groups))
+    yield from split_by_cell(table, (row_hashes(by) % np.uint64(buckets)).astype(np.int64))
+
+
+def typed(table: Any, schema: Any) -> Any:
+    """The rows with the types of a schema: a cell that has seen no row of a stream does not know its types."""
+    for field in schema:
+        if pa.types.is_null(table.column(field.name).type):
+            place = table.schema.get_field_index(field.name)
+            table = table.set_column(place, field.name, table.column(field.name).cast(field.type))
+    return table
+
+
+def together(
+    frontiers: Sequence[Mapping[str, int]], reports: Mapping[int, list[Any]], cells: int
+) -> tuple[dict[str, int], Reports]:
+    """The least frontier, none if one of so many cells has not spoken; and the reports."""
+    all_spoke = len(frontiers) >= cells
+    known = set(frontiers[0]).intersection(*frontiers[1:]) if all_spoke else set()
+    least = {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
+    return least, Reports(reports, all_spoke)

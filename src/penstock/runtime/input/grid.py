@@ -1,0 +1,112 @@
+"""Cells: which of them a row must go to (DESIGN section 2).
+
+With one key class a cell is a hash bucket. With several, the cells form a hypercube with one axis for each class: a
+stream that has the class of an axis goes to one coordinate of it, one that lacks it to all, so every result is found
+in exactly one cell. The shares of the axes are chosen so that the fewest copies are made. A query without any key has
+one cell. Rows that may be given unmatched are not copied: an axis that they lack has share 1. Nor are rows that a match
+may put into quarantine: only the cell of the match sees it, and they must be kept out of all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from penstock.model.schemes import Policy
+from penstock.plan.plan import MATCHES, Plan
+from penstock.runtime.columns.hashing import hash_rows
+
+Cells = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The cells of a query: how many along each axis."""
+
+    shares: tuple[int, ...]
+
+    @classmethod
+    def of(cls, plan: Plan, cells: int, rates: Mapping[str, float] | None = None, *, may_copy: bool = True) -> Grid:
+        """At most that many cells; with copies of rows only if they may be."""
+        return cls(best_shares(plan, cells, rates or {}, may_copy=may_copy))
+
+    @property
+    def cells(self) -> int:
+        """How many cells there are."""
+        return prod(self.shares)
+
+    @cached_property
+    def _strides(self) -> tuple[int, ...]:
+        return tuple(prod(self.shares[axis + 1 :]) for axis in range(len(self.shares)))
+
+    def base(self, plan: Plan, alias: str, columns: frozenset[str] | None, table: Any) -> tuple[Cells, tuple[int, ...]]:
+        """Each row's cell where free axes are 0, and what to add for the others; `columns` limits what is fixed."""
+        base = np.zeros(table.num_rows, np.int64)
+        free: list[range] = []
+        for axis, share, stride in zip(plan.axes, self.shares, self._strides, strict=True):
+            column = axis.column(alias)
+            if share == 1:
+                continue
+            if column is None or (columns is not None and column not in columns):
+                free.append(range(0, share * stride, stride))
+            else:
+                hashed = hash_rows(table, [column])
+                base += (hashed % np.uint64(share)).astype(np.int64) * stride
+        return base, tuple(sum(offsets) for offsets in product(*free))
+
+    def agree(self, plan: Plan, alias: str, column: str, table: Any, cells: Cells) -> npt.NDArray[np.bool_]:
+        """Which rows agree with a cell each on the axis of a column; all do where it is the column of none."""
+        found = np.ones(table.num_rows, np.bool_)
+        for axis, share, stride in zip(plan.axes, self.shares, self._strides, strict=True):
+            if share > 1 and axis.column(alias) == column:
+                found &= hash_rows(table, [column]) % np.uint64(share) == (cells // stride % share).astype(np.uint64)
+        return found
+
+
+def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy: bool = True) -> tuple[int, ...]:
+    """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""
+    best: tuple[tuple[float, ...], tuple[int, ...]] | None = None
+    whole = set(() if plan.outer is None else plan.outer.whole_axes) | _quarantined_axes(plan)
+    if not may_copy:
+        whole |= {n for n, axis in enumerate(plan.axes) if any(axis.column(alias) is None for alias in plan.aliases)}
+    for shares in _factorings(cells, len(plan.axes)):
+        if any(shares[axis] > 1 for axis in whole):
+            continue
+        copies = 0.0
+        for source in plan.sources:
+            lacking = [s for axis, s in zip(plan.axes, shares, strict=True) if axis.column(source.alias) is None]
+            copies += rates.get(source.alias, 1.0) * prod(lacking)
+        # What a cell must hold and join falls with the number of cells and grows with the copies.
+        cost = (copies / prod(shares), copies, *(-share for share in shares))
+        if best is None or cost < best[0]:
+            best = (cost, shares)
+    assert best is not None
+    return best[1]
+
+
+def _quarantined_axes(plan: Plan) -> set[int]:
+    """The axes that a stream lacks whose rows QUARANTINE may keep out because of a match."""
+    kept_out = {
+        alias
+        for p in plan.promises
+        if p.policy is Policy.QUARANTINE and p.kind in MATCHES
+        for alias in (p.alias, p.partner)
+        if alias is not None
+    }
+    return {n for n, axis in enumerate(plan.axes) if any(axis.column(alias) is None for alias in kept_out)}
+
+
+def _factorings(cells: int, axes: int) -> Iterator[tuple[int, ...]]:
+    if axes == 0:
+        yield ()
+        return
+    for share in range(1, cells + 1):
+        for rest in _factorings(cells // share, axes - 1):
+            yield (share, *rest)

@@ -1,0 +1,152 @@
+"""From the chunks of a batch to fresh segments: rows in order of arrival, headers to the clock and the watches.
+
+A row that can be in no result (a NULL in a column that must match, columns of one row that should be equal and are
+not) is final as it arrives; it is dropped only after it was counted and looked at for broken promises. Its key has come
+all the same, and is handed on with those of rows that a filter dropped: rows that name it wait for no other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.errors import InternalError
+from penstock.plan.plan import Plan, PromiseKind
+from penstock.runtime.columns.codes import Bools, Ints, codes, flat
+from penstock.runtime.input.batch import HOME, INDEX, Chunk
+from penstock.runtime.input.clock import Clock
+from penstock.runtime.input.wire_columns import hidden_columns, promise_columns
+from penstock.runtime.promise.value_closers import mark_names
+from penstock.runtime.promise.violations import Breach
+from penstock.runtime.promise.watch import Watch
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import FRESH, Synopsis
+
+
+class Intake:
+    """Takes batches in for one cell."""
+
+    def __init__(self, plan: Plan) -> None:
+        self.plan = plan
+        self._marks = {alias: mark_names(plan, alias) for alias in plan.aliases}
+
+    def take(
+        self, chunks: Iterable[Chunk], clock: Clock, watches: tuple[Watch, ...], synopses: Mapping[str, Synopsis]
+    ) -> tuple[dict[str, Synopsis], dict[str, Ints]]:
+        """Store the rows as fresh segments; gives the keys of rows that are not stored, and each row's chunk."""
+        rows: dict[str, list[tuple[Any, int, int]]] = {alias: [] for alias in self.plan.aliases}
+        keys: dict[str, list[tuple[Any, int, int]]] = {alias: [] for alias in self.plan.aliases}
+        numbers = dict.fromkeys(self.plan.streams, 0)
+        for chunk in chunks:
+            stream = chunk.header.stream
+            if stream not in numbers:
+                raise InternalError(f"a chunk of stream {stream}, which query {self.plan.query} does not read")
+            start = clock.count[stream] if chunk.header.start is None else chunk.header.start
+            self._share(chunk, start, numbers[stream], rows, keys)
+            numbers[stream] += 1
+            clock.count[stream] += chunk.header.rows
+            for watch in watches:
+                watch.read(chunk, clock.count[stream])
+        dropped: dict[str, Synopsis] = {}
+        chunk_of: dict[str, Ints] = {}
+        for source in self.plan.sources:
+            alias = source.alias
+            synopsis = synopses[alias]
+            dropped[alias] = Synopsis(promise_columns(self.plan, alias))
+            if keys[alias]:
+                segment, _ = self._segment(alias, keys[alias], clock.batch)
+                null = _any_null(segment, self._primary_keys(alias))
+                if null is not None:
+                    segment.kill(np.flatnonzero(null))
+                dropped[alias].begin(segment)
+            if rows[alias]:
+                segment, chunk_of[alias] = self._segment(alias, rows[alias], clock.batch)
+                synopsis.begin(segment)
+        return dropped, chunk_of
+
+    def _share(self, chunk: Chunk, start: int, number: int, rows: Any, keys: Any) -> None:
+        for into, given in ((rows, chunk.rows), (keys, chunk.keys)):
+            for alias, table in given.items():
+                if table.num_rows:  # A share without rows is none: a stream that brought nothing is not known at all.
+                    into[alias].append((table, start, number))
+
+    def _segment(self, alias: str, pieces: list[tuple[Any, int, int]], batch: int) -> tuple[Segment, Ints]:
+        table = pa.concat_tables([table for table, _, _ in pieces])
+        sizes = [table.num_rows for table, _, _ in pieces]
+        starts = np.repeat(np.array([start for _, start, _ in pieces], np.int64), sizes)
+        arrival = starts + codes(table.column(INDEX))
+        count = table.num_rows
+        home: Bools = (
+            np.array(flat(table.column(HOME)).to_numpy(zero_copy_only=False))
+            if HOME in table.column_names
+            else np.ones(count, np.bool_)
+        )
+        carried = (*self.plan.by_alias[alias].shipped, *hidden_columns(self.plan, alias))
+        wanted = [c for c in carried if c in table.column_names]
+        marks: dict[str, Bools] = {name: np.zeros(count, np.bool_) for name in self._marks[alias]}
+        segment = Segment(table.select(wanted), arrival, np.full(count, batch, np.int64), home, marks)
+        return segment, np.repeat(np.array([number for _, _, number in pieces], np.int64), sizes)
+
+    def _primary_keys(self, alias: str) -> tuple[str, ...]:
+        promises = [p for p in self.plan.promises if p.kind is PromiseKind.PRIMARY_KEY and p.alias == alias]
+        return tuple(dict.fromkeys(column for p in promises for column in p.columns))
+
+    def null_keys(self, synopses: Mapping[str, Synopsis]) -> Iterator[Breach]:
+        """Rows with a NULL in a PRIMARY KEY, which is a violation by itself."""
+        for promise in self.plan.promises:
+            if promise.kind is PromiseKind.PRIMARY_KEY and synopses[promise.alias].has_fresh:
+                synopsis = synopses[promise.alias]
+                null = _any_null(synopsis.segments[-1], promise.columns)
+                if null is not None:
+                    ids = synopsis.alive(np.flatnonzero(null) + synopsis.first_fresh)
+                    yield Breach(promise, promise.alias, ids, np.zeros(len(ids), np.int64))
+
+    def drop_unmatchable(self, synopses: Mapping[str, Synopsis], dropped: dict[str, Synopsis]) -> None:
+        """Let go of fresh rows that can be in no result; their keys are added to those of rows that are not stored."""
+        for source in self.plan.sources:
+            synopsis = synopses[source.alias]
+            if not synopsis.has_fresh or synopsis.size(FRESH) == 0:
+                continue
+            segment = synopsis.segments[-1]
+            hopeless = _any_null(segment, source.not_null)
+            for first, *others in source.equal:
+                for other in others:
+                    differ = ~pc.fill_null(pc.equal(segment.column(first), segment.column(other)), False).to_numpy(
+                        zero_copy_only=False
+                    )
+                    hopeless = differ if hopeless is None else hopeless | differ
+            if hopeless is not None and (hopeless & segment.alive).any():
+                gone = np.flatnonzero(hopeless & segment.alive)
+                dropped[source.alias] = self._with_keys(source.alias, dropped[source.alias], segment, gone)
+                synopsis.kill(gone + synopsis.first_fresh)
+
+    def _with_keys(self, alias: str, dropped: Synopsis, segment: Segment, gone: Ints) -> Synopsis:
+        null = _any_null(segment, self._primary_keys(alias))
+        gone = gone if null is None else gone[~null[gone]]
+        columns = list(dropped.columns)
+        if not columns or not len(gone):
+            return dropped
+        pieces = [(segment, gone), *((known, np.flatnonzero(known.alive)) for known in dropped.segments)]
+        arrival = np.concatenate([one.arrival[rows] for one, rows in pieces])
+        order = np.argsort(arrival, kind="stable")
+        table = pa.concat_tables([one.table.select(columns).take(pa.array(rows)) for one, rows in pieces])
+        batch = np.concatenate([one.batch[rows] for one, rows in pieces])
+        home: Bools = np.concatenate([one.home[rows] for one, rows in pieces])
+        marks: dict[str, Bools] = {name: np.zeros(len(order), np.bool_) for name in self._marks[alias]}
+        found = Synopsis(dropped.columns)
+        found.begin(Segment(table.take(pa.array(order)), arrival[order], batch[order], home[order], marks))
+        return found
+
+
+def _any_null(segment: Segment, columns: tuple[str, ...]) -> Bools | None:
+    found: Bools | None = None
+    for name in columns:
+        column = segment.column(name)
+        if column.null_count:
+            null = column.is_null().to_numpy(zero_copy_only=False)
+            found = null if found is None else found | null
+    return found

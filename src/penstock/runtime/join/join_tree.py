@@ -1,0 +1,266 @@
+"""The joins of one cell, a tree of nodes: drives them from below, twice a step.
+
+An inner join is the tree of one block, whose combinations are results. Under outer joins and EXISTS tuples are stored
+once, in the synopsis of their stream, whichever rows of whichever nodes they are part of. A tuple leaves when it is
+done in the block or the node that it feeds, and no waiting row names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from penstock.model.nodes import NodeKind
+from penstock.plan.outer import NodePlan
+from penstock.plan.plan import Plan
+from penstock.runtime.budget.evicted_keys import EvictedKeySketch
+from penstock.runtime.columns.codes import Ints, empty_ids, union
+from penstock.runtime.input.arrival_order import ArrivalOrder
+from penstock.runtime.input.clock import Clock
+from penstock.runtime.join.node import Left, Node, is_empty
+from penstock.runtime.join.purge import Purge
+from penstock.runtime.join.purged import Asking, Purged
+from penstock.runtime.join.rows import Rows, by_presence, nothing, take, together
+from penstock.runtime.join.settling import Settling
+from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
+from penstock.runtime.match.delta_join import delta_join
+from penstock.runtime.match.matching import Matcher, PartTies
+from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, truth
+from penstock.runtime.promise.closing import Closedness
+from penstock.runtime.promise.value_closers import DOUBTED, LEFT
+from penstock.runtime.state.component import Component
+from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
+
+
+class JoinTree(Component):
+    """The nodes of one cell; `matcher` is that of the whole query."""
+
+    parts = ("waiting", "doubts", "root")
+
+    def __init__(
+        self,
+        plan: Plan,
+        matcher: Matcher,
+        closing: Closedness,
+        clock: Clock,
+        *,
+        across: ArrivalOrder | None = None,
+        absent: Truth = NO_TESTS,
+    ) -> None:
+        self.plan = plan
+        self.synopses = matcher.synopses
+        self.closing = closing
+        self.clock = clock
+        self.across = across
+        self.absent = absent
+        self.settling = Settling(plan, self.synopses, closing, clock)
+        self.nodes: dict[int, Node] = {}
+        self.blocks: dict[int, Purge] = {}
+        self.waiting: list[WaitingSide] = []
+        self.streams: list[StreamSide] = []
+        for number, node in enumerate(plan.nodes):
+            if node.kind is not NodeKind.BLOCK:
+                self._add_node(number, node)
+            elif plan.inner:
+                self.blocks[number] = Purge(plan, node, matcher, closing, clock, across=across)
+            elif len(node.aliases) > 1:
+                assert node.block is not None
+                ties = PartTies(node.aliases, node.block.axes, node.block.predicates)
+                own = Matcher(ties, self.synopses, frozenset(node.aliases))
+                self.blocks[number] = Purge(plan, node, own, closing, clock)
+        self.root = self.blocks.get(len(plan.nodes) - 1)
+        """The rule of the block that gives the answer; None where a join or an EXISTS does."""
+        self._left: dict[int, list[Rows]] = {}
+        """By node, the rows that left its sides in this step."""
+        self.doubts = self._all_doubts()
+        """Under a budget, by the stream whose rows may have had a partner that was evicted."""
+
+    def _all_doubts(self) -> dict[str, EvictedKeySketch]:
+        if self.plan.evict is None or self.plan.outer is None or not self.plan.outer.is_pair:
+            return {}
+        left, right = (side.alias for side in self.streams)
+        (node,) = self.nodes.values()
+        return {
+            asking: EvictedKeySketch(node.matcher, gone, asking, self.closing)
+            for asking, gone, waits in zip((left, right), (right, left), self.plan.nodes[-1].waits, strict=True)
+            if waits
+        }
+
+    def _add_node(self, number: int, node: NodePlan) -> None:
+        assert node.left is not None
+        assert node.right is not None
+        sides = self._side(number, node.left), self._side(number, node.right)
+        below = [frozenset(self.plan.nodes[side].aliases) for side in (node.left, node.right)]
+        matcher = NodeMatcher(
+            self.plan, node, (below[0], below[1]), synopses=self.synopses, clock=self.clock, absent=self.absent
+        )
+        self.nodes[number] = Node(node, sides, matcher)
+        self.settling.sides[number] = sides
+
+    def _side(self, above: int, number: int) -> Side:
+        node = self.plan.nodes[number]
+        if node.kind is NodeKind.BLOCK and len(node.aliases) == 1:
+            (alias,) = node.aliases
+            is_waited_for = self._parent(above) is not None and alias in self.plan.nodes[above].aliases
+            side = StreamSide(alias, self.synopses[alias], is_waited_for, evicting=self.plan.evict is not None)
+            self.streams.append(side)
+            return side
+        waiting = WaitingSide(node.aliases, self.synopses)
+        self.waiting.append(waiting)
+        return waiting
+
+    def _parent(self, number: int) -> int | None:
+        return None if self.plan.outer is None else self.plan.outer.parent(number)
+
+    def join(self) -> list[Rows]:
+        """The results that follow from matches of the batch, and what is certain of them."""
+        if self.root is not None:
+            return delta_join(self.plan, self.root.matcher, self.clock, self.across)
+        for alias, doubts in self.doubts.items():
+            ids = self.synopses[alias].ids(FRESH)
+            self.synopses[alias].mark(DOUBTED, ids[doubts.of(self.synopses[alias], ids)])
+        return [self._pass(late=False)]
+
+    def doubt(self) -> None:
+        """A promise was widened: see Purge."""
+        for purge in self.blocks.values():
+            purge.doubt()
+
+    def evicting(self, alias: str, ids: Ints) -> None:
+        """Remember tuples that are evicted."""
+        for doubts in self.doubts.values():
+            if doubts.gone == alias:
+                doubts.evicted(self.synopses[alias], ids)
+
+    def _pass(self, *, late: bool) -> Rows:
+        given: dict[int, Rows] = {}
+        for side in self.streams:
+            side.late = late
+        for number, node in enumerate(self.plan.nodes):
+            if node.kind is NodeKind.BLOCK:
+                given[number] = nothing(node.aliases) if late else self._fresh(number, node)
+            elif not late:
+                given[number] = self.nodes[number].meet(self._below(node, given), self.clock.batch)
+            else:
+                given[number] = self._settled(number, self._below(node, given))
+        return self.results(given[len(self.plan.nodes) - 1], self.synopses)
+
+    def _below(self, node: NodePlan, given: Mapping[int, Rows]) -> tuple[Rows, Rows]:
+        assert node.left is not None
+        assert node.right is not None
+        return given[node.left], given[node.right]
+
+    def _fresh(self, number: int, node: NodePlan) -> Rows:
+        if number not in self.blocks:
+            (alias,) = node.aliases
+            return {alias: self.synopses[alias].ids(FRESH)}
+        purge = self.blocks[number]
+        return together(delta_join(self.plan, purge.matcher, self.clock), node.aliases)
+
+    def settle(self, touched: Mapping[str, Ints], asking: Asking, met: Mapping[str, Ints]) -> tuple[list[Rows], Purged]:
+        """With the promises of the batch made: the results that are certain only now, and the tuples that left.
+
+        `touched` are the tuples that promises about values are about, `met` those that only a stored key closed.
+        """
+        if self.root is not None:
+            return [], self.root.run(touched, asking, met)
+        self._purged = Purged()
+        self._marked = marked = {
+            alias: union([found[alias] for found in (touched, met) if alias in found]) for alias in (*touched, *met)
+        }
+        self._left = {}
+        for purge in self.blocks.values():
+            for rule, gone in purge.run(marked).counts.items():
+                self._purged.counts[rule] = self._purged.counts.get(rule, 0) + gone
+        for number, node in self.nodes.items():
+            self._note(number, node.let_go())
+        rows = self._pass(late=True)
+        for side in self.streams:
+            side.late = False
+        self._leave()
+        return [rows], self._purged
+
+    def _settled(self, number: int, late: tuple[Rows, Rows]) -> Rows:
+        node = self.nodes[number]
+        given = [] if is_empty(late) else [node.meet(late, self.clock.batch)]
+        self._note(number, node.let_go())
+        certain, gone = node.settle(self.settling, (self._asked(number, 0), self._asked(number, 1)))
+        self._note(number, gone)
+        return together([*given, certain], node.plan.aliases)
+
+    def _asked(self, number: int, side: int) -> Ints | None:
+        """The tuples whose answer may have changed; None where that is not known.
+
+        A tuple waits for the promises about streams of the other side, and for rows that wait within that side: it is
+        asked again when one of these has left that agrees with it, the promises having been made long before.
+        """
+        node = self.nodes[number]
+        own, others = node.sides[side], (node.plan.right, node.plan.left)[side]
+        assert others is not None
+        stirred = self._stirred(node, own, others) if isinstance(own, StreamSide) else None
+        if not isinstance(own, StreamSide) or stirred is None or self.closing.ended:
+            return None
+        found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis), *stirred]
+        found.append(self._marked.get(own.alias, empty_ids()))
+        source = self.plan.by_alias[own.alias]
+        if source.window_rows is not None:
+            last = self.clock.count[source.stream] - source.window_rows - 1
+            found.append(own.synopsis.arrived(lambda s: s.arrival, -1, last, ALL))
+        return union(found)
+
+    def _stirred(self, node: Node, own: StreamSide, other: int) -> list[Ints] | None:
+        """The tuples of a side that agree with rows which left a node on the other side of its own."""
+        plan = self.plan.nodes[other]
+        if plan.left is None or plan.right is None:
+            return [] if len(plan.aliases) == 1 else None
+        found: list[Ints] = []
+        for rows in self._left.get(other, ()):
+            for present, _ in by_presence(rows):
+                if (met := node.matcher.tied(present, own.alias)) is None:
+                    return None
+                found.append(met)
+        for below in (plan.left, plan.right):
+            stirred = self._stirred(node, own, below)
+            if stirred is None:
+                return None
+            found += stirred
+        return found
+
+    def _note(self, number: int, gone: list[Left]) -> None:
+        for left in gone:
+            side = self.nodes[number].sides[left.side]
+            if len(left.keys):
+                self._left.setdefault(number, []).append(side.rows_of(left.keys))
+            if isinstance(side, StreamSide) and not side.retained:
+                self._purged.add(side.alias, left.rule, left.keys)
+            elif len(left.keys):
+                self._purged.counts[left.rule] = self._purged.counts.get(left.rule, 0) + len(left.keys)
+
+    def _leave(self) -> None:
+        """Let the tuples go that are done and that no waiting row names."""
+        of_blocks = [alias for purge in self.blocks.values() for alias in purge.aliases]
+        for alias in dict.fromkeys([*of_blocks, *(s.alias for s in self.streams if s.retained)]):
+            synopsis = self.synopses[alias]
+            ids = synopsis.ids(ALL)
+            ids = ids[synopsis.gather(ids, lambda s: s.marks[LEFT]).astype(np.bool_)]
+            if not len(ids):
+                continue
+            named = union([side.named(alias) for side in self.waiting if alias in side.aliases])
+            free = ids[~np.isin(synopsis.gather(ids, lambda s: s.arrival), named)]
+            if len(free):
+                synopsis.kill(free)
+                self._purged.rows.setdefault(alias, []).append(free)
+
+    def results(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Rows:
+        """The rows that pass the conditions of WHERE on streams that may be absent."""
+        outer = self.plan.outer
+        for test in outer.tests if outer is not None else ():
+            if outer is not None and test.column in outer.results:
+                rows = take(rows, truth(synopses[test.alias], test.column, rows[test.alias], self.absent))
+        return rows
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of the rows that wait."""
+        return sum(side.waiting.nbytes for side in self.waiting)

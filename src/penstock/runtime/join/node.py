@@ -1,0 +1,157 @@
+"""One node: new rows of its sides in, the rows that follow from them out, each once.
+
+A step passes a node twice. First the rows of the batch are joined. Then, with the promises of the batch made, rows
+that came late from below (NULLs that are certain now) are joined, and each row that can match no more leaves; one
+that never matched, of a side whose rows are kept, is given with NULLs as it leaves. A row that matched carries a mark,
+so what its partner was may be long gone. EXISTS lets a row go, and gives it, at its first match; NOT EXISTS lets it go.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from penstock.model.nodes import NodeKind
+from penstock.plan.outer import NodePlan
+from penstock.runtime.columns.codes import Ints, empty_ids, union
+from penstock.runtime.join.rows import Rows, count, padded, take, together
+from penstock.runtime.join.settling import Settling
+from penstock.runtime.join.sides import Side, StreamSide
+from penstock.runtime.match.node_matching import NodeMatcher
+from penstock.runtime.match.semi_join import SemiJoinMatches
+from penstock.runtime.state.synopsis import ALL, FRESH, OLD
+
+MATCHED_RULE, SETTLED_RULE = "matched", "settled"
+"""Why a row leaves a node: EXISTS and NOT EXISTS have their answer; or it can match no more."""
+
+_LEFT, _RIGHT = 0, 1
+
+
+@dataclass(frozen=True)
+class Left:
+    """Rows that left a side."""
+
+    side: int
+    rule: str
+    keys: Ints
+
+
+class Node:
+    """A join of two sides."""
+
+    def __init__(self, plan: NodePlan, sides: tuple[Side, Side], matcher: NodeMatcher) -> None:
+        self.plan = plan
+        self.sides = sides
+        self.matcher = matcher
+        self.meeting = SemiJoinMatches(matcher)
+        self._done: Ints = empty_ids()
+        """Rows of the left that EXISTS or NOT EXISTS has its answer for, until they leave."""
+
+    def meet(self, new: tuple[Rows, Rows], batch: int) -> Rows:
+        """Take in new rows of both sides; gives what follows from matches."""
+        for taking, rows in zip(self.sides, new, strict=True):
+            taking.add(rows, batch)
+        # Of two streams, the one with more new tuples looks up and is not indexed.
+        first = _LEFT if self._fresh(_LEFT) >= self._fresh(_RIGHT) else _RIGHT
+        if self.plan.kind in (NodeKind.SEMI, NodeKind.ANTI) and self._is_crowded(first):
+            return self._answered(self.first_matches(_LEFT))
+        found = [self._matches(first, ALL), self._matches(1 - first, OLD)]
+        given: list[Rows] = []
+        met: tuple[list[Ints], list[Ints]] = ([], [])
+        for matched, keys in found:
+            given.append(matched)
+            for side in (_LEFT, _RIGHT):
+                met[side].append(keys[side])
+        if self.plan.kind in (NodeKind.SEMI, NodeKind.ANTI):
+            return self._answered(union(met[_LEFT]))
+        for side, keeps in enumerate(self.plan.preserves):
+            if keeps:
+                self.sides[side].mark(union(met[side]))
+        return together(given, self.plan.aliases)
+
+    def first_matches(self, side: int) -> Ints:
+        """The rows of a side that the batch gives a match; either side is a single stream, without [ROWS n]."""
+        kept, other = self.sides[side], self.sides[1 - side]
+        assert isinstance(kept, StreamSide)
+        assert isinstance(other, StreamSide)
+        return self.meeting.met(kept, other)
+
+    def _is_crowded(self, first: int) -> bool:
+        one, other = self.sides[first], self.sides[1 - first]
+        if not (isinstance(one, StreamSide) and isinstance(other, StreamSide)) or self.matcher.counts_rows:
+            return False
+        return self.meeting.is_crowded(one, other)
+
+    def _fresh(self, side: int) -> int:
+        chosen = self.sides[side]
+        return len(chosen.rows(FRESH)[1]) if isinstance(chosen, StreamSide) else 0
+
+    def _matches(self, side: int, part: str) -> tuple[Rows, tuple[Ints, Ints]]:
+        """New rows of one side with rows of the other: the matches, and the keys of both in the order of the sides."""
+        rows, keys = self.sides[side].rows(FRESH)
+        other = self.sides[1 - side]
+        if not len(keys):
+            their_rows: Rows = {}
+            theirs = places = empty_ids()
+        elif isinstance(other, StreamSide):
+            places, theirs = self.matcher.with_stream(rows, other, other.part(part))
+            their_rows = {other.alias: theirs}
+        else:
+            stored, stored_keys = other.rows(part)
+            places, hits = self.matcher.between(rows, stored)
+            their_rows, theirs = take(stored, hits), stored_keys[hits]
+        mine = keys[places]
+        matched = padded({**take(rows, places), **their_rows}, self.plan.aliases)
+        return matched, (mine, theirs) if side == _LEFT else (theirs, mine)
+
+    def _answered(self, keys: Ints) -> Rows:
+        """The rows of the left whose first match this is."""
+        new = keys[~np.isin(keys, self._done)] if len(self._done) else keys
+        self._done = np.concatenate([self._done, new])
+        if self.matcher.plan.evict is not None:
+            self.sides[_LEFT].mark(new)
+        return self.sides[_LEFT].rows_of(new if self.plan.kind is NodeKind.SEMI else empty_ids())
+
+    def let_go(self) -> list[Left]:
+        """Let the rows go that have their answer."""
+        done, self._done = self._done, empty_ids()
+        if len(done):
+            self.sides[_LEFT].leave(done)
+        return [Left(_LEFT, MATCHED_RULE, done)]
+
+    def settle(self, settling: Settling, asked: tuple[Ints | None, Ints | None]) -> tuple[Rows, list[Left]]:
+        """Let the rows go that can match no more; gives those that are certain now to have no match.
+
+        `asked` are the keys of the rows whose answer may have changed; None for all.
+        """
+        assert self.plan.left is not None
+        assert self.plan.right is not None
+        gone: list[Left] = []
+        given: list[Rows] = []
+        others = (self.plan.right, self.plan.left)
+        for side, keeps in enumerate(self.plan.preserves):
+            rows, keys = self._asked(side, asked[side])
+            settled = np.flatnonzero(settling.settled(rows, self.matcher, others[side]))
+            leaving = keys[settled]
+            if not len(leaving):
+                continue
+            if keeps:
+                bare = settled[self.sides[side].is_bare(leaving)]
+                given.append(padded(take(rows, bare), self.plan.aliases))
+            gone.append(Left(side, SETTLED_RULE, leaving))
+        for left in gone:
+            self.sides[left.side].leave(left.keys)
+        return together(given, self.plan.aliases), gone
+
+    def _asked(self, side: int, keys: Ints | None) -> tuple[Rows, Ints]:
+        chosen = self.sides[side]
+        if keys is None or not isinstance(chosen, StreamSide):
+            return chosen.rows(ALL)
+        ids = chosen.in_play(chosen.synopsis.alive(keys))
+        return {chosen.alias: ids}, ids
+
+
+def is_empty(rows: tuple[Rows, Rows]) -> bool:
+    """Whether neither side has a new row."""
+    return not any(count(side) for side in rows)

@@ -1,0 +1,189 @@
+"""The two sides of a node: the stored tuples of one stream, or rows of several that wait.
+
+A row that waits names its tuples by their places in the order of arrival, which hold from step to step, and the tuples
+are stored as long as it waits. Either kind of side has keys that hold for one step, by which rows are marked as
+matched, and leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Protocol
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.join.rows import ABSENT, Rows, count
+from penstock.runtime.promise.value_closers import DOUBTED, LEFT, MATCHED
+from penstock.runtime.state.component import Component
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
+
+
+class Side(Protocol):
+    """What a node asks of either kind."""
+
+    def rows(self, which: str) -> tuple[Rows, Ints]:
+        """The rows of a part that are still in play, and their keys; FRESH are those added in this pass."""
+
+    def rows_of(self, keys: Ints) -> Rows:
+        """The rows by their keys."""
+
+    def add(self, rows: Rows, batch: int) -> None:
+        """Take in new rows."""
+
+    def mark(self, keys: Ints) -> None:
+        """Note that rows matched."""
+
+    def is_matched(self, keys: Ints) -> Bools:
+        """Which of the rows have matched."""
+
+    def is_bare(self, keys: Ints) -> Bools:
+        """Which of the rows have matched nothing for certain."""
+
+    def leave(self, keys: Ints) -> None:
+        """Let rows go; each must be in play and named once."""
+
+
+class StreamSide:
+    """The tuples of one stream, as its synopsis stores them."""
+
+    def __init__(self, alias: str, synopsis: Synopsis, retained: bool, evicting: bool = False) -> None:
+        self.alias = alias
+        self.synopsis = synopsis
+        self.retained = retained
+        """Whether rows may wait that its tuples are part of: then a tuple that is done here is stored all the same."""
+        self.evicting = evicting
+        """Whether a budget may have evicted what a tuple would have matched."""
+        self.late = False
+        """In the second pass of a step no tuple is new."""
+
+    def rows(self, which: str) -> tuple[Rows, Ints]:
+        """See Side."""
+        ids = self.synopsis.ids(self.part(which))
+        if which == FRESH and self.late:
+            ids = empty_ids()
+        ids = self.in_play(ids)
+        return {self.alias: ids}, ids
+
+    def rows_of(self, keys: Ints) -> Rows:
+        """See Side."""
+        return {self.alias: keys}
+
+    def part(self, which: str) -> str:
+        """The part of the synopsis that holds a part of the side."""
+        return ALL if which == OLD and self.late else which
+
+    def in_play(self, ids: Ints) -> Ints:
+        """Those of the tuples that are not done here."""
+        if not self.retained or not len(ids):
+            return ids
+        left: Bools = self.synopsis.gather(ids, lambda s: s.marks[LEFT])
+        return ids[~left] if left.any() else ids
+
+    def add(self, rows: Rows, batch: int) -> None:
+        """See Side: the intake has stored them."""
+
+    def mark(self, keys: Ints) -> None:
+        """See Side."""
+        self.synopsis.mark(MATCHED, keys)
+
+    def is_matched(self, keys: Ints) -> Bools:
+        """See Side."""
+        found: Bools = self.synopsis.gather(keys, lambda s: s.marks[MATCHED]).astype(np.bool_)
+        return found
+
+    def is_bare(self, keys: Ints) -> Bools:
+        """See Side."""
+        found = ~self.is_matched(keys)
+        return found & ~self.synopsis.marked(DOUBTED, keys).astype(np.bool_) if self.evicting else found
+
+    def leave(self, keys: Ints) -> None:
+        """See Side."""
+        if self.retained:
+            self.synopsis.mark(LEFT, keys)
+        else:
+            self.synopsis.kill(keys)
+
+
+class WaitingSide(Component):
+    """Rows over several streams."""
+
+    tables = ("waiting",)
+    numbers = ("_number",)
+
+    def __init__(self, aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> None:
+        self.aliases = aliases
+        self.synopses = synopses
+        self.waiting = Synopsis(aliases)
+        self._number = 0
+        self._new = 0
+        """The key of the first row that was added in this pass."""
+
+    def rows(self, which: str) -> tuple[Rows, Ints]:
+        """See Side."""
+        keys = self.waiting.ids(ALL)
+        if which != ALL:
+            keys = keys[keys >= self._new] if which == FRESH else keys[keys < self._new]
+        return self.rows_of(keys), keys
+
+    def rows_of(self, keys: Ints) -> Rows:
+        """See Side."""
+        return {a: places(self.synopses[a], self.waiting.codes(a, keys)) for a in self.aliases}
+
+    def add(self, rows: Rows, batch: int) -> None:
+        """See Side."""
+        size = count(rows)
+        self._new = sum(len(s) for s in self.waiting.segments)
+        if not size:
+            return
+        columns = {a: pa.array(_arrivals(self.synopses[a], rows[a])) for a in self.aliases}
+        numbers = np.arange(self._number, self._number + size)
+        marks: dict[str, Bools] = {MATCHED: np.zeros(size, np.bool_)}
+        batches = np.full(size, batch, np.int64)
+        self.waiting.segments.append(Segment(pa.table(columns), numbers, batches, np.ones(size, np.bool_), marks))
+        self.waiting.rebase()
+        self._number += size
+
+    def mark(self, keys: Ints) -> None:
+        """See Side."""
+        self.waiting.mark(MATCHED, keys)
+
+    def is_matched(self, keys: Ints) -> Bools:
+        """See Side."""
+        found: Bools = self.waiting.gather(keys, lambda s: s.marks[MATCHED]).astype(np.bool_)
+        return found
+
+    def is_bare(self, keys: Ints) -> Bools:
+        """See Side."""
+        return ~self.is_matched(keys)
+
+    def leave(self, keys: Ints) -> None:
+        """See Side."""
+        self.waiting.kill(keys)
+
+    def named(self, alias: str) -> Ints:
+        """The tuples of a stream that some row is made of, by their places in the order of arrival."""
+        return union([self.waiting.codes(alias, self.waiting.ids(ALL))])
+
+
+def _arrivals(synopsis: Synopsis, ids: Ints) -> Ints:
+    found = np.full(len(ids), ABSENT, np.int64)
+    there = ids != ABSENT
+    found[there] = synopsis.gather(ids[there], lambda s: s.arrival)
+    return found
+
+
+def places(synopsis: Synopsis, arrivals: Ints) -> Ints:
+    """The ids of tuples by their places in the order of arrival; ABSENT stays."""
+    found = np.full(len(arrivals), ABSENT, np.int64)
+    base = 0
+    for segment in synopsis.segments:
+        if not len(segment):
+            continue
+        rows = np.minimum(np.searchsorted(segment.arrival, arrivals), len(segment) - 1)
+        here = segment.arrival[rows] == arrivals
+        found[here] = rows[here] + base
+        base += len(segment)
+    return found

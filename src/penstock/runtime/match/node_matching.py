@@ -1,0 +1,230 @@
+"""Which rows of the two sides of a node match: its ON, or the WHERE of an EXISTS, and the windows.
+
+A row is **able** to match at a node if the streams that the conditions name are there, the columns they read are not
+NULL, those that must equal one column of the other side equal each other, the conditions on one side hold, and no event
+time is NULL where some stream has [RANGE]. What is not able matches nothing, now or ever. Stored tuples of one stream
+are looked up by the index of its synopsis; rows that wait are joined by sorting the hashes of their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import combinations
+
+import numpy as np
+
+from penstock.plan.outer import NodePlan
+from penstock.plan.plan import Plan
+from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.columns.hashing import Hashes, combine
+from penstock.runtime.input.clock import Clock
+from penstock.runtime.join.rows import ABSENT, Rows, count, take
+from penstock.runtime.join.sides import StreamSide
+from penstock.runtime.match.delta_join import in_rows_windows
+from penstock.runtime.match.key_matching import Keyed, agree, nulls
+from penstock.runtime.match.matching import Matcher, PartTies
+from penstock.runtime.state.key_index import spread
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import ALL, Synopsis
+
+LARGEST_CROSSING = 4_000_000
+"""Pairs of rows that no key ties beyond which they are taken to agree."""
+
+Truth = Mapping[str, bool]
+"""By test, what it is worth where its stream is absent."""
+
+NO_TESTS: Truth = {}
+
+
+class NodeMatcher:
+    """Finds the matches of one node."""
+
+    def __init__(
+        self,
+        plan: Plan,
+        node: NodePlan,
+        sides: tuple[frozenset[str], frozenset[str]],
+        *,
+        synopses: Mapping[str, Synopsis],
+        clock: Clock,
+        absent: Truth,
+    ) -> None:
+        self.plan = plan
+        self.node = node
+        self.synopses = synopses
+        self.clock = clock
+        self.absent = absent
+        across = tuple(p for p in node.predicates if (p.left.alias in sides[0]) != (p.right.alias in sides[0]))
+        self.within = tuple(p for p in node.predicates if p not in across)
+        self.ties = PartTies(plan.aliases, node.equalities, across)
+        self.matcher = Matcher(self.ties, synopses)
+        self._by_axes = Matcher(PartTies(plan.aliases, (*node.equalities, *plan.axes), ()), synopses)
+        refs = [ref for axis in node.equalities for ref in axis.columns]
+        refs += [ref for p in node.predicates for ref in (p.left, p.right)]
+        if any(s.window is not None and s.window.ticks is not None for s in plan.sources):
+            timed = [(s.alias, s.event_time) for s in plan.sources if s.event_time is not None]
+        else:
+            timed = []
+        self._read: dict[str, tuple[str, ...]] = {}
+        for alias, column in [*((r.alias, r.column) for r in refs), *timed]:
+            self._read[alias] = tuple(dict.fromkeys((*self._read.get(alias, ()), column)))
+        self._same = tuple(_equal_within(node.equalities))
+
+    @property
+    def counts_rows(self) -> bool:
+        """Whether some stream has [ROWS n]."""
+        return any(s.has_rows_window for s in self.plan.sources)
+
+    def able(self, rows: Rows) -> Bools:
+        """Which rows of either side can match at all."""
+        found: Bools = np.ones(count(rows), np.bool_)
+        for alias, ids in rows.items():
+            there = ids != ABSENT
+            if alias in self.node.required:
+                found &= there
+            missing = nulls(self.synopses[alias], self._read.get(alias, ()), ids[there])
+            if missing is not None:
+                found[np.flatnonzero(there)[missing]] = False
+        for alias, first, second in self._same:
+            if alias in rows:
+                places = np.flatnonzero(found & (rows[alias] != ABSENT))
+                one, other = (Keyed(self.synopses[alias], (column,)) for column in (first, second))
+                found[places] = agree(one, rows[alias][places], other, rows[alias][places])
+        for test in self.plan.outer.tests if self.plan.outer is not None else ():
+            if test.column in self.node.tests and test.alias in rows:
+                found &= truth(self.synopses[test.alias], test.column, rows[test.alias], self.absent)
+        for predicate in self.within:
+            if predicate.left.alias in rows and predicate.right.alias in rows:
+                places = np.flatnonzero(found)
+                found[places] = self.matcher.holds(predicate, take(rows, places))
+        return found
+
+    def with_stream(self, rows: Rows, side: StreamSide, part: str) -> tuple[Ints, Ints]:
+        """All (place among the rows, tuple of the stream) that match."""
+        able = self.able(rows)
+        places = np.flatnonzero(able)
+        known = rows if len(places) == len(able) else take(rows, places)
+        partial = {a: ids for a, ids in known.items() if a in self.node.required} or dict([next(iter(known.items()))])
+        left, right = self.matcher.pairs(partial, side.alias, part)
+        if not len(left):
+            return left, right
+        keep = self.able({side.alias: right})
+        if side.retained:
+            keep &= ~side.synopsis.gather(right, _left_reader)
+        if not keep.all():
+            left, right = left[keep], right[keep]
+        return self._in_windows(rows, places[left], {side.alias: right}, np.arange(len(right)), right)
+
+    def between(self, left: Rows, right: Rows) -> tuple[Ints, Ints]:
+        """All (place on the left, place on the right) that match."""
+        ones, others = np.flatnonzero(self.able(left)), np.flatnonzero(self.able(right))
+        first, second = self._equal(take(left, ones), take(right, others))
+        first, second = ones[first], others[second]
+        for predicate in self.ties.predicates:
+            keep = self.matcher.holds(predicate, {**take(left, first), **take(right, second)})
+            first, second = first[keep], second[keep]
+        return self._in_windows(left, first, right, second, second)
+
+    def agreeing(self, partial: Rows, rows: Rows, implied: tuple[PairPredicate, ...]) -> Bools:
+        """Which partial results agree with some of the rows; all streams of either are there.
+
+        Only what ties these streams is asked, so it says yes too often, never too seldom. The axes of the plan, and
+        what is `implied`, hold wherever two streams stand together.
+        """
+        axes = tuple(a for a in (*self.ties.axes, *self.plan.axes) if _side_of(a, partial) and _side_of(a, rows))
+        found: Bools = np.zeros(count(partial), np.bool_)
+        if not count(rows):
+            return found
+        if not axes and count(partial) * count(rows) > LARGEST_CROSSING:
+            return ~found
+        first, second = self._equal(partial, rows, axes)
+        for predicate in (*self.ties.predicates, *implied):
+            both = {**take(partial, first), **take(rows, second)}
+            if predicate.left.alias in both and predicate.right.alias in both:
+                keep = self.matcher.holds(predicate, both)
+                first, second = first[keep], second[keep]
+        found[first] = True
+        return found
+
+    def tied(self, rows: Rows, alias: str) -> Ints | None:
+        """The stored tuples of a stream whose keys agree with some of the rows; None where no key ties them."""
+        if not self._by_axes.shared_axes(frozenset(rows), alias):
+            return None
+        return self._by_axes.pairs(rows, alias, ALL)[1]
+
+    def _equal(self, left: Rows, right: Rows, axes: tuple[KeyAxis, ...] | None = None) -> tuple[Ints, Ints]:
+        axes = self.ties.axes if axes is None else axes
+        if not axes:
+            return np.repeat(np.arange(count(left)), count(right)), np.tile(np.arange(count(right)), count(left))
+        keys = []
+        for rows in (left, right):
+            hashed = []
+            for axis in axes:
+                alias = _side_of(axis, rows)
+                hashed.append(self.synopses[alias].hashes(axis.column(alias) or "", rows[alias]))
+            keys.append(combine(hashed))
+        if len(keys[0]) < len(keys[1]):
+            second, first = _same(keys[1], keys[0])
+        else:
+            first, second = _same(keys[0], keys[1])
+        for axis in axes:
+            one, other = _side_of(axis, left), _side_of(axis, right)
+            mine = Keyed(self.synopses[one], (axis.column(one) or "",))
+            theirs = Keyed(self.synopses[other], (axis.column(other) or "",))
+            keep = agree(mine, left[one][first], theirs, right[other][second])
+            first, second = first[keep], second[keep]
+        return first, second
+
+    def _in_windows(self, left: Rows, first: Ints, right: Rows, second: Ints, keys: Ints) -> tuple[Ints, Ints]:
+        if not len(first):
+            return first, keys
+        rows = {**take(left, first), **take(right, second)}
+        keep: Bools = np.ones(len(first), np.bool_)
+        for window in self.node.windows:
+            both = np.flatnonzero((rows[window.left.alias] != ABSENT) & (rows[window.right.alias] != ABSENT))
+            keep[both] &= self.matcher.holds(window, take(rows, both))
+        inside = in_rows_windows(self.plan, self.matcher, self.clock, rows, None)
+        if inside is not None:
+            keep &= inside
+        return (first, keys) if keep.all() else (first[keep], keys[keep])
+
+
+def _equal_within(equalities: tuple[KeyAxis, ...]) -> Iterator[tuple[str, str, str]]:
+    """Pairs of columns of one stream that equal one column of another, so each other in every row that matches."""
+    for one, other in combinations(equalities, 2):
+        if set(one.columns) & set(other.columns):
+            for first in one.columns:
+                for second in other.columns:
+                    if first.alias == second.alias and first != second:
+                        yield first.alias, first.column, second.column
+
+
+def _same(many: Hashes, few: Hashes) -> tuple[Ints, Ints]:
+    """All pairs of places with equal hashes."""
+    order = np.argsort(few, kind="stable")
+    ordered = few[order]
+    start = np.searchsorted(ordered, many, "left")
+    size = np.searchsorted(ordered, many, "right") - start
+    return np.repeat(np.arange(len(size)), size), order[spread(start, size)]
+
+
+def truth(synopsis: Synopsis, column: str, ids: Ints, absent: Truth) -> Bools:
+    """What a test says of rows, where the stream is absent too."""
+    found: Bools = np.full(len(ids), absent.get(column, False))
+    there = ids != ABSENT
+    if there.any():
+        found[there] = synopsis.gather(ids[there], _truth_reader(column)).astype(np.bool_)
+    return found
+
+
+def _truth_reader(column: str) -> Callable[[Segment], Ints]:
+    return lambda segment: segment.codes(column)
+
+
+def _left_reader(segment: Segment) -> Bools:
+    return segment.marks["#left"]
+
+
+def _side_of(axis: KeyAxis, rows: Rows) -> str:
+    return next((ref.alias for ref in axis.columns if ref.alias in rows), "")

@@ -1,0 +1,1 @@
+"""What promises are known by: one module for each kind (`watches.py`), what they close, and how they break."""

@@ -1,0 +1,87 @@
+"""COOCCURS, and FOLLOWS WITHIN a span: every match of the columns lies in a window of event time.
+
+The promise itself is a time bound, closed once the low of the other stream has passed it; `closing.py` reads it from
+the plan, with what was widened here. A match outside the window breaks it: the row that came last is the one that
+did, and of two rows of one batch the declaring stream's. Matches with rows that are no longer stored are no longer
+watched.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from penstock.plan.plan import Plan, PromisePlan
+from penstock.runtime.columns.codes import INT64, Ints, union
+from penstock.runtime.match.key_matching import Keyed, new_pairs
+from penstock.runtime.promise.violations import Breach
+from penstock.runtime.promise.watch import Watch, WatchStep
+
+
+class BandWatch(Watch):
+    """The window of one declaration."""
+
+    numbers = ("widened",)
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        super().__init__(plan, promise)
+        assert promise.partner is not None
+        self.partner = promise.partner
+        self.widened = 0
+        """Ticks by which ADAPT has moved both ends of the window."""
+
+    def breaches(self, step: WatchStep) -> list[Breach]:
+        """See Watch."""
+        own, other = step.synopses[self.promise.alias], step.synopses[self.partner]
+        mine, theirs = new_pairs(Keyed(own, self.promise.columns), Keyed(other, self.promise.partner_columns))
+        if not len(mine):
+            return []
+        outside = self._outside(step, mine, theirs)
+        broken = outside > 0
+        if not broken.any():
+            return []
+        mine, theirs, outside = mine[broken], theirs[broken], outside[broken]
+        by_own = mine >= own.first_fresh if own.has_fresh else np.zeros(len(mine), np.bool_)
+        return [
+            Breach(self.promise, alias, *_worst(late, how_far))
+            for alias, late, how_far in (
+                (self.promise.alias, mine[by_own], outside[by_own]),
+                (self.partner, theirs[~by_own], outside[~by_own]),
+            )
+            if len(late)
+        ]
+
+    def _outside(self, step: WatchStep, mine: Ints, theirs: Ints) -> Ints:
+        """How far each match lies outside of the declared window; 0 if within it as widened."""
+        difference = self._ticks(step, self.partner, theirs) - self._ticks(step, self.promise.alias, mine)
+        outside = np.zeros(len(difference), np.int64)
+        if self.promise.high is not None:
+            outside = np.maximum(outside, difference - self.promise.high)
+        if self.promise.low is not None:
+            outside = np.maximum(outside, self.promise.low - difference)
+        return np.where(outside > self.widened, outside, 0)
+
+    def _ticks(self, step: WatchStep, alias: str, ids: Ints) -> Ints:
+        column = self.plan.by_alias[alias].event_time
+        assert column is not None
+        # A quarter of the range each way: the difference of two extreme times must not wrap round.
+        return np.clip(step.synopses[alias].ticks(column, ids), INT64.min // 4, INT64.max // 4)
+
+    def adapt(self, breach: Breach, step: WatchStep) -> None:  # noqa: ARG002 - a hook
+        """See Watch."""
+        self.widened = max(self.widened, int(breach.needed.max()))
+
+    @property
+    def k(self) -> int | None:
+        """See Watch; how far a match may lie from a row, before it or after it."""
+        low, high = self.promise.low, self.promise.high
+        if low is None and high is None:
+            return None
+        return max(0, high or 0, -(low or 0)) + self.widened
+
+
+def _worst(ids: Ints, amounts: Ints) -> tuple[Ints, Ints]:
+    """Each row once, with its largest amount."""
+    rows = union([ids])
+    worst = np.zeros(len(rows), np.int64)
+    np.maximum.at(worst, np.searchsorted(rows, ids), amounts)
+    return rows, worst

@@ -1,0 +1,214 @@
+"""ORDERED BY a WITHIN k ROWS or d: `a < m` is closed; m is the largest a with k arrivals after it, or less d.
+
+The headers tell where a climbed, to the row in the last c times k rows of each chunk, so m is known exactly before any
+row that is not of the same chunk; rows that are late within their chunk are told by its header. A row breaks the order
+if it would need a larger k or d than is in force. Of climbs more than c times k rows back only the highest is
+remembered, so what a row needs is known up to c times k; one that needs more is said to need what that climb asks for,
+at least. NULL makes no promise and breaks none. After ADAPT has widened k, headers still tell the last rows for the
+declared one: m may then be lower than it could be, never higher.
+
+The d of WITHIN AUTO, for an event time, is learned from how far rows lie below the highest before them (KMON 6.3): rows
+of the cell against earlier chunks, all rows of a chunk among themselves by its header. The latter break nothing: no
+promise was made between them. A k in rows is learned by `learned_order.py`.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.plan import Plan, PromiseKind, PromisePlan
+from penstock.runtime.columns.climbs import NO_CLIMBS, Climbs
+from penstock.runtime.columns.codes import DAY_TICKS, Bools, Ints, Ordinal, is_coded
+from penstock.runtime.input.batch import Chunk
+from penstock.runtime.input.headers import Late, ranks, ticks_below
+from penstock.runtime.promise.monitor import Monitor
+from penstock.runtime.promise.violations import Breach
+from penstock.runtime.promise.watch import Watch, WatchStep
+from penstock.runtime.state.queue import Queue
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import FRESH
+
+_NOT_LATE = Late((), ())
+
+
+class OrderedWatch(Watch):
+    """How far one ordered column has climbed."""
+
+    sees_all_rows = True
+    tables = ("_climbed",)
+    numbers: ClassVar[tuple[str, ...]] = ("_count", "_peak")
+    parts = ("monitor",)
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        super().__init__(plan, promise)
+        source = plan.by_alias[promise.alias]
+        self.stream = source.stream
+        self.column = promise.columns[0]
+        types = {column.name: column.type for column in source.read}
+        self._per_day = DAY_TICKS if types.get(self.column) == "DATE" else 1
+        self.in_time = promise.kind is PromiseKind.ORDERED_TIME
+        declared = promise.high if self.in_time else promise.rows
+        self.monitor = Monitor(plan, declared, None if self.in_time else 0)
+        self._climbed = Queue("value", "row")
+        """In rows: higher and higher values and the arrival numbers of their rows, the highest that c times k rows have
+        followed, then those that fewer have."""
+        self._peak: Ordinal | None = None
+        """In time: the highest value, which is all that matters."""
+        self._count = 0
+        self._chunks: list[tuple[Climbs, int, Late]] = []
+        """Of each chunk of the running batch: the climbs before it, the number of its first row, its late rows."""
+        self._swing = 0
+        """The most that rows of a chunk of the running batch need among themselves, where that is monitored."""
+
+    @property
+    def slack(self) -> int | None:
+        """The k or d in force; None while it is not known."""
+        return self.monitor.k
+
+    @property
+    def _climbs(self) -> Climbs:
+        if self.in_time:
+            return NO_CLIMBS if self._peak is None else Climbs.of([self._peak], [0])
+        return Climbs(self._climbed.column("value"), self._climbed.column("row"))
+
+    def read(self, chunk: Chunk, count: int) -> None:
+        """See Watch."""
+        header = chunk.header
+        if header.stream != self.stream:
+            return
+        start = count - header.rows if header.start is None else header.start
+        self._chunks.append((self._climbs, start, header.late.get(self.promise.constraint, _NOT_LATE)))
+        self._count = count
+        self._swing = max(self._swing, header.swings.get(self.promise.constraint, 0))
+        self._climb(chunk, start)
+
+    def _climb(self, chunk: Chunk, start: int) -> None:
+        """Take note of how far a chunk climbed."""
+        if self.in_time:
+            top = chunk.header.maxima.get(self.column)
+            if top is not None and (self._peak is None or top > self._peak):  # type: ignore[operator] # one type a column
+                self._peak = top
+            return
+        further = chunk.header.climbs.get(self.column, NO_CLIMBS).above(self._climbs)
+        self._climbed.append(value=further.values, row=further.rows + start)
+        if self.slack is not None:
+            # Of climbs that are old enough the highest stands for all.
+            old = self._count - 1 - ceil(self.slack * self.plan.monitor.factor)
+            self._climbed.drop(max(0, int(np.searchsorted(self._climbed.column("row"), old, "right")) - 1))
+
+    def _is_followed(self, number: int) -> bool:
+        return self.in_time or (self.slack is not None and self._count - 1 - number >= self.slack)
+
+    @property
+    def _highest_closed(self) -> Ordinal | None:
+        if self.in_time:
+            return self._climbs.value(0) if len(self._climbs) else None
+        passed = 0 if self.slack is None else np.searchsorted(self._climbs.rows, self._count - 1 - self.slack, "right")
+        return self._climbs.value(int(passed) - 1) if passed else None
+
+    @property
+    def floor(self) -> Ordinal | None:
+        """Values below it are closed; None while nothing is."""
+        if not self.in_time:
+            return self._highest_closed
+        ticks = self.floor_ticks
+        return None if ticks is None else -(-ticks // self._per_day)
+
+    @property
+    def floor_ticks(self) -> int | None:
+        """The floor on the clock, for a column of a clock type."""
+        highest = self._highest_closed
+        if not isinstance(highest, int) or self.slack is None:
+            return None
+        return highest * self._per_day - (self.slack if self.in_time else 0)
+
+    def breaches(self, step: WatchStep) -> list[Breach]:
+        """See Watch."""
+        chunks, self._chunks = self._chunks, []
+        swing, self._swing = self._swing, 0
+        synopsis = step.synopses[self.promise.alias]
+        if synopsis.size(FRESH) == 0:
+            return []
+        if not any(len(climbs) or late.index for climbs, _, late in chunks):
+            self._see(synopsis.size(FRESH), swing, 0)
+            return []
+        ids = synopsis.ids(FRESH)
+        segment = synopsis.segments[-1]
+        rows = ids - synopsis.first_fresh
+        chunk_of = step.chunk_of[self.promise.alias][rows]
+        needed = np.zeros(len(ids), np.int64)
+        for number, (climbs, start, late) in enumerate(chunks):
+            here = slice(*np.searchsorted(chunk_of, [number, number + 1]))
+            if here.start < here.stop and (len(climbs) or late.index):
+                needed[here] = self._needed(segment, rows[here], climbs, start, late)
+        column = segment.column(self.column)
+        if column.null_count:
+            needed[column.is_null().to_numpy(zero_copy_only=False)[rows]] = 0
+        self._see(len(ids), swing, int(needed.max()))
+        if self.slack is None or not (needed > self.slack).any():
+            return []
+        broken: Bools = needed > self.slack
+        return [Breach(self.promise, self.promise.alias, ids[broken], needed[broken])]
+
+    def _see(self, arrivals: int, swing: int, needed: int) -> None:
+        self.monitor.see(arrivals, max(swing, needed), self.position)
+        self.monitor.stretch(swing)
+
+    def _needed(self, segment: Segment, rows: Ints, climbs: Climbs, start: int, late: Late) -> Ints:
+        """The k or d that rows of one chunk would need."""
+        needed = np.zeros(len(rows), np.int64)
+        arrival = segment.arrival[rows]
+        if len(climbs):
+            heights, values = self._numbers(segment, rows, climbs)
+            # Most often no row is late, which the least of them shows.
+            furthest = int(heights[-1]) - int(values.min())
+            most = 0 if self.monitor.is_active or self.slack is None else self.slack
+            if self.in_time and furthest * self._per_day > most:
+                needed = ticks_below(heights[-1], values, self._per_day)
+            elif not self.in_time and furthest > 0:
+                above = np.searchsorted(heights, values, "right")
+                below = np.flatnonzero(above < len(heights))
+                needed[below] = arrival[below] - climbs.rows[above[below]]
+        if late.index:
+            index = np.array(late.index, np.int64)
+            place = np.minimum(np.searchsorted(index, arrival - start), len(index) - 1)
+            told = index[place] == arrival - start
+            needed[told] = np.maximum(needed[told], np.array(late.needed, np.int64)[place[told]])
+        return needed
+
+    def _numbers(self, segment: Segment, rows: Ints, climbs: Climbs) -> tuple[Ints, Ints]:
+        """The climbs and the values of rows as numbers of one order."""
+        column = segment.column(self.column)
+        if is_coded(column.type):
+            return climbs.values, segment.codes(self.column)[rows]
+        told = pa.array(climbs.values.tolist(), column.type)
+        together = ranks(pa.concat_arrays([told, column.take(pa.array(rows))]))
+        return together[: len(climbs)], together[len(climbs) :]
+
+    def adapt(self, breach: Breach, step: WatchStep) -> None:  # noqa: ARG002 - a hook
+        """See Watch."""
+        self.monitor.exceeded(int(breach.needed.max()))
+
+    def make(self, step: WatchStep) -> None:  # noqa: ARG002 - a hook
+        """See Watch."""
+        self.monitor.settle()
+
+    @property
+    def _top(self) -> int:
+        """The highest event time read, in ticks."""
+        highest = self._climbs.value(-1) if len(self._climbs) else 0
+        return highest * self._per_day if isinstance(highest, int) else 0
+
+    @property
+    def position(self) -> int:
+        """See Watch."""
+        return self._top if self.in_time else self._count
+
+    @property
+    def k(self) -> int | None:
+        """See Watch."""
+        return self.monitor.k

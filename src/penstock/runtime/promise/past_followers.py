@@ -1,0 +1,110 @@
+"""Rows that a declared FOLLOWS let go, remembered to see their match come after all (KMON 4.3).
+
+A match that breaks FOLLOWS is with a row that has left, so the stored rows do not show it. What stays here of that row
+are its columns that FOLLOWS names, and how many rows of the parent had come before it: surely while fewer than c times
+k have come after it, so that a rise of k up to c times k is seen for certain; then a sample with probability p. What
+the match would have given is not known by it: that takes the shadows of `discarded/`.
+
+Left out where these are there anyway (the k is learned, MONITOR, RECOVER), where a BUDGET counts every promise row, and
+under TRUST, which does not look.
+"""
+
+from __future__ import annotations
+
+from math import ceil
+
+import numpy as np
+import pyarrow as pa
+
+from penstock.plan.doubting import remembers_past_followers
+from penstock.plan.plan import Plan, PromisePlan
+from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.columns.hashing import Hashes
+from penstock.runtime.match.key_matching import Keyed, agree
+from penstock.runtime.promise.sampling import MOST_SAMPLED, is_sampled
+from penstock.runtime.state.component import Component
+from penstock.runtime.state.key_index import spread
+from penstock.runtime.state.segment import Segment
+from penstock.runtime.state.synopsis import ALL, Synopsis
+
+_SLOTS = 32
+"""Slots for each key that is asked for: about one in so many of the rows is looked at more closely."""
+
+
+class PastFollowers(Component):
+    """What one FOLLOWS has let go: values, and in `counts` the rows of the parent that came before each row."""
+
+    tables = ("rows",)
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        self.monitor = plan.monitor
+        self.columns = promise.columns
+        self.rows = Synopsis(promise.columns)
+        self.is_kept = remembers_past_followers(plan, promise)
+
+    def met_by(self, parent: Keyed, ids: Ints) -> tuple[Ints, Ints]:
+        """All (place in ids, rows of the parent before the row) of remembered rows that rows of the parent match."""
+        own = Keyed(self.rows, self.columns)
+        keys = parent.keys(ids)
+        size = 1 << max(8, (len(keys) * _SLOTS).bit_length())
+        wanted: Bools = np.zeros(size, np.bool_)
+        wanted[_slots(keys, size)] = True
+        near = [empty_ids()]
+        for base, segment in self.rows.part(ALL):
+            if len(segment) > _SLOTS * len(keys):
+                # An index is made once of a segment that is large, and lasts.
+                rows = union([segment.index(self.columns).probe(keys)[1]])
+                near.append(rows[segment.alive[rows]] + base)
+            else:
+                near.append(np.flatnonzero(wanted[_slots(segment.key(self.columns), size)] & segment.alive) + base)
+        remembered = np.concatenate(near)
+        if not len(remembered):
+            return empty_ids(), empty_ids()
+        there = own.keys(remembered)
+        order = np.argsort(there, kind="stable")
+        first = np.searchsorted(there[order], keys, "left")
+        many = np.searchsorted(there[order], keys, "right") - first
+        place, met = np.repeat(np.arange(len(keys)), many), remembered[order][spread(first, many)]
+        if not own.exact:
+            equal = agree(parent, ids[place], own, met)
+            place, met = place[equal], met[equal]
+        return place, self.rows.counts(met) if len(met) else empty_ids()
+
+    def remember(self, child: Keyed, ids: Ints, before: Ints, limit: int) -> None:
+        """Take in rows; of those that had no more rows of the parent before them than `limit`, only a sample."""
+        arrival: Ints = child.synopsis.gather(ids, lambda s: s.arrival)
+        kept: Bools = before > limit
+        sampled = np.flatnonzero(~kept & is_sampled(self.monitor, arrival))
+        kept[sampled[-MOST_SAMPLED:]] = True
+        if kept.any():
+            table = pa.table({column: child.synopsis.arrow(column, ids[kept]) for column in self.columns})
+            size = table.num_rows
+            made = Segment(table, arrival[kept], np.zeros(size, np.int64), np.ones(size, np.bool_), {})
+            made.counts = before[kept]
+            self.rows.segments.append(made)
+            self.rows.rebase()
+
+    def review(self, limit: int) -> None:
+        """Let go of rows that had no more rows of the parent before them than `limit`, but for a sample of them."""
+        sampled = 0
+        for base, segment in reversed(list(self.rows.part(ALL))):
+            assert segment.counts is not None
+            if segment.least_count() > limit:
+                continue
+            old = np.flatnonzero((segment.counts <= limit) & segment.alive)
+            if not len(old):
+                continue
+            chosen = is_sampled(self.monitor, segment.arrival[old])
+            surplus = max(sampled + int(np.count_nonzero(chosen)) - MOST_SAMPLED, 0)
+            chosen[np.flatnonzero(chosen)[:surplus]] = False
+            sampled += int(np.count_nonzero(chosen))
+            if not chosen.all():
+                self.rows.kill(old[~chosen] + base)
+
+    def limit(self, came: int, k: int) -> int:
+        """With so many rows of the parent before it, a row has had c times k of them after it."""
+        return came - ceil(k * self.monitor.factor)
+
+
+def _slots(keys: Hashes, size: int) -> Ints:
+    return (keys & np.uint64(size - 1)).astype(np.int64)

@@ -1,0 +1,108 @@
+"""Broken promises: what was found, and the answers to it (DESIGN section 3, ON VIOLATION)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from penstock.errors import PenstockError
+from penstock.model.schemes import Policy
+from penstock.plan.outer import TEST
+from penstock.plan.plan import MATCHES, PromisePlan
+from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.input.batch import Quarantined
+from penstock.runtime.input.wire_columns import ORDER
+from penstock.runtime.state.synopsis import Synopsis
+
+_MOST_NAMED = 10
+"""Rows that FAIL names."""
+
+
+class PromiseBroken(PenstockError):
+    """Rows broke a constraint that is declared ON VIOLATION FAIL; the batch must not be committed."""
+
+    def __init__(self, constraint: str, alias: str, rows: list[dict[str, Any]], count: int) -> None:
+        named = "; ".join(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in rows)
+        more = f"; and {count - len(rows):,} more" if count > len(rows) else ""
+        super().__init__(
+            f"a row of {alias} breaks {constraint}" if count == 1 else f"{count:,} rows of {alias} break {constraint}",
+            detail=f"the row is: {named}" if count == 1 else f"the rows are: {named}{more}",
+            hint="ON VIOLATION ADAPT, RECOVER, QUARANTINE or TRUST would go on",
+        )
+        self.constraint = constraint
+        self.alias = alias
+        self.rows = rows
+
+
+@dataclass(frozen=True)
+class Breach:
+    """Fresh rows of one alias that break a promise, and how wide the constraint would have to be for each."""
+
+    promise: PromisePlan
+    alias: str
+    ids: Ints
+    needed: Ints
+    """The k or d, or the further ticks of a window, with which each row would have kept it; 0 where there is no k."""
+
+
+@dataclass
+class Answers:
+    """The breaches of one step, answered by their policies."""
+
+    streams: Mapping[str, str]
+    """The stream of each alias."""
+    _counted: dict[tuple[str, str], Ints] = field(default_factory=dict)
+    """By constraint and stream, the rows that are counted, by arrival: a stream may stand under two aliases."""
+    violations: dict[str, int] = field(default_factory=dict)
+    quarantined: list[Quarantined] = field(default_factory=list)
+
+    def answer(self, breach: Breach, synopsis: Synopsis) -> bool:
+        """Count, stop or keep out, as the policy says; gives whether the constraint is to adapt."""
+        if not len(breach.ids):
+            return False
+        constraint = breach.promise.constraint
+        counted = self._to_count(breach, synopsis)
+        self.violations[constraint] = self.violations.get(constraint, 0) + len(counted)
+        match breach.promise.policy:
+            case Policy.FAIL:
+                named = [
+                    row
+                    for segment, _, rows in synopsis.split(np.sort(breach.ids)[:_MOST_NAMED])
+                    for row in _declared(segment.table.take(rows)).to_pylist()
+                ]
+                raise PromiseBroken(constraint, breach.alias, named, len(breach.ids))
+            case Policy.QUARANTINE:
+                for segment, _, rows in synopsis.split(counted):
+                    taken = _declared(segment.table.take(rows))
+                    stream = self.streams[breach.alias]
+                    self.quarantined.append(Quarantined(constraint, breach.promise.into, breach.alias, stream, taken))
+                synopsis.kill(breach.ids)
+                return False
+            case Policy.ADAPT | Policy.RECOVER:
+                return True
+            case Policy.TRUST:
+                return False
+
+    def _to_count(self, breach: Breach, synopsis: Synopsis) -> Ints:
+        """The rows that are not counted yet, here or elsewhere: one that has copies or two aliases is one violation.
+
+        What only a match shows is seen in the cell of the match, whichever copy it is of.
+        """
+        arrival: Ints = synopsis.gather(breach.ids, lambda s: s.arrival)
+        new: Bools = synopsis.gather(breach.ids, lambda s: s.home).astype(np.bool_)
+        if breach.promise.kind in MATCHES:
+            new = np.ones(len(new), np.bool_)
+        place = (breach.promise.constraint, self.streams[breach.alias])
+        if place in self._counted:
+            new &= ~np.isin(arrival, self._counted[place])
+        self._counted[place] = np.concatenate([self._counted.get(place, arrival[:0]), arrival[new]])
+        return breach.ids[new]
+
+
+def _declared(rows: Any) -> Any:
+    """The columns of the stream alone."""
+    hidden = [name for name in rows.column_names if name == ORDER or name.startswith(TEST)]
+    return rows.drop_columns(hidden) if hidden else rows

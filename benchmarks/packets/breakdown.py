@@ -30,11 +30,11 @@ from penstock import compile as way
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark import stream as engine
-from penstock.spark.grid import KeyedGrid
-from penstock.spark.packed import packed_streams
+from penstock.spark.pack import KeyedGrid
 from penstock.spark.parquet_files import file_names, schema_read
 from penstock.spark.run import RunOptions, run_script
 from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
+from penstock.spark.stream import packed_streams
 
 CELLS = 2
 CONF = {"spark.master": f"local[{CELLS}]", "spark.sql.shuffle.partitions": str(CELLS)}

@@ -238,10 +238,10 @@ def _least(recall: Callable[[int], float], most: int) -> int:
 def curves_of(script: Script, plans: Sequence[Plan], rows: int, say: Callable[[str], None]) -> list[Curve]:
     """The curve of each query that has a budget and can be run, from so many rows of each of its streams."""
     # Only who asks for a curve pays for Spark.
+    from penstock.spark.asked_before import worth_of_absence  # noqa: PLC0415
     from penstock.spark.failures import quiet_errors  # noqa: PLC0415
     from penstock.spark.sampled import chunk_of, first_rows  # noqa: PLC0415
     from penstock.spark.session import start_session  # noqa: PLC0415
-    from penstock.spark.tests_on_null import worth_of_absence  # noqa: PLC0415
 
     runnable = [p for q, p in zip(script.queries, plans, strict=True) if p.evict is not None and not obstacles(q)]
     if not runnable:

@@ -7,9 +7,8 @@ from itertools import product
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Comparison, Op
+from penstock.model.predicates import Comparison, Equalities, Op
 from tests.analysis.build import ref, where
 
 COLUMNS = [ref(f"{alias}.{column}") for alias in "abc" for column in "xy"]

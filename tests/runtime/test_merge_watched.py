@@ -107,7 +107,7 @@ def test_a_match_outside_of_its_window_is_found_by_the_row_that_stands_for_other
 
 
 def test_constants_of_a_timestamp_are_kept_as_they_are_written() -> None:
-    # Which instant they are depends on the session's time zone: spark/zone.py asks Spark, and here it is UTC.
+    # Which instant they are depends on the session's time zone: spark/asked_before.py asks Spark, and here it is UTC.
     plan = plan_of(
         "CREATE STREAM s (g BOOLEAN, x TIMESTAMP); CREATE STREAM t (y TIMESTAMP);"
         "SELECT DISTINCT g FROM s, t WHERE x < y AND y > TIMESTAMP '2024-03-01 12:00:00';"

@@ -10,7 +10,7 @@ import penstock
 from penstock.compile import runnable_plan
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
-from penstock.spark.broken import BrokenPromises, unwatched_failures
+from penstock.spark.told import BrokenPromises, unwatched_failures
 
 KEYED = """
 CREATE STREAM s (k BIGINT, PRIMARY KEY (k), FOREIGN KEY (k) REFERENCES t (k));

@@ -18,7 +18,7 @@ from penstock.cli import app
 from penstock.errors import DataError
 from penstock.runtime.budget.archive import Archived
 from penstock.spark.archive_files import read_archived, write_archived
-from penstock.spark.small_budget import too_small
+from penstock.spark.told import too_small
 from tests.runtime.driving import plan_of
 from tests.spark.conftest import Bench
 

@@ -17,7 +17,7 @@ import pytest
 import penstock
 from penstock.compile import plan
 from penstock.runtime.input.grid import best_shares
-from penstock.spark.grid import KeyedGrid, balanced_keys, spark_hash
+from penstock.spark.pack import KeyedGrid, balanced_keys, spark_hash
 from tests.spark.conftest import Bench
 from tests.spark.oracle import joined, same
 

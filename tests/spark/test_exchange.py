@@ -22,8 +22,7 @@ import penstock
 from penstock.compile import plan
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Chunk, Punctuating, punctuation_promises
-from penstock.spark.grid import KeyedGrid
-from penstock.spark.pack import Packer, passes, unpack_chunks
+from penstock.spark.pack import KeyedGrid, Packer, passes, unpack_chunks
 from penstock.spark.punctuations import conditions
 from tests.measure import size
 from tests.spark.oracle import Bag, joined, same

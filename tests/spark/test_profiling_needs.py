@@ -21,7 +21,7 @@ from penstock.model.script import Script
 from penstock.model.stream import Arrival
 from penstock.spark.profiling import ranks
 from penstock.spark.profiling.distributions import answers, domains
-from penstock.spark.profiling.questions import LEVELS, NOTHING_SEEN, Answer, NumberMeaning, Question
+from penstock.spark.profiling.needs import LEVELS, NOTHING_SEEN, Answer, NumberMeaning, Question
 from penstock.spark.profiling.reading import arrived
 from penstock.sql import parse_constraint
 from tests.measure import size

@@ -25,8 +25,8 @@ from penstock.analysis.finding import (
 )
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
+from penstock.analysis.rewriting.bound import counted_state
 from penstock.analysis.rewriting.decide import rewrite_finding
-from penstock.analysis.rewriting.state import counted_state
 from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_findings
 from penstock.analysis.unbounded import settled

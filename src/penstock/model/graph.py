@@ -13,9 +13,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import aliases_of
+from penstock.model.predicates import Equalities, aliases_of
 from penstock.model.query import Query
 
 

@@ -12,10 +12,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.model.clauses import Formula, Output, Scalar, Source, TimeWindow
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import NO_HINTS, Hints
-from penstock.model.predicates import Predicate, aliases_of, rejects_null
+from penstock.model.predicates import Equalities, Predicate, aliases_of, rejects_null
 from penstock.model.problem import require
 from penstock.model.query_rules import query_problems
 from penstock.model.relation import (

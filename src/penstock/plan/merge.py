@@ -3,8 +3,8 @@
 What a CHECK leaves out has no bucket, so the conditions of a merged source's CHECKs are watched (runtime/promise).
 
 Values are texts: a string as it is, a decimal in digits, a TIMESTAMP as it is written, anything else as the engine's
-code (whole numbers, days, microseconds). Which instant a TIMESTAMP is depends on the session's time zone: spark/zone.py
-puts the code in its place, and without Spark the zone is UTC.
+code (whole numbers, days, microseconds). Which instant a TIMESTAMP is depends on the session's time zone:
+spark/asked_before.py puts the code in its place, and without Spark the zone is UTC.
 """
 
 from __future__ import annotations

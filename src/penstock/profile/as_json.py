@@ -6,10 +6,9 @@ from collections.abc import Mapping
 
 from penstock.explain.as_json import plain_value
 from penstock.profile.declaring import text_of
-from penstock.profile.facts import ALL, AskedConstraint
-from penstock.profile.findings import Profile, Proposal
+from penstock.profile.findings import ALL, AskedConstraint, Profile, Proposal
 from penstock.profile.replay import StateKept
-from penstock.spark.profiling.questions import LEVELS, NumberMeaning
+from penstock.spark.profiling.needs import LEVELS, NumberMeaning
 
 Json = Mapping[str, object]
 _UNITS = {

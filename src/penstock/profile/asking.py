@@ -36,7 +36,7 @@ from penstock.model.script import Script
 from penstock.model.spans import Auto, Rows, Span
 from penstock.model.stream import Arrival, Stream
 from penstock.plan.arrival import by_arrival, uncomparable_arrivals
-from penstock.spark.profiling.questions import NumberMeaning, Question
+from penstock.spark.profiling.needs import NumberMeaning, Question
 
 Asked = tuple[Question, ...]
 """The questions of one fact."""

@@ -27,8 +27,7 @@ from penstock.plan.runnable import obstacles
 from penstock.profile.asking import streams_of
 from penstock.profile.declaring import over_streams
 from penstock.runtime import Batch, Cell, Chunk, Punctuating, Truth, punctuation_promises
-from penstock.spark.profiling.reading import IS_DATA
-from penstock.spark.profiling.sampling import INSTANT
+from penstock.spark.profiling.reading import INSTANT, IS_DATA
 
 BATCHES = 40
 _TRUSTED = OnViolation(Policy.TRUST)

@@ -21,21 +21,18 @@ from penstock.profile.asking import (
     files_are_counted,
     streams_of,
 )
-from penstock.profile.bounding import bounding
 from penstock.profile.declaring import Declaration
-from penstock.profile.facts import AskedConstraint
-from penstock.profile.findings import Profile, ValuesSeen, Verified
-from penstock.profile.proposals import ProposalRanking, candidates_of
+from penstock.profile.findings import AskedConstraint, Profile, ValuesSeen, Verified
+from penstock.profile.proposals import ProposalRanking, bounding, candidates_of
 from penstock.profile.replay import NOTHING, Replay, conditions_of, plans_of, reads, shared_clock
 from penstock.runtime import Truth
+from penstock.spark.asked_before import worth_of_absence
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.profiling.distributions import answers, domains
+from penstock.spark.profiling.needs import Answer, NumberMeaning, Question
 from penstock.spark.profiling.progress import Progress
-from penstock.spark.profiling.questions import Answer, NumberMeaning, Question
-from penstock.spark.profiling.reading import ProfiledStream, arrived, require_readable
-from penstock.spark.profiling.sampling import first_rows
+from penstock.spark.profiling.reading import ProfiledStream, arrived, first_rows, require_readable
 from penstock.spark.session import spark_log, start_session
-from penstock.spark.tests_on_null import worth_of_absence
 from penstock.sql import parse_constraint
 
 if TYPE_CHECKING:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from penstock.explain.ink import Ink
 from penstock.model.spans import span_of_ticks
 from penstock.profile.declaring import text_of
-from penstock.profile.facts import ALL, AskedConstraint, percent
-from penstock.profile.findings import Profile, Proposal, Verified
+from penstock.profile.findings import ALL, AskedConstraint, Profile, Proposal, Verified, percent
 
 
 def profile_report(profile: Profile, ink: Ink) -> list[str]:

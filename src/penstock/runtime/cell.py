@@ -21,8 +21,8 @@ from penstock.runtime.budget.eviction import CellParts, Eviction
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.discarded.doubted_rows import DoubtedRows
 from penstock.runtime.group.absorbing import Absorbing
+from penstock.runtime.group.count_along_tree import carrying_of
 from penstock.runtime.group.derived import derive_fresh, derived_columns
-from penstock.runtime.group.outer_matches import carrying_of
 from penstock.runtime.input.arrival_order import EVERYTHING, ArrivalOrder
 from penstock.runtime.input.batch import Batch, Chunk, Metrics, StepResult
 from penstock.runtime.input.clock import Clock

@@ -22,7 +22,7 @@ from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.runtime.state.store import STATE_FORMAT
-from penstock.spark.grid import KeyedGrid
+from penstock.spark.pack import KeyedGrid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage")
 _EXPLAINS_OF_SOURCE = ("state", "rules")

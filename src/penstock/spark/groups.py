@@ -21,7 +21,7 @@ from penstock.model.query import Query
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
-from penstock.runtime.group.answer_columns import final_type, measure_columns
+from penstock.runtime.group.between_stages import final_type, measure_columns
 from penstock.spark.operator import ANSWER
 from penstock.spark.types import arrow_schema, carried, carried_type, restored, spark_type
 from penstock.spark.unpack import (

@@ -2,8 +2,13 @@
 
 A cell writes them itself, as a parquet file named after the batch and the cell, before the batch commits: a batch
 that is replayed gives the same rows and so writes the same file again, and nothing is written twice. Rows for a sink
-(QUARANTINE INTO) go to a folder of their sink and stream, from where `quarantine_sinks.py` hands them on; the others
+(QUARANTINE INTO) go to a folder of their sink and stream, from where they are handed on; the others
 stay in a folder of their constraint.
+
+**INTO sink**: each exactly once. The files never change. A second streaming query reads those files and
+writes the sink, with a checkpoint of its own: Spark's file source knows which files it has read, and the sink is as
+exact as Spark makes it. A row has the columns of its stream. Where rows of several streams go into one sink, a row has
+the columns of all of them, NULL where its own stream has none.
 """
 
 from __future__ import annotations
@@ -11,12 +16,22 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
 
-from penstock.errors import DataError
+from penstock.errors import DataError, UsageError
+from penstock.model.names import quoted
+from penstock.model.script import Script
+from penstock.model.stream import Sink
+from penstock.plan.plan import Plan
 from penstock.runtime import Quarantined
+from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.types import carried_type, restored
 
 
 def folder_of(constraint: str) -> str:
@@ -48,3 +63,72 @@ def write_quarantined(root: str | None, found: Sequence[Quarantined], name: str)
         temporary = target.with_name(f".{target.name}")
         pq.write_table(kept_out.rows, temporary)
         temporary.replace(target)
+
+
+_EVERY = "5 seconds"
+
+
+@dataclass(frozen=True)
+class Drain:
+    """From the quarantine of one query to one sink."""
+
+    query: str
+    sink: Sink
+    streams: tuple[str, ...]
+    root: str
+    folder: Path
+    """Its own checkpoint."""
+
+    @property
+    def spark(self) -> str:
+        """Where Spark keeps its offsets."""
+        return str(self.folder)
+
+    @property
+    def is_new(self) -> bool:
+        """Whether it has not started yet."""
+        return not self.folder.exists()
+
+    def start(self, spark: SparkSession, script: Script, *, available_now: bool) -> StreamingQuery:
+        """Write what is there, or go on writing."""
+        frames = [self._read(spark, script, stream) for stream in self.streams]
+        frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
+        writer = frame.writeStream.queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
+        writer = writer.format(self.sink.storage.format).options(**dict(self.sink.storage.options))
+        writer = writer.option("checkpointLocation", self.spark)
+        writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=_EVERY)
+        return writer.start()
+
+    def _read(self, spark: SparkSession, script: Script, name: str) -> DataFrame:
+        stream = script.stream(name)
+        assert stream is not None
+        folder = waiting_for(self.root, self.sink.name, name)
+        folder.mkdir(parents=True, exist_ok=True)
+        schema = ", ".join(f"{quoted(c.name)} {carried_type(str(c.type))}" for c in stream.carried)
+        rows = spark.readStream.schema(schema).parquet(str(folder))
+        return rows.selectExpr(*(restored(c.name, str(c.type)) for c in stream.carried))
+
+
+def into_of(script: Script, plan: Plan) -> list[Sink]:
+    """The sinks that the QUARANTINE INTO clauses of a query name."""
+    names = dict.fromkeys(p.into for p in plan.promises if p.into is not None)
+    return [sink for name in names if (sink := script.sink(name)) is not None]
+
+
+def drains_of(script: Script, plan: Plan, checkpoint: Checkpoint | None) -> tuple[Drain, ...]:
+    """What a query needs for its QUARANTINE INTO clauses."""
+    streams: dict[str, dict[str, None]] = {}
+    for promise in plan.promises:
+        if promise.into is not None:
+            for alias in (promise.alias, promise.partner):
+                if alias is not None:
+                    streams.setdefault(promise.into, {})[plan.by_alias[alias].stream] = None
+    found = []
+    for name, read in streams.items():
+        sink = script.sink(name)
+        assert sink is not None
+        if checkpoint is None:
+            raise UsageError(f"QUARANTINE INTO {sink.name} needs a checkpoint", hint="add --checkpoint DIR")
+        folder = checkpoint.folder / "quarantine_sinks" / folder_of(sink.name)
+        found.append(Drain(plan.query, sink, tuple(read), checkpoint.quarantine, folder))
+    return tuple(found)

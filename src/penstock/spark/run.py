@@ -29,7 +29,7 @@ from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.parquet_files import reads_files
-from penstock.spark.quarantine_sinks import Drain, drains_of, into_of
+from penstock.spark.quarantine import Drain, drains_of, into_of
 from penstock.spark.rewritten_query import counting_metrics, seen_in
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders

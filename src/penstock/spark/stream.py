@@ -1,4 +1,8 @@
-"""A query as a DataFrame: streaming DataFrames in, a streaming DataFrame out."""
+"""A query as a DataFrame: streaming DataFrames in, a streaming DataFrame out.
+
+The streams of a query come from DataFrames that were bound, or from their storage, and are packed for the exchange.
+Files that the packer can decode itself go to it by name (`parquet_files`); everything else is read by Spark.
+"""
 
 from __future__ import annotations
 
@@ -11,17 +15,18 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from penstock.errors import UsageError
 from penstock.model.clauses import Aggregate, Output, TimeWindow
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import quoted
+from penstock.model.names import fold, quoted
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
+from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.runtime.counts import Count, second_vocabulary, vocabulary
 from penstock.spark.archive_files import archive_of
+from penstock.spark.asked_before import in_session_zone, worth_of_absence
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
-from penstock.spark.grid import KeyedGrid
 from penstock.spark.groups import deal, show
 from penstock.spark.operator import (
     ANSWER,
@@ -30,10 +35,11 @@ from penstock.spark.operator import (
     CellProcessor,
     SecondProcessor,
 )
-from penstock.spark.packed import packed_streams
+from penstock.spark.pack import PACKED, KeyedGrid, Packer
+from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import ROCKSDB
-from penstock.spark.tests_on_null import worth_of_absence
+from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import arrow_schema, carried, require_carriable, restored
 from penstock.spark.unpack import (
     DEALT,
@@ -45,7 +51,6 @@ from penstock.spark.unpack import (
     output_columns,
     restored_columns,
 )
-from penstock.spark.zone import in_session_zone
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
@@ -283,3 +288,40 @@ def _column(output: Output, names: Mapping[str, str]) -> Column:
             raise UsageError(f"{output.value} is for GROUP BY")
         case expression:
             return F.expr(expression.text).alias(output.name)
+
+
+def packed_streams(
+    spark: SparkSession, script: Script, plan: Plan, grid: KeyedGrid, inputs: Mapping[str, DataFrame]
+) -> DataFrame:
+    """All streams of the query, as PACKED has it."""
+    by_name = {fold(name): frame for name, frame in inputs.items()}
+    read = {fold(name) for name in plan.streams}
+    for name in inputs:
+        if fold(name) not in read:
+            raise UsageError(
+                f"query {plan.query} reads no stream {name}", detail=f"it reads: {', '.join(plan.streams)}"
+            )
+    packed: DataFrame | None = None
+    for name in plan.streams:
+        stream = script.stream(name)
+        assert stream is not None
+        part = _packed_stream(spark, stream, plan, grid, by_name.get(fold(name)))
+        packed = part if packed is None else packed.unionAll(part)
+    assert packed is not None
+    return packed
+
+
+def _packed_stream(
+    spark: SparkSession, stream: Stream, plan: Plan, grid: KeyedGrid, given: DataFrame | None
+) -> DataFrame:
+    if given is not None and not given.isStreaming:
+        raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
+    in_order = depends_on_order(plan, stream.name)
+    if given is None and reads_files(plan, stream, lambda setting: spark.conf.get(setting, None)):
+        # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
+        with_declared_columns(read_stream(spark, stream), stream, ordered=False)
+        return packed_files(spark, stream, Packer(plan, stream.name, grid, in_order))
+    frame = given if given is not None else read_stream(spark, stream)
+    frame, ordered = with_declared_columns(frame, stream, in_order, straight=given is None)
+    frame = with_filters(frame, plan, stream.name, ordered)
+    return frame.mapInArrow(Packer(plan, stream.name, grid, ordered), PACKED)

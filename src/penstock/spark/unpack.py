@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from penstock.model.names import quoted
 from penstock.plan.plan import Plan
-from penstock.runtime.group.second_stage import deal, typed
+from penstock.runtime.group.between_stages import deal, typed
 from penstock.runtime.state.store import from_ipc, to_ipc
 from penstock.spark.operator import ANSWER
 from penstock.spark.types import carried_type, restored

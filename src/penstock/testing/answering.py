@@ -18,8 +18,7 @@ from penstock.model.clauses import Aggregate, Formula, TimeWindow
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
-from penstock.runtime.group.answer_columns import answer_columns, final_type
-from penstock.runtime.group.second_stage import typed
+from penstock.runtime.group.between_stages import answer_columns, final_type, typed
 from penstock.testing.arrow_types import arrow_type
 from penstock.testing.conditions import only_spark
 

@@ -30,7 +30,7 @@ from penstock.runtime.counts import (
     vocabulary,
     with_second_stage,
 )
-from penstock.runtime.group.second_stage import deal, together
+from penstock.runtime.group.between_stages import deal, together
 from penstock.runtime.input.grid import Grid
 from penstock.testing.answering import Answering
 from penstock.testing.reading import TableReader

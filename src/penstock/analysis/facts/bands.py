@@ -25,9 +25,8 @@ from functools import cached_property
 from penstock.analysis.closings.excess import Allowance, Excess
 from penstock.analysis.facts.differences import Demand, Differences, Limit
 from penstock.model.clauses import RangeWindow
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Comparison, Difference, Op, Predicate
+from penstock.model.predicates import Comparison, Difference, Equalities, Op, Predicate
 from penstock.model.query import Holding, Query, certain
 from penstock.model.relation import FromTree, Leaf, leaves
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Scheme, reference_of

@@ -12,8 +12,8 @@ from functools import cached_property
 from penstock.analysis.facts.bands import Bands, Constraint, bands_of, window_constraints
 from penstock.analysis.facts.domains import Domain, domain_of, emptied
 from penstock.model.clauses import Source
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Equalities
 from penstock.model.query import Holding, Query
 
 

@@ -32,9 +32,8 @@ from penstock.analysis.facts.values import (
     step_of,
     steps_of,
 )
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef, Constant
-from penstock.model.predicates import Bound, NoneOf, NullTest, OneOf, Op, Predicate, rejects_null, written
+from penstock.model.predicates import Bound, Equalities, NoneOf, NullTest, OneOf, Op, Predicate, rejects_null, written
 from penstock.model.query import Holding, Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream

@@ -15,8 +15,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from penstock.analysis.implication.rules import Reach
-from penstock.analysis.rewriting.eliminate_anti_joins import no_removed_source, removed_sources
-from penstock.analysis.rewriting.eliminate_joins import counted_source, no_counted_source, not_keyed
+from penstock.analysis.rewriting.eliminate_joins import (
+    counted_source,
+    no_counted_source,
+    no_removed_source,
+    not_keyed,
+    removed_sources,
+)
 from penstock.analysis.rewriting.eliminate_window_predicates import WindowPredicates
 from penstock.analysis.rewriting.identity import Identity, identities, pairs
 from penstock.analysis.rewriting.substreams import SubStreams

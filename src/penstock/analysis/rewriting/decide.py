@@ -17,15 +17,14 @@ from penstock.analysis.finding import RewriteFinding
 from penstock.analysis.rewriting.bound import boundary
 from penstock.analysis.rewriting.compose import Composed, compose
 from penstock.analysis.rewriting.counts import BOUNDS, CountedSource, CountOutput, Rewriting
-from penstock.analysis.rewriting.eliminate_anti_joins import under
+from penstock.analysis.rewriting.eliminate_joins import under
 from penstock.analysis.rewriting.question import CountQuestion, count_question
 from penstock.analysis.rewriting.substreams import SubStreams
 from penstock.analysis.rewriting.values import count_value, formula_value
 from penstock.model.clauses import Aggregate, Formula, Output, TimeWindow
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import Bound, OneOf, conjunct, conjunction
+from penstock.model.predicates import Bound, Equalities, OneOf, conjunct, conjunction
 from penstock.model.query import Query
 from penstock.model.schemes import Policy, Punctuated
 from penstock.model.spans import Span

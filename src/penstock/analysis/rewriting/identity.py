@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 
 from penstock.analysis.rewriting.question import CountQuestion
 from penstock.analysis.rewriting.substreams import Pairs
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import Equalities
 from penstock.model.schemes import ForeignKey
 
 Identity = Mapping[str, tuple[str, ...]]

@@ -17,9 +17,8 @@ from dataclasses import dataclass, replace
 
 from penstock.analysis.rewriting.values import count_value
 from penstock.model.clauses import Aggregate, Formula, RangeWindow, RowsWindow, TimeWindow
-from penstock.model.closure import Equalities
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Bound, Difference, OneOf, Op, Predicate, aliases_of, rejects_null
+from penstock.model.predicates import Bound, Difference, Equalities, OneOf, Op, Predicate, aliases_of, rejects_null
 from penstock.model.query import Query
 from penstock.model.relation import JoinKind, joins
 

@@ -4,10 +4,14 @@ A **coded** type maps one to one, order kept, onto int64: integers, booleans, da
 digits, and floats as Spark compares them (NaN equals itself and is the largest, -0.0 equals 0.0). Strings, binaries
 and wide decimals have none, and are hashed instead (`hashing.py`). NULLs become 0: callers drop rows whose NULL matters
 before they ask.
+
+The constants of a plan are texts (plan/merge.py): a string as it is, anything else a code; a TIMESTAMP that is no code
+yet is one of UTC.
 """
 
 from __future__ import annotations
 
+import datetime as dt
 from collections.abc import Sequence
 from decimal import Decimal
 from functools import cache
@@ -17,6 +21,8 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
+
+from penstock.plan.merge import is_code
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]
@@ -140,3 +146,38 @@ def union(pieces: Sequence[Ints]) -> Ints:
     new: Bools = np.ones(len(ordered), np.bool_)
     new[1:] = ordered[1:] != ordered[:-1]
     return ordered[new]
+
+
+def ordinal(text: str, kind: Any) -> int:
+    """A text of the plan as a code; whole numbers beyond the type lie at its end."""
+    if pa.types.is_decimal(kind):
+        code = int(Decimal(text).scaleb(kind.scale))
+    elif pa.types.is_timestamp(kind) and not is_code(text):
+        moment = dt.datetime.fromisoformat(text).replace(tzinfo=dt.UTC)
+        code = (moment - dt.datetime(1970, 1, 1, tzinfo=dt.UTC)) // dt.timedelta(microseconds=1)
+    else:
+        code = int(text)
+    return max(min(code, int(INT64.max)), int(INT64.min))
+
+
+def _is_null(values: Any) -> Bools:
+    return values.is_null().to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def compared(op: Any, values: Any, text: str) -> Bools:
+    """Each value against a text of the plan; false for NULL."""
+    if is_coded(values.type):
+        held = op(pa.array(codes(values)), ordinal(text, values.type)).to_numpy(zero_copy_only=False)
+        return held & ~_is_null(values)  # type: ignore[no-any-return]
+    constant = pa.scalar(Decimal(text), values.type) if pa.types.is_decimal(values.type) else text
+    return pc.fill_null(op(values, constant), False).to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
+
+
+def is_none_of(values: Any, texts: tuple[str, ...]) -> Bools:
+    """Which values are none of those of the plan; NULL is not asked."""
+    found: Bools = ~_is_null(values)
+    if is_coded(values.type):
+        return found & ~np.isin(codes(values), [ordinal(text, values.type) for text in texts])
+    for text in texts:
+        found &= ~compared(pc.equal, values, text)
+    return found

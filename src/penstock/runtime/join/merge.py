@@ -26,8 +26,18 @@ import pyarrow.compute as pc
 from penstock.plan.aggregate import COUNT
 from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
-from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, empty_ids, flat, is_coded
-from penstock.runtime.columns.constants import compared, is_none_of, ordinal
+from penstock.runtime.columns.codes import (
+    INT64,
+    Bools,
+    Ints,
+    codes,
+    compared,
+    empty_ids,
+    flat,
+    is_coded,
+    is_none_of,
+    ordinal,
+)
 from penstock.runtime.columns.hashing import combine, hashes, mix
 from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.join.purged import Purged

@@ -14,8 +14,7 @@ import pyarrow.compute as pc
 from penstock.model.predicates import Op
 from penstock.plan.merge import CheckedColumn
 from penstock.plan.plan import Plan, PromisePlan
-from penstock.runtime.columns.codes import Bools
-from penstock.runtime.columns.constants import compared
+from penstock.runtime.columns.codes import Bools, compared
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.segment import Segment

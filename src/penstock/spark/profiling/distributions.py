@@ -12,8 +12,7 @@ from pyspark.sql import DataFrame, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.model.names import quoted
-from penstock.spark.profiling.needs import NEED, needs
-from penstock.spark.profiling.questions import LEVELS, NOTHING_SEEN, Answer, Question
+from penstock.spark.profiling.needs import LEVELS, NEED, NOTHING_SEEN, Answer, Question, needs
 from penstock.spark.profiling.reading import ProfiledStream
 
 

@@ -4,12 +4,15 @@ Rows of files arrive by (modification time, path, row index). WHERE drops rows; 
 punctuations and no data. A data row's number counts the data rows before it. What is read in one micro-batch follows
 from maxFilesPerTrigger; without it everything there is comes at once.
 Formats of files alone are read: other sources need not end.
+
+`first_rows` brings some to the driver: what the core is replayed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame, SparkSession, Window
@@ -23,6 +26,7 @@ from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
 from penstock.spark.sinks import FILES
 from penstock.spark.sources import has_column, read_error, reader_of, with_declared_columns
+from penstock.spark.types import carried
 
 POS = "__pos"
 """The number of a data row among the data rows of its stream, from 0."""
@@ -149,3 +153,28 @@ def ticks(stream: Stream, column: str) -> Column:
     if kind.is_integer:
         return value.cast("bigint")
     return F.unix_micros(value.cast("timestamp"))
+
+
+INSTANT = "__instant"
+"""When a row came, on a clock that the streams share, if there is one."""
+
+
+def first_rows(
+    arrived: ProfiledStream,
+    columns: Mapping[str, str],
+    flags: Mapping[tuple[str | None, str], str],
+    clock: str | None,
+    rows: int,
+) -> Any:
+    """So many rows in the order of arrival, punctuations included, as an Arrow table.
+
+    It has the columns, by name and type; a boolean for each flag, by the alias that its condition names columns by and
+    the condition; IS_DATA; and INSTANT, the ticks of the column `clock`.
+    """
+    frame = arrived.every.orderBy(FILE_TIME, FILE, BLOCK, ROW).limit(rows)
+    instant = F.lit(0).cast("bigint") if clock is None else ticks(arrived.stream, clock)
+    frame = frame.withColumn(INSTANT, instant)
+    for (alias, condition), name in flags.items():
+        frame = (frame if alias is None else frame.alias(alias)).selectExpr("*", f"({condition}) AS {quoted(name)}")
+    shown = [carried(name, kind) for name, kind in columns.items()]
+    return frame.selectExpr(*shown, *map(quoted, flags.values()), IS_DATA, INSTANT).toArrow()

@@ -1,6 +1,8 @@
-"""TIMESTAMP constants of merged sources as instants (MEMORY, section 7): Spark says which, by the session's time zone.
+"""What Spark is asked once, before a query starts, so that the core need not know its semantics.
 
-The filters of a query are read by Spark; rows must be merged by the same instants, so Spark is asked for these too.
+TIMESTAMP constants of merged sources are instants by the session's time zone (MEMORY, section 7): the filters of a
+query are read by Spark, and rows must be merged by the same instants. And what a condition on a stream is worth where
+the stream is absent: its value on a row of NULLs.
 """
 
 from __future__ import annotations
@@ -9,9 +11,12 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.plan.merge import is_code
 from penstock.plan.plan import Plan, SourcePlan
+from penstock.runtime import Truth
+from penstock.spark.types import spark_type
 
 
 def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
@@ -50,3 +55,17 @@ def _placed(source: SourcePlan, instants: Mapping[str, str]) -> SourcePlan:
     columns = _timestamps(source)
     merge = source.merge.with_values(lambda column, text: instants.get(text, text) if column in columns else text)
     return replace(source, merge=merge)
+
+
+def worth_of_absence(spark: SparkSession, plan: Plan) -> Truth:
+    """By test, whether it holds of NULLs; unknown counts as no."""
+    found: dict[str, bool] = {}
+    for test in plan.outer.tests if plan.outer is not None else ():
+        if test.rejects_absent:
+            found[test.column] = False
+            continue
+        columns = plan.by_alias[test.alias].read
+        absent = spark.range(1).select(*(F.lit(None).cast(spark_type(c.type)).alias(c.name) for c in columns))
+        (row,) = absent.alias(test.alias).selectExpr(f"({test.text}) AS worth").collect()
+        found[test.column] = bool(row["worth"])
+    return found

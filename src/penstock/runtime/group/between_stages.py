@@ -3,6 +3,9 @@
 A bucket is given the rows that hash to it, by all their columns or by those of their group; the one group of a query
 without GROUP BY is the first bucket's. What a cell says of time and of punctuations goes to every bucket, and counts
 once every cell has spoken: of frontiers the least.
+
+`answer_columns` says what the cells and the second stage give, and the declared type of each: the same on Spark and
+without it.
 """
 
 from __future__ import annotations
@@ -13,7 +16,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
+from penstock.plan.plan import Plan
 from penstock.runtime.columns.row_values import row_hashes
+from penstock.runtime.group.derived import columns_of_measure
+from penstock.runtime.group.finals import sum_type
 from penstock.runtime.input.routing import split_by_cell
 from penstock.runtime.promise.closed_items import Reports
 
@@ -44,3 +51,36 @@ def together(
     known = set(frontiers[0]).intersection(*frontiers[1:]) if all_spoke else set()
     least = {alias: min(frontier[alias] for frontier in frontiers) for alias in known}
     return least, Reports(reports, all_spoke)
+
+
+def answer_columns(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """The columns of the rows of a cell: of streams first, then what groups are worked out from."""
+    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    found = [(o.name, kinds[o.alias, o.column]) for o in plan.outputs]
+    return (*found, *(measure_columns(plan, plan.aggregate) if plan.aggregate is not None else ()))
+
+
+def measure_columns(plan: Plan, aggregate: AggregatePlan) -> Iterator[tuple[str, str]]:
+    """What cells give beside the columns of the streams."""
+    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
+    yield from ((window.name, "BIGINT") for window in aggregate.windows)
+    yield COUNT, "BIGINT"
+    for measure in aggregate.measures:
+        for name in columns_of_measure(plan, measure):
+            is_extreme = measure.fold in (Fold.MIN, Fold.MAX)
+            number = "DOUBLE" if name.endswith("_float") else "BIGINT"
+            yield name, kinds[measure.alias, measure.column] if is_extreme else number
+
+
+def final_type(column: AggregateColumn) -> str:
+    """The type of an aggregate, as it is declared or as Spark has it."""
+    match column.function:
+        case "count":
+            return "BIGINT"
+        case "median":
+            return "DOUBLE"
+        case "min" | "max":
+            assert column.type is not None
+            return column.type
+        case _:
+            return sum_type(column)

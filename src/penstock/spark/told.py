@@ -1,0 +1,203 @@
+"""What a run tells whoever watches it: notes at its start, a live line for each batch, sentences at its end.
+
+Of broken promises it says each constraint once, when its first row breaks it (DESIGN section 3, policies). A promise
+that breaks under ADAPT is widened, or no longer closes the values that broke it. Where a bound rested on it, that bound
+is lost, and somebody who only watches the run must hear of it. How often a promise broke stands in the metrics; what
+cannot be seen to break is said at the start, where the policy is FAIL.
+
+A budget that is less than one batch needs is held all the same, and most of each batch is lost. A batch is joined whole
+before anything is evicted, so such a budget makes no wrong answer; but of what the batch brought little is there when
+the next one comes. What a batch needs is known when it has been read: the rows that purging left of it, and for a
+budget in bytes the statistics beside them.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Any, TextIO
+
+from penstock.model.query import Query
+from penstock.model.schemes import Policy
+from penstock.plan.doubting import has_k, has_shadows, sets_aside
+from penstock.plan.plan import Plan
+from penstock.plan.second_stage_budget import second_room
+from penstock.plan.watching import unseen
+from penstock.spark.run import Running
+
+
+def opening_lines(plans: Sequence[tuple[Query, Plan]]) -> list[str]:
+    """What to know of the plans before the first batch; a note for each."""
+    return [f"note: {query.name}: {why}" for query, plan in plans for why in unwatched_failures(query, plan)]
+
+
+def waiting_lines(ran: Sequence[Running]) -> list[str]:
+    """What was read and still waits for the slowest stream, and what was worse than declared; a sentence for each."""
+    found = []
+    for one in ran:
+        count = one.batches[-1]["pending_rows"] if one.batches else 0
+        if count:
+            kept = "is kept in the checkpoint" if one.checkpoint is not None else "is lost, for there is no checkpoint"
+            rows = f"{count:,} rows" if count > 1 else "1 row"
+            found.append(f"{one.query.name}: {rows} read ahead of the slowest stream; what waits for it {kept}")
+        late = sum(sum(line["violations"].values()) for line in one.batches) if one.plan.rewriting is not None else 0
+        if late:
+            rows, are = (f"{late:,} rows", "are") if late > 1 else ("1 row", "is")
+            found.append(f"{one.query.name}: {rows} came for windows that were given already, and {are} not counted")
+        if one.observed is not None and one.observed.broken:
+            windows = f"{one.observed.broken:,} of {one.observed.windows:,} windows"
+            found.append(
+                f"{one.query.name}: in {windows} rows break what was declared; by what was measured the counts may be "
+                f"off by up to {one.observed.error_answer:.1%} of the answer; see `error_answer`, and the limits"
+            )
+        if one.observed is not None and one.observed.exceeded:
+            windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
+            found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")
+    return found
+
+
+class ProgressLine:
+    """The live line of a run: rows a second, state beside its bound, the time of the batch."""
+
+    def __init__(self, out: TextIO) -> None:
+        self.out = out
+        self.live = out.isatty()
+        self._noted: set[str] = set()
+        self._broken = BrokenPromises()
+
+    def begin(self) -> None:
+        """Say what the first seconds go into; only to somebody who watches."""
+        if self.live:
+            self.out.write("starting Spark and its workers; the first batch takes some ten seconds …")
+            self.out.flush()
+
+    def __call__(self, one: Running, line: dict[str, Any]) -> None:
+        """Show a batch."""
+        rows = sum(line["rows_in"].values())
+        rate = rows / line["seconds"] if line["seconds"] else 0.0
+        state = "  ".join(
+            f"{alias} {count:,}{_bound(one.plan, alias)}" for alias, count in line["state_tuples"].items()
+        )
+        text = (
+            f"{line['query']} batch {line['batch']}: {rows:,} rows in, {line['rows_out']:,} out, {rate:,.0f} rows/s, "
+            f"{line['seconds']:.2f} s; state {state}; promises {line['promise_rows']:,}"
+        )
+        if line["recall"] is not None:
+            text += f"; recall {line['recall']:.1%} ± {line['recall_error']:.1%}"
+        self.out.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
+        notes = list(self._broken.notes(one.plan, line))
+        if (note := too_small(one.plan, one.needed)) is not None and line["query"] not in self._noted:
+            self._noted.add(line["query"])
+            notes.append(note)
+        for note in notes:
+            self.out.write(f"\nnote: {line['query']}: {note}\n" if self.live else f"note: {line['query']}: {note}\n")
+        self.out.flush()
+
+    def close(self) -> None:
+        """Leave the line."""
+        if self.live:
+            self.out.write("\n")
+            self.out.flush()
+
+
+def _bound(plan: Plan, alias: str) -> str:
+    state = plan.by_alias[alias].state if alias in plan.by_alias else plan.second_stage[0]
+    rows = state.rows
+    return "" if rows is None else f" of at most {rows:,}"
+
+
+def show_progress() -> ProgressLine:
+    """The live line on the terminal's error stream, so that a console sink's output stays apart."""
+    return ProgressLine(sys.stderr)
+
+
+_LOST = "lost"
+
+
+class BrokenPromises:
+    """What was said already, by query."""
+
+    def __init__(self) -> None:
+        self._told: set[tuple[str, str]] = set()
+
+    def notes(self, plan: Plan, line: dict[str, Any]) -> Iterator[str]:
+        """What a batch's metrics show that was not yet said, a sentence for each."""
+        for constraint, count in line["violations"].items():
+            if count and self._is_new(plan, constraint):
+                yield f"{_rows(count)} {constraint}; {_answer(plan, constraint, line['k'])}"
+        if line["lost"] and self._is_new(plan, _LOST):
+            yield f"results are known to be lost, {line['lost']:,} in this batch; `lost` in --metrics counts them"
+
+    def _is_new(self, plan: Plan, what: str) -> bool:
+        is_new = (plan.query, what) not in self._told
+        self._told.add((plan.query, what))
+        return is_new
+
+
+def unwatched_failures(query: Query, plan: Plan) -> Iterator[str]:
+    """The declarations ON VIOLATION FAIL that may break without being seen, and why."""
+    failing = {p.constraint for p in plan.promises if p.policy is Policy.FAIL}
+    for source in plan.sources:
+        for phrase in unseen(query, plan, source.alias):
+            if any(phrase.startswith(f"{constraint}: ") for constraint in failing):
+                yield f"FAIL sees what is still remembered; {phrase}"
+
+
+def _rows(count: int) -> str:
+    return "1 row breaks" if count == 1 else f"{count:,} rows break"
+
+
+def _answer(plan: Plan, constraint: str, k: dict[str, Any]) -> str:
+    policy = next((p.policy for p in plan.promises if p.constraint == constraint), Policy.ADAPT)
+    match policy:
+        case Policy.QUARANTINE:
+            return "QUARANTINE keeps what breaks it out of the query"
+        case Policy.TRUST:
+            return "TRUST goes on as if it held"
+        case Policy.RECOVER:
+            return "RECOVER finds what was set aside"
+        case _:
+            widened = f"ADAPT widens it, to {k[constraint]:,} now" if k.get(constraint) is not None else None
+            adapted = widened or "ADAPT no longer closes values by it that broke it"
+            resting = _resting_on(plan, constraint)
+            lost = f"; the stated bound of {' and '.join(resting)} is lost by it" if resting else ""
+            return f"{adapted}{lost}{_uncounted(plan, constraint)}"
+
+
+def _uncounted(plan: Plan, constraint: str) -> str:
+    """That the results which a broken k may have lost are not counted, if that is so."""
+    broken = [p for p in plan.promises if p.constraint == constraint and has_k(p)]
+    if not sets_aside(plan) or not broken or has_shadows(plan, broken[0]):
+        return ""
+    return "; results that this may lose are counted with MONITOR"
+
+
+def _resting_on(plan: Plan, constraint: str) -> list[str]:
+    """The streams whose bound is a chain of closes that this constraint makes one of."""
+    closing = {c.source for c in plan.closers if c.certain and constraint in c.constraints}
+    closing |= {r.alias for c in plan.joint_closers if constraint == c.constraint for refs in c.partners for r in refs}
+    return [s.alias for s in plan.sources if s.alias in closing and s.state.verdict == "bounded"]
+
+
+_KB = 1 << 10
+
+
+def too_small(plan: Plan, needed: int) -> str | None:
+    """The sentence for a batch that needs so much, in the unit of the budget; None where the budget suffices."""
+    if plan.evict is None:
+        return None
+    in_rows = plan.evict.rows is not None
+    if not in_rows:
+        # A fifth is for statistics.
+        needed = -(-needed * 5 // 4)
+    if (second := second_room(plan)) > 0:
+        # DISTINCT or GROUP BY has what it is bound to, or else as much as the rows of the join.
+        needed += second if 2 * second < plan.evict.limit - 1 else needed
+    if needed <= plan.evict.limit:
+        return None
+    asked = f"{plan.evict.limit} ROWS" if in_rows else f"{plan.evict.limit // _KB} KB"
+    enough = f"{needed} ROWS" if in_rows else f"{-(-needed // _KB)} KB"
+    return (
+        f"BUDGET({asked}) is less than one batch needs: this one was joined whole and then mostly evicted; "
+        f"BUDGET({enough}) would hold it, or read less in a batch (maxFilesPerTrigger)"
+    )

@@ -22,8 +22,8 @@ from penstock.model.relation import Block, Existence, Join, JoinKind, Leaf
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell
 from tests.measure import size
+from tests.runtime.input.test_arrival_order import Paced, paced
 from tests.runtime.outer_reference import Evaluator
-from tests.runtime.test_arrival_order import Paced, paced
 from tests.runtime.test_core_against_reference import bag
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(40, 1000)))

@@ -20,7 +20,6 @@ from penstock.plan.arrival import counts_by_arrival
 BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 BYTES_A_ROW = 64
 """What a stored row takes, about, where a budget in bytes must be thought of in rows."""
-_PAIR = 2
 
 
 @dataclass(frozen=True)
@@ -114,12 +113,6 @@ def budget_obstacles(query: Query) -> list[str]:
 
 def _outer_obstacles(query: Query) -> Iterator[str]:
     """What of a budget cannot be held yet under outer joins and EXISTS, and what to do instead."""
-    if len(query.all_sources) > _PAIR:
-        yield (
-            "a BUDGET is held for one outer join, EXISTS or NOT EXISTS of two streams: with more, a row that was "
-            "evicted may decide rows that wait two joins away; leave out the BUDGET and declare what `penstock check` "
-            "then proposes, or take inner joins (SELECT DISTINCT over the join gives the rows of an EXISTS once each)"
-        )
     if (named := _learned(query)) is not None and _gives_unmatched(query):
         yield (
             f"the k of {named} is learned from rows that meet, and rows that a BUDGET evicts meet nothing: it would be "
@@ -129,11 +122,6 @@ def _outer_obstacles(query: Query) -> Iterator[str]:
         yield (
             "an ARCHIVE is joined later for inner joins only: rows of outer joins and EXISTS that were withheld cannot "
             "be told from those that were given; leave out ARCHIVE"
-        )
-    if query.hints.shed_input:
-        yield (
-            "SHED(INPUT) is for inner joins only: under outer joins and EXISTS a row must have met what is stored "
-            "before it may leave; leave it out"
         )
 
 

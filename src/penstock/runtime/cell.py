@@ -109,8 +109,7 @@ class Cell(Component):
         held = CellParts(
             self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order, self.tree
         )
-        evict = plan.evict if plan.outer is None or plan.outer.is_pair else None
-        self.eviction = None if evict is None else Eviction(plan, evict, number, held)
+        self.eviction = None if plan.evict is None else Eviction(plan, plan.evict, number, held)
         self._state = State(self)
 
     def step(self, batch: Batch) -> StepResult:

@@ -1,20 +1,21 @@
-"""Which rows may have had a partner that was evicted: such a row is never given as one without a match.
+"""Which rows may have had a partner that was lost: what is remembered of lost rows, in a sketch of fixed size.
 
-A batch is joined whole before anything is evicted, so a stored row has met every row that was ever stored beside it,
-and carries its mark. In doubt are only rows that arrive **after** the eviction of a partner. So it is enough to
-remember of an evicted row its key and until when rows to come may match it, and to ask this of each new row, once.
+A sketch is of one stream, `gone`, below one side of a node, and is asked by rows that come to the other side. A row of
+the first side is lost with any of its tuples; so of what is lost it is enough to remember the key that one tuple has in
+the conditions of the node, and until when rows to come may match it. There are several tables of buckets by key. A
+bucket holds, for each **way** in which promises can close a stream of the asking side (a band, an order, FOLLOWS,
+[ROWS n]), the largest value of the tuples that fell into it; what is at most the way's limit is closed, so a bucket
+whose largest value is, holds nothing that matters. A row is in doubt iff in every table its bucket holds something that
+matters to it. Theorem: a row that a lost one would have matched is in doubt, if the promises hold. The converse does
+not hold: keys that share all buckets, and conditions other than keys and the ways, are not told apart; so a row may be
+withheld that had no match, never given that had one.
 
-This is remembered in a sketch of fixed size: several tables of buckets by key. A bucket holds, for each **way** in
-which promises can close the other stream (a band, an order, FOLLOWS, [ROWS n]), the largest value of the evicted rows
-that fell into it; what is at most the way's limit is closed, so a bucket whose largest value is, holds nothing that
-matters. A new row is in doubt iff in every table its bucket holds something that matters to it. Theorem: a row that an
-evicted row would have matched is in doubt, if the promises hold. The converse does not hold: keys that share all
-buckets, and conditions other than keys and the ways, are not told apart; so a row may be withheld that had no match,
-never given that had one. Halving the tables merges buckets; without room for one, everything is in doubt. Once the
-promises close all that was evicted, they begin anew. Where only keys and punctuations close the other stream there is
-no way, and what is in doubt stays so.
+A row that comes to a node may be made of old tuples, where it waited below. So a band is compared with the row's own
+time, and another way with what is promised only where the tuple that it closes is of this batch.
 
-Preconditions: the two sides are single streams, and rows are evicted between batches only.
+Halving the tables merges buckets; without room for one, everything is in doubt. Once the promises close all that was
+lost, for stored tuples of the asking side as for those to come, they begin anew. Where only keys and punctuations close
+the asking side there is no way, and what is in doubt stays so.
 """
 
 from __future__ import annotations
@@ -24,17 +25,19 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Closer, CloserKind
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded
-from penstock.runtime.columns.hashing import Hashes, mix
+from penstock.runtime.columns.hashing import Hashes, combine, mix
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.input.wire_columns import ORDER
+from penstock.runtime.join.rows import ABSENT, Rows, count
 from penstock.runtime.match.key_matching import Keyed, nulls
 from penstock.runtime.match.node_matching import NodeMatcher
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.state.component import Component
-from penstock.runtime.state.synopsis import Synopsis
+from penstock.runtime.state.synopsis import ALL, Synopsis
 
 Floats = npt.NDArray[np.float64]
 
@@ -45,23 +48,28 @@ _BUCKETS_A_ROW = 4
 
 
 class EvictedKeySketch(Component):
-    """What is remembered of the evicted rows of the stream `gone`, for new rows of the stream `asking`."""
+    """What is remembered of lost tuples of the stream `gone`, for rows of the side `asking`."""
 
     arrays = ("largest", "_last")
     numbers = ("everything",)
 
-    def __init__(self, matcher: NodeMatcher, gone: str, asking: str, closing: Closedness) -> None:
+    def __init__(self, matcher: NodeMatcher, gone: str, asking: NodePlan, closing: Closedness) -> None:
         plan = matcher.plan
         assert plan.evict is not None
         self.gone = gone
         self.asking = asking
         self.matcher = matcher
         self.closing = closing
+        self.synopses = matcher.synopses
         self.clock: Clock = matcher.clock
-        equal = matcher.node.equalities
-        self._columns = {a: tuple(str(axis.column(a)) for axis in equal) for a in (gone, asking)}
+        self._keys = self._shared_keys()
         self._ways = tuple(
-            c for c in plan.closers if (c.source, c.target) == (gone, asking) and c.kind not in ABOUT_VALUES
+            c
+            for c in plan.closers
+            if c.source == gone
+            and c.target in asking.aliases
+            and c.kind not in ABOUT_VALUES
+            and (self._is_single or c.kind is CloserKind.BAND)
         )
         self._window = plan.by_alias[gone].window_rows
         self._stream = plan.by_alias[gone].stream
@@ -76,83 +84,129 @@ class EvictedKeySketch(Component):
         """The largest value of all, by way."""
 
     @property
+    def _is_single(self) -> bool:
+        """Whether the asking side is one stream, whose rows come as they arrive."""
+        return self.asking.left is None and len(self.asking.aliases) == 1
+
+    def _shared_keys(self) -> tuple[tuple[str, str, str], ...]:
+        """What a match makes equal: the column of the stream that is gone; stream and column of the asking side.
+
+        The axes of the plan hold wherever two streams stand together.
+        """
+        there = {*self.asking.certain, *self.matcher.node.required} & {*self.asking.aliases}
+        found: dict[str, tuple[str, str, str]] = {}
+        for axis in (*self.matcher.node.equalities, *self.matcher.plan.axes):
+            own = axis.column(self.gone)
+            theirs = next(((a, c) for a in self.asking.aliases if a in there and (c := axis.column(a))), None)
+            if own is not None and theirs is not None and own not in found:
+                found[own] = (own, *theirs)
+        return tuple(found.values())
+
+    @property
+    def sharpness(self) -> tuple[int, int]:
+        """How much it tells rows apart: by how many keys, and in how many ways."""
+        return len(self._keys), len(self._ways)
+
+    @property
     def nbytes(self) -> int:
         """The room that it takes."""
         return 0 if self.largest is None else self.largest.nbytes
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing is in doubt by it."""
+        return self.largest is None and not self.everything
 
     @property
     def _values(self) -> int:
         """How many values a bucket holds."""
         return max(1, len(self._ways) + (self._window is not None))
 
-    def evicted(self, synopsis: Synopsis, ids: Ints) -> None:
-        """Remember rows that are evicted, and that a row to come may match."""
-        self._begin_anew()
+    def lose(self, ids: Ints) -> None:
+        """Remember lost tuples that a row to come may match."""
         if not len(ids):
             return
-        matter = self.matcher.able({self.gone: ids})
-        matter &= ~self.closing.closed(self.gone, self.asking, synopsis, ids)
-        ids = ids[matter]
-        if not len(ids):
-            return
+        synopsis = self.synopses[self.gone]
         values = [self._value(way, synopsis, ids) for way in self._ways]
         if self._window is not None:
             values.append(synopsis.gather(ids, lambda s: s.arrival))
         if not values:
             values.append(np.full(len(ids), INT64.max))
         self._last = np.maximum(self._last, [value.max() for value in values])
-        if self.largest is None and not self.everything:
+        if self.is_empty:
             width = min(_MOST_WIDTH, max(_LEAST_WIDTH, 1 << (_BUCKETS_A_ROW * self.rows).bit_length()))
             self.largest = np.full((_TABLES, self._values, width), INT64.min)
             if self._room is not None:
                 self.shrink(self._room)
         if self.largest is None:
             return
-        for table, places in zip(self.largest, self._places(self.gone, synopsis, ids), strict=True):
+        keys = [Keyed(synopsis, (own,)).keys(ids) for own, _, _ in self._keys]
+        for table, places in zip(self.largest, self._places(keys, len(ids)), strict=True):
             for row, value in zip(table, values, strict=True):
                 np.maximum.at(row, places, value)
 
-    def _begin_anew(self) -> None:
-        """Forget all, if no row to come can match any row that was evicted."""
-        limits: list[Any] = [self.closing.limits[way] for way in self._ways]
-        if self._window is not None:
+    def begin_anew(self) -> None:
+        """Forget all, if no row to come can match any row that was lost."""
+        if self.is_empty:
+            return
+        limits: list[Any] = [self._least(way, int(last)) for way, last in zip(self._ways, self._last, strict=False)]
+        if self._window is not None and self._is_single:
             limits.append(self.clock.count[self._stream] - self._window - 1)
         if any(isinstance(limit, int) and last <= limit for last, limit in zip(self._last, limits, strict=False)):
             self.largest, self.everything = None, False
             self._last = np.full(self._values, INT64.min)
 
-    def of(self, synopsis: Synopsis, ids: Ints) -> Bools:
-        """Which of the new rows may have had a partner that was evicted."""
-        able = self.matcher.able({self.asking: ids})
-        if self.largest is None or not len(ids):
+    def _least(self, way: Closer, last: int) -> int | None:
+        """The limit of a way for all rows to come; None where it may be missing from one of them, or below `last`."""
+        limit = self.closing.limits[way]
+        if not isinstance(limit, int) or limit < last or self._is_single:
+            return limit if isinstance(limit, int) else None
+        if way.target not in self.asking.certain and way.target not in self.matcher.node.required:
+            return None
+        ids = self.synopses[way.target].ids(ALL)
+        return min(limit, int(self._limit(way, ids).min())) if len(ids) else limit
+
+    def of(self, rows: Rows) -> Bools:
+        """Which of the rows that come now may have had a partner that was lost."""
+        able = self.matcher.able(rows)
+        if self.largest is None or not len(able):
             return able & self.everything
-        limits = self._limits(synopsis, ids)
-        for table, places in zip(self.largest, self._places(self.asking, synopsis, ids), strict=True):
-            for row, limit in zip(table, limits, strict=True):
-                able &= row[places] > limit
+        which = np.flatnonzero(able)
+        rows = {alias: ids[which] for alias, ids in rows.items()}
+        able[which] = self._in_buckets(rows, self.largest)
         return able
 
-    def by_chance(self, synopsis: Synopsis, ids: Ints) -> Floats:
+    def _in_buckets(self, rows: Rows, largest: Ints) -> Bools:
+        found: Bools = np.ones(count(rows), np.bool_)
+        limits = self._limits(rows)
+        for table, places in zip(largest, self._places(self._asked(rows), count(rows)), strict=True):
+            for row, limit in zip(table, limits, strict=True):
+                found &= row[places] > limit
+        return found
+
+    def by_chance(self, rows: Rows) -> Floats:
         """How likely each of the new rows is in doubt by its buckets alone, were its key never evicted."""
-        found: Floats = np.ones(len(ids))
-        if self.largest is None or not len(ids):
+        found: Floats = np.ones(count(rows))
+        if self.largest is None or not count(rows):
             return found * self.everything
-        limits = self._limits(synopsis, ids)
+        limits = self._limits(rows)
         for table in self.largest:
-            filled: Floats = np.ones(len(ids))
+            filled: Floats = np.ones(count(rows))
             for row, limit in zip(table, limits, strict=True):
                 cleared = np.searchsorted(np.sort(row), limit, "right")
                 filled = np.minimum(filled, 1.0 - cleared / len(row))
             found *= filled
         return found
 
-    def _places(self, alias: str, synopsis: Synopsis, ids: Ints) -> list[Ints]:
+    def _asked(self, rows: Rows) -> list[Hashes]:
+        return [Keyed(self.synopses[alias], (column,)).keys(rows[alias]) for _, alias, column in self._keys]
+
+    def _places(self, keys: list[Hashes], size: int) -> list[Ints]:
         """The buckets of rows, by table."""
         assert self.largest is not None
-        columns = self._columns[alias]
-        keys: Hashes = Keyed(synopsis, columns).keys(ids) if columns else np.zeros(len(ids), np.uint64)
+        key: Hashes = combine(keys) if keys else np.zeros(size, np.uint64)
         mask = np.uint64(self.largest.shape[2] - 1)
-        return [(mix(keys ^ salt) & mask).view(np.int64) for salt in _SALTS]
+        return [(mix(key ^ salt) & mask).view(np.int64) for salt in _SALTS]
 
     def _value(self, way: Closer, synopsis: Synopsis, ids: Ints) -> Ints:
         """What the limit of a way is compared with; where that is no number, one that no limit reaches."""
@@ -169,24 +223,38 @@ class EvictedKeySketch(Component):
             return synopsis.ticks(column, ids)
         return synopsis.codes(column, ids) if is_coded(synopsis.kind(column)) else never
 
-    def _limits(self, synopsis: Synopsis, ids: Ints) -> list[Ints]:
-        """For each way and new row, the value up to which evicted rows cannot match it."""
-        found = [self._limit(way, synopsis, ids) for way in self._ways]
+    def _limits(self, rows: Rows) -> list[Ints]:
+        """For each way and row that comes, the value up to which lost rows cannot match it."""
+        found = []
+        for way in self._ways:
+            limit: Ints = np.full(count(rows), INT64.min)
+            there = rows[way.target] != ABSENT
+            limit[there] = self._limit(way, rows[way.target][there])
+            found.append(limit)
         if self._window is not None:
             # Of the rows of this batch some may have come before the new one.
-            found.append(np.full(len(ids), self.clock.before[self._stream] - self._window - 1))
-        return found or [np.full(len(ids), INT64.min)]
+            last = self.clock.before[self._stream] - self._window - 1
+            is_new: Bools = np.logical_or.reduce([self._is_fresh(alias, ids) for alias, ids in rows.items()])
+            found.append(np.where(is_new, last, INT64.min))
+        return found or [np.full(count(rows), INT64.min)]
 
-    def _limit(self, way: Closer, synopsis: Synopsis, ids: Ints) -> Ints:
-        """A band by the row's own time, which tells more than the clock of its stream; else as promised before."""
+    def _limit(self, way: Closer, ids: Ints) -> Ints:
+        """A band by the tuple's own time, which tells more than the clock of its stream; else as promised before."""
+        synopsis = self.synopses[way.target]
         if way.kind is CloserKind.BAND and way.target_columns[0] in synopsis.columns:
+            if not len(ids):
+                return ids
             column = way.target_columns[0]
             ticks, strict = self.closing.apart(way)
             least = _less(synopsis.ticks(column, ids), ticks + (0 if strict else 1))
             missing = nulls(synopsis, (column,), ids)
             return least if missing is None else np.where(missing, INT64.min, least)
         limit = self.closing.limits[way]
-        return np.full(len(ids), limit if isinstance(limit, int) else INT64.min)
+        return np.where(self._is_fresh(way.target, ids), limit if isinstance(limit, int) else INT64.min, INT64.min)
+
+    def _is_fresh(self, alias: str, ids: Ints) -> Bools:
+        synopsis = self.synopses[alias]
+        return ids >= synopsis.first_fresh if synopsis.has_fresh else np.zeros(len(ids), np.bool_)
 
     def shrink(self, room: int) -> None:
         """Make it fit into so many bytes, now and when it begins; without room for a bucket, all is in doubt."""

@@ -26,7 +26,7 @@ from penstock.runtime.budget.account import Account
 from penstock.runtime.budget.archive import Archived, Archiver
 from penstock.runtime.budget.lifetimes import Lifetimes
 from penstock.runtime.budget.loss import Loss
-from penstock.runtime.budget.outer_account import OuterAccount
+from penstock.runtime.budget.outer_account import BlindAccount, OuterAccount
 from penstock.runtime.budget.outer_gain import OuterGain
 from penstock.runtime.budget.policies import Ranking
 from penstock.runtime.budget.shares import Shares
@@ -80,11 +80,13 @@ class Eviction(Component):
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
         gain = None if plan.inner else OuterGain(plan, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
-        if plan.inner:
+        if plan.outer is None:
             self.account = Account(plan, held.synopses, held.merge)
-        else:
+        elif plan.outer.is_pair:
             self.account = OuterAccount(plan, held.synopses, held.merge, held.tree)
-        self.doubts = tuple(held.tree.doubts.values())
+        else:
+            self.account = BlindAccount(plan, held.synopses, held.merge, held.tree)
+        self.doubt = held.tree.lost
         self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None
         self._fresh: dict[str, Ints] = {}
         self._stood: dict[str, Ints] = {}
@@ -107,8 +109,8 @@ class Eviction(Component):
         a_row = 1 if self.evict.rows is not None else BYTES_A_ROW
         self.account.cells = max(1, len(self.shares.needs))
         self._share = self.shares.of(self.evict.limit - self._second, a_row)
-        for doubts in self.doubts:
-            doubts.rows = max(self.evict.about_rows // self.account.cells, self._share // a_row)
+        if self.doubt is not None:
+            self.doubt.expect(max(self.evict.about_rows // self.account.cells, self._share // a_row))
         self._fresh = {alias: synopsis.ids(FRESH) for alias, synopsis in self.held.synopses.items()}
         self.evicted = 0
         if self.archiver is not None:
@@ -142,6 +144,7 @@ class Eviction(Component):
                 if self.archiver is not None:
                     # It has met nothing, not even its own batch.
                     self.archiver.left(alias, gone, batch.number - 1)
+                self.held.tree.evicting(alias, gone, unmet=True)
                 self.account.shed(alias, gone)
                 self.evicted += len(gone)
 
@@ -151,6 +154,8 @@ class Eviction(Component):
         self.account.outlive(purged, self.held.closing, self.held.clock, self.held.across)
         self.account.expire(self.held.closing, self.held.clock, self.held.across)
         self.account.part()
+        if self.doubt is not None:
+            self.doubt.begin_anew()
         self.ranking.observe(self._fresh, self._stood)
         if self.evict.bytes is not None:
             self._fit_statistics()
@@ -169,7 +174,7 @@ class Eviction(Component):
             return
         self._fit_statistics()
         while self._taken(whole=True) > self.share:
-            for synopsis in self.held.synopses.values():
+            for synopsis in (*self.held.synopses.values(), *(side.waiting for side in self.held.tree.waiting)):
                 synopsis.compact()
             if (over := self._taken(whole=True) - self.share) <= 0:
                 break
@@ -190,9 +195,9 @@ class Eviction(Component):
 
     def _fit_statistics(self) -> None:
         room = self.share // _PART_FOR_STATISTICS - self.shares.nbytes
-        for doubts in self.doubts:
-            doubts.shrink(room // (2 * len(self.doubts)))
-            room -= doubts.nbytes
+        if self.doubt is not None:
+            self.doubt.fit(room // 2)
+            room -= self.doubt.nbytes
         self.ranking.shrink(room // 2)
         self.account.shrink(room - self.ranking.nbytes)
 
@@ -202,10 +207,11 @@ class Eviction(Component):
             stored = sum(synopsis.live for synopsis in self.held.synopses.values())
             return stored + sum(watch.promise_rows for watch in self.held.watches)
         held = self.held.synopses.values()
+        waiting = [side.waiting for side in self.held.tree.waiting]
         if whole:
-            stored = sum(synopsis.nbytes for synopsis in held)
+            stored = sum(synopsis.nbytes for synopsis in (*held, *waiting))
         else:
-            stored = sum(_living_bytes(synopsis) for synopsis in held)
+            stored = sum(_living_bytes(synopsis) for synopsis in (*held, *waiting))
         return stored + sum(watch.promise_bytes for watch in self.held.watches) + self.nbytes
 
     def _fresh_room(self, synopsis: Synopsis) -> int:
@@ -278,7 +284,7 @@ class Eviction(Component):
     def nbytes(self) -> int:
         """The room that the statistics take."""
         own = self.ranking.nbytes + self.account.nbytes + self.shares.nbytes
-        return own + sum(doubts.nbytes for doubts in self.doubts)
+        return own + (0 if self.doubt is None else self.doubt.nbytes)
 
 
 def _worst_first(worth: Floats, ages: tuple[Ints, Ints], wanted: int) -> Ints:

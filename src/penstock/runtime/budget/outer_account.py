@@ -58,6 +58,9 @@ class OuterAccount(Account):
         self.node = plan.outer.root
         left, right = (side.alias for side in tree.streams)
         self.pair = (left, right)
+        assert tree.lost is not None
+        self.doubts = {sketch.asking.aliases[0]: sketch for sketch in tree.lost.sketches.values()}
+        """By the stream whose rows may have had a partner that was evicted."""
         self.answers = self.node.kind in (NodeKind.SEMI, NodeKind.ANTI)
         """Whether a row of the left leaves at its first match."""
         self.maybe = 0.0
@@ -73,6 +76,11 @@ class OuterAccount(Account):
         for asking, gone in (self.pair, self.pair[::-1]):
             self._meet_sample(asking, gone, clock)
         return [found]
+
+    def shed(self, alias: str, ids: Ints) -> None:
+        """Let fresh rows go before they are joined: what they would have met is not known."""
+        self.blind = True
+        self.synopses[alias].kill(ids)
 
     def _sampled(self, alias: str) -> Synopsis:
         """The sampled rows of a stream by themselves."""
@@ -98,9 +106,9 @@ class OuterAccount(Account):
             first, places = self._matcher(both, clock).with_stream({asking: ids}, side, ALL)
             met = ids[first]
             self._note_pairs(both, {asking: met, gone: places}, sample, gone)
-        if asking in self.tree.doubts:
+        if asking in self.doubts:
             self._note_doubts(asking, ids, met, is_all=self.samples[gone].is_all)
-        if gone in self.tree.doubts and sample.segment is not None and len(places):
+        if gone in self.doubts and sample.segment is not None and len(places):
             sample.segment.marks[MATCHED][places] = True
 
     def _note_pairs(self, both: Mapping[str, Synopsis], pairs: Rows, sample: Sample, gone: str) -> None:
@@ -108,7 +116,7 @@ class OuterAccount(Account):
         assert sample.segment is not None
         if not self.answers:
             lost = self.tree.results(pairs, both)[gone]
-        elif self.node.kind is NodeKind.SEMI and gone in self.tree.doubts:
+        elif self.node.kind is NodeKind.SEMI and gone in self.doubts:
             lost = np.unique(pairs[gone])
             lost = lost[~sample.segment.marks[MATCHED][lost]]
         else:
@@ -123,14 +131,14 @@ class OuterAccount(Account):
 
     def _note_doubts(self, asking: str, ids: Ints, met: Ints, *, is_all: bool) -> None:
         """What the sample knows of new rows in doubt."""
-        synopsis, doubts = self.synopses[asking], self.tree.doubts[asking]
+        synopsis, doubts = self.synopses[asking], self.doubts[asking]
         synopsis.mark(FOUND, met)
         if is_all or not len(ids):
             return
         doubted = synopsis.marked(DOUBTED, ids)
         unsure = ids[doubted & ~synopsis.marked(FOUND, ids)]
         synopsis.mark(UNSURE, unsure)
-        likely = doubts.by_chance(synopsis, ids[~doubted]).clip(max=0.99)
+        likely = doubts.by_chance({asking: ids[~doubted]}).clip(max=0.99)
         self.unsure += len(unsure)
         self.chance += min(float((likely / (1.0 - likely)).sum()), float(len(unsure)))
 
@@ -142,7 +150,7 @@ class OuterAccount(Account):
         across: ArrivalOrder | None,  # noqa: ARG002
     ) -> None:
         """Count stored rows that left without the answer that was due."""
-        for alias in self.tree.doubts:
+        for alias in self.doubts:
             ids = purged.of(alias)
             if not len(ids):
                 continue
@@ -183,7 +191,7 @@ class OuterAccount(Account):
             settling = Settling(self.plan, synopses, closing, clock)
             gone = settling.settled(rows, self._matcher(synopses, clock), other)
             marks = sample.segment.marks
-            if alias in self.tree.doubts:
+            if alias in self.doubts:
                 lost, maybe = self._ended(marks, gone & self._shown(rows, synopses))
                 self._lose(sample, lost.astype(np.int64))
                 self.maybe += float(sample.weight[maybe].sum())
@@ -194,7 +202,7 @@ class OuterAccount(Account):
     def note(self, alias: str, ids: Ints) -> None:
         """See Account; what is known of a row as it is evicted need not be sampled."""
         self._blinded(alias)
-        if self.answers and alias in self.tree.doubts:
+        if self.answers and alias in self.doubts:
             found = self.synopses[alias].marked(FOUND, ids)
             if self.node.kind is NodeKind.SEMI:
                 self.lost += int(found.sum())
@@ -204,18 +212,18 @@ class OuterAccount(Account):
 
     def forgot(self) -> None:
         """Promise rows were forgotten."""
-        for waiting in self.tree.doubts:
+        for waiting in self.doubts:
             self.blind |= self._rests_on_values(waiting)
 
     def _blinded(self, alias: str) -> None:
         """A row that is evicted may have stood for a promise about its key."""
         beyond_keys = self.node.predicates or self.node.windows or self.node.tests
-        for waiting, doubts in self.tree.doubts.items():
+        for waiting, doubts in self.doubts.items():
             self.blind |= doubts.gone == alias and bool(beyond_keys) and self._rests_on_values(waiting)
 
     def _rests_on_values(self, waiting: str) -> bool:
         """Whether only promises about values say that a row which waits can match no more."""
-        closers = self.plan.closers_between(waiting, self.tree.doubts[waiting].gone)
+        closers = self.plan.closers_between(waiting, self.doubts[waiting].gone)
         others = [c for c in closers if c.kind not in ABOUT_VALUES]
         return bool(closers) and not others and not self.plan.by_alias[waiting].has_rows_window
 
@@ -236,3 +244,24 @@ class OuterAccount(Account):
             return 0
         segments = self.synopses[self.pair[0]].segments
         return int(sum(np.count_nonzero(segment.marks[FOUND] & segment.alive) for segment in segments))
+
+
+class BlindAccount(Account):
+    """Counts what is emitted, and says that what was lost is not known once anything was evicted."""
+
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], merge: Merge, tree: JoinTree) -> None:
+        super().__init__(plan, synopses, merge)
+        self.tree = tree
+
+    def join(self, matcher: Matcher, clock: Clock, across: ArrivalOrder | None) -> list[Partial]:  # noqa: ARG002
+        """See Account."""
+        return self.tree.join()
+
+    def shed(self, alias: str, ids: Ints) -> None:
+        """Let fresh rows go before they are joined: what they would have met is not known."""
+        self.blind = True
+        self.synopses[alias].kill(ids)
+
+    def note(self, alias: str, ids: Ints) -> None:  # noqa: ARG002
+        """See Account."""
+        self.blind |= len(ids) > 0

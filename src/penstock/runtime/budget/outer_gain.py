@@ -19,6 +19,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from penstock.model.nodes import NodeKind
+from penstock.plan.outer import NodePlan, OuterPlan
 from penstock.plan.plan import Plan
 from penstock.runtime.budget.sketch import Floats
 from penstock.runtime.columns.codes import Ints
@@ -35,32 +36,42 @@ class OuterGain:
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
         assert plan.outer is not None
         self.synopses = synopses
-        root = plan.outer.root
-        assert root.left is not None
-        self.kind = root.kind
-        (self.left,) = plan.outer.nodes[root.left].aliases
-        self.is_by_key = bool(root.equalities) and all(p.ticks is not None for p in root.predicates)
+        self.roles = {alias: _role(plan.outer, alias) for alias in plan.aliases}
+        """By stream, the first join above it that is no inner one, and whether it stands on the left of it alone."""
 
     def of(self, alias: str, ids: Ints, pairs: Floats, brought: Floats, *, keys: Hashes, lives: Floats) -> Floats:
         """The gain of rows of a stream, from the worth of the pairs to come and what each row brings into it."""
         if not len(ids):
             return pairs
+        node, is_left = self.roles[alias]
+        is_by_key = bool(node.equalities) and all(p.ticks is not None for p in node.predicates)
         none = np.exp(-np.divide(pairs, brought, out=np.zeros(len(ids)), where=brought > 0))
-        match self.kind, alias == self.left:
+        match node.kind, is_left:
             case NodeKind.SEMI, True:
                 return brought * (1.0 - none)
             case NodeKind.SEMI, False:
-                return pairs * _first_of_key(keys, lives) if self.is_by_key else pairs
+                return pairs * _first_of_key(keys, lives) if is_by_key else pairs
             case NodeKind.ANTI, True:
                 return brought * none * ~self.synopses[alias].marked(DOUBTED, ids)
             case NodeKind.ANTI, False:
                 return pairs * _NEXT_TO_NOTHING
-            case NodeKind.LEFT, False:
+            case (NodeKind.LEFT, False) | (NodeKind.INNER, _):
                 return pairs
             case _:
                 synopsis = self.synopses[alias]
                 bare = ~synopsis.marked(MATCHED, ids) & ~synopsis.marked(DOUBTED, ids)
                 return pairs + brought * none * bare
+
+
+def _role(outer: OuterPlan, alias: str) -> tuple[NodePlan, bool]:
+    number = next(n for n, node in enumerate(outer.nodes) if node.left is None and alias in node.aliases)
+    parent = outer.parent(number)
+    while parent is not None:
+        node = outer.nodes[parent]
+        if node.kind is not NodeKind.INNER:
+            return node, node.left == number
+        number, parent = parent, outer.parent(parent)
+    return outer.root, False
 
 
 def _first_of_key(keys: Hashes, lives: Floats) -> Floats:

@@ -14,7 +14,7 @@ import numpy as np
 from penstock.model.nodes import NodeKind
 from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
-from penstock.runtime.budget.evicted_keys import EvictedKeySketch
+from penstock.runtime.budget.doubt import Doubt
 from penstock.runtime.columns.codes import Ints, empty_ids, union
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
@@ -28,7 +28,7 @@ from penstock.runtime.match.delta_join import delta_join
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, truth
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.value_closers import DOUBTED, LEFT
+from penstock.runtime.promise.value_closers import DOUBTED, LEFT, MATCHED
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 
@@ -36,7 +36,8 @@ from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 class JoinTree(Component):
     """The nodes of one cell; `matcher` is that of the whole query."""
 
-    parts = ("waiting", "doubts", "root")
+    numbers = ("has_evicted",)
+    parts = ("waiting", "lost", "root")
 
     def __init__(
         self,
@@ -73,19 +74,11 @@ class JoinTree(Component):
         """The rule of the block that gives the answer; None where a join or an EXISTS does."""
         self._left: dict[int, list[Rows]] = {}
         """By node, the rows that left its sides in this step."""
-        self.doubts = self._all_doubts()
-        """Under a budget, by the stream whose rows may have had a partner that was evicted."""
-
-    def _all_doubts(self) -> dict[str, EvictedKeySketch]:
-        if self.plan.evict is None or self.plan.outer is None or not self.plan.outer.is_pair:
-            return {}
-        left, right = (side.alias for side in self.streams)
-        (node,) = self.nodes.values()
-        return {
-            asking: EvictedKeySketch(node.matcher, gone, asking, self.closing)
-            for asking, gone, waits in zip((left, right), (right, left), self.plan.nodes[-1].waits, strict=True)
-            if waits
-        }
+        is_budgeted = plan.evict is not None and self.root is None
+        self.lost = Doubt(plan, self.nodes, self.settling, closing) if is_budgeted else None
+        """Under a budget, which rows may have had a partner that was evicted."""
+        self.has_evicted = False
+        """Whether tuples were evicted since rows were last settled, for which others may have waited."""
 
     def _add_node(self, number: int, node: NodePlan) -> None:
         assert node.left is not None
@@ -103,10 +96,11 @@ class JoinTree(Component):
         if node.kind is NodeKind.BLOCK and len(node.aliases) == 1:
             (alias,) = node.aliases
             is_waited_for = self._parent(above) is not None and alias in self.plan.nodes[above].aliases
-            side = StreamSide(alias, self.synopses[alias], is_waited_for, evicting=self.plan.evict is not None)
+            side = StreamSide(alias, self.synopses[alias], is_waited_for)
             self.streams.append(side)
             return side
-        waiting = WaitingSide(node.aliases, self.synopses)
+        marks = (MATCHED,) if self.plan.evict is None else (MATCHED, DOUBTED)
+        waiting = WaitingSide(node.aliases, self.synopses, marks)
         self.waiting.append(waiting)
         return waiting
 
@@ -117,9 +111,6 @@ class JoinTree(Component):
         """The results that follow from matches of the batch, and what is certain of them."""
         if self.root is not None:
             return delta_join(self.plan, self.root.matcher, self.clock, self.across)
-        for alias, doubts in self.doubts.items():
-            ids = self.synopses[alias].ids(FRESH)
-            self.synopses[alias].mark(DOUBTED, ids[doubts.of(self.synopses[alias], ids)])
         return [self._pass(late=False)]
 
     def doubt(self) -> None:
@@ -127,11 +118,16 @@ class JoinTree(Component):
         for purge in self.blocks.values():
             purge.doubt()
 
-    def evicting(self, alias: str, ids: Ints) -> None:
-        """Remember tuples that are evicted."""
-        for doubts in self.doubts.values():
-            if doubts.gone == alias:
-                doubts.evicted(self.synopses[alias], ids)
+    def evicting(self, alias: str, ids: Ints, *, unmet: bool = False) -> None:
+        """Remember tuples that are evicted, and let the rows go that they are part of; see Doubt."""
+        if self.lost is None or not len(ids):
+            return
+        self.lost.evicted(alias, ids, unmet=unmet)
+        self.has_evicted = True
+        arrivals = self.synopses[alias].gather(ids, lambda s: s.arrival)
+        for side in self.waiting:
+            if alias in side.aliases:
+                side.evicting(alias, arrivals)
 
     def _pass(self, *, late: bool) -> Rows:
         given: dict[int, Rows] = {}
@@ -141,10 +137,16 @@ class JoinTree(Component):
             if node.kind is NodeKind.BLOCK:
                 given[number] = nothing(node.aliases) if late else self._fresh(number, node)
             elif not late:
-                given[number] = self.nodes[number].meet(self._below(node, given), self.clock.batch)
+                given[number] = self._met(number, self._below(node, given))
             else:
                 given[number] = self._settled(number, self._below(node, given))
         return self.results(given[len(self.plan.nodes) - 1], self.synopses)
+
+    def _met(self, number: int, new: tuple[Rows, Rows]) -> Rows:
+        found = self.nodes[number].meet(new, self.clock.batch)
+        if self.lost is not None:
+            self.lost.arrived(number)
+        return found
 
     def _below(self, node: NodePlan, given: Mapping[int, Rows]) -> tuple[Rows, Rows]:
         assert node.left is not None
@@ -171,7 +173,9 @@ class JoinTree(Component):
         }
         self._left = {}
         for purge in self.blocks.values():
-            for rule, gone in purge.run(marked).counts.items():
+            # Where tuples were evicted, others may have waited for them.
+            of = Asking.ALL if asking is Asking.ALL and self.lost is not None else Asking.CHANGED
+            for rule, gone in purge.run(marked, of).counts.items():
                 self._purged.counts[rule] = self._purged.counts.get(rule, 0) + gone
         for number, node in self.nodes.items():
             self._note(number, node.let_go())
@@ -179,14 +183,20 @@ class JoinTree(Component):
         for side in self.streams:
             side.late = False
         self._leave()
+        self.has_evicted = False
         return [rows], self._purged
 
     def _settled(self, number: int, late: tuple[Rows, Rows]) -> Rows:
         node = self.nodes[number]
-        given = [] if is_empty(late) else [node.meet(late, self.clock.batch)]
+        given = [] if is_empty(late) else [self._met(number, late)]
         self._note(number, node.let_go())
+        if self.lost is not None:
+            self.lost.settling_now(number)
         certain, gone = node.settle(self.settling, (self._asked(number, 0), self._asked(number, 1)))
         self._note(number, gone)
+        if self.lost is not None:
+            for rows in node.withheld:
+                self.lost.withheld(number, rows)
         return together([*given, certain], node.plan.aliases)
 
     def _asked(self, number: int, side: int) -> Ints | None:
@@ -214,6 +224,8 @@ class JoinTree(Component):
         plan = self.plan.nodes[other]
         if plan.left is None or plan.right is None:
             return [] if len(plan.aliases) == 1 else None
+        if self.has_evicted:
+            return None
         found: list[Ints] = []
         for rows in self._left.get(other, ()):
             for present, _ in by_presence(rows):

@@ -47,6 +47,8 @@ class Node:
         self.meeting = SemiJoinMatches(matcher)
         self._done: Ints = empty_ids()
         """Rows of the left that EXISTS or NOT EXISTS has its answer for, until they leave."""
+        self.withheld: list[Rows] = []
+        """Rows that could match no more as they were last settled, had met nothing, and were in doubt."""
 
     def meet(self, new: tuple[Rows, Rows], batch: int) -> Rows:
         """Take in new rows of both sides; gives what follows from matches."""
@@ -129,16 +131,22 @@ class Node:
         assert self.plan.right is not None
         gone: list[Left] = []
         given: list[Rows] = []
+        self.withheld = []
         others = (self.plan.right, self.plan.left)
-        for side, keeps in enumerate(self.plan.preserves):
+        for side, (keeps, waits) in enumerate(zip(self.plan.preserves, self.plan.waits, strict=True)):
             rows, keys = self._asked(side, asked[side])
             settled = np.flatnonzero(settling.settled(rows, self.matcher, others[side]))
             leaving = keys[settled]
             if not len(leaving):
                 continue
-            if keeps:
-                bare = settled[self.sides[side].is_bare(leaving)]
-                given.append(padded(take(rows, bare), self.plan.aliases))
+            if waits:
+                bare = ~self.sides[side].is_matched(leaving)
+                if self.matcher.plan.evict is not None:
+                    doubted = self.sides[side].is_doubted(leaving)
+                    self.withheld.append(padded(take(rows, settled[bare & doubted]), self.plan.aliases))
+                    bare &= ~doubted
+                if keeps:
+                    given.append(padded(take(rows, settled[bare]), self.plan.aliases))
             gone.append(Left(side, SETTLED_RULE, leaving))
         for left in gone:
             self.sides[left.side].leave(left.keys)

@@ -39,8 +39,11 @@ class Side(Protocol):
     def is_matched(self, keys: Ints) -> Bools:
         """Which of the rows have matched."""
 
-    def is_bare(self, keys: Ints) -> Bools:
-        """Which of the rows have matched nothing for certain."""
+    def doubt(self, keys: Ints) -> None:
+        """Note that what rows would have matched may be lost."""
+
+    def is_doubted(self, keys: Ints) -> Bools:
+        """Which of the rows are in doubt."""
 
     def leave(self, keys: Ints) -> None:
         """Let rows go; each must be in play and named once."""
@@ -49,13 +52,11 @@ class Side(Protocol):
 class StreamSide:
     """The tuples of one stream, as its synopsis stores them."""
 
-    def __init__(self, alias: str, synopsis: Synopsis, retained: bool, evicting: bool = False) -> None:
+    def __init__(self, alias: str, synopsis: Synopsis, retained: bool) -> None:
         self.alias = alias
         self.synopsis = synopsis
         self.retained = retained
         """Whether rows may wait that its tuples are part of: then a tuple that is done here is stored all the same."""
-        self.evicting = evicting
-        """Whether a budget may have evicted what a tuple would have matched."""
         self.late = False
         """In the second pass of a step no tuple is new."""
 
@@ -94,10 +95,14 @@ class StreamSide:
         found: Bools = self.synopsis.gather(keys, lambda s: s.marks[MATCHED]).astype(np.bool_)
         return found
 
-    def is_bare(self, keys: Ints) -> Bools:
+    def doubt(self, keys: Ints) -> None:
         """See Side."""
-        found = ~self.is_matched(keys)
-        return found & ~self.synopsis.marked(DOUBTED, keys).astype(np.bool_) if self.evicting else found
+        self.synopsis.mark(DOUBTED, keys)
+
+    def is_doubted(self, keys: Ints) -> Bools:
+        """See Side."""
+        found: Bools = self.synopsis.gather(keys, lambda s: s.mask(DOUBTED)).astype(np.bool_)
+        return found
 
     def leave(self, keys: Ints) -> None:
         """See Side."""
@@ -113,8 +118,9 @@ class WaitingSide(Component):
     tables = ("waiting",)
     numbers = ("_number",)
 
-    def __init__(self, aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> None:
+    def __init__(self, aliases: tuple[str, ...], synopses: Mapping[str, Synopsis], marks: tuple[str, ...]) -> None:
         self.aliases = aliases
+        self.marks = marks
         self.synopses = synopses
         self.waiting = Synopsis(aliases)
         self._number = 0
@@ -140,7 +146,7 @@ class WaitingSide(Component):
             return
         columns = {a: pa.array(_arrivals(self.synopses[a], rows[a])) for a in self.aliases}
         numbers = np.arange(self._number, self._number + size)
-        marks: dict[str, Bools] = {MATCHED: np.zeros(size, np.bool_)}
+        marks: dict[str, Bools] = {name: np.zeros(size, np.bool_) for name in self.marks}
         batches = np.full(size, batch, np.int64)
         self.waiting.segments.append(Segment(pa.table(columns), numbers, batches, np.ones(size, np.bool_), marks))
         self.waiting.rebase()
@@ -155,9 +161,20 @@ class WaitingSide(Component):
         found: Bools = self.waiting.gather(keys, lambda s: s.marks[MATCHED]).astype(np.bool_)
         return found
 
-    def is_bare(self, keys: Ints) -> Bools:
+    def doubt(self, keys: Ints) -> None:
         """See Side."""
-        return ~self.is_matched(keys)
+        self.waiting.mark(DOUBTED, keys)
+
+    def is_doubted(self, keys: Ints) -> Bools:
+        """See Side."""
+        found: Bools = self.waiting.gather(keys, lambda s: s.mask(DOUBTED)).astype(np.bool_)
+        return found
+
+    def evicting(self, alias: str, arrivals: Ints) -> None:
+        """Let the rows go that are made of tuples which are evicted, named by their places in the order of arrival."""
+        keys = self.waiting.ids(ALL)
+        if len(keys):
+            self.leave(keys[np.isin(self.waiting.codes(alias, keys), arrivals)])
 
     def leave(self, keys: Ints) -> None:
         """See Side."""

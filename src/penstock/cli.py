@@ -255,10 +255,11 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
 
         _say(run_quiet_hour(plans, settings, wanted, _complain))
         return DONE
+    from penstock.explain.words import told  # noqa: PLC0415
     from penstock.spark.run import RunOptions, run_script  # noqa: PLC0415
     from penstock.spark.told import opening_lines, show_progress, waiting_lines  # noqa: PLC0415
 
-    notices = [f"note: {verdict.query}: {notice}" for verdict in verdicts for notice in verdict.notices]
+    notices = [f"note: {verdict.query}: {told(notice)}" for verdict in verdicts for notice in verdict.notices]
     for line in (*notices, *opening_lines(plans)):
         _complain(line)
     progress = show_progress()

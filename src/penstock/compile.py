@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Strategy, Verdict
+from penstock.analysis.reasons import Notice, Told
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.model.names import fold, nearest
 from penstock.model.query import Query
@@ -48,14 +49,14 @@ def judged(query: Query) -> Verdict:
     verdict = check_query(query)
     if verdict.strategy is Strategy.REWRITE:
         return verdict
-    said: tuple[str, ...] = ()
+    said: tuple[Told, ...] = ()
     if found := obstacles(query):
-        said = (f"this version cannot run the query: {'; '.join(found)}",)
+        said = (Notice.CANNOT_RUN(found),)
     elif verdict.verdict == "bounded":
         made = plan_of(query, verdict)
         said = endless_punctuations(made)
         if unkept := unkept_bounds(made):
-            said = (*said, f"run takes the query only with --allow-unbounded: {'; '.join(unkept)}")
+            said = (*said, Notice.ONLY_UNBOUNDED(unkept))
     return replace(verdict, notices=(*verdict.notices, *said))
 
 

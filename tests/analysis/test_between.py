@@ -7,6 +7,7 @@ import pytest
 import penstock
 from penstock.analysis.closings.between import PairClosing, Way, closings_between
 from penstock.analysis.facts.combination import Combinations
+from penstock.explain.words import told
 
 Shown = tuple[Way, tuple[str, ...], tuple[str, ...], bool]
 
@@ -52,7 +53,7 @@ def test_follows_in_time_is_a_band_and_closes_by_the_clock() -> None:
     (closing,) = _closings(script, "s", "t", ("k", "n"))
     assert closing.way is Way.CLOCK
     assert closing.passage is not None
-    assert str(closing.passage) == "t.n has passed s.n + 7"
+    assert told(closing.passage.wait) == "t.n has passed s.n + 7"
     assert closing.passage.excess.is_declared
 
 

@@ -8,6 +8,7 @@ import pytest
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Strategy, Unbounded, Undecided
+from penstock.explain.words import each_told, told
 from penstock.model.hints import Budget, Hints
 from penstock.model.query import Query
 from penstock.model.relation import Existence, Join, JoinKind, Leaf
@@ -75,13 +76,13 @@ def test_a_band_closes_a_stream_whose_event_time_is_ordered_in_rows_in_time_or_a
     assert verdict.purge.streams == (("a", True), ("b", True))
     first = bounded(verdict.streams[0].finding, Means.PURGE)
     assert first.rows is None
-    assert first.bound == "a row leaves once b.ts has passed a.ts + 5 SECONDS"
-    assert first.because == ("b.ts - a.ts <= INTERVAL 5 SECONDS", ordered.on("b"))
+    assert told(first.bound) == "a row leaves once b.ts has passed a.ts + 5 SECONDS"
+    assert each_told(first.because) == ("b.ts - a.ts <= INTERVAL 5 SECONDS", ordered.on("b"))
 
 
 def test_arriving_by_the_event_time_is_an_order_too() -> None:
     found = findings(query([source(timed("a")), source(timed("b", arrives="ts"))], "a.k = b.k", *BAND))
-    assert "ARRIVES BY ts ON b" in bounded(found["a"], Means.PURGE).because
+    assert "ARRIVES BY ts ON b" in each_told(bounded(found["a"], Means.PURGE).because)
 
 
 def test_a_band_without_order_is_unbounded_and_names_the_order_as_its_fix() -> None:
@@ -100,7 +101,9 @@ def test_a_range_window_closes_every_other_ordered_stream() -> None:
 
 def test_a_range_window_says_nothing_of_a_stream_without_event_time() -> None:
     found = findings(query([source(timed("a"), window=recent(60)), source(keyed("b"))], "a.k = b.k"))
-    assert "[RANGE 60 SECONDS] on a does not reach b, which declares no EVENT TIME" in open_end(found["a"]).because
+    assert "[RANGE 60 SECONDS] on a does not reach b, which declares no EVENT TIME" in each_told(
+        open_end(found["a"]).because
+    )
 
 
 @pytest.mark.parametrize("within", [None, Rows(200), Auto()])
@@ -109,19 +112,19 @@ def test_follows_in_rows_closes_the_parent_for_the_child_only(within: Within | N
     verdict = check_query(query([source(child), source(keyed("b"))], "a.k = b.k"))
     bounded(verdict.streams[0].finding, Means.PURGE)
     open_end(verdict.streams[1].finding)
-    assert len(verdict.notices) == 1
-    assert "order of reading" in verdict.notices[0]
+    assert len(each_told(verdict.notices)) == 1
+    assert "order of reading" in each_told(verdict.notices)[0]
 
 
 def test_counting_rows_across_streams_is_no_notice_where_all_declare_their_arrival() -> None:
     follows = Follows("b", ("k",), ("k",), Rows(3))
     streams = [stream("a", "k BIGINT, s BIGINT", follows, arrives="s"), stream("b", "k BIGINT, s BIGINT", arrives="s")]
-    assert check_query(query([source(s) for s in streams], "a.k = b.k")).notices == ()
+    assert each_told(check_query(query([source(s) for s in streams], "a.k = b.k")).notices) == ()
 
 
 def test_a_stream_joined_with_itself_is_read_in_one_order() -> None:
     own = keyed("a", Follows("a", ("k",), ("k",), Rows(3)))
-    assert check_query(query([source(own, "x"), source(own, "y")], "x.k = y.k")).notices == ()
+    assert each_told(check_query(query([source(own, "x"), source(own, "y")], "x.k = y.k")).notices) == ()
 
 
 def test_follows_on_columns_that_the_query_does_not_join_closes_nothing() -> None:
@@ -153,7 +156,7 @@ def test_an_ordered_column_that_has_a_largest_value_never_passes_it() -> None:
 
 def test_keys_and_clusters_close_only_what_arrives_and_the_reasons_say_so() -> None:
     other = keyed("b", PrimaryKey(("k",)), Clustered("k", Rows(9)), Punctuated(("v",), (where("v = 0"),)))
-    because = open_end(findings(query([source(keyed("a")), source(other)], "a.k = b.k"))["a"]).because
+    because = each_told(open_end(findings(query([source(keyed("a")), source(other)], "a.k = b.k"))["a"]).because)
     assert any(text.startswith("PRIMARY KEY (k) ON b closes only values that arrive") for text in because)
     assert any(text.startswith("CLUSTERED BY k WITHIN 9 ROWS ON b closes only") for text in because)
     assert any(text.startswith("PUNCTUATED ON (v) WHEN v = 0 ON b closes nothing here") for text in because)
@@ -163,8 +166,8 @@ def test_a_foreign_key_closes_nothing_without_a_key_or_a_cluster_of_its_parent()
     child = source(keyed("a", ForeignKey(("k",), "b", ("k",))))
     open_end(findings(query([child, source(keyed("b"))], "a.k = b.k"))["a"])
     key = bounded(findings(query([child, source(keyed("b", PrimaryKey(("k",))))], "a.k = b.k"))["a"], Means.PURGE)
-    assert key.bound == "a row leaves once the row of b that it names has arrived"
-    assert key.because == ("PRIMARY KEY (k) ON b", "FOREIGN KEY (k) REFERENCES b (k) ON a")
+    assert told(key.bound) == "a row leaves once the row of b that it names has arrived"
+    assert each_told(key.because) == ("PRIMARY KEY (k) ON b", "FOREIGN KEY (k) REFERENCES b (k) ON a")
     bounded(findings(query([child, source(keyed("b", Clustered("k", Rows(3))))], "a.k = b.k"))["a"], Means.PURGE)
 
 
@@ -185,7 +188,7 @@ def test_a_chain_of_follows_purges_its_first_child() -> None:
         "b.v = c.v",
     )
     found = findings(of)
-    assert "for each row of b that it met" in bounded(found["a"], Means.PURGE).bound
+    assert "for each row of b that it met" in told(bounded(found["a"], Means.PURGE).bound)
     open_end(found["b"])
 
 
@@ -231,7 +234,7 @@ def test_a_product_too_large_to_help_is_bounded_and_says_so() -> None:
     small = [stream(n, "k SMALLINT, m SMALLINT") for n in "ab"]
     found = findings(query([source(s) for s in small], "a.k = b.k", "a.m = b.m"))
     assert bounded(found["a"], Means.SYNOPSIS).rows == 65536**2
-    assert "no practical bound" in bounded(found["a"], Means.SYNOPSIS).because[-1]
+    assert "no practical bound" in each_told(bounded(found["a"], Means.SYNOPSIS).because)[-1]
 
 
 def test_a_source_of_which_only_the_number_of_rows_matters_keeps_one() -> None:
@@ -250,7 +253,7 @@ def test_an_event_time_under_a_window_keeps_rows_apart() -> None:
 def test_merging_is_not_claimed_under_an_outer_join() -> None:
     small = [stream(n, "k BOOLEAN") for n in "ab"]
     of = query([source(s) for s in small], tree=outer(JoinKind.LEFT, "a", "b", "a.k = b.k"))
-    because = open_end(findings(of)["a"]).because
+    because = each_told(open_end(findings(of)["a"]).because)
     assert "rows of a are not merged under an outer join or EXISTS" in because
 
 
@@ -278,8 +281,8 @@ def test_a_budget_below_a_bound_is_named_in_it(rows: int, names_it: bool) -> Non
     of = query([source(keyed("a"), window=last(7)), source(keyed("b"))], "a.k = b.k", hints=hints)
     found = bounded(check_query(of).streams[0].finding, Means.WINDOW)
     assert found.rows == min(7, rows)
-    assert (f"the budget of {rows} ROWS for the whole query" in found.bound) is names_it
-    assert ("over the budget, rows are evicted and results lost" in found.because) is names_it
+    assert (f"the budget of {rows} ROWS for the whole query" in told(found.bound)) is names_it
+    assert ("over the budget, rows are evicted and results lost" in each_told(found.because)) is names_it
 
 
 def test_the_columns_of_value_keep_rows_apart() -> None:

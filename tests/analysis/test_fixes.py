@@ -23,6 +23,7 @@ from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Unbounded, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.explain.words import each_told
 from penstock.model.clauses import Aggregate, Source, TimeWindow
 from penstock.model.predicates import NullTest
 from penstock.model.query import Query
@@ -137,7 +138,7 @@ def test_a_cross_product_has_no_fix_but_advice() -> None:
     found = findings(query([source(s) for s in streams]))["a"]
     assert isinstance(found, Unbounded)
     assert found.fixes == ()
-    assert "a window would bound it: a [ROWS n]" in found.because
+    assert "a window would bound it: a [ROWS n]" in each_told(found.because)
 
 
 SCRIPTS = (

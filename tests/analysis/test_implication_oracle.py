@@ -10,6 +10,7 @@ import pytest
 
 from penstock.analysis.implication.decide import decide
 from penstock.compile import parse
+from penstock.explain.words import each_told
 from penstock.model.schemes import Scheme
 from penstock.sql import parse_constraint
 from tests.analysis.tiny_models import TinyRow, keeps, masks, models
@@ -93,7 +94,7 @@ def test_a_search_of_tiny_models_agrees() -> None:
         if tiny:
             assert answer.implied is False, case
         if answer.implied is False:
-            rows, settled = _rows(answer.because, again=6)
+            rows, settled = _rows(each_told(answer.because), again=6)
             endless += len(rows) > settled
             assert all(keeps(rows, *schemes[n], settled=settled) for n in declared), case
             assert not keeps(rows, *schemes[goal], settled=settled), case

@@ -15,6 +15,7 @@ from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Means, Undecided
+from penstock.explain.words import each_told, told
 from penstock.model.clauses import Aggregate, RangeWindow, TimeWindow
 from penstock.model.monotone import rises
 from penstock.model.predicates import Predicate
@@ -66,7 +67,9 @@ def test_a_type_has_a_largest_value_or_counts_as_endless(kind: str, is_limited: 
 @pytest.mark.parametrize("text", ["CHAR(3)", "VARCHAR(20)", "varchar(20)"])
 def test_strings_of_a_longest_length_have_a_largest_value(text: str) -> None:
     of = Stream("a", (Column("x", data_type(text)),))
-    assert never_passes(of, "x") == f"never passes the largest {text.upper()}"
+    limit = never_passes(of, "x")
+    assert limit is not None
+    assert told(limit) == f"never passes the largest {text.upper()}"
 
 
 @pytest.mark.parametrize(
@@ -90,7 +93,8 @@ def test_strings_of_a_longest_length_have_a_largest_value(text: str) -> None:
 )
 def test_a_condition_that_all_rows_keep_may_set_a_limit(condition: Predicate, limit: str | None) -> None:
     columns = "x BIGINT, y BIGINT, t TINYINT"
-    assert never_passes(stream("a", columns, check(condition)), "x") == limit
+    found = never_passes(stream("a", columns, check(condition)), "x")
+    assert (None if found is None else told(found)) == limit
     in_where = never_passes(stream("a", columns, where=[condition]), "x")
     assert (in_where is None) == (limit is None)
 
@@ -164,7 +168,7 @@ def test_an_order_by_what_repeats_closes_nothing_for_certain() -> None:
     found = findings(query([source(own), source(other)], "s.n = t.n"))
     assert isinstance(found["s"], Bounded)
     assert isinstance(found["t"], Undecided)
-    assert "s.n may never pass some value, for only Spark knows what a % 10 comes to" in found["t"].because
+    assert "s.n may never pass some value, for only Spark knows what a % 10 comes to" in each_told(found["t"].because)
 
 
 LIMITED = {
@@ -184,7 +188,7 @@ def test_an_event_time_with_a_largest_value_gives_no_bound_and_no_fix_by_order(o
     for of in (banded, windowed):
         found = findings(of)["a"]
         assert isinstance(found, Undecided)
-        assert any(text.startswith("b.n never passes ") for text in found.because)
+        assert any(text.startswith("b.n never passes ") for text in each_told(found.because))
         assert not any("ORDERED BY n" in fix for fix in found.fixes)
 
 
@@ -203,7 +207,7 @@ def test_groups_and_distinct_do_not_leave_by_a_clock_with_a_largest_value() -> N
     ):
         found = findings(of)[alias]
         assert isinstance(found, Undecided)
-        assert "a.ts never passes 100: ts < 100 in a" in found.because
+        assert "a.ts never passes 100: ts < 100 in a" in each_told(found.because)
         assert found.fixes == ()
 
 

@@ -12,6 +12,7 @@ from penstock.analysis.finding import Bounded, Means, MemoryFinding, Strategy
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
 from penstock.analysis.synopsis import SynopsisForm, ValueLimits
 from penstock.compile import parse, plan_of
+from penstock.explain.words import each_told, told
 from penstock.model.query import Query
 from penstock.plan.runnable import unkept_bounds
 from tests.measure import allowed_seconds
@@ -82,28 +83,28 @@ def test_the_condition_that_fails_is_named_with_the_predicate_as_written(
 ) -> None:
     finding = joined(condition)
     assert finding.bounded is False
-    assert len(finding.violates) == 1
-    assert finding.violates[0].startswith(condition_that_fails)
+    assert len(each_told(finding.violates)) == 1
+    assert each_told(finding.violates)[0].startswith(condition_that_fails)
 
 
 def test_conditions_that_cannot_all_hold_are_named_and_nothing_else_is() -> None:
     query = read("SELECT a.n FROM a, b WHERE a.n > 10 AND a.ok = b.ok AND a.n < 11 AND b.n > 3")
     finding = memory_finding(query)
     assert (finding.bounded, finding.never) == (True, True)
-    assert finding.because == ("these cannot all hold: a.n > 10; a.n < 11",)
+    assert each_told(finding.because) == ("these cannot all hold: a.n > 10; a.n < 11",)
     verdict = check_query(query)
     assert verdict.verdict == "bounded"
     assert [s.finding.rows for s in verdict.streams if isinstance(s.finding, Bounded)] == [0, 0]
     cycle = joined("a.n < b.n AND b.n <= a.m AND a.m <= a.n")
-    assert cycle.because == ("these cannot all hold: a.n < b.n; b.n <= a.m; a.m <= a.n",)
+    assert each_told(cycle.because) == ("these cannot all hold: a.n < b.n; b.n <= a.m; a.m <= a.n",)
 
 
 def test_a_finite_but_absurd_bound_is_said_to_be_so() -> None:
     finding = joined("a.n = b.n AND a.n >= 0 AND b.n < 1000000000")
     assert finding.bounded is True
     assert kept(finding)["b"].rows == 10**9
-    assert "no practical bound" in kept(finding)["b"].sentences[-1]
-    assert "only values that occur take room" in kept(finding)["b"].sentences[-1]
+    assert "no practical bound" in told(kept(finding)["b"].reasons[-1])
+    assert "only values that occur take room" in told(kept(finding)["b"].reasons[-1])
 
 
 def test_a_check_bounds_a_column_but_not_one_that_it_only_ties_to_a_column_that_may_be_null() -> None:
@@ -124,7 +125,7 @@ def test_a_filter_that_only_spark_reads_leaves_bounded_as_it_is_and_unbounded_op
     assert joined("a.ok = b.ok AND a.n % 2 = 0").bounded is True
     finding = joined("a.n = b.n AND a.n % 2 = 0")
     assert finding.bounded is None
-    assert "only Spark can say which rows pass a.n % 2 = 0" in finding.because
+    assert "only Spark can say which rows pass a.n % 2 = 0" in each_told(finding.because)
     assert growing_copies(read("SELECT a.ok FROM a, b WHERE a.n = b.n AND a.n % 2 = 0"), 3) is None
     assert joined("a.n = b.n AND a.k IS NOT NULL").bounded is False, "IS NOT NULL is read"
 
@@ -138,7 +139,7 @@ def test_derived_columns_take_what_spark_makes_of_them() -> None:
 def test_expressions_are_bounded_where_their_columns_are() -> None:
     assert joined("a.ok = b.ok", "a.t + 1 AS next").bounded is True
     finding = joined("a.ok = b.ok", "a.n + 1 AS next")
-    assert (finding.bounded, finding.because) == (None, ("a.n + 1: what it makes of a.n is not known",))
+    assert (finding.bounded, each_told(finding.because)) == (None, ("a.n + 1: what it makes of a.n is not known",))
     assert joined("a.ok = b.ok", "b.arr").bounded is None
 
 
@@ -158,7 +159,7 @@ def test_time_differences_are_outside_the_language_but_a_growing_input_keeps_the
 def test_what_is_outside_the_language_is_not_decided_and_the_reason_is_given(select: str) -> None:
     finding = memory_finding(read(f"SELECT {select}"))
     assert finding.bounded is None
-    assert finding.because
+    assert each_told(finding.because)
     assert finding.synopses == ()
 
 
@@ -195,7 +196,7 @@ def test_conditions_that_cannot_all_hold_are_found_and_quoted(conditions: str, n
     query = read(f"SELECT s.a FROM s, t WHERE {conditions}", TYPED)
     finding = memory_finding(query)
     assert finding.never
-    assert finding.because == (f"these cannot all hold: {named or '; '.join(conditions.split(' AND '))}",)
+    assert each_told(finding.because) == (f"these cannot all hold: {named or '; '.join(conditions.split(' AND '))}",)
     assert check_query(query).verdict == "bounded"
 
 
@@ -229,7 +230,7 @@ MEASURED = "CREATE STREAM s (a BIGINT, f DOUBLE, g FLOAT); CREATE STREAM t (a BI
 def test_floats_against_constants_that_leave_nothing_are_found(conditions: str, named: str) -> None:
     finding = memory_finding(read(f"SELECT s.a FROM s, t WHERE {conditions}", MEASURED))
     assert finding.never
-    assert finding.because == (f"these cannot all hold: {named}",)
+    assert each_told(finding.because) == (f"these cannot all hold: {named}",)
 
 
 @pytest.mark.parametrize(
@@ -265,7 +266,7 @@ def test_a_growing_input_keeps_clear_of_values_that_are_ruled_out() -> None:
 def test_what_fails_is_named_also_where_it_is_not_decided() -> None:
     finding = memory_finding(read("SELECT s.a FROM s, t WHERE s.a = t.a AND s.a % 2 = 0", TYPED))
     assert finding.bounded is None
-    assert [text[:3] for text in finding.violates] == ["C1:", "C2:"]
+    assert [text[:3] for text in each_told(finding.violates)] == ["C1:", "C2:"]
 
 
 SELF = "CREATE STREAM s (a BIGINT, b BIGINT, c BIGINT);"
@@ -318,7 +319,7 @@ def test_merging_bounds_what_nothing_else_does_and_the_engine_keeps_the_bound() 
     verdict = check_query(query)
     assert (verdict.verdict, verdict.strategy) == ("bounded", Strategy.SYNOPSIS)
     assert [s.finding.means for s in verdict.streams if isinstance(s.finding, Bounded)] == [Means.SYNOPSIS] * 3
-    assert any("the row with the least n" in reason for reason in verdict.streams[0].finding.because)
+    assert any("the row with the least n" in reason for reason in each_told(verdict.streams[0].finding.because))
     assert not unkept_bounds(plan_of(query, verdict))
 
 

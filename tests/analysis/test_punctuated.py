@@ -7,6 +7,7 @@ import pytest
 import penstock
 from penstock.analysis.closings.punctuated import PunctuatedColumn, narrowed, punctuated_columns
 from penstock.analysis.facts.combination import Combinations
+from penstock.explain.words import told
 from penstock.model.schemes import Punctuated
 
 OTHERS = "CREATE STREAM s (k BIGINT, m BIGINT); CREATE STREAM u (k BIGINT);"
@@ -65,4 +66,5 @@ def test_a_when_that_reads_a_column_of_on_closes_only_some_values(when: str, why
         f"CREATE STREAM t (k BIGINT, m BIGINT, kind STRING, PUNCTUATED ON (k) WHEN {when});"
     ).streams
     (scheme,) = (s for s in stream.schemes if isinstance(s, Punctuated))
-    assert narrowed(scheme, stream) == why
+    found = narrowed(scheme, stream)
+    assert (None if found is None else told(found)) == why

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.explain.words import each_told
 
 OTHER = "CREATE STREAM t (a BIGINT, y BIGINT, k STRING, PUNCTUATED ON (a) WHEN k = 'p');\n"
 JOIN = "SELECT s.a, t.y FROM s, t WHERE s.a = t.a;"
@@ -36,7 +37,7 @@ def test_rows_of_the_other_stream_are_not_said_to_leave(declared: str, because: 
     assert dict(verdict.purge.streams)["s"] is True
     assert dict(verdict.purge.streams)["t"] is not True
     (waiting,) = [entry for entry in verdict.streams if entry.alias == "t"]
-    assert because in " ".join(waiting.finding.because)
+    assert because in " ".join(each_told(waiting.finding.because))
 
 
 @pytest.mark.parametrize(

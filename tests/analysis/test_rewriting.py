@@ -7,6 +7,7 @@ import pytest
 from penstock.analysis.finding import RewriteFinding, Strategy, Verdict
 from penstock.analysis.rewriting.bound import boundary, crossing, observed, total, violated
 from penstock.compile import check, parse
+from penstock.explain.words import each_told, told
 from tests.analysis.test_implication_paper import SECTION_2, without
 
 ALLOWED = "SELECT /*+ ERROR(5 PERCENT) */ window"
@@ -93,7 +94,7 @@ def test_4_1_needs_both_limits_of_time() -> None:
     assert one_sided != SECTION_2
     answer = found(allowed(one_sided))
     assert (answer.applies, answer.sql) == (False, None)
-    assert "STREAM KEY (ip) SPANS synack" in answer.because[0]
+    assert "STREAM KEY (ip) SPANS synack" in each_told(answer.because)[0]
 
 
 @pytest.mark.parametrize(("seconds", "fits"), [(4, False), (5, True), (15, True), (16, False)])
@@ -109,7 +110,7 @@ def test_4_1_holds_between_what_occurs_and_what_is_a_key(seconds: int, fits: boo
 def test_every_declaration_of_figure_3_that_is_not_redundant_is_needed(number: str) -> None:
     answer = found(allowed(without(number)))
     assert (answer.applies, answer.sql) == (False, None)
-    assert answer.because
+    assert each_told(answer.because)
 
 
 @pytest.mark.parametrize("number", ["iv", "v", "vii"])
@@ -269,7 +270,7 @@ def test_other_queries_are_left_as_they_are(old: str, new: str) -> None:
 
 def test_a_declaration_that_asks_to_be_watched_is_not_given_up() -> None:
     answer = pair(counts(), req=", CHECK (size > 0) ON VIOLATION FAIL")
-    assert (answer.applies, answer.offered) == (
+    assert (answer.applies, told(answer.offered or "")) == (
         False,
         "CHECK (size > 0) ON req ON VIOLATION FAIL asks to be watched, and counts watch nothing",
     )
@@ -280,7 +281,7 @@ def test_spark_must_know_when_a_window_is_over() -> None:
     answer = found(text + counts() + ";")
     assert answer.applies is False
     assert answer.offered is not None
-    assert "when a window is over" in answer.offered
+    assert "when a window is over" in told(answer.offered)
 
 
 SIBLINGS = """
@@ -351,13 +352,12 @@ def test_4_4_not_exists_that_are_matched_otherwise_or_read_by_spark_alone_are_no
     assert found(keyed + query).applies is True
     for old, new in (("r.ts - s.ts <= INTERVAL 10", "r.ts - s.ts <= INTERVAL 11"), ("r.kind =", "upper(r.kind) =")):
         answer = found(keyed + query.replace(old, new))
-        assert (answer.applies, "do not include each other" in answer.because[0]) == (False, True)
+        assert (answer.applies, "do not include each other" in each_told(answer.because)[0]) == (False, True)
 
 
 def test_an_error_that_is_allowed_for_nothing_is_said() -> None:
     verdict = checked(PAIR.format(req="", res="", where="") + counts("sum(q.size) AS n") + ";")
-    assert "ERROR removes no join here: sum(q.size) does not follow from counts" in verdict.notices
-    assert (
-        "counts watch no declaration: a row that breaks one is counted like any other"
-        in checked(allowed(SECTION_2)).notices
+    assert "ERROR removes no join here: sum(q.size) does not follow from counts" in each_told(verdict.notices)
+    assert "counts watch no declaration: a row that breaks one is counted like any other" in each_told(
+        checked(allowed(SECTION_2)).notices
     )

@@ -14,7 +14,8 @@ import pytest
 
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
-from penstock.analysis.safe_plans import SafeTree, plans_in_words, safe_trees
+from penstock.analysis.safe_plans import SafeTree, safe_plans, safe_trees
+from penstock.explain.words import each_told
 from tests.analysis.punctuated import cjq
 from tests.analysis.test_safety_oracle import Case
 from tests.analysis.test_safety_paper import CHAIN, CYCLE, THREE
@@ -25,7 +26,7 @@ Block = frozenset[str]
 
 def test_figure_5_and_7_no_tree_of_binary_joins_is_safe_and_the_single_three_way_join_is() -> None:
     graph = ClosingGraph(Combinations(cjq(THREE, CYCLE, [("S1", "-+"), ("S2", "-+"), ("S3", "-+")])))
-    assert plans_in_words(graph) == (
+    assert each_told(safe_plans(graph)) == (
         "the single 3-way join is safe",
         "no tree of binary joins is safe, nor any other tree: only all streams together close each other",
     )
@@ -33,7 +34,7 @@ def test_figure_5_and_7_no_tree_of_binary_joins_is_safe_and_the_single_three_way
 
 def test_a_chain_that_closes_both_ways_is_safe_as_a_tree_of_binary_joins() -> None:
     schemes = [("S1", "-+"), ("S2", "+-"), ("S2", "-+"), ("S3", "+-")]
-    assert plans_in_words(ClosingGraph(Combinations(cjq(THREE, CHAIN, schemes)))) == (
+    assert each_told(safe_plans(ClosingGraph(Combinations(cjq(THREE, CHAIN, schemes))))) == (
         "the single 3-way join is safe",
         "so is this tree of binary joins: ((S1 ⋈ S2) ⋈ S3)",
     )
@@ -41,7 +42,7 @@ def test_a_chain_that_closes_both_ways_is_safe_as_a_tree_of_binary_joins() -> No
 
 def test_of_an_unsafe_query_the_joins_that_are_safe_are_named() -> None:
     graph = ClosingGraph(Combinations(cjq(THREE, CHAIN, [("S1", "-+"), ("S2", "+-")])))
-    assert plans_in_words(graph) == ("no tree of joins is safe by promises", "safe is (S1 ⋈ S2)")
+    assert each_told(safe_plans(graph)) == ("no tree of joins is safe by promises", "safe is (S1 ⋈ S2)")
 
 
 def _cuts(streams: tuple[str, ...]) -> Iterator[list[Block]]:

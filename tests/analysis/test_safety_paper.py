@@ -12,6 +12,7 @@ from penstock.analysis.closings.graph import ChainStep, ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
 from penstock.compile import judged
+from penstock.explain.words import each_told, told
 from penstock.model.clauses import Aggregate, Output
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, ForeignKey, PrimaryKey, Punctuated, Scheme
@@ -46,7 +47,7 @@ def test_example_1_an_item_leaves_by_its_punctuation_and_a_bid_by_the_key_of_its
         auction(Punctuated(("itemid",), CLOSES), item_is_named, item_schemes=(PrimaryKey(("itemid",)),))
     )
     assert safe(verdict) == {"item": True, "bid": True}
-    assert [entry.finding.bound for entry in verdict.streams if isinstance(entry.finding, Bounded)] == [
+    assert [told(entry.finding.bound) for entry in verdict.streams if isinstance(entry.finding, Bounded)] == [
         "a row leaves once a punctuation of bid has closed bid.itemid = item.itemid",
         "a row leaves once the row of item that it names has arrived",
     ]
@@ -64,7 +65,7 @@ def test_example_1_the_group_of_an_item_leaves_with_its_punctuation() -> None:
     assert verdict.verdict == "bounded"
     groups = verdict.streams[-1].finding
     assert isinstance(groups, Bounded)
-    assert groups.bound == (
+    assert told(groups.bound) == (
         "a group leaves once a punctuation of bid has closed its bid.itemid and the rows of bid with it have left"
     )
     by_seller = check_query(summed.with_block(replace(summed.block, group_by=(ref("item.sellerid"),))))
@@ -76,7 +77,9 @@ def test_example_1_a_key_alone_does_not_purge_the_bids_whose_item_never_comes() 
     assert safe(verdict) == {"item": True, "bid": False}
     found = verdict.streams[1].finding
     assert isinstance(found, Unbounded)
-    assert any("PRIMARY KEY (itemid) ON item closes only values that arrive" in text for text in found.because)
+    assert any(
+        "PRIMARY KEY (itemid) ON item closes only values that arrive" in text for text in each_told(found.because)
+    )
     assert found.fixes[0] == "FOREIGN KEY (itemid) REFERENCES item (itemid) ON bid"
 
 
@@ -85,7 +88,7 @@ def test_example_1_with_punctuations_on_bidderid_alone_items_can_never_be_purged
     assert safe(verdict)["item"] is False
     found = verdict.streams[0].finding
     assert isinstance(found, Unbounded)
-    assert any(text.endswith("bid.bidderid equals no column of another stream") for text in found.because)
+    assert any(text.endswith("bid.bidderid equals no column of another stream") for text in each_told(found.because))
 
 
 def test_figure_3_and_4_a_tuple_of_s1_is_purged_over_s2_to_s3() -> None:
@@ -93,7 +96,7 @@ def test_figure_3_and_4_a_tuple_of_s1_is_purged_over_s2_to_s3() -> None:
     assert edges(of, "S1") == [(("S1",), "S2"), (("S2",), "S3")]
     first = check_query(of).streams[0].finding
     assert isinstance(first, Bounded)
-    assert first.bound == (
+    assert told(first.bound) == (
         "a row leaves once a punctuation of S2 has closed S2.B = S1.B, "
         "and for each row of S2 that it met, a punctuation of S3 has closed S3.C = S2.C"
     )
@@ -129,7 +132,7 @@ def test_figure_9_and_example_4_s1_and_s2_together_reach_s3_over_a_generalized_e
     assert edges(of, "S2") == [(("S2",), "S1"), (("S2", "S1"), "S3")]
     first = check_query(of).streams[0].finding
     assert isinstance(first, Bounded)
-    assert first.bound.endswith("a punctuation of S3 has closed S3.C = S2.C and S3.A = S1.A")
+    assert told(first.bound).endswith("a punctuation of S3 has closed S3.C = S2.C and S3.A = S1.A")
 
 
 def test_figure_10_and_example_5_s1_and_s2_merge_and_then_reach_s3() -> None:
@@ -180,7 +183,7 @@ def test_a_when_that_reads_a_column_of_on_closes_some_values_only_and_nothing_is
     some = stream("b", "k BIGINT", Punctuated(("k",), (one_of("k", 1, 2),)))
     verdict = check_query(query([source(stream("a", "k BIGINT")), source(some)], "a.k = b.k"))
     assert safe(verdict)["a"] is None
-    assert "so other values of k are never closed" in dict(verdict.purge.because)["a"]
+    assert "so other values of k are never closed" in told(dict(verdict.purge.because)["a"])
 
 
 def test_a_self_join_on_a_key_or_a_cluster_needs_no_foreign_key_for_the_row_itself_arrived() -> None:
@@ -228,4 +231,4 @@ def test_rows_in_a_rows_window_leave_by_themselves_so_that_what_they_wait_for_ne
     found = check_query(of).streams[0].finding
     assert isinstance(found, Bounded)
     assert found.means is Means.PURGE
-    assert found.bound.endswith("for each row of r that it met, 5 more rows of r have arrived")
+    assert told(found.bound).endswith("for each row of r that it met, 5 more rows of r have arrived")

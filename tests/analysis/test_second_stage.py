@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Unbounded, Undecided
+from penstock.explain.words import each_told, told
 from penstock.model.clauses import Aggregate, TimeWindow
 from penstock.model.relation import JoinKind
 from penstock.model.schemes import Ordered, PrimaryKey
@@ -85,7 +86,7 @@ def test_groups_of_a_window_leave_once_the_clock_has_passed_it() -> None:
     median = Aggregate("median", ref("a.v"))
     found = bounded(findings(query([source(CLOCK)], select=[median], group_by=[MINUTE, "a.k"]))["(groups)"])
     assert (found.means, found.rows) == (Means.PURGE, None)
-    assert found.bound == "a group leaves once the clock of a has passed its window"
+    assert told(found.bound) == "a group leaves once the clock of a has passed its window"
 
 
 def test_a_window_over_a_stream_without_order_names_the_order_as_its_fix() -> None:
@@ -95,7 +96,7 @@ def test_a_window_over_a_stream_without_order_names_the_order_as_its_fix() -> No
 
 def test_rows_without_an_event_time_are_never_passed() -> None:
     found = open_end(findings(query([source(CLOCK)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
-    assert any("may be NULL, which no clock passes" in text for text in found.because)
+    assert any("may be NULL, which no clock passes" in text for text in each_told(found.because))
     assert found.fixes == ("CHECK (ts IS NOT NULL) ON a",)
     bounded(findings(query([source(CLOCK)], select=["a.ts"], distinct=True))["(distinct)"])
     never_null = condition("a.ts IS NOT NULL", "a.ts")
@@ -110,7 +111,7 @@ def test_time_closes_a_group_only_where_the_rows_of_that_stream_leave() -> None:
     other = stream("b", "k BIGINT")
     joined = query([source(CLOCK), source(other)], "a.k = b.k", select=[COUNT], group_by=[MINUTE])
     found = open_end(findings(joined)["(groups)"])
-    assert "nothing says when the rows of a leave" in found.because
+    assert "nothing says when the rows of a leave" in each_told(found.because)
     assert found.fixes[0] == "FOLLOWS a (k) ON (k) WITHIN AUTO ON b; FOLLOWS b (k) ON (k) WITHIN AUTO ON a"
     windowed = query([source(CLOCK, window=last(9)), source(other)], "a.k = b.k", select=[COUNT], group_by=[MINUTE])
     bounded(findings(windowed)["(groups)"])
@@ -134,26 +135,26 @@ def test_where_there_is_never_a_result_nothing_is_remembered() -> None:
 def test_a_clock_that_rows_arrive_by_is_cited_as_that() -> None:
     arriving = stream("a", "k BIGINT, ts TIMESTAMP", time="ts", arrives="ts")
     found = bounded(findings(query([source(arriving)], select=["a.ts", "a.k"], distinct=True))["(distinct)"])
-    assert found.bound == "a row leaves once the clock of a has passed it"
-    assert "ARRIVES BY ts ON a" in found.because
+    assert told(found.bound) == "a row leaves once the clock of a has passed it"
+    assert "ARRIVES BY ts ON a" in each_told(found.because)
 
 
 def test_what_would_bound_it_is_said_where_no_declaration_alone_does() -> None:
     by_key = open_end(findings(query([source(CLOCK)], select=[COUNT], group_by=["a.k"]))["(groups)"])
-    assert by_key.because[-1] == (
+    assert each_told(by_key.because)[-1] == (
         "this would bound it: a CHECK that leaves finitely many values to a.k, or grouping by window(a.ts, …)"
     )
     loose = open_end(findings(query([source(LOOSE)], select=["a.k"], distinct=True))["(distinct)"])
-    assert loose.because[-1] == (
+    assert each_told(loose.because)[-1] == (
         "this would bound it: a CHECK that leaves finitely many values to a.k, or giving out a.ts as well, "
         "with ORDERED BY ts WITHIN AUTO ON a; CHECK (ts IS NOT NULL) ON a"
     )
     unsure = expression("f(a.f)", "a.f")
     of_expression = open_end(findings(query([source(SMALL)], select=[unsure], distinct=True))["(distinct)"])
-    assert not any("would bound it" in text for text in of_expression.because)
+    assert not any("would bound it" in text for text in each_told(of_expression.because))
 
 
 def test_a_row_that_holds_a_primary_key_is_not_said_to_come_again() -> None:
     keyed = stream("a", "k BIGINT", PrimaryKey(("k",)))
     found = open_end(findings(query([source(keyed)], select=["a.k"], distinct=True))["(distinct)"])
-    assert found.because[0] == "each row is remembered, and nothing says when it can no longer come again"
+    assert each_told(found.because)[0] == "each row is remembered, and nothing says when it can no longer come again"

@@ -18,6 +18,7 @@ from hypothesis import strategies as st
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Means
+from penstock.explain.words import told
 from penstock.model.clauses import Output
 from penstock.model.query import Query
 from tests.analysis.build import findings, ref
@@ -43,7 +44,7 @@ def test_an_event_time_that_was_passed_gives_no_new_result(joined: Query, seed: 
     assume(
         isinstance(finding, Bounded)
         and finding.means is Means.PURGE
-        and "once the clock of a has passed it" in finding.bound
+        and "once the clock of a has passed it" in told(finding.bound)
     )
     world = World(of, seed)
     for _ in range(world.random.randrange(2, 7)):

@@ -144,7 +144,7 @@ def test_explain_never_contradicts_check(of: Query) -> None:
     verdict = check_query(of)
     plan = make_plan(of, verdict)
     for source in plan.sources:
-        lines = purge_lines(source, plan)
+        lines = purge_lines(source, plan, verdict)
         assert ("nothing lets a stored row go" in lines) <= (source.state.verdict != "bounded")
         is_not_done = any("this version's engine does not do it yet" in line or "nothing yet" in line for line in lines)
         assert is_not_done <= bool(run_lines(of, plan))

@@ -13,6 +13,7 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded
 from penstock.compile import judged, parse, plan_of
+from penstock.explain.words import each_told
 from penstock.plan.runnable import obstacles, unkept_bounds
 from tests.measure import size
 
@@ -126,7 +127,7 @@ def test_a_query_that_cannot_be_run_says_so_when_it_is_checked() -> None:
     (query,) = parse(text).queries
     verdict = judged(query)
     assert verdict.verdict == "bounded"
-    (notice,) = [n for n in verdict.notices if n.startswith("this version cannot run the query")]
+    (notice,) = [n for n in each_told(verdict.notices) if n.startswith("this version cannot run the query")]
     assert "[ROWS n]" in notice
 
 

@@ -12,6 +12,7 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.facts.differences import Limit
 from penstock.explain.closing_text import when_closed
+from penstock.explain.words import told
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
@@ -117,7 +118,7 @@ def test_a_bound_between_dates_is_the_same_in_the_chain_and_in_the_rules() -> No
     )
     # No two dates are between two and three days apart.
     (chain,) = (c for c in plan.chains if c.root == "a")
-    assert chain.steps[0].wait == "b.d has passed a.d + 2 DAYS"
+    assert told(chain.steps[0].wait) == "b.d has passed a.d + 2 DAYS"
     (closer,) = plan.closers_between("a", "b")
     assert when_closed(plan, closer) == "b.d has passed a.d + 2 DAYS"
 

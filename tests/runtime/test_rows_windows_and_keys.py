@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.explain.words import each_told
 from tests.runtime.driving import Driver
 
 SCRIPT = """
@@ -32,7 +33,7 @@ def test_promise_rows_do_not_grow(s: str, t: str) -> None:
 def test_where_they_must_grow_check_says_so() -> None:
     """A row of t names a key whose row has left its window: only memory tells that it came."""
     script = SCRIPT.format(s=", PRIMARY KEY (k)", t=", FOREIGN KEY (k) REFERENCES s (k)", window="")
-    (notice,) = penstock.check(penstock.parse(script)).notices
+    (notice,) = each_told(penstock.check(penstock.parse(script)).notices)
     assert "each key of s is remembered" in notice
     both = SCRIPT.format(s=", PRIMARY KEY (k)", t=", FOREIGN KEY (k) REFERENCES s (k)", window=" [ROWS 10]")
-    assert not penstock.check(penstock.parse(both)).notices
+    assert not each_told(penstock.check(penstock.parse(both)).notices)

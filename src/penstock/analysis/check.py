@@ -25,6 +25,7 @@ from penstock.analysis.finding import (
 )
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
+from penstock.analysis.reasons import Because, BoundedBy, Notice, Reason, Told
 from penstock.analysis.rewriting.bound import counted_state
 from penstock.analysis.rewriting.decide import rewrite_finding
 from penstock.analysis.second_stage import second_stage
@@ -79,15 +80,13 @@ def check_query(query: Query) -> Verdict:
 
 def _within(budget: Budget, finding: Finding) -> Bounded:
     """The tighter of a finding and the budget."""
-    limit = f"the budget of {budget} for the whole query"
-    evicted = "over the budget, rows are evicted and results lost"
+    limit, evicted = BoundedBy.BUDGET(budget), Because.EVICTED_OVER_BUDGET()
     if not isinstance(finding, Bounded):
         return Bounded(limit, Means.BUDGET, (evicted, *finding.because), budget.rows)
     if budget.rows is None or (finding.rows is not None and finding.rows <= budget.rows):
         return finding
-    return replace(
-        finding, bound=f"{finding.bound}, within {limit}", because=(*finding.because, evicted), rows=budget.rows
-    )
+    bound = BoundedBy.WITHIN_BUDGET(finding.bound, limit)
+    return replace(finding, bound=bound, because=(*finding.because, evicted), rows=budget.rows)
 
 
 def _strategy(entries: list[StateFinding], verdict: str, budget: Budget | None) -> Strategy:
@@ -108,24 +107,23 @@ def _is_purged(combinations: Combinations, graph: ClosingGraph, finding: Finding
     return is_stateless or isinstance(source.window, RowsWindow) or graph.reach(alias).is_complete
 
 
-def _purge(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> PurgeFinding:
+def _purge(graph: ClosingGraph, found: Mapping[str, Scenario | Told]) -> PurgeFinding:
     """SAFETY's answer; `found` has an entry for each source that is not purged."""
-    streams = tuple(
-        (alias, None if isinstance(found.get(alias), str) else alias not in found) for alias in graph.aliases
-    )
+    because = tuple((alias, doubt) for alias, doubt in found.items() if not isinstance(doubt, Scenario))
+    doubted = {alias for alias, _ in because}
+    streams = tuple((alias, None if alias in doubted else alias not in found) for alias in graph.aliases)
     answers = [safe for _, safe in streams]
-    because = tuple((alias, doubt) for alias, doubt in found.items() if isinstance(doubt, str))
     return PurgeFinding(False if False in answers else None if None in answers else True, streams, because)
 
 
-def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[str]:
+def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[Reason]:
     if rewrite.applies:
-        yield "counts watch no declaration: a row that breaks one is counted like any other"
+        yield Notice.COUNTS_WATCH_NOTHING()
     elif query.hints.error is not None and rewrite.rewriting is None:
-        yield f"ERROR removes no join here: {rewrite.because[0]}"
+        yield Notice.ERROR_REMOVES_NOTHING(rewrite.because[0])
 
 
-def _key_notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
+def _key_notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
     """Rows that leave by [ROWS n] leave their keys behind, where others wait for these and nothing ends that."""
     remembered: dict[str, None] = {}
     for closing in graph.closings:
@@ -134,10 +132,10 @@ def _key_notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
             if not all(isinstance(query.by_alias[alias].window, RowsWindow) for alias in waiting):
                 remembered[closing.target] = None
     for alias in remembered:
-        yield f"each key of {alias} is remembered after [ROWS n] let its row go: promise rows, counted in promise_rows"
+        yield Notice.KEYS_REMEMBERED(alias)
 
 
-def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
+def _notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
     if all(source.stream.arrival is not None for source in query.all_sources):
         return
     counted: dict[str, None] = {}
@@ -147,4 +145,4 @@ def _notices(query: Query, graph: ClosingGraph) -> Iterator[str]:
         if isinstance(closing.scheme, Follows) and own != query.by_alias[closing.target].stream.name:
             counted[closing.scheme.on(own)] = None
     for text in counted:
-        yield f"{text} counts rows across streams that do not all declare ARRIVES BY: it is about the order of reading"
+        yield Notice.COUNTED_AS_READ(text)

@@ -1,4 +1,4 @@
-"""When does a row that may have no match become final? One sentence for each outer join and EXISTS.
+"""When does a row that may have no match become final? A reason for each outer join and EXISTS.
 
 A row of a side whose rows are kept is given with NULLs once the promises close the other side for it: that is the edge
 of the closing graph from a stream that is sure to be in the row to one that is sure to be on the other side. The same
@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.fixes import text_of
+from penstock.analysis.reasons import Final, Reason
 from penstock.model.query import Query, certain
 from penstock.model.relation import JoinKind, joins, leaves
 
@@ -22,12 +23,12 @@ _LIKELY = (Way.FOLLOWS, Way.CLOCK, Way.PUNCTUATION, Way.CLUSTER, Way.ORDER, Way.
 """What one is likeliest to know of streams that need not meet."""
 
 
-def finality(query: Query, graph: ClosingGraph) -> tuple[str, ...]:
-    """The sentences, outer joins first, in the order in which they are joined."""
-    return tuple(_sentences(query, graph))
+def finality(query: Query, graph: ClosingGraph) -> tuple[Reason, ...]:
+    """When rows become final: outer joins first, in the order in which they are joined."""
+    return tuple(_final(query, graph))
 
 
-def _sentences(query: Query, graph: ClosingGraph) -> Iterator[str]:
+def _final(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
     for join in joins(query.tree):
         for kept, other, kinds in (
             (join.left, join.right, (JoinKind.LEFT, JoinKind.FULL)),
@@ -35,32 +36,31 @@ def _sentences(query: Query, graph: ClosingGraph) -> Iterator[str]:
         ):
             # What must be there for other reasons makes it an inner join.
             if join.kind in kinds and query.core.isdisjoint(leaves(other)):
-                rows = f"a row of {', '.join(leaves(kept))} without a match in {', '.join(leaves(other))}"
                 there, others = frozenset(certain(kept)), frozenset(certain(other) or leaves(other))
-                once = _once(graph, there, others)
-                yield f"{rows} is given with NULLs {once}" if once else _never(rows, graph, there, others)
+                once, rows = _once(graph, there, others), (leaves(kept), leaves(other))
+                yield Final.UNMATCHED_WITH_NULLS(*rows, once) if once else _never(rows, graph, there, others)
     for existence in query.existences:
         alias = existence.source.alias
-        rows = f"a row of {', '.join(source.alias for source in query.sources)}"
+        outer = tuple(source.alias for source in query.sources)
         if existence.negated:
             there, others = query.core - {alias}, frozenset({alias})
-            once = _once(graph, there, others)
-            rows = f"{rows} without a match in {alias}"
-            yield f"{rows} is given {once}" if once else _never(rows, graph, there, others)
+            once, rows = _once(graph, there, others), (outer, (alias,))
+            yield Final.UNMATCHED(*rows, once) if once else _never(rows, graph, there, others)
         else:
-            yield f"{rows} is given at its first match in {alias}"
+            yield Final.FIRST_MATCH(outer, alias)
 
 
-def _once(graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) -> str | None:
-    ways: dict[str, None] = {}
+def _once(graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) -> tuple[Reason, ...]:
+    ways: dict[Reason, None] = {}
     for alias in (a for a in graph.aliases if a in there):
         found = (e for e in graph.reach(alias).edges if e.target in others and there.issuperset(e.sources))
         ways.update((edge.wait, None) for edge in list(found)[:1])
-    return f"once {', or '.join(ways)}" if ways else None
+    return tuple(ways)
 
 
-def _never(rows: str, graph: ClosingGraph, there: frozenset[str], others: frozenset[str]) -> str:
+def _never(
+    rows: tuple[tuple[str, ...], tuple[str, ...]], graph: ClosingGraph, there: frozenset[str], others: frozenset[str]
+) -> Reason:
     would = [c for c in graph.candidates if c.target in others and all(there & set(need) for need in c.needs)]
     told = min(would, key=lambda closing: _LIKELY.index(closing.way), default=None)
-    known = f"; {text_of(told.missing)} would tell" if told is not None else ""
-    return f"{rows} is never certain to have none, so it could never be given{known}"
+    return Final.NEVER(*rows) if told is None else Final.NEVER_UNLESS(*rows, text_of(told.missing))

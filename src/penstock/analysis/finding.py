@@ -1,7 +1,7 @@
 """Findings: what an analysis knows, as values.
 
 The planner, the command line, the page and the tests all read the same finding; nothing is logged, nothing printed.
-Text in a finding is whole sentences without a full stop, in the words of the docs, the same on every run.
+What bounds a piece of state, and why, are values (reasons.py) that explain/ has the words for.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from penstock.analysis.reasons import Told
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.analysis.synopsis import SynopsisForm
 
@@ -35,9 +36,9 @@ class Means(StrEnum):
 class Bounded:
     """State is bounded: by what, by which means, for which reasons."""
 
-    bound: str
+    bound: Told
     means: Means
-    because: tuple[str, ...] = ()
+    because: tuple[Told, ...] = ()
     rows: int | None = None
     """The most distinct tuples stored after any batch, where a constant follows from the declarations alone."""
 
@@ -48,7 +49,7 @@ class Bounded:
 class Unbounded:
     """State grows without limit on some input that keeps its promises."""
 
-    because: tuple[str, ...]
+    because: tuple[Told, ...]
     fixes: tuple[str, ...] = ()
 
     verdict = "unbounded"
@@ -58,7 +59,7 @@ class Unbounded:
 class Undecided:
     """Neither a bound nor a growing input was found: why, and what to declare."""
 
-    because: tuple[str, ...]
+    because: tuple[Told, ...]
     fixes: tuple[str, ...] = ()
 
     verdict = "undecided"
@@ -81,9 +82,9 @@ class MemoryFinding:
     """MEMORY: does constant memory suffice, from predicates, types and CHECK alone? None is "not decided"."""
 
     bounded: bool | None
-    violates: tuple[str, ...] = ()
+    violates: tuple[Told, ...] = ()
     """The conditions that fail, each as `C2: …`; where `bounded` is None, `because` says why that is not enough."""
-    because: tuple[str, ...] = ()
+    because: tuple[Told, ...] = ()
     """What makes it so, or why it is not decided."""
     synopses: tuple[SynopsisForm, ...] = ()
     """What to keep of each source whose rows can be merged, whether or not all can be; without windows."""
@@ -104,7 +105,7 @@ class PurgeFinding:
     safe: bool | None
     streams: tuple[tuple[str, bool | None], ...]
     """By alias, in the order of FROM."""
-    because: tuple[tuple[str, str], ...] = ()
+    because: tuple[tuple[str, Told], ...] = ()
     """By alias, why it is not decided."""
 
 
@@ -117,9 +118,9 @@ class RewriteFinding:
     sql: str | None = None
     """The counts as a query; with `applies` false, an offer."""
     rewriting: Rewriting | None = None
-    because: tuple[str, ...] = ()
+    because: tuple[Told, ...] = ()
     """Why it can be done, or why not."""
-    offered: str | None = None
+    offered: Told | None = None
     """Why it is not done though it could be."""
 
 
@@ -131,7 +132,7 @@ Row = tuple[str, tuple[tuple[str, object], ...]]
 class Witness:
     """An input that makes the state grow: rows in order of arrival, each with its stream's name."""
 
-    growth: str
+    growth: Told
     rows: tuple[Row, ...]
     """The first of them."""
     longer: Callable[[int], tuple[Row, ...]] | None = field(default=None, compare=False, repr=False)
@@ -166,7 +167,7 @@ class Verdict:
     purge: PurgeFinding
     rewrite: RewriteFinding
     witness: Witness | None = None
-    notices: tuple[str, ...] = ()
+    notices: tuple[Told, ...] = ()
     """What the user should know though it changes no verdict."""
-    finality: tuple[str, ...] = ()
-    """When rows that may have no match are given: one sentence for each outer join and EXISTS."""
+    finality: tuple[Told, ...] = ()
+    """When rows that may have no match are given, for each outer join and EXISTS."""

@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, MemoryFinding, StateFinding
+from penstock.analysis.reasons import Because, BoundedBy
 from penstock.analysis.synopsis import ABSURD, SynopsisForm
 from penstock.model.expressions import ColumnRef
 
@@ -23,7 +24,8 @@ def merged_findings(
     """The findings of the sources, by alias, with merging where it helps."""
     query = combinations.query
     if memory.never and len(query.all_sources) > 1:
-        nothing = Bounded("nothing is stored", Means.STATELESS, (*memory.because, "there is never a result"), 0)
+        because = (*memory.because, Because.NO_RESULT())
+        nothing = Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, because, 0)
         return {alias: finding if _is_stateless(finding) else nothing for alias, finding in findings.items()}
     if query.hints.value is not None or any(source.window is not None for source in query.all_sources):
         return dict(findings)
@@ -39,11 +41,8 @@ def merged_stage(memory: MemoryFinding, stage: StateFinding | None) -> StateFind
     if stage is None or isinstance(stage.finding, Bounded) or memory.results is None:
         return stage
     rows = memory.results
-    because = [f"the conditions leave at most {rows} choices of what is remembered"]
-    if rows > ABSURD:
-        because.append(f"{rows} rows are so many that this is no practical bound")
-    bound = f"{rows} distinct rows" if rows != 1 else "1 row"
-    return replace(stage, finding=Bounded(bound, Means.SYNOPSIS, tuple(because), rows))
+    because = [Because.CHOICES_LEFT(rows), *([Because.IMPRACTICAL(rows)] if rows > ABSURD else [])]
+    return replace(stage, finding=Bounded(BoundedBy.DISTINCT_ROWS(rows), Means.SYNOPSIS, tuple(because), rows))
 
 
 def _is_stateless(finding: Finding) -> bool:
@@ -59,9 +58,8 @@ def _merged(combinations: Combinations, synopsis: SynopsisForm) -> Bounded:
     here = combinations.of(synopsis.alias)
     because = []
     for column in synopsis.columns:
-        domain = here.domain(ColumnRef(synopsis.alias, column.column))
+        ref = ColumnRef(synopsis.alias, column.column)
+        domain = here.domain(ref)
         if domain.size == column.values and not column.stretches:
-            reasons = [*dict.fromkeys(domain.because), *(["and it may be NULL"] if domain.nullable else [])]
-            many = f"at most {domain.size} values" if domain.size != 1 else "1 value"
-            because.append(f"{synopsis.alias}.{column.column} takes {many}: {', '.join(reasons)}")
-    return Bounded(synopsis.bound, Means.SYNOPSIS, (*because, *synopsis.sentences), synopsis.rows)
+            because.append(Because.TAKES_VALUES(ref, domain.size, domain.listed))
+    return Bounded(synopsis.bound, Means.SYNOPSIS, (*because, *synopsis.reasons), synopsis.rows)

@@ -19,6 +19,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.reasons import Reason, SafeTrees
 
 _Closing = tuple[tuple[tuple[str, ...], ...], str]
 """The needs of a closing, and its target."""
@@ -53,29 +54,21 @@ def safe_trees(graph: ClosingGraph) -> tuple[SafeTree, ...]:
     return tuple(trees)
 
 
-def plans_in_words(graph: ClosingGraph) -> tuple[str, ...]:
+def safe_plans(graph: ClosingGraph) -> tuple[Reason, ...]:
     """What `explain` says of the trees of joins; nothing for one or two streams, or where streams may be absent."""
     count = len(graph.aliases)
     if count < 3 or not graph.query.is_inner:
         return ()
     trees = safe_trees(graph)
     if len(trees) > 1:
-        blocks = [f"safe is {tree}" for tree in trees if tree.inputs]
-        return ("no tree of joins is safe by promises", *blocks)
+        return (SafeTrees.NONE(), *(SafeTrees.SAFE_PART(tree) for tree in trees if tree.inputs))
     (tree,) = trees
-    whole = f"the single {count}-way join is safe"
+    whole = SafeTrees.SINGLE_JOIN(count)
     if tree.widest == 2:
-        return (whole, f"so is this tree of binary joins: {tree}")
+        return whole, SafeTrees.BINARY(tree)
     if tree.widest == count:
-        return (
-            whole,
-            "no tree of binary joins is safe, nor any other tree: only all streams together close each other",
-        )
-    return (
-        whole,
-        "no tree of binary joins is safe",
-        f"a tree of joins of at most {tree.widest} inputs is: {tree}",
-    )
+        return whole, SafeTrees.ONLY_ALL_TOGETHER()
+    return whole, SafeTrees.NO_BINARY(), SafeTrees.WIDER(tree.widest, tree)
 
 
 def _edges(closings: tuple[_Closing, ...], trees: list[SafeTree]) -> dict[int, list[int]]:

@@ -29,6 +29,7 @@ from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.reasons import Because, BoundedBy, Reason, Told, WhyOpen
 from penstock.analysis.state import LARGE
 from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
 from penstock.model.expressions import ColumnRef, Expression
@@ -89,22 +90,18 @@ def _stage_of(query: Query) -> _Stage | None:
 def _finite(combinations: Combinations, stage: _Stage) -> Bounded | None:
     impossible = combinations.of().impossible
     if impossible and stage.values:
-        return Bounded("nothing is stored", Means.STATELESS, (*impossible, "there is never a result"), 0)
+        return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, (*impossible, Because.NO_RESULT()), 0)
     items = _count(combinations, stage.values)
     kept = [_count(combinations, (argument,)) for argument in stage.kept]
     if items is None or any(count is None for count in kept):
         return None
     rows = items * (1 + sum(count for count in kept if count is not None))
-    if not stage.values:
-        because = ["there is no GROUP BY, so there is one group"]
-    else:
-        many = f"{items} values in all" if items != 1 else "1 value"
-        because = [f"{', '.join(map(str, stage.values))} can take at most {many}"]
+    because = [Because.TAKES_VALUES_TOGETHER(stage.values, items) if stage.values else Because.ONE_GROUP()]
     if kept:
-        because.append(f"the values of {', '.join(map(str, stage.kept))} are kept for each group")
+        because.append(Because.VALUES_KEPT(stage.kept))
     if rows > LARGE:
-        because.append(f"{rows} rows are so many that this is no practical bound")
-    return Bounded(f"{rows} distinct rows" if rows != 1 else "1 row", Means.SYNOPSIS, tuple(because), rows)
+        because.append(Because.IMPRACTICAL(rows))
+    return Bounded(BoundedBy.DISTINCT_ROWS(rows), Means.SYNOPSIS, tuple(because), rows)
 
 
 def _count(combinations: Combinations, values: tuple[Scalar, ...]) -> int | None:
@@ -171,14 +168,13 @@ def _by_time(combinations: Combinations, stage: _Stage, findings: Mapping[str, F
                 continue
             alias = clock.source.alias
             because = (
-                f"every {stage.item} carries {value}, and {alias} stands in every result",
+                Because.ITEM_CARRIES(stage.item, value, alias),
                 order_text(stream, stream.low[0]),
-                f"{alias}: {own.bound}",
+                Because.BOUND_OF(alias, own.bound),
             )
             passed = "its window" if isinstance(value, TimeWindow) else "it"
-            rows_left = "" if own.means is Means.STATELESS else f" and the rows of {alias} with it have left"
-            bound = f"a {stage.item} leaves once the clock of {alias} has passed {passed}{rows_left}"
-            return Bounded(bound, Means.PURGE, because)
+            bound = BoundedBy.ITEM_PASSED(stage.item, alias, passed)
+            return Bounded(_with_its_rows(bound, alias, own), Means.PURGE, because)
     return None
 
 
@@ -197,16 +193,19 @@ def _by_punctuation(combinations: Combinations, stage: _Stage, findings: Mapping
                 continue  # After it the value may come again, and with it the item.
             columns = [ColumnRef(source.alias, column) for column in scheme.columns]
             if given.issuperset(columns) and not any(here.domain(ref).nullable for ref in columns):
-                alias, named = source.alias, " and ".join(map(str, columns))
                 because = (
-                    f"every {stage.item} carries {named}, and {alias} stands in every result",
+                    Because.ITEM_CARRIES(stage.item, columns, source.alias),
                     scheme.on(source.stream.name),
-                    f"{alias}: {own.bound}",
+                    Because.BOUND_OF(source.alias, own.bound),
                 )
-                rows_left = "" if own.means is Means.STATELESS else f" and the rows of {alias} with it have left"
-                bound = f"a {stage.item} leaves once a punctuation of {alias} has closed its {named}{rows_left}"
-                return Bounded(bound, Means.PURGE, because)
+                bound = BoundedBy.ITEM_PUNCTUATED(stage.item, source.alias, columns)
+                return Bounded(_with_its_rows(bound, source.alias, own), Means.PURGE, because)
     return None
+
+
+def _with_its_rows(bound: Reason, alias: str, own: Bounded) -> Reason:
+    """A bound of items whose stream has rows to leave too."""
+    return bound if own.means is Means.STATELESS else BoundedBy.ITEM_AND_ITS_ROWS(bound, alias)
 
 
 def _undecided(
@@ -214,41 +213,37 @@ def _undecided(
 ) -> Undecided:
     columns = [ref for value in (*stage.values, *stage.kept) for ref in columns_of(value)]
     endless = [str(ref) for ref in dict.fromkeys(columns) if _size_in_results(combinations, ref) is None]
-    because = [f"each {stage.item} is remembered, and nothing says when it can no longer come again"]
+    because: list[Told] = [WhyOpen.ITEMS_REMEMBERED(stage.item)]
     if endless:
-        because.append(f"{', '.join(endless)} {'have' if len(endless) > 1 else 'has'} no finite domain")
+        because.append(WhyOpen.ENDLESS_COLUMNS(endless))
     unsure = [v for v in (*stage.values, *stage.kept) if isinstance(v, Expression) and not v.deterministic]
-    because += [f"nothing says that {value} gives the same value each time" for value in unsure]
+    because += [WhyOpen.MAY_DIFFER_EACH_TIME(value) for value in unsure]
     clocks = [(value, clock) for value in stage.values for clock in _clocks(combinations, value)]
     fixes: dict[str, None] = {}
     for value, clock in clocks:
         limit = never_passes(clock.source.stream, clock.column.column)
         if limit is not None:
-            because.append(f"{clock.column} {limit}")
+            because.append(WhyOpen.COLUMN_STOPS(clock.column, limit))
             continue
         is_null_in_the_way = not _passes_all(combinations, stage, value, clock)
         missing = _undeclared(clock.source, is_null_in_the_way)
         if not clock.source.stream.low:
-            because.append(f"nothing says that {clock.column} is ordered")
+            because.append(WhyOpen.NOT_ORDERED(clock.column))
         if is_null_in_the_way:
-            because.append(f"{clock.column} may be NULL, which no clock passes")
+            because.append(WhyOpen.NULL_IS_NOT_PASSED(clock.column))
         leaves = _leaves(findings[clock.source.alias])
         if not leaves:
-            because.append(f"nothing says when the rows of {clock.source.alias} leave")
+            because.append(WhyOpen.ROWS_STAY(clock.source.alias))
         open_ends = dict.fromkeys(alias for alias, finding in findings.items() if not isinstance(finding, Bounded))
         goals = (*open_ends, *([] if leaves else [clock.source.alias]))
         for fix in fixes_of(graph, dict.fromkeys(goals)) if goals else ((),):
             fixes[text_of(dict.fromkeys((*fix, *missing)))] = None
     if not clocks and stage.values:
-        because.append(
-            f"no {stage.item} carries the event time, or a window of it, of a stream that is in every result"
-        )
-    advice = [f"a CHECK that leaves finitely many values to {' and '.join(endless)}"]
-    if unsure or not endless:
-        advice = []
+        because.append(WhyOpen.CARRIES_NO_TIME(stage.item))
+    advice = [] if unsure or not endless else [WhyOpen.CHECK_WOULD(endless)]
     advice += [] if clocks else _times_to_carry(combinations, stage, findings)
     if advice:
-        because.append(f"this would bound it: {', or '.join(advice)}")
+        because.append(WhyOpen.WOULD_BOUND(advice))
     return Undecided(tuple(dict.fromkeys(because)), tuple(fixes))
 
 
@@ -263,7 +258,7 @@ def _undeclared(source: Source, is_null_in_the_way: bool) -> tuple[Missing, ...]
     return tuple(found)
 
 
-def _times_to_carry(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Iterator[str]:
+def _times_to_carry(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Iterator[Reason]:
     """The event times that would close what is remembered, if it carried them."""
     for source in combinations.query.all_sources if stage.values else ():
         time = source.event_time
@@ -273,8 +268,8 @@ def _times_to_carry(combinations: Combinations, stage: _Stage, findings: Mapping
             continue
         is_grouped = stage.item == "group"
         missing = _undeclared(source, not is_grouped and _may_be_null(combinations, time))
-        declared = f", with {text_of(missing)}" if missing else ""
-        yield (f"grouping by window({time}, …)" if is_grouped else f"giving out {time} as well") + declared
+        advice = WhyOpen.GROUPING_WOULD(time) if is_grouped else WhyOpen.GIVING_OUT_WOULD(time)
+        yield WhyOpen.WITH_DECLARATIONS(advice, text_of(missing)) if missing else advice
 
 
 def _passes_all(combinations: Combinations, stage: _Stage, value: Scalar, clock: _Clock) -> bool:

@@ -18,12 +18,13 @@ from math import prod
 
 from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.edges import passages, shared_columns, stalled
-from penstock.analysis.closings.graph import ClosingGraph, Reachability, describe
+from penstock.analysis.closings.graph import ClosingGraph, Reachability, kept_until
 from penstock.analysis.closings.guarantee import guarantee
 from penstock.analysis.closings.outer_join_purge import Stuck
 from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.reasons import Because, BoundedBy, Reason, Told, WhyOpen
 from penstock.analysis.usefulness import why_useless
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.expressions import ColumnRef
@@ -58,16 +59,12 @@ def _bounded(combinations: Combinations, graph: ClosingGraph, source: Source) ->
         return stored_nothing
     if isinstance(source.window, RowsWindow):
         count = source.window.count
-        return Bounded(
-            f"the last {count} rows" if count > 1 else "the last row",
-            Means.WINDOW,
-            (f"{source.window} on {source.alias}: a row is out of reach once {count} more arrived",),
-            count,
-        )
+        because = (Because.OUT_OF_REACH(source.window, source.alias, count),)
+        return Bounded(BoundedBy.LAST_ROWS(count), Means.WINDOW, because, count)
     reach = graph.reach(source.alias)
     if reach.is_complete:
-        because = dict.fromkeys(reason for edge in reach.edges for reason in edge.because)
-        return Bounded(describe(reach, source.alias), Means.PURGE, tuple(because))
+        reasons = dict.fromkeys(reason for edge in reach.edges for reason in edge.because)
+        return Bounded(kept_until(reach, source.alias), Means.PURGE, tuple(reasons))
     return synopsis(combinations, source, needed_columns(combinations.query, source))
 
 
@@ -79,21 +76,24 @@ def _open(
     combinations: Combinations, graph: ClosingGraph, source: Source, waiting: tuple[Stuck, ...], fixes: tuple[str, ...]
 ) -> Undecided:
     reach = graph.reach(source.alias)
-    reasons = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
+    reasons: tuple[Told, ...] = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
     if reach.is_complete:
         reasons = (*_why_stuck(source, waiting), *reasons)
-    window = f"a window would bound it{' too' if fixes else ''}: {source.alias} [ROWS n]"
-    return Undecided((*reasons, *([] if isinstance(source.window, RowsWindow) else [window])), fixes)
+    if not isinstance(source.window, RowsWindow):
+        window = WhyOpen.WINDOW_WOULD_TOO if fixes else WhyOpen.WINDOW_WOULD_BOUND
+        reasons = (*reasons, window(source.alias))
+    return Undecided(reasons, fixes)
 
 
 def unstored(combinations: Combinations, source: Source) -> Bounded | None:
     """The finding for a source of which no row is ever stored."""
     query = combinations.query
     if len(query.all_sources) == 1:
-        return Bounded("nothing is stored", Means.STATELESS, ("each row is final as it arrives",), 0)
+        return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, (Because.FINAL_ON_ARRIVAL(),), 0)
     why = combinations.of(source.alias).impossible
     if why:
-        return Bounded("nothing is stored", Means.STATELESS, (*why, f"no row of {source.alias} is ever in a result"), 0)
+        because = (*why, Because.IN_NO_RESULT(source.alias))
+        return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, because, 0)
     return None
 
 
@@ -123,66 +123,49 @@ def synopsis(combinations: Combinations, source: Source, needed: tuple[ColumnRef
     if len(known) < len(sizes):
         return None
     rows = prod(size for _, size in known)
-    because = [f"{ref} takes at most {size} values: {_listed(here, ref)}" for ref, size in known]
-    because.append("rows that agree on these are kept as one, with a count")
-    if not needed:
-        because = [f"the query reads no column of {source.alias}, so only the number of its rows is kept"]
+    because = [Because.TAKES_VALUES(ref, size, here.domain(ref).listed) for ref, size in known]
+    because.append(Because.MERGED_WITH_COUNT() if needed else Because.ONLY_COUNTED(source.alias))
     if rows > LARGE:
-        because.append(f"{rows} rows are so many that this is no practical bound")
-    return Bounded(f"{rows} distinct rows" if rows != 1 else "1 row", Means.SYNOPSIS, tuple(because), rows)
+        because.append(Because.IMPRACTICAL(rows))
+    return Bounded(BoundedBy.DISTINCT_ROWS(rows), Means.SYNOPSIS, tuple(because), rows)
 
 
 def _stands_in_every_result(query: Query) -> bool:
     return len(query.core) == len(query.all_sources)
 
 
-def _listed(here: Combination, ref: ColumnRef) -> str:
-    domain = here.domain(ref)
-    reasons = list(dict.fromkeys(domain.because))
-    if domain.nullable:
-        reasons.append("and it may be NULL")
-    return ", ".join(reasons)
-
-
-def _why_stuck(source: Source, waiting: tuple[Stuck, ...]) -> Iterator[str]:
+def _why_stuck(source: Source, waiting: tuple[Stuck, ...]) -> Iterator[Reason]:
     """For each join in which rows of a source wait for ever, though others with which they stand do not."""
     for stuck in waiting:
         if source.alias in stuck.rows:
-            rows, others = ", ".join(stuck.rows), ", ".join(stuck.others)
-            yield (
-                f"a row of {rows} waits for its match in {others}, and no stream that is sure to be in it says when no "
-                "more will come"
-            )
+            yield WhyOpen.STUCK(stuck.rows, stuck.others)
 
 
-def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reachability) -> Iterator[str]:
+def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reachability) -> Iterator[Reason]:
     """For each source that nothing closes: what is known, and what is missing."""
     query = combinations.query
     for target in reach.unreached[:_MOST_REASONS]:
         here = combinations.of(source.alias, target)
         other = query.by_alias[target]
-        waits = f"a row of {source.alias} waits for rows of {target} still to come"
         clock = next((p for way, p in passages(source, other, here) if way is Way.CLOCK), None)
         shared = shared_columns(here, source.alias, target)
         stuck = tuple(stalled(source, other, here))
         if clock is not None:
-            limits = " and ".join(clock.reasons)
-            yield f"{waits}: {limits} limits how late they come, but nothing says that {other.event_time} is ordered"
+            yield WhyOpen.WAITS_FOR_UNORDERED(source.alias, target, clock.reasons, other.event_time)
         elif shared:
-            keys = " and ".join(f"{source.alias}.{own} = {target}.{theirs}" for own, theirs in shared)
-            yield f"{waits}: they match on {keys}, and nothing says when no more of one value will come"
-        elif stuck:
-            yield waits
+            keys = [WhyOpen.EQUAL(f"{source.alias}.{own}", f"{target}.{theirs}") for own, theirs in shared]
+            yield WhyOpen.WAITS_FOR_KEYS(source.alias, target, keys)
         else:
-            yield f"{waits}: no equality and no band of event times limits which of them match"
+            waits = WhyOpen.WAITS_FOR if stuck else WhyOpen.WAITS_FOR_ANYTHING
+            yield waits(source.alias, target)
         yield from stuck
         yield from _of_no_help(graph, source, other, here)
     more = len(reach.unreached) - _MOST_REASONS
     if more > 0:
-        yield f"a row of {source.alias} waits for rows of {more} more streams"
+        yield WhyOpen.WAITS_FOR_MORE(source.alias, more)
 
 
-def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Combination) -> Iterator[str]:
+def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Combination) -> Iterator[Reason]:
     """Declarations that seem to close a source, and why they do not."""
     joined = {theirs for _, theirs in shared_columns(here, source.alias, other.alias)}
     for scheme in other.stream.schemes:
@@ -191,25 +174,24 @@ def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Combin
             case PrimaryKey() | Clustered():
                 columns = scheme.columns if isinstance(scheme, PrimaryKey) else (scheme.column,)
                 if joined.issuperset(columns) and guarantee(source, other, here, columns) is None:
-                    yield f"{text} closes only values that arrive: a row whose partner never comes would stay for ever"
+                    yield WhyOpen.CLOSES_ARRIVED_ONLY(text)
                 elif joined.issuperset(columns):
-                    yield f"{text} has finitely many values: the last of them is never followed by others"
+                    yield WhyOpen.FINITE_CLUSTERS(text)
             case Punctuated():
                 why = why_useless(graph, other, scheme)
                 if why is not None:
-                    yield f"{text} closes nothing here: {why}"
+                    yield WhyOpen.CLOSES_NOTHING(text, why)
             case _:
                 continue
     if isinstance(source.window, RangeWindow) and other.stream.event_time is None:
-        yield f"{source.window} on {source.alias} does not reach {other.alias}, which declares no EVENT TIME"
+        yield WhyOpen.RANGE_WITHOUT_TIME(source.window, source.alias, other.alias)
 
 
-def _why_not_merged(combinations: Combinations, source: Source) -> Iterator[str]:
+def _why_not_merged(combinations: Combinations, source: Source) -> Iterator[Reason]:
     query = combinations.query
     here = combinations.of(source.alias)
     endless = [str(ref) for ref in needed_columns(query, source) if here.domain(ref).size is None]
     if endless:
-        verb = "have" if len(endless) > 1 else "has"
-        yield f"{', '.join(endless)} {verb} no finite domain, so rows cannot be merged"
+        yield WhyOpen.ENDLESS_COLUMNS_UNMERGED(endless)
     else:
-        yield f"rows of {source.alias} are not merged under an outer join or EXISTS"
+        yield WhyOpen.UNMERGED_UNDER_OUTER(source.alias)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.reasons import Because, BoundedBy, Reason
 from penstock.model.expressions import Value
 
 ABSURD = 10**6
@@ -60,12 +61,12 @@ class BucketColumn:
         """How many parts it has."""
         return self.values + self.stretches
 
-    def __str__(self) -> str:
-        values = f"{self.values} value{'' if self.values == 1 else 's'}"
-        ranges = f"{self.stretches} range{'' if self.stretches == 1 else 's'}"
-        if not self.stretches:
-            return f"{self.column} ({values})"
-        return f"{self.column} ({values} and {ranges})" if self.values else f"{self.column} ({ranges})"
+    @property
+    def told_apart(self) -> Reason:
+        """Its name, and what it is cut into."""
+        values = [Because.VALUES(self.values)] if self.values or not self.stretches else []
+        ranges = [Because.RANGES(self.stretches)] if self.stretches else []
+        return Because.PARTS_OF_COLUMN(self.column, [*values, *ranges])
 
 
 @dataclass(frozen=True)
@@ -81,11 +82,10 @@ class Extreme:
     """The open stretch where it applies; None is no limit."""
 
     @property
-    def where(self) -> str:
-        """The stretch in words; empty if it is the whole line."""
-        limits = [f"above {self.above}"] if self.above is not None else []
-        limits += [f"below {self.below}"] if self.below is not None else []
-        return " and ".join(limits)
+    def where(self) -> tuple[Reason, ...]:
+        """The ends of the stretch; none if it is the whole line."""
+        above = (Because.ABOVE(self.above),) if self.above is not None else ()
+        return (*above, *((Because.BELOW(self.below),) if self.below is not None else ()))
 
 
 @dataclass(frozen=True)
@@ -111,49 +111,37 @@ class SynopsisForm:
         return rows
 
     @property
-    def formula(self) -> str:
-        """The number of rows as a product."""
-        if len(self.columns) < 2:
-            return str(self.rows)
-        return f"{' x '.join(str(column.parts) for column in self.columns)} = {self.rows}"
+    def bound(self) -> Reason:
+        """What bounds the stream."""
+        return BoundedBy.NOTHING_IS_STORED() if self.covered_by is not None else BoundedBy.DISTINCT_ROWS(self.rows)
 
     @property
-    def bound(self) -> str:
-        """The bound in words."""
-        if self.covered_by is not None:
-            return "nothing is stored"
-        return f"{self.rows} distinct rows" if self.rows != 1 else "1 row"
-
-    @property
-    def _extreme_rows(self) -> str:
-        ends: dict[tuple[bool, str], list[str]] = {}
+    def _extreme_rows(self) -> tuple[Reason, ...]:
+        ends: dict[tuple[bool, tuple[Reason, ...]], list[str]] = {}
         for extreme in self.extremes:
             ends.setdefault((extreme.greatest, extreme.where), []).append(extreme.column)
-        said = []
+        found = []
         for (greatest, where), columns in ends.items():
             end, other = ("greatest", "least") if greatest else ("least", "greatest")
-            row = f"the row with the {end} {columns[0]}"
-            if len(columns) > 1:
-                row = f"the row whose {other} of {', '.join(columns)} is {end}"
-            lies = "that lies" if len(columns) == 1 else "these lie"
-            said.append(f"{row} where {lies} {where}" if where else row)
-        return "; ".join(said)
+            if len(columns) == 1:
+                row, lies = Because.ROW_WITH_END(end, columns[0]), Because.WHERE_IT_LIES
+            else:
+                row, lies = Because.ROW_WITH_END_OF(other, columns, end), Because.WHERE_THEY_LIE
+            found.append(lies(row, where) if where else row)
+        return tuple(found)
 
     @property
-    def sentences(self) -> tuple[str, ...]:
+    def reasons(self) -> tuple[Reason, ...]:
         """What it holds, and how much that is."""
         if self.covered_by is not None:
-            return (f"a row of {self.covered_by} stands for its own partner, so {self.alias} adds no result",)
-        kept = f"{self._extreme_rows}, else the first row" if self.extremes else "one row"
-        kept += ", with a count" if self.counted else ""
-        kept += "".join(f", {text}" for text in self.aggregates)
+            return (Because.COVERED(self.covered_by, self.alias),)
+        kept = [Because.EXTREME_ELSE_FIRST(self._extreme_rows) if self.extremes else Because.ONE_ROW()]
+        kept += [Because.WITH_COUNT()] if self.counted else []
         if self.columns:
-            said = [f"kept for each choice of {', '.join(map(str, self.columns))}: {kept}"]
-            said.append(f"at most {self.formula} row{'s' if self.rows != 1 else ''}")
+            found = [Because.KEPT_FOR_EACH([c.told_apart for c in self.columns], [*kept, *self.aggregates])]
+            found.append(Because.AT_MOST_PRODUCT([column.parts for column in self.columns], self.rows))
         else:
-            said = [f"no column of {self.alias} keeps rows apart; kept: {kept}"]
+            found = [Because.KEPT_ALONE(self.alias, [*kept, *self.aggregates])]
         if self.rows > ABSURD:
-            said.append(
-                f"{self.rows} rows are so many that this is no practical bound; only values that occur take room"
-            )
-        return tuple(said)
+            found.append(Because.IMPRACTICAL_BUT_OCCURRING(self.rows))
+        return tuple(found)

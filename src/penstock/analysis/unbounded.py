@@ -15,13 +15,14 @@ from dataclasses import replace
 
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.finding import Finding, MemoryFinding, StateFinding, Unbounded, Undecided, Witness
+from penstock.analysis.reasons import NoWitness, Told, WhyOpen
 from penstock.analysis.witness.purge_witness import SHOWN, Scenario, growing
 from penstock.model.query import Query
 from penstock.model.schemes import Check
 
 
 def settled(
-    graph: ClosingGraph, memory: MemoryFinding, scenarios: Mapping[str, Scenario | str], entries: list[StateFinding]
+    graph: ClosingGraph, memory: MemoryFinding, scenarios: Mapping[str, Scenario | Told], entries: list[StateFinding]
 ) -> tuple[list[StateFinding], Witness | None]:
     """The entries with what is unbounded named so, and the input that shows it."""
     open_ends = [entry.alias for entry in entries if isinstance(entry.finding, Undecided)]
@@ -29,7 +30,7 @@ def settled(
         return entries, None
     waiting = {alias: scenarios[alias] for alias in open_ends if alias in scenarios}
     if memory.bounded is None and _may_fold(graph.query):
-        waiting = dict.fromkeys(open_ends, "one row may stand for several names of its stream")
+        waiting = dict.fromkeys(open_ends, NoWitness.MAY_FOLD())
     witness = growing(graph, waiting)
     grows = {alias for alias, scenario in waiting.items() if isinstance(scenario, Scenario)} if witness else set[str]()
     if witness is None and memory.bounded is False and _is_plain(graph.query):
@@ -43,15 +44,15 @@ def settled(
     return found, witness if grows else None
 
 
-def _named(entry: StateFinding, grows: bool, waiting: Mapping[str, Scenario | str]) -> Finding:
+def _named(entry: StateFinding, grows: bool, waiting: Mapping[str, Scenario | Told]) -> Finding:
     finding = entry.finding
     if not isinstance(finding, Undecided):
         return finding
     if grows:
         return Unbounded(finding.because, finding.fixes)
     doubt = waiting.get(entry.alias)
-    if isinstance(doubt, str):
-        return replace(finding, because=(*finding.because, f"whether it grows is not known: {doubt}"))
+    if doubt is not None and not isinstance(doubt, Scenario):
+        return replace(finding, because=(*finding.because, WhyOpen.GROWTH_UNKNOWN(doubt)))
     return finding
 
 

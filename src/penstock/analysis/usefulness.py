@@ -11,12 +11,12 @@ Preconditions: those of edges.py. Not decided: whether a scheme is worth its cos
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.analysis.closings.edges import Closing
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
+from penstock.analysis.reasons import Reason, WhyUseless
 from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Punctuated
@@ -28,7 +28,7 @@ class PunctuationUse:
 
     alias: str
     scheme: Punctuated
-    useless: str | None
+    useless: Reason | None
     """Why it is of no use; None if it is of use."""
 
 
@@ -52,35 +52,32 @@ def remembered_by_items(graph: ClosingGraph) -> frozenset[tuple[str, str]]:
     )
 
 
-def why_useless(graph: ClosingGraph, source: Source, scheme: Punctuated) -> str | None:
+def why_useless(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Reason | None:
     """Why punctuations of a scheme never let a row go; None if they do."""
     if _is_remembered(graph, source, scheme):
         return None
     made = [c for c in graph.declared if c.target == source.alias and c.scheme == scheme]
     if not made:
-        return " and ".join(_loose_ends(graph, source, scheme))
+        return _loose_end(graph, source, scheme)
     if any(set.intersection(*map(set, closing.needs)) for closing in made):
         return None
     roots = [alias for alias in graph.aliases if alias != source.alias]
     if any(_fires(graph, root, closing) for root in roots for closing in made):
         return None
-    return "no row ever has all the streams that carry its columns closed"
+    return WhyUseless.CARRIERS_STAY_OPEN()
 
 
-def _loose_ends(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Iterator[str]:
+def _loose_end(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Reason:
     limited = narrowed(scheme, source.stream)
     if limited is not None:
-        yield limited
-        return
+        return limited
     for column in punctuated_columns(graph.combinations, source, scheme):
         if column.equals or column.values is not None:
             continue
         if graph.combinations.of(source.alias).domain(column.ref).size is None:
-            yield f"{column.ref} equals no column of another stream"
-        else:
-            yield f"{column.ref} may be NULL, and a punctuation with a NULL promises nothing"
-        return
-    yield "none of its columns equals one of another stream"
+            return WhyUseless.EQUALS_NOTHING(column.ref)
+        return WhyUseless.NULL_PROMISES_NOTHING(column.ref)
+    return WhyUseless.NO_COLUMN_TIED()
 
 
 def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> bool:

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from penstock.analysis.finding import Bounded, StateFinding, Verdict, Witness
+from penstock.explain.words import each_told, told
 
 if TYPE_CHECKING:
     from penstock.analysis.implication.decide import Implication
@@ -29,7 +30,7 @@ def explain_object(planned: Sequence[tuple[Verdict, Json]]) -> Json:
 
 def implication_object(answer: Implication) -> Json:
     """What `implies --json` prints."""
-    return {"implied": answer.implied, "because": list(answer.because)}
+    return {"implied": answer.implied, "because": list(each_told(answer.because))}
 
 
 def printed(value: Json) -> str:
@@ -46,7 +47,7 @@ def query_object(verdict: Verdict, witness_rows: int | None = None) -> dict[str,
         "exact": verdict.exact,
         "streams": [_state(state) for state in verdict.streams],
         "analyses": {
-            "memory": {"bounded": verdict.memory.bounded, "violates": list(verdict.memory.violates)},
+            "memory": {"bounded": verdict.memory.bounded, "violates": list(each_told(verdict.memory.violates))},
             "purge": {"safe": verdict.purge.safe, "streams": dict(verdict.purge.streams)},
             "rewrite": {
                 "applies": verdict.rewrite.applies,
@@ -55,7 +56,7 @@ def query_object(verdict: Verdict, witness_rows: int | None = None) -> dict[str,
             },
         },
         "witness": None if verdict.witness is None else _witness(verdict.witness, witness_rows),
-        "notices": [*verdict.finality, *verdict.notices],
+        "notices": list(each_told((*verdict.finality, *verdict.notices))),
     }
 
 
@@ -65,9 +66,9 @@ def _state(state: StateFinding) -> dict[str, object]:
         "stream": state.stream,
         "alias": state.alias,
         "verdict": finding.verdict,
-        "bound": finding.bound if isinstance(finding, Bounded) else "",
+        "bound": told(finding.bound) if isinstance(finding, Bounded) else "",
         "rows": finding.rows if isinstance(finding, Bounded) else None,
-        "because": list(finding.because),
+        "because": list(each_told(finding.because)),
         "fixes": [] if isinstance(finding, Bounded) else list(finding.fixes),
     }
 
@@ -75,7 +76,7 @@ def _state(state: StateFinding) -> dict[str, object]:
 def _witness(witness: Witness, rows: int | None) -> dict[str, object]:
     shown = witness.rows if rows is None else witness.first(rows)
     return {
-        "growth": witness.growth,
+        "growth": told(witness.growth),
         "rows": [[stream, {name: plain_value(value) for name, value in values}] for stream, values in shown],
     }
 

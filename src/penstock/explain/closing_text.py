@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+from penstock.analysis.closings.between import passed_by
+from penstock.analysis.closings.edges import counted
+from penstock.analysis.reasons import Reason, WaitsUntil
+from penstock.explain.words import each_told, told
 from penstock.model.expressions import ColumnRef
-from penstock.model.spans import span_of_ticks
+from penstock.model.names import quoted
 from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, SourcePlan
 
 _INSTANTS = ("DATE", "TIMESTAMP")
@@ -17,7 +21,9 @@ def purge_rules(plan: Plan, source: SourcePlan) -> list[str]:
     ways: dict[str, list[str]] = {}
     for closer in plan.closers:
         if closer.source == source.alias:
-            ways.setdefault(closer.target, []).append(f"{when_closed(plan, closer)} ({'; '.join(closer.because)})")
+            ways.setdefault(closer.target, []).append(
+                f"{when_closed(plan, closer)} ({'; '.join(each_told(closer.because))})"
+            )
     rules += [f"{target} is closed for a row: {', or '.join(texts)}" for target, texts in ways.items()]
     for joint in plan.joint_closers:
         partners = dict.fromkeys(ref.alias for refs in joint.partners for ref in refs)
@@ -27,39 +33,32 @@ def purge_rules(plan: Plan, source: SourcePlan) -> list[str]:
 
 
 def when_closed(plan: Plan, closer: Closer) -> str:
-    """What closes the target for a row, as the end of a sentence about the row."""
+    """What closes the target for a row, as the end of a sentence about the row: the words of the verdict's bounds."""
+    return told(_wait(plan, closer))
+
+
+def _wait(plan: Plan, closer: Closer) -> Reason:
     target = closer.target
     match closer.kind:
         case CloserKind.BAND | CloserKind.ORDER:
-            return _passed(plan, closer)
+            (ordered,), (start,) = closer.target_columns, closer.columns
+            assert closer.excess is not None
+            kinds = {column.name: column.type for column in plan.by_alias[target].read}
+            instants = kinds[ordered].startswith(_INSTANTS)
+            ticks = closer.excess.tightest.ticks
+            return passed_by(ColumnRef(target, ordered), ColumnRef(closer.source, start), ticks, instants)
         case CloserKind.KEY:
-            return f"the row of {target} that it names has arrived"
-        case CloserKind.FOLLOWS if closer.rows == 0:
-            return f"{target} was read past it" if plan.in_arrival_order else "at once"
-        case CloserKind.FOLLOWS if closer.rows is None:
-            return f"so many rows of {target} arrived after it as the k that is learned"
+            return WaitsUntil.KEY_ARRIVED(target)
+        case CloserKind.FOLLOWS if closer.rows == 0 and plan.in_arrival_order:
+            return WaitsUntil.READ_PAST(target)
         case CloserKind.FOLLOWS:
-            return f"{closer.rows} rows of {target} arrived after it"
+            return counted(closer.rows, target)
         case CloserKind.PUNCTUATION:
-            return f"a punctuation has closed its {_columns(target, closer.target_columns)}"
+            pairs = zip(closer.target_columns, closer.columns, strict=True)
+            values = [WaitsUntil.IS(ColumnRef(target, own), ColumnRef(closer.source, other)) for own, other in pairs]
+            return WaitsUntil.PUNCTUATED(target, values)
         case CloserKind.CLUSTER:
-            return f"its {_columns(target, closer.target_columns)} has come, and {_others(closer.rows)} followed it"
-
-
-def _passed(plan: Plan, closer: Closer) -> str:
-    (ordered,), (start,) = closer.target_columns, closer.columns
-    assert closer.excess is not None
-    ticks = closer.excess.tightest.ticks
-    kinds = {column.name: column.type for column in plan.by_alias[closer.target].read}
-    span = span_of_ticks(abs(ticks), kinds[ordered].startswith(_INSTANTS))
-    length = f" {'+' if ticks > 0 else '-'} {span}" if ticks else ""
-    return f"{ColumnRef(closer.target, ordered)} has passed {ColumnRef(closer.source, start)}{length}"
-
-
-def _others(rows: int | None) -> str:
-    if rows is None:
-        return "more others than the k that is learned"
-    return f"more than {rows} others" if rows else "another"
+            return WaitsUntil.CLUSTER_ENDED(target, quoted(closer.target_columns[0]))
 
 
 def _together(joint: JointCloser) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from penstock.analysis.finding import RewriteFinding
 from penstock.analysis.rewriting.counts import Rewriting
+from penstock.explain.words import each_told, told
 from penstock.model.query import Query
 from penstock.model.spans import span_of_ticks
 from penstock.plan.counting import Observed, total
@@ -19,7 +20,7 @@ def offer(finding: RewriteFinding) -> str | None:
     """One sentence for `check`, where counts could replace the join and do not."""
     if finding.rewriting is None or finding.offered is None:
         return None
-    return f"the join could be replaced by counts, {_price(finding.rewriting)}: not done, for {finding.offered}"
+    return f"the join could be replaced by counts, {_price(finding.rewriting)}: not done, for {told(finding.offered)}"
 
 
 def counts_items(query: Query, finding: RewriteFinding, seen: Observed | None = None) -> list[Item]:
@@ -27,11 +28,11 @@ def counts_items(query: Query, finding: RewriteFinding, seen: Observed | None = 
     made = finding.rewriting
     if made is None:
         worth_saying = query.is_grouped and len(query.all_sources) > 1
-        return [("not done", finding.because)] if worth_saying else []
-    done = "yes" if finding.offered is None else f"an offer: {finding.offered}"
+        return [("not done", each_told(finding.because))] if worth_saying else []
+    done = "yes" if finding.offered is None else f"an offer: {told(finding.offered)}"
     return [
         ("done", [done]),
-        ("rules", finding.because),
+        ("rules", each_told(finding.because)),
         ("error", _errors(made)),
         ("observed", _observed(made, seen)),
         (

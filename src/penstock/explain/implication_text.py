@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from penstock.analysis.implication.decide import Implication
 from penstock.explain.ink import Ink
+from penstock.explain.words import each_told
 
 _SAID = {
     True: ("bounded", "implied"),
@@ -20,6 +21,6 @@ def implication_report(constraint: str, answer: Implication, ink: Ink) -> list[s
     """The report, line by line."""
     verdict, word = _SAID[answer.implied]
     lines = [f"{ink.mark(verdict)} {ink.verdict(verdict, word)}: {ink.strong(constraint)}", ""]
-    for reason in answer.because:
+    for reason in each_told(answer.because):
         lines += ink.wrapped(reason, "  ", "      ")
     return lines

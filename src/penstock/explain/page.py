@@ -27,6 +27,7 @@ from penstock.explain.plan_text import (
     run_lines,
 )
 from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
+from penstock.explain.words import each_told, told
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan, SourcePlan
@@ -83,7 +84,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _states(verdict)
     yield from _fixes(verdict)
     if verdict.witness is not None:
-        yield f"<h3>A growing input</h3>\n<p>{escape(verdict.witness.growth)}.</p>"
+        yield f"<h3>A growing input</h3>\n<p>{escape(told(verdict.witness.growth))}.</p>"
         rows = [
             f"{name}: {', '.join(f'{c} = {plain_value(v)}' for c, v in values)}"
             for name, values in verdict.witness.rows
@@ -96,7 +97,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _item("cells", cell_lines(plan), True)
     yield from _item("result", after_lines(query), True)
     yield from _item("groups", group_lines(plan), True)
-    yield from _item("trees", plan.join_trees, False)
+    yield from _item("trees", each_told(plan.join_trees), False)
     yield from _item("runs", run_lines(query, plan), False)
     yield "</dl>"
     yield from _reasons(verdict)
@@ -108,10 +109,10 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     if plan.rewriting is None:
         yield "<h3>What is kept</h3>"
         for source in plan.sources:
-            yield from _source(source, query, plan)
+            yield from _source(source, query, plan, verdict)
     yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
-    yield from (f'<p class="soft">Final: {escape(sentence)}.</p>' for sentence in verdict.finality)
-    yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in verdict.notices)
+    yield from (f'<p class="soft">Final: {escape(sentence)}.</p>' for sentence in each_told(verdict.finality))
+    yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in each_told(verdict.notices))
     yield "</section>"
 
 
@@ -119,7 +120,11 @@ def _states(verdict: Verdict) -> Iterator[str]:
     yield '<h3>State</h3>\n<div class="scroll"><table>'
     yield '<tr><th>stream</th><th>verdict</th><th class="number">rows</th><th>bound</th></tr>'
     for state in verdict.streams:
-        bound = escape(state.finding.bound) if isinstance(state.finding, Bounded) else '<span class="soft">none</span>'
+        bound = (
+            escape(told(state.finding.bound))
+            if isinstance(state.finding, Bounded)
+            else '<span class="soft">none</span>'
+        )
         yield (
             f'<tr><td class="name">{_name(state)}</td><td>{_badge(state.finding.verdict)}</td>'
             f'<td class="number">{rows_text(state.finding)}</td><td>{bound}</td></tr>'
@@ -140,7 +145,7 @@ def _fixes(verdict: Verdict) -> Iterator[str]:
     for state in open_ends:
         assert not isinstance(state.finding, Bounded)
         yield f'<div class="card fix"><div class="title">{_name(state)}</div>'
-        yield _list(state.finding.because)
+        yield _list(each_told(state.finding.because))
         if state.finding.fixes:
             alternatives = "one of these" if len(state.finding.fixes) > 1 else "this"
             yield f'<p class="soft">Declare {alternatives}; the last ON names the stream that declares it:</p>'
@@ -153,7 +158,7 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
     if reasoned:
         yield "<h3>Why it is bounded</h3>\n<dl>"
         for state in reasoned:
-            yield f"<dt>{escape(state.alias)}</dt><dd>{_list(state.finding.because)}</dd>"
+            yield f"<dt>{escape(state.alias)}</dt><dd>{_list(each_told(state.finding.because))}</dd>"
         yield "</dl>"
 
 
@@ -161,7 +166,7 @@ def _list(texts: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
 
 
-def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
+def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict) -> Iterator[str]:
     window = f" <code>{escape(source.window.text)}</code>" if source.window else ""
     stream = "" if source.stream == source.alias else f' <span class="soft">({escape(source.stream)})</span>'
     yield f'<div class="card"><div class="title">{escape(source.alias)}{stream}{window}</div>\n<dl>'
@@ -169,8 +174,8 @@ def _source(source: SourcePlan, query: Query, plan: Plan) -> Iterator[str]:
         ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
         ("filters", filter_lines(source, query), True),
         ("keeps", [kept_text(source)], True),
-        ("purge", purge_lines(source, plan), False),
-        ("merges", [source.merge.text] if source.merge is not None else [], False),
+        ("purge", purge_lines(source, plan, verdict), False),
+        ("merges", [told(source.merge.keeps)] if source.merge is not None else [], False),
         ("chain", chain_lines(plan, source), False),
         ("promises", promise_lines(plan, source.alias), True),
         ("unseen", unseen(query, plan, source.alias), False),

@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.analysis.finding import Bounded, Means, StateFinding, Verdict
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
 from penstock.explain.report import headline
+from penstock.explain.words import each_told, told
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
@@ -44,9 +45,13 @@ def explain_report(
     lines: list[str] = []
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
         lines += [*headline(verdict, ink), *(("", *_join(query, plan, ink)) if plan.rewriting is None else ())]
-        lines += _item("final", verdict.finality, ink) if plan.rewriting is None else ()
+        lines += _item("final", each_told(verdict.finality), ink) if plan.rewriting is None else ()
         for source in plan.sources if plan.rewriting is None else ():
-            lines += ["", *_source(source, query, plan, ink), *_item("merges", merge_lines(verdict, source), ink)]
+            lines += [
+                "",
+                *_source(source, query, plan, verdict, ink),
+                *_item("merges", merge_lines(verdict, source), ink),
+            ]
         # The second stage, and a source that another one covers: nothing is read or kept of it.
         for state in (entry for entry in verdict.streams if entry.alias not in plan.by_alias):
             lines += ["", *_second_stage(state, ink)]
@@ -68,7 +73,7 @@ def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
     yield from _item("also", [str(p) for p in pair_predicates(query)], ink)
     yield from _item("result", after_lines(query), ink)
     yield from _item("groups", group_lines(plan), ink)
-    yield from _item("trees", plan.join_trees, ink)
+    yield from _item("trees", each_told(plan.join_trees), ink)
     yield from _item("budget", budget_lines(plan), ink)
     yield from _item("runs", run_lines(query, plan), ink)
 
@@ -146,29 +151,33 @@ def cell_lines(plan: Plan) -> list[str]:
     return lines
 
 
-def _source(source: SourcePlan, query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
+def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict, ink: Ink) -> Iterator[str]:
     mark = ink.mark(source.state.verdict)
     name = source.alias if source.alias == source.stream else f"{source.alias} ({source.stream})"
     yield f"  {mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
-    yield from _item("bound", [bound_text(source)], ink)
+    yield from _item("bound", [bound_text(finding_of(verdict, source.alias))], ink)
     yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
     yield from _item("filters", filter_lines(source, query), ink)
     yield from _item("keeps", [kept_text(source)], ink)
-    yield from _item("purge", purge_lines(source, plan), ink)
+    yield from _item("purge", purge_lines(source, plan, verdict), ink)
     yield from _item("chain", chain_lines(plan, source), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
     yield from _item("memory", memory_lines(plan, source.alias), ink)
     yield from _item("unseen", unseen(query, plan, source.alias), ink)
-    if source.state.verdict != "bounded":
-        yield from _item("fix", fix_lines(source.state.fixes), ink)
+    finding = finding_of(verdict, source.alias)
+    if not isinstance(finding, Bounded):
+        yield from _item("fix", fix_lines(finding.fixes), ink)
 
 
 def merge_lines(verdict: Verdict, source: SourcePlan) -> list[str]:
     """What is kept of a stream whose rows are merged."""
     if source.state.means != Means.SYNOPSIS:
-        return [] if source.merge is None else [source.merge.text]
+        return [] if source.merge is None else [told(source.merge.keeps)]
     return [
-        line for synopsis in verdict.memory.synopses if synopsis.alias == source.alias for line in synopsis.sentences
+        line
+        for synopsis in verdict.memory.synopses
+        if synopsis.alias == source.alias
+        for line in each_told(synopsis.reasons)
     ]
 
 
@@ -176,10 +185,10 @@ def _second_stage(state: StateFinding, ink: Ink) -> Iterator[str]:
     finding = state.finding
     yield f"  {ink.mark(finding.verdict)} {ink.strong(state.alias)}"
     if isinstance(finding, Bounded):
-        yield from _item("bound", [finding.bound], ink)
+        yield from _item("bound", [told(finding.bound)], ink)
         return
     yield from _item("bound", [f"none: {finding.verdict}"], ink)
-    yield from _item("why", finding.because, ink)
+    yield from _item("why", each_told(finding.because), ink)
     yield from _item("fix", fix_lines(finding.fixes), ink)
 
 
@@ -188,13 +197,17 @@ def fix_lines(fixes: Sequence[str]) -> list[str]:
     return [("or " if number else "") + fix for number, fix in enumerate(fixes)]
 
 
-def bound_text(source: SourcePlan) -> str:
+def finding_of(verdict: Verdict, alias: str) -> Finding:
+    """What the verdict says of a stream."""
+    return next(entry.finding for entry in verdict.streams if entry.alias == alias)
+
+
+def bound_text(finding: Finding) -> str:
     """The bound, and its number of rows where there is one."""
-    if source.state.bound is None:
-        return f"none: {source.state.verdict}"
-    rows = source.state.rows
-    is_said = rows is None or str(rows) in source.state.bound
-    return source.state.bound if is_said else f"{source.state.bound} (at most {rows:,} rows)"
+    if not isinstance(finding, Bounded):
+        return f"none: {finding.verdict}"
+    bound, rows = told(finding.bound), finding.rows
+    return bound if rows is None or str(rows) in bound else f"{bound} (at most {rows:,} rows)"
 
 
 def kept_text(source: SourcePlan) -> str:
@@ -212,7 +225,7 @@ def filter_lines(source: SourcePlan, query: Query) -> list[str]:
     return lines
 
 
-def purge_lines(source: SourcePlan, plan: Plan) -> list[str]:
+def purge_lines(source: SourcePlan, plan: Plan, verdict: Verdict) -> list[str]:
     """What lets a stored row go; where only the verdict knows of it, that, and that the engine does not do it yet."""
     lacks = unkept(plan, source)
     if source.merge is not None and not source.merge.leaves:
@@ -221,8 +234,9 @@ def purge_lines(source: SourcePlan, plan: Plan) -> list[str]:
     if lacks is None:
         is_stored = source.state.verdict != "bounded" or source.state.rows != 0
         return rules or ["nothing lets a stored row go" if is_stored else "nothing is stored"]
-    if source.state.means == Means.PURGE:
-        return [*rules, f"{source.state.bound}, by the verdict; this version's engine does not do it yet"]
+    finding = finding_of(verdict, source.alias)
+    if isinstance(finding, Bounded) and finding.means is Means.PURGE:
+        return [*rules, f"{told(finding.bound)}, by the verdict; this version's engine does not do it yet"]
     return [*rules, f"nothing yet: {lacks}"]
 
 
@@ -232,7 +246,9 @@ def chain_lines(plan: Plan, source: SourcePlan) -> list[str]:
     lines = []
     if len(chain.steps) > 1 or (chain.steps and chain.open):
         for number, step in enumerate(chain.steps, start=1):
-            lines.append(f"{number}. {' and '.join(step.sources)} -> {step.target}: {'; '.join(step.because)}")
+            lines.append(
+                f"{number}. {' and '.join(step.sources)} -> {step.target}: {'; '.join(each_told(step.because))}"
+            )
     if chain.open and source.state.verdict != "bounded":
         lines.append(f"never reached: {', '.join(chain.open)}")
     return lines
@@ -247,7 +263,7 @@ def promise_lines(plan: Plan, alias: str) -> list[str]:
             policy = "" if promise.policy is Policy.ADAPT else f", on violation {promise.policy}{into}"
             partner = f", for {promise.partner}" if promise.partner else ""
             lines.append(f"{promise.constraint}{partner}{policy}")
-    lines += [f"{u.constraint}: dropped at the source, for {u.why}" for u in plan.useless if u.alias == alias]
+    lines += [f"{u.constraint}: dropped at the source, for {told(u.why)}" for u in plan.useless if u.alias == alias]
     return list(dict.fromkeys(lines))
 
 

@@ -12,6 +12,7 @@ from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, 
 from penstock.explain.as_json import plain_value
 from penstock.explain.counts_text import offer
 from penstock.explain.ink import Ink
+from penstock.explain.words import each_told, told
 
 STRATEGY_IN_WORDS = {
     Strategy.REWRITE: "the join is replaced by counts",
@@ -84,7 +85,7 @@ def state_lines(verdict: Verdict, ink: Ink) -> list[str]:
     lines = [ink.faint(head)]
     for state, name, count in zip(verdict.streams, names, counts, strict=True):
         word = state.finding.verdict
-        bound = state.finding.bound if isinstance(state.finding, Bounded) else "-"
+        bound = told(state.finding.bound) if isinstance(state.finding, Bounded) else "-"
         lead = f"  x {name:<{name_width}}  {word:<{verdict_width}}  {count:>{count_width}}  "
         first, *rest = ink.wrapped(bound, lead)
         after_name = 4 + name_width + 2
@@ -120,7 +121,7 @@ def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
     lines = [f"  {ink.strong('why')}"]
     width = max(len(s.alias) for s in reasoned)
     for state in reasoned:
-        for number, reason in enumerate(state.finding.because):
+        for number, reason in enumerate(each_told(state.finding.because)):
             label = state.alias if number == 0 else ""
             lines += ink.wrapped(reason, f"    {label:<{width}}  - ", " " * (width + 8))
     return lines
@@ -137,7 +138,7 @@ def _memory(verdict: Verdict, ink: Ink) -> list[str]:
         says = "whether constant memory suffices by the conditions alone is not decided"
     first, *rest = ink.wrapped(says, "  merging  ")
     lines = [first.replace("merging", ink.strong("merging"), 1), *rest]
-    for reason in reasons:
+    for reason in each_told(reasons):
         lines += ink.wrapped(reason, "    - ", "      ")
     return lines
 
@@ -177,7 +178,7 @@ def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
 def _witness(witness: Witness | None, ink: Ink, rows: int | None) -> list[str]:
     if witness is None:
         return []
-    lines = [f"  {ink.strong('growing input')}", *ink.wrapped(witness.growth, "    ")]
+    lines = [f"  {ink.strong('growing input')}", *ink.wrapped(told(witness.growth), "    ")]
     for stream, values in witness.first(rows or 0):
         shown = ", ".join(f"{name} = {_shown(value)}" for name, value in values)
         lines += ink.wrapped(f"{stream}: {shown}", "      ", "        ")
@@ -189,12 +190,12 @@ def _shown(value: object) -> object:
 
 
 def _finality(verdict: Verdict, ink: Ink) -> list[str]:
-    return [line for sentence in verdict.finality for line in ink.wrapped(sentence, "  final ")]
+    return [line for sentence in each_told(verdict.finality) for line in ink.wrapped(sentence, "  final ")]
 
 
 def _notices(verdict: Verdict, ink: Ink) -> list[str]:
     found = offer(verdict.rewrite)
-    notices = [*verdict.notices, *((found,) if found is not None else ())]
+    notices = [*each_told(verdict.notices), *((found,) if found is not None else ())]
     return [line for notice in notices for line in ink.wrapped(notice, "  note  ")]
 
 

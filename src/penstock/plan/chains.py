@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.reasons import Reason, Told
+
 
 @dataclass(frozen=True)
 class PurgeChainStep:
@@ -11,8 +13,8 @@ class PurgeChainStep:
 
     sources: tuple[str, ...]
     target: str
-    wait: str
-    because: tuple[str, ...]
+    wait: Reason
+    because: tuple[Told, ...]
 
 
 @dataclass(frozen=True)
@@ -31,4 +33,4 @@ class UselessPunctuations:
     alias: str
     constraint: str
     """Its text with ON stream."""
-    why: str
+    why: Reason

@@ -11,6 +11,7 @@ from itertools import permutations
 from penstock.analysis.closings.between import PairClosing, Way, closings_between
 from penstock.analysis.closings.edges import order_text
 from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.reasons import Told
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
 from penstock.model.schemes import Ordered
@@ -30,7 +31,9 @@ def find_closers(combinations: Combinations, kept: Kept) -> tuple[Closer, ...]:
         for own, target in permutations(query.all_sources, 2)
         for closing in closings_between(combinations, own, target, kept[own.alias])
     }
-    return tuple(sorted(found, key=lambda c: (c.source, c.target, c.kind, c.target_columns, c.columns, c.because)))
+    return tuple(
+        sorted(found, key=lambda c: (c.source, c.target, c.kind, c.target_columns, c.columns, *map(str, c.because)))
+    )
 
 
 def find_agreements(combinations: Combinations, kept: Kept) -> tuple[Agreement, ...]:
@@ -59,10 +62,10 @@ def _closer(query: Query, closing: PairClosing) -> Closer:
         kind = CloserKind.BAND if column is not None and column.is_clock else CloserKind.ORDER
         constraints = tuple(dict.fromkeys(excess.tightest.declared))
         limits = () if excess.equal else closing.passage.reasons
-        because = tuple(dict.fromkeys((*limits, order_text(declared, closing.scheme))))
+        because: tuple[Told, ...] = tuple(dict.fromkeys((*limits, order_text(declared, closing.scheme))))
     else:
         constraints = (closing.scheme.on(declared.name),)
-        because = (*constraints, *([closing.sure.text] if closing.sure is not None else []))
+        because = (*constraints, *([closing.sure.because] if closing.sure is not None else []))
     assert kind is not None
     return Closer(
         kind=kind,

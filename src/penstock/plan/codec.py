@@ -1,7 +1,7 @@
 """Frozen dataclasses to plain JSON values and back, driven by their own type hints.
 
-Covers what plans are made of: nested dataclasses, homogeneous tuples, string enums, `X | None`, and scalars. Reading
-refuses unknown and missing keys, so that a plan of another version is never half understood.
+Covers what plans are made of: nested dataclasses, homogeneous tuples, string enums, `X | None`, reasons, and scalars.
+Reading refuses unknown and missing keys, so that a plan of another version is never half understood.
 """
 
 from __future__ import annotations
@@ -12,11 +12,16 @@ from enum import Enum
 from functools import cache
 from typing import Any, TypeVar, Union, get_args, get_origin, get_type_hints
 
+from penstock.analysis.reasons import About, Reason, ReasonKind
+
 T = TypeVar("T")
 
 
 def encode(value: Any) -> Any:
     """A value as JSON can hold it; the order of keys is the order of fields."""
+    if isinstance(value, Reason):
+        about = [encode(item) for item in value.about]
+        return {"kind": f"{type(value.kind).__name__}.{value.kind.name}", "about": about}
     if is_dataclass(value) and not isinstance(value, type):
         return {field.name: encode(getattr(value, field.name)) for field in fields(value)}
     if isinstance(value, tuple):
@@ -29,6 +34,19 @@ def decode(kind: type[T], data: Any) -> T:
     return _decode(kind, data, kind.__name__)  # type: ignore[no-any-return] # driven by hints that mypy cannot follow
 
 
+def _reason(data: Any, where: str) -> Reason:
+    kind = next(
+        k for kinds in ReasonKind.__subclasses__() for k in kinds if f"{kinds.__name__}.{k.name}" == data["kind"]
+    )
+    return Reason(kind, tuple(_about(item, where) for item in data["about"]))
+
+
+def _about(data: Any, where: str) -> About:
+    if isinstance(data, list):
+        return tuple(_about(item, where) for item in data)
+    return _reason(data, where) if isinstance(data, dict) else data
+
+
 @cache
 def _hints(kind: type) -> dict[str, Any]:
     return get_type_hints(kind)
@@ -39,8 +57,13 @@ def _decode(kind: Any, data: Any, where: str) -> Any:
     if origin in (Union, types.UnionType):
         if data is None:
             return None
-        (present,) = (option for option in get_args(kind) if option is not type(None))
-        return _decode(present, data, where)
+        options = [option for option in get_args(kind) if option is not type(None)]
+        if len(options) > 1:
+            # A reason, or what the user wrote.
+            return _decode(str if isinstance(data, str) else Reason, data, where)
+        return _decode(options[0], data, where)
+    if kind is Reason:
+        return _reason(data, where)
     if origin is tuple:
         if not isinstance(data, list):
             raise ValueError(f"{where} should be a list")

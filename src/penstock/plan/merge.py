@@ -13,6 +13,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from penstock.analysis.reasons import Told
 from penstock.model.predicates import Op
 
 _CODE = re.compile(r"-?\d+")
@@ -74,7 +75,8 @@ class MergePlan:
     checks: tuple[CheckedColumn, ...]
     leaves: bool
     """Whether its rows leave by promises all the same: those that become one agree wherever a promise looks."""
-    text: str
+    keeps: Told
+    """What is kept."""
 
     def with_values(self, read: Callable[[str, str], str]) -> MergePlan:
         """The same plan with other texts of its values; `read` is given the column, and the text."""

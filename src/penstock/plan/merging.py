@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.analysis.finding import Bounded, Means, Verdict
+from penstock.analysis.reasons import Because, Told
 from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, OneOf, Op
@@ -126,7 +127,7 @@ def merge_plan(synopsis: SynopsisForm, stream: Stream) -> MergePlan:
         tuple(_extreme(extreme, stream.type_of(extreme.column)) for extreme in synopsis.extremes),
         tuple(_checked(stream)),
         False,
-        synopsis.sentences[0],
+        synopsis.reasons[0],
     )
 
 
@@ -168,11 +169,11 @@ def _exact(value: Value) -> str | None:
     return _text(value)
 
 
-def merge_by_value(columns: Mapping[str, str]) -> MergePlan:
-    """Rows of a grouped query that agree on all columns, given with their words, become one, and leave as one."""
-    kept = f"for each choice of {', '.join(columns.values())}" if columns else "in all"
+def merge_by_value(columns: Mapping[str, Told]) -> MergePlan:
+    """Rows of a grouped query that agree on all columns, given with what to call them, become one, and leave as one."""
+    kept = Because.MERGED_BY_VALUE(tuple(columns.values())) if columns else Because.MERGED_IN_ALL()
     parts = tuple(PartColumn(column, True, None, None, (), None, None, True, True, None) for column in columns)
-    return MergePlan(parts, True, (), (), True, f"one row {kept}, with a count and what is summed up of it")
+    return MergePlan(parts, True, (), (), True, kept)
 
 
 def _part(column: BucketColumn, kind: DataType | None) -> PartColumn:

@@ -1,7 +1,7 @@
 """The plan: what a query keeps of each stream, how its tuples meet, and what lets them go. Inert data.
 
 Two readers: `explain` shows it, the runtime obeys it. Frozen, comparable, and the same after a round trip through JSON.
-Lengths of event time are ticks, as in `model.spans`. Texts are whole sentences without a full stop.
+Lengths of event time are ticks, as in `model.spans`. What bounds a stream, and why, is the verdict's to say.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from penstock.analysis.closings.excess import Excess
+from penstock.analysis.reasons import Reason, Told
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
@@ -28,7 +29,7 @@ from penstock.plan.monitor import MonitorPlan
 from penstock.plan.outer import BlockPlan, NodePlan, OuterPlan
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
-FORMAT = 8
+FORMAT = 9
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 
@@ -46,12 +47,9 @@ class StateFigure:
     """What the verdict says of one piece of state."""
 
     verdict: str
-    bound: str | None
     means: str | None
     """What keeps it bounded, as `analysis.finding.Means` names it."""
     rows: int | None
-    because: tuple[str, ...]
-    fixes: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -190,7 +188,7 @@ class Closer:
     rows: int | None
     constraints: tuple[str, ...]
     """The declarations that it rests on; of a band, beside the order itself, those of its tightest allowance."""
-    because: tuple[str, ...]
+    because: tuple[Told, ...]
     """All that makes it so: conditions and declarations, as the user wrote them."""
 
     def __hash__(self) -> int:
@@ -290,8 +288,8 @@ class Plan:
     """The punctuation schemes, by alias, that need not be read."""
     chains: tuple[Chain, ...]
     """By the verdict's graph, for each stream."""
-    join_trees: tuple[str, ...]
-    """Which trees of binary and multi-way joins would be safe, in words; the engine runs one multi-way join."""
+    join_trees: tuple[Reason, ...]
+    """Which trees of binary and multi-way joins would be safe; the engine runs one multi-way join."""
     rewriting: Rewriting | None
     """The counts that are run in place of the joins, where they are."""
     evict: EvictPlan | None

@@ -12,7 +12,8 @@ from dataclasses import dataclass, replace
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
-from penstock.analysis.safe_plans import plans_in_words
+from penstock.analysis.reasons import Because, Told
+from penstock.analysis.safe_plans import safe_plans
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.expressions import ColumnRef
@@ -131,7 +132,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
             if (alias, constraint) not in {(p.alias, p.constraint) for p in punctuations.promises}
         ),
         tuple(_chain(closing, alias) for alias in closing.aliases),
-        plans_in_words(closing),
+        safe_plans(closing),
         verdict.rewrite.rewriting if verdict.strategy is Strategy.REWRITE else None,
         evict_plan(query),
     )
@@ -298,8 +299,8 @@ def _merged_by_value(facts: _Facts, source: Source) -> MergePlan | None:
         return None
     if not all(kind is not None and kind.is_key for kind in types):
         return None
-    columns = {c.name: c.name for c in source.stream.carried if c.name in kept}
-    windows = {w.name: f"window of {w.column}" for w in aggregate.windows_of(alias) if w.column not in kept}
+    columns: dict[str, Told] = {c.name: c.name for c in source.stream.carried if c.name in kept}
+    windows = {w.name: Because.WINDOW_OF(w.column) for w in aggregate.windows_of(alias) if w.column not in kept}
     return merge_by_value(columns | windows)
 
 
@@ -354,5 +355,5 @@ def _finding(verdict: Verdict, alias: str) -> Finding:
 
 def _figure(finding: Finding) -> StateFigure:
     if isinstance(finding, Bounded):
-        return StateFigure(finding.verdict, finding.bound, finding.means.value, finding.rows, finding.because, ())
-    return StateFigure(finding.verdict, None, None, None, finding.because, finding.fixes)
+        return StateFigure(finding.verdict, finding.means.value, finding.rows)
+    return StateFigure(finding.verdict, None, None)

@@ -27,6 +27,7 @@ from penstock.analysis.facts.bands import tied
 from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.analysis.facts.domains import declared_domain
 from penstock.analysis.facts.largest_value import never_passes
+from penstock.analysis.reasons import Reason, WaitsUntil
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Clustered, Follows, Ordered, PrimaryKey, Scheme, reference_of
@@ -61,10 +62,17 @@ class Passage:
         """What limits it, each once."""
         return tuple(dict.fromkeys(self.excess.tightest.reasons))
 
-    def __str__(self) -> str:
-        ticks = self.excess.tightest.ticks
-        length = f" {'+' if ticks > 0 else '-'} {span_of_ticks(abs(ticks), self.instants)}" if ticks else ""
-        return f"{self.ordered} has passed {self.start}{length}"
+    @property
+    def wait(self) -> Reason:
+        """What must happen."""
+        return passed_by(self.ordered, self.start, self.excess.tightest.ticks, self.instants)
+
+
+def passed_by(ordered: ColumnRef, start: ColumnRef, ticks: int, instants: bool) -> Reason:
+    """That a column has passed another by so much."""
+    if not ticks:
+        return WaitsUntil.PASSED(ordered, start)
+    return WaitsUntil.PASSED_BY(ordered, start, "+" if ticks > 0 else "-", span_of_ticks(abs(ticks), instants))
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,6 @@ def candidate_closings(combinations: Combinations, target: Source) -> Iterator[C
                     target.alias,
                     ((own.alias,),),
                     way,
-                    str(passage),
                     passage.reasons,
                     (missing,),
                     passage=passage,
@@ -49,19 +48,19 @@ def candidate_closings(combinations: Combinations, target: Source) -> Iterator[C
         if pairs:
             yield from _by_shared_columns(own, target, pairs)
             for keys in _keys(own, target, here, pairs) if _leaves_a_question(combinations, own, target) else ():
-                yield Closing(target.alias, ((own.alias,),), Way.KEY, "", (), keys)
+                yield Closing(target.alias, ((own.alias,),), Way.KEY, (), keys)
 
 
 def _by_shared_columns(own: Source, target: Source, pairs: tuple[tuple[str, str], ...]) -> Iterator[Closing]:
     needs = ((own.alias,),)
     columns, theirs = zip(*pairs, strict=True)
     follows = Follows(target.stream.name, theirs, columns, Auto())
-    yield Closing(target.alias, needs, Way.FOLLOWS, "", (), ((own.stream.name, follows),))
+    yield Closing(target.alias, needs, Way.FOLLOWS, (), ((own.stream.name, follows),))
     for scheme in target.stream.schemes:
         if isinstance(scheme, Punctuated):
             other = Punctuated(theirs, scheme.when, scheme.lifespan)
             if narrowed(other, target.stream) is None and not _is_declared(target.stream, other):
-                yield Closing(target.alias, needs, Way.PUNCTUATION, "", (), ((target.stream.name, other),))
+                yield Closing(target.alias, needs, Way.PUNCTUATION, (), ((target.stream.name, other),))
 
 
 def _keys(

@@ -28,11 +28,12 @@ from penstock.analysis.closings.between import PairClosing, Passage, Way
 from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
 from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.analysis.facts.largest_value import never_passes
+from penstock.analysis.reasons import Because, Reason, Told, WaitsUntil, WhyOpen
 from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.schemes import Clustered, Follows, Ordered, Punctuated, Scheme
-from penstock.model.spans import Auto, Rows, Span
+from penstock.model.spans import Rows
 from penstock.model.stream import Stream
 
 Missing = tuple[str, Scheme]
@@ -47,9 +48,7 @@ class Closing:
     needs: tuple[tuple[str, ...], ...]
     """For each, one of these sources must be among those that stand together."""
     way: Way
-    wait: str
-    """What must happen first, as the end of "a row leaves once …"; empty where it depends on who carries the values."""
-    because: tuple[str, ...]
+    because: tuple[Told, ...]
     missing: tuple[Missing, ...] = ()
     """The declarations that would make this a closing; none if it is one."""
     scheme: Scheme | None = None
@@ -60,6 +59,28 @@ class Closing:
     """For a punctuation: each of its columns, and the columns of others that equal it; one for each need."""
     certain: bool = True
     """Whether it closes every value in the end; if not, only values that did arrive."""
+    rows: int | None = None
+    """The n of the [ROWS n] that closes, if one does."""
+
+    def wait(self, carriers: tuple[str, ...]) -> Reason:
+        """What must happen before the target is closed for rows of those who meet its needs."""
+        if self.passage is not None:
+            return self.passage.wait
+        if self.rows is not None:
+            return WaitsUntil.WINDOW_LEFT(self.rows, carriers[0])
+        if self.way is Way.NEVER:
+            return WaitsUntil.NEVER_MATCHED(self.target)
+        match self.scheme or self.missing[0][1]:
+            case Punctuated():
+                named = zip(self.carried, carriers, strict=False)
+                values = [(column, next(ref for ref in equal if ref.alias == via)) for (column, equal), via in named]
+                return WaitsUntil.PUNCTUATED(self.target, [WaitsUntil.IS(*pair) for pair in values])
+            case Follows(slack=slack):
+                return counted(slack.count if isinstance(slack, Rows) else None, self.target)
+            case Clustered(column=column):
+                return WaitsUntil.CLUSTER_ENDED(self.target, quoted(column))
+            case _:
+                return WaitsUntil.KEY_ARRIVED(self.target)
 
 
 def declared_closings(combinations: Combinations, target: Source) -> Iterator[Closing]:
@@ -72,17 +93,15 @@ def declared_closings(combinations: Combinations, target: Source) -> Iterator[Cl
             continue
         here = combinations.of(own.alias, target.alias)
         if here.impossible:
-            wait = f"it was read, for no row of {target.alias} ever matches it"
-            yield Closing(target.alias, ((own.alias,),), Way.NEVER, wait, here.impossible)
+            yield Closing(target.alias, ((own.alias,),), Way.NEVER, here.impossible)
             continue
         yield from _ordered(own, target, here)
         yield from _followed(combinations, own, target)
         yield from _named(own, target, here)
         if isinstance(own.window, RowsWindow):
             count = own.window.count
-            wait = f"{count} more {'rows' if count > 1 else 'row'} of {own.alias} have arrived"
-            because = (f"{own.window} on {own.alias}: a row is out of reach once {count} more arrived",)
-            yield Closing(target.alias, ((own.alias,),), Way.WINDOW, wait, because)
+            because = (Because.OUT_OF_REACH(own.window, own.alias, count),)
+            yield Closing(target.alias, ((own.alias,),), Way.WINDOW, because, rows=count)
 
 
 def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, str], ...]:
@@ -91,7 +110,7 @@ def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, 
     return tuple(sorted((mine[number], theirs[number]) for number in mine if number in theirs))
 
 
-def stalled(own: Source, other: Source, here: Combination) -> Iterator[str]:
+def stalled(own: Source, other: Source, here: Combination) -> Iterator[Reason]:
     """The ordered columns of a source that would close it for another's rows, and why they do not get there."""
     for column in other.stream.carried:
         ref = ColumnRef(other.alias, column.name)
@@ -99,7 +118,7 @@ def stalled(own: Source, other: Source, here: Combination) -> Iterator[str]:
         if is_ordered and here.bands.touches(ref) and _first_passage(own, other, ref, here) is not None:
             limit = never_passes(other.stream, column.name)
             if limit is not None:
-                yield f"{ref} {limit}"
+                yield WhyOpen.COLUMN_STOPS(ref, limit)
 
 
 def order_text(stream: Stream, scheme: Ordered) -> str:
@@ -131,32 +150,26 @@ def _ordered(own: Source, target: Source, here: Combination) -> Iterator[Closing
             closing = next(between.passed(own, target, order, here, starts), None)
             if closing is not None and closing.passage is not None and closing.certain:
                 because = (*closing.passage.reasons, order_text(target.stream, order))
-                yield _plain(closing, str(closing.passage), because)
+                yield _plain(closing, because)
 
 
 def _followed(combinations: Combinations, own: Source, target: Source) -> Iterator[Closing]:
     for closing in between.followed(combinations, own, target):
-        assert isinstance(closing.scheme, Follows)
-        yield _plain(closing, _counted(closing.scheme.slack, target.alias), (closing.scheme.on(own.stream.name),))
+        yield _plain(closing, (closing.scheme.on(own.stream.name),))
 
 
 def _named(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
     for closing in between.named(own, target, here):
-        wait = f"the row of {target.alias} that it names has arrived"
-        if isinstance(closing.scheme, Clustered):
-            column = quoted(closing.scheme.column)
-            wait = f"the rows of {target.alias} with its {column} have come and others have followed them"
-        because = (closing.scheme.on(target.stream.name), *([closing.sure.text] if closing.sure else []))
-        yield _plain(closing, wait, because)
+        guaranteed = () if closing.sure is None else (closing.sure.because,)
+        yield _plain(closing, (closing.scheme.on(target.stream.name), *guaranteed))
 
 
-def _plain(closing: PairClosing, wait: str, because: tuple[str, ...]) -> Closing:
+def _plain(closing: PairClosing, because: tuple[Told, ...]) -> Closing:
     """A closing for the rows of one source as an edge."""
     return Closing(
         closing.target,
         ((closing.source,),),
         closing.way,
-        wait,
         because,
         scheme=closing.scheme,
         passage=closing.passage,
@@ -169,27 +182,25 @@ def _punctuated(combinations: Combinations, target: Source, scheme: Punctuated) 
         return
     columns = punctuated_columns(combinations, target, scheme)
     carried = tuple((column.ref, column.equals) for column in columns if column.equals)
-    few: list[str] = []
+    few: list[Reason] = []
     for column in columns:
         if column.equals:
             continue
         if column.values is None:
             return
-        values = "1 value, which is" if column.values == 1 else f"{column.values} values, each of which is"
-        few.append(f"{column.ref} takes at most {values} punctuated")
+        few.append(Because.VALUES_PUNCTUATED(column.ref, column.values))
     if carried:
         needs = tuple(tuple(dict.fromkeys(r.alias for r in equal)) for _, equal in carried)
-        because = (scheme.on(target.stream.name), *few)
-        yield Closing(target.alias, needs, Way.PUNCTUATION, "", because, scheme=scheme, carried=carried)
+        because: tuple[Told, ...] = (scheme.on(target.stream.name), *few)
+        yield Closing(target.alias, needs, Way.PUNCTUATION, because, scheme=scheme, carried=carried)
 
 
-def _counted(within: Rows | Auto | Span, alias: str) -> str:
-    match within:
-        case Rows(count=0):
-            return f"its batch is done, for every row of {alias} that matches it came before"
-        case Rows(count=1):
-            return f"1 more row of {alias} has arrived"
-        case Rows(count=count):
-            return f"{count} more rows of {alias} have arrived"
+def counted(rows: int | None, alias: str) -> Reason:
+    """That so many more rows of a stream have arrived; None if the number is learned."""
+    match rows:
+        case None:
+            return WaitsUntil.LEARNED_ROWS_ARRIVED(alias)
+        case 0:
+            return WaitsUntil.BATCH_DONE(alias)
         case _:
-            return f"so many more rows of {alias} have arrived as the k that is learned"
+            return WaitsUntil.ROWS_ARRIVED(rows, alias)

@@ -24,6 +24,7 @@ from penstock.analysis.closings.candidates import candidate_closings
 from penstock.analysis.closings.edges import Closing, Missing, declared_closings
 from penstock.analysis.closings.outer_join_purge import Leaving, Stuck, beyond
 from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.reasons import BoundedBy, Reason, Told, WaitsUntil
 from penstock.model.clauses import RowsWindow
 from penstock.model.nodes import nodes_of
 from penstock.model.schemes import Scheme
@@ -40,9 +41,9 @@ class ChainStep:
     sources: tuple[str, ...]
     target: str
     way: Way
-    wait: str
-    """What must happen first, as the end of "a row leaves once …"."""
-    because: tuple[str, ...]
+    wait: Reason
+    """What must happen first."""
+    because: tuple[Told, ...]
     scheme: Scheme | None = None
     """The declaration that closes, if it is a single one."""
     passage: Passage | None = None
@@ -255,22 +256,14 @@ def _merged(nodes: tuple[Node, ...], edges: set[tuple[Node, Node]]) -> tuple[Nod
 
 
 def _edge(closing: Closing, carriers: tuple[str, ...]) -> ChainStep:
-    wait = closing.wait
-    if closing.carried:
-        values = [
-            f"{column} = {next(ref for ref in equal if ref.alias == via)}"
-            for (column, equal), via in zip(closing.carried, carriers, strict=True)
-        ]
-        wait = f"a punctuation of {closing.target} has closed {' and '.join(values)}"
-    sources = tuple(dict.fromkeys(carriers))
+    wait, sources = closing.wait(carriers), tuple(dict.fromkeys(carriers))
     return ChainStep(sources, closing.target, closing.way, wait, closing.because, closing.scheme, closing.passage)
 
 
-def describe(reach: Reachability, alias: str) -> str:
-    """When a row leaves, in words."""
+def kept_until(reach: Reachability, alias: str) -> Reason:
+    """When a row leaves."""
     steps = []
     for edge in reach.edges:
         met = [source for source in edge.sources if source != alias]
-        lead = f"for each row of {' and '.join(met)} that it met, " if met else ""
-        steps.append(lead + edge.wait)
-    return "a row leaves once " + ", and ".join(steps)
+        steps.append(WaitsUntil.FOR_EACH_MET(met, edge.wait) if met else edge.wait)
+    return BoundedBy.LEAVES_ONCE(steps)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.analysis.facts.combination import Combination
+from penstock.analysis.reasons import Because, Told
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import ForeignKey
@@ -24,7 +25,7 @@ class Guarantee:
     """
 
     own: tuple[str, ...]
-    text: str
+    because: Told
 
 
 def guarantee(own: Source, target: Source, here: Combination, columns: tuple[str, ...]) -> Guarantee | None:
@@ -32,7 +33,7 @@ def guarantee(own: Source, target: Source, here: Combination, columns: tuple[str
     if own.stream == target.stream and all(
         here.equalities.equal(ColumnRef(own.alias, c), ColumnRef(target.alias, c)) for c in columns
     ):
-        return Guarantee(columns, f"the row of {own.alias} is itself a row of {target.stream.name}")
+        return Guarantee(columns, Because.ITSELF_A_ROW(own.alias, target.stream.name))
     for scheme in own.stream.schemes:
         if not isinstance(scheme, ForeignKey) or scheme.parent != target.stream.name:
             continue

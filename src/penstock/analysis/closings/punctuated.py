@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.analysis.facts.domains import contradiction
+from penstock.analysis.reasons import Reason, WhyUseless
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
@@ -64,11 +65,11 @@ def carriers(combinations: Combinations, column: ColumnRef) -> tuple[ColumnRef, 
     return tuple(found)
 
 
-def narrowed(scheme: Punctuated, stream: Stream) -> str | None:
+def narrowed(scheme: Punctuated, stream: Stream) -> Reason | None:
     """Why a scheme does not close every value of its columns, if it does not."""
     conflict = contradiction(stream, (*stream.where, *scheme.when))
     if conflict is not None:
-        return f"no such punctuation can come: no row of {stream.name} has {conflict}"
+        return WhyUseless.NEVER_COMES(stream.name, conflict)
     for predicate in scheme.when:
         match predicate:
             case NullTest(column=named, is_null=False) if named.column in scheme.columns:
@@ -76,9 +77,7 @@ def narrowed(scheme: Punctuated, stream: Stream) -> str | None:
         read = {root for ref in predicate.columns for root in _roots(stream, ref.column)}
         for column in scheme.columns:
             if read & _roots(stream, column):
-                return (
-                    f"only rows with {predicate} are punctuations, so other values of {quoted(column)} are never closed"
-                )
+                return WhyUseless.ONLY_SOME_VALUES(predicate, quoted(column))
     return None
 
 

@@ -35,7 +35,7 @@ from penstock.model.types import DataType, Kind
 
 
 @dataclass(frozen=True)
-class Reason:
+class Stated:
     """A condition or a declaration, as the user wrote it."""
 
     text: str
@@ -43,7 +43,7 @@ class Reason:
     """Whether it is a declaration, which ADAPT may widen; then its text is with ON stream."""
 
 
-Constraint = Demand[ColumnRef, Reason]
+Constraint = Demand[ColumnRef, Stated]
 """One constraint as it was found, with what says so."""
 
 
@@ -55,7 +55,7 @@ class Bands:
     equalities: Equalities
 
     @cached_property
-    def _closed(self) -> Differences[ColumnRef, Reason]:
+    def _closed(self) -> Differences[ColumnRef, Stated]:
         return Differences(
             Demand(self._node(c.later), self._node(c.earlier), c.limit, c.reason) for c in self.constraints
         )
@@ -141,7 +141,7 @@ def tied(query: Query, equalities: Equalities, own: str, other: str, reference: 
 
 
 def _limits(
-    query: Query, left: ColumnRef, op: Op, right: ColumnRef, *, ticks: int, reason: Reason
+    query: Query, left: ColumnRef, op: Op, right: ColumnRef, *, ticks: int, reason: Stated
 ) -> Iterator[Constraint]:
     """`left - right op ticks`, as limits."""
     step = _step(query.type_of(left))
@@ -171,7 +171,7 @@ def _of_predicate(query: Query, predicate: Predicate, alias: str | None) -> Iter
     def named(ref: ColumnRef) -> ColumnRef:
         return ref if alias is None else ColumnRef(alias, ref.column)
 
-    reason = Reason(str(predicate) if alias is None else f"{predicate} in {query.by_alias[alias].stream.name}")
+    reason = Stated(str(predicate) if alias is None else f"{predicate} in {query.by_alias[alias].stream.name}")
     match predicate:
         case Comparison(left=left, op=op, right=right):
             yield from _limits(query, named(left), op, named(right), ticks=0, reason=reason)
@@ -193,7 +193,7 @@ def window_constraints(query: Query) -> Iterator[Constraint]:
                 continue
             if _window_decides_matches(query, source.alias, other.alias):
                 ticks = source.window.span.ticks
-                reason = Reason(f"{source.window} on {source.alias}")
+                reason = Stated(f"{source.window} on {source.alias}")
                 yield from _limits(query, later, Op.LT, own, ticks=ticks, reason=reason)
 
 
@@ -230,7 +230,7 @@ def _promises(query: Query, holding: Holding, equalities: Equalities) -> Iterato
                 window = match_window(scheme, other.stream.keys)
                 if window is None or not tied(query, equalities, source.alias, other.alias, reference):
                     continue
-                reason = Reason(scheme.on(source.stream.name), declared=True)
+                reason = Stated(scheme.on(source.stream.name), declared=True)
                 if window.high is not None:
                     yield from _limits(query, other_time, Op.LE, own_time, ticks=window.high.ticks, reason=reason)
                 if window.low is not None:

@@ -11,6 +11,7 @@ from functools import cached_property
 
 from penstock.analysis.facts.bands import Bands, Constraint, bands_of, window_constraints
 from penstock.analysis.facts.domains import Domain, domain_of, emptied
+from penstock.analysis.reasons import Because, Told
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Equalities
@@ -70,12 +71,12 @@ class Combination:
         return self._domains[first]
 
     @cached_property
-    def impossible(self) -> tuple[str, ...]:
+    def impossible(self) -> tuple[Told, ...]:
         """Why these tuples never stand together; nothing if they may."""
         empty = emptied(self._holding, self.equalities, self.domain)
         if empty or not self.bands.contradiction:
             return empty
-        return (f"these cannot all hold: {'; '.join(self.bands.contradiction)}",)
+        return (Because.CANNOT_ALL_HOLD(self.bands.contradiction),)
 
 
 class Combinations:

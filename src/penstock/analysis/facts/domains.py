@@ -32,6 +32,7 @@ from penstock.analysis.facts.values import (
     step_of,
     steps_of,
 )
+from penstock.analysis.reasons import Because, Reason, Told
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Equalities, NoneOf, NullTest, OneOf, Op, Predicate, rejects_null, written
 from penstock.model.query import Holding, Query
@@ -51,8 +52,8 @@ class Domain:
     nullable: bool = True
     zeros: int = 1
     """How many values equal zero: two for FLOAT and DOUBLE, where 0.0 = -0.0."""
-    because: tuple[str, ...] = ()
-    """What made it finite, in the user's words."""
+    because: tuple[Told, ...] = ()
+    """What made it finite: conditions and declarations as the user wrote them, or the type."""
 
     @property
     def low(self) -> int | None:
@@ -69,6 +70,11 @@ class Domain:
         """How many values, NULL included; None if there is no limit."""
         values = self._values
         return None if values is None else values + self.nullable
+
+    @property
+    def listed(self) -> tuple[Told, ...]:
+        """What made it finite, each once, and that it may be NULL."""
+        return (*dict.fromkeys(self.because), *((Because.MAY_BE_NULL(),) if self.nullable else ()))
 
     @property
     def is_empty(self) -> bool:
@@ -106,7 +112,7 @@ def declared_domain(stream: Stream, column: str) -> Domain:
     zeros = 2 if kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE) else 1
     domain = Domain(nullable=_may_be_null(stream, column), zeros=zeros)
     if kind is not None and is_small(kind):
-        domain = _clipped(domain, steps_of(kind), f"{column} of {stream.name} is {kind}")
+        domain = _clipped(domain, steps_of(kind), Because.IS_OF_TYPE(column, stream.name, kind))
     own = ColumnRef("", column)
     for predicate in _about(own, stream.where):
         domain = _narrowed(domain, predicate, kind, reason=f"{written(predicate)} in {stream.name}", keeps_null=False)
@@ -124,18 +130,18 @@ def _may_be_null(stream: Stream, column: str) -> bool:
     return column not in named
 
 
-def emptied(holding: Holding, equalities: Equalities, domain: Callable[[ColumnRef], Domain]) -> tuple[str, ...]:
+def emptied(holding: Holding, equalities: Equalities, domain: Callable[[ColumnRef], Domain]) -> tuple[Reason, ...]:
     """Why no result can be, if the domain of a column that must have a value is empty; nothing otherwise."""
     constrained = [ref for refs in equalities.classes for ref in refs[:1]]
     constrained += [p.column for p in holding.predicates if isinstance(p, Bound | OneOf)]
     for ref in dict.fromkeys(constrained):
         left = domain(ref)
         if left.is_empty:
-            return (f"{' = '.join(map(str, equalities.class_of(ref)))} can take no value: {_listed(left.because)}",)
+            return (Because.NO_VALUE_LEFT(equalities.class_of(ref), left.because),)
     return ()
 
 
-def contradiction(stream: Stream, conditions: Iterable[Predicate]) -> str | None:
+def contradiction(stream: Stream, conditions: Iterable[Predicate]) -> tuple[Told, ...] | None:
     """The conditions on one column of a stream that no value meets, by their constants alone; None if none are seen."""
     conditions = tuple(conditions)
     for ref in dict.fromkeys(p.column for p in conditions if isinstance(p, Bound | OneOf)):
@@ -144,12 +150,8 @@ def contradiction(stream: Stream, conditions: Iterable[Predicate]) -> str | None
         for predicate in _about(ref, conditions):
             left = _narrowed(left, predicate, kind, reason=written(predicate), keeps_null=False)
         if left.is_empty:
-            return _listed(left.because)
+            return tuple(dict.fromkeys(left.because))
     return None
-
-
-def _listed(reasons: Iterable[str]) -> str:
-    return " and ".join(dict.fromkeys(reasons))
 
 
 def _about(ref: ColumnRef, predicates: Iterable[Predicate]) -> Iterator[Predicate]:
@@ -160,7 +162,7 @@ def _about(ref: ColumnRef, predicates: Iterable[Predicate]) -> Iterator[Predicat
                 break
 
 
-def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, reason: str, keeps_null: bool) -> Domain:
+def _narrowed(domain: Domain, predicate: Predicate, kind: DataType | None, *, reason: Told, keeps_null: bool) -> Domain:
     # CHECK passes where it is unknown; IS NOT NULL never is.
     if rejects_null(predicate) and (isinstance(predicate, NullTest) or not keeps_null):
         domain = replace(domain, nullable=False)
@@ -181,18 +183,18 @@ def _same(left: ColumnRef, right: ColumnRef) -> bool:
     return left.alias == right.alias and left.column == right.column
 
 
-def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | None, reason: str) -> Domain:
+def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | None, reason: Told) -> Domain:
     at = step_of(constant, kind)
     if at is None:
         return domain
     return _clipped(domain, meeting(op, at), reason)
 
 
-def _clipped(domain: Domain, steps: Interval, *reasons: str) -> Domain:
+def _clipped(domain: Domain, steps: Interval, *reasons: Told) -> Domain:
     return replace(domain, steps=domain.steps.within(steps), because=(*domain.because, *reasons))
 
 
-def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: str) -> Domain:
+def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: Told) -> Domain:
     if kind is None or not are_told_apart(kind):
         return domain
     if has_steps(kind):
@@ -205,7 +207,7 @@ def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType 
     return _intersection(domain, replace(domain, members=members, because=(reason,)), kind)
 
 
-def _without(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: str) -> Domain:
+def _without(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: Told) -> Domain:
     """Less some values: of a set, or at the ends of a range."""
     steps = {step_of(constant, kind) for constant in constants}
     gone = steps if kind is not None and has_steps(kind) else {constant.value for constant in constants}

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.reasons import NeverPasses, Reason
 from penstock.model.expressions import ColumnRef
 from penstock.model.monotone import rises
 from penstock.model.predicates import Bound, Comparison, NullTest, OneOf, Op, Opaque, Predicate
@@ -34,12 +35,12 @@ _MOST_DIGITS = 9
 _UPWARDS = (Op.EQ, Op.LT, Op.LE)
 
 
-def never_passes(stream: Stream, column: str) -> str | None:
+def never_passes(stream: Stream, column: str) -> Reason | None:
     """What keeps a column of a stream from passing every value, as the end of a sentence about it; None if nothing."""
     return _limit(stream, column, frozenset())
 
 
-def _limit(stream: Stream, name: str, asked: frozenset[str]) -> str | None:
+def _limit(stream: Stream, name: str, asked: frozenset[str]) -> Reason | None:
     column = stream.column(name)
     if column is None or column.type is None or name in asked:
         return None
@@ -50,11 +51,11 @@ def _limit(stream: Stream, name: str, asked: frozenset[str]) -> str | None:
     if found is None and column.derived is not None:
         limits = [(ref, _limit(stream, ref.column, asked)) for ref in column.derived.columns]
         if not limits:
-            return f"never passes its only value, {column.derived}"
+            return NeverPasses.ONLY_VALUE(column.derived)
         if all(limit is not None for _, limit in limits):
-            return f"is derived from {' and '.join(f'{ref}, which {limit}' for ref, limit in limits)}"
+            return NeverPasses.DERIVED_FROM([NeverPasses.WHICH(ref, limit) for ref, limit in limits])
         if not rises(column.derived.term, lambda own: _is_endless(stream, own, asked)):
-            return f"may never pass some value, for only Spark knows what {column.derived} comes to"
+            return NeverPasses.KNOWN_TO_SPARK(column.derived)
     return found
 
 
@@ -62,12 +63,12 @@ def _is_endless(stream: Stream, name: str, asked: frozenset[str]) -> bool:
     return stream.column(name) is not None and _limit(stream, name, asked) is None
 
 
-def _by_type(kind: DataType) -> str | None:
+def _by_type(kind: DataType) -> Reason | None:
     if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
-        return f"never passes NaN, which in {kind} lies above every number"
+        return NeverPasses.NAN(kind)
     is_short = kind.length is not None or (kind.precision is not None and kind.precision <= _MOST_DIGITS)
     if kind.kind in _SMALL or is_short:
-        return f"never passes the largest {kind}"
+        return NeverPasses.LARGEST_OF_TYPE(kind)
     return None
 
 
@@ -83,23 +84,23 @@ def _conditions(stream: Stream) -> Iterator[tuple[Predicate, str]]:
 
 def _by_condition(
     stream: Stream, column: ColumnRef, predicate: Predicate, reason: str, asked: frozenset[str]
-) -> str | None:
+) -> Reason | None:
     match predicate:
         case Bound(op=op, constant=constant) if _is(predicate.column, column) and op in _UPWARDS:
-            return f"never passes {constant.text}: {reason}"
+            return NeverPasses.CONSTANT(constant.text, reason)
         case OneOf() if _is(predicate.column, column):
-            return f"never passes the largest of its values: {reason}"
+            return NeverPasses.LARGEST_OF_SET(reason)
         case Comparison(left=left, op=op, right=right):
             for own, compared, other in ((left, op, right), (right, op.mirrored, left)):
                 if _is(own, column) and compared in _UPWARDS:
                     limit = _limit(stream, other.column, asked)
                     if limit is not None:
-                        return f"never passes {other} ({reason}), which {limit}"
+                        return NeverPasses.OTHER_COLUMN(other, reason, limit)
             return None
         case NullTest(column=ref, is_null=True) if _is(ref, column):
-            return f"never has a value: {reason}"
+            return NeverPasses.WITHOUT_VALUE(reason)
         case Opaque(expression=expression) if all(_is(ref, column) for ref in expression.columns):
-            return f"may never pass some value, for only Spark reads this: {reason}"
+            return NeverPasses.READ_BY_SPARK(reason)
         case _:
             return None
 

@@ -21,6 +21,7 @@ from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
 from penstock.analysis.implication.rules import OneRow, Partner, Rule, StreamShape, rule_of, shape_of
 from penstock.analysis.implication.weakening import weaker
+from penstock.analysis.reasons import ProofStep, Told
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Scheme, StreamKey
 from penstock.model.script import Script
 from penstock.model.spans import Span
@@ -29,10 +30,10 @@ from penstock.model.stream import Stream
 
 @dataclass(frozen=True)
 class Implication:
-    """The answer: implied, not implied, or None for not decided; and why, in whole sentences."""
+    """The answer: implied, not implied, or None for not decided; and why."""
 
     implied: bool | None
-    because: tuple[str, ...]
+    because: tuple[Told, ...]
 
 
 def decide(script: Script, stream: Stream, scheme: Scheme) -> Implication:
@@ -113,7 +114,7 @@ class _Question:
         if not proof.steps:
             return Implication(True, ("it says nothing that could be broken",))
         notes = self._null_notes(goal, tuple(least))
-        return Implication(True, (*(f"declared: {rule.text}" for rule in least), *proof.steps, *notes))
+        return Implication(True, (*(ProofStep.DECLARED(rule.text) for rule in least), *proof.steps, *notes))
 
     def _null_notes(self, goal: Rule, rules: tuple[Rule, ...]) -> list[str]:
         """What must have a value for this to hold; nothing if NULLs change nothing."""

@@ -14,12 +14,13 @@ from collections.abc import Iterator
 
 from penstock.analysis.facts.domains import Domain, declared_domain
 from penstock.analysis.facts.values import has_steps, step_of
+from penstock.analysis.reasons import ProofStep, Told
 from penstock.model.predicates import Bound, NullTest, OneOf, Op, Predicate
 from penstock.model.schemes import Check, Clustered, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
 from penstock.model.stream import Stream
 
-Answer = tuple[bool | None, tuple[str, ...]]
+Answer = tuple[bool | None, tuple[Told, ...]]
 
 
 def weaker(stream: Stream, scheme: Scheme) -> Answer:
@@ -28,7 +29,7 @@ def weaker(stream: Stream, scheme: Scheme) -> Answer:
         return _check(stream, scheme)
     found = next(_stronger(stream, scheme), None)
     if found is not None:
-        return True, (f"declared: {found}",)
+        return True, (ProofStep.DECLARED(found),)
     return None, ("no single declaration implies it; what several together say of arrival is not decided",)
 
 
@@ -92,16 +93,16 @@ def _outlives(declared: Punctuated, wanted: Punctuated) -> bool:
 
 
 def _check(stream: Stream, scheme: Check) -> Answer:
-    because: list[str] = []
+    because: list[Told] = []
     for predicate in scheme.condition:
         reasons = _reasons(stream, predicate)
         if reasons is None:
             return None, (f"no declaration of {stream.name} implies {predicate}; opaque conditions are not decided",)
         because += reasons
-    return True, tuple(f"declared: {reason}" for reason in dict.fromkeys(because))
+    return True, tuple(ProofStep.DECLARED(reason) for reason in dict.fromkeys(because))
 
 
-def _reasons(stream: Stream, predicate: Predicate) -> list[str] | None:
+def _reasons(stream: Stream, predicate: Predicate) -> list[Told] | None:
     """The declarations that no row can keep and make the condition false; None if they were not found."""
     for declared in stream.schemes:
         if isinstance(declared, Check) and predicate in declared.condition:
@@ -113,7 +114,7 @@ def _reasons(stream: Stream, predicate: Predicate) -> list[str] | None:
         return None if domain.nullable else [f"{predicate.column.column} of {stream.name} is never NULL"]
     if isinstance(predicate, Bound | OneOf):
         domain = declared_domain(stream, predicate.column.column)
-        return list(domain.because) if _lies_in(stream, domain, predicate) else None
+        return [*domain.because] if _lies_in(stream, domain, predicate) else None
     return None
 
 

@@ -29,6 +29,7 @@ from collections.abc import Iterable
 from fractions import Fraction
 
 from penstock.analysis.finding import Bounded, Means, StateFinding
+from penstock.analysis.reasons import Because, BoundedBy
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.query import Query
 from penstock.model.spans import span_of_ticks
@@ -75,11 +76,10 @@ def counted_state(query: Query, made: Rewriting) -> list[StateFinding]:
     entries = []
     for source in query.all_sources:
         is_read = source.stream.name in counted
-        how = "its rows are counted" if is_read else "its rows are not even read: the counts suffice"
-        finding = Bounded("nothing is stored", Means.REWRITE, (how,), 0)
+        how = Because.ROWS_COUNTED() if is_read else Because.ROWS_NOT_READ()
+        finding = Bounded(BoundedBy.NOTHING_IS_STORED(), Means.REWRITE, (how,), 0)
         entries.append(StateFinding(source.stream.name, source.alias, finding))
     length = span_of_ticks(made.period, instants=True)
-    clocks = ", ".join(f"{source.alias}.{source.event_time}" for source in made.sources)
-    bound = f"the counts of a window of {length} leave once {clocks} have passed it"
+    bound = BoundedBy.COUNTS_OF_WINDOWS(length, [f"{source.alias}.{source.event_time}" for source in made.sources])
     entries.append(StateFinding("(groups)", "(groups)", Bounded(bound, Means.REWRITE)))
     return entries

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.analysis.facts.truth import Truth, compared, passes, ticks_between, truth
+from penstock.analysis.reasons import NoWitness, Told
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Op
 from penstock.model.schemes import (
@@ -48,7 +49,7 @@ class Arrived:
     closes: Punctuated | None = None
 
 
-def broken(rows: Sequence[Arrived]) -> str | None:
+def broken(rows: Sequence[Arrived]) -> Told | None:
     """A declaration that an input, in its order of arrival, does not keep; None if it keeps all."""
     # By name: comparing whole streams would take most of the time.
     streams = list({row.stream.name: row.stream for row in rows}.values())
@@ -74,7 +75,7 @@ def broken(rows: Sequence[Arrived]) -> str | None:
     if len(streams) > 1 and all(stream.arrival is not None for stream in streams):
         order = [row.values.get(row.stream.arrival.column) for row in rows if row.stream.arrival and not row.closes]
         if not _never_falls(order):
-            return "the order of ARRIVES BY across the streams"
+            return NoWitness.ARRIVAL_ACROSS()
     return None
 
 

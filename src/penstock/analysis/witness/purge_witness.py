@@ -31,6 +31,7 @@ from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.truth import ticks_between
 from penstock.analysis.finding import Witness
 from penstock.analysis.memory.reading import MemoryReading, is_left_to_spark
+from penstock.analysis.reasons import Growth, NoWitness, Told
 from penstock.analysis.witness.declarations_hold import Arrived, broken
 from penstock.analysis.witness.punctuating import punctuations
 from penstock.analysis.witness.witness_values import CannotLayOut, Layout
@@ -112,7 +113,7 @@ class Scenario:
         future = [Arrived(self.graph.query.by_alias[alias].stream, values) for alias, values in rest.items()]
         problem = broken(self._numbered([*history, *future]))
         if problem is not None:
-            raise CannotLayOut(f"no growing input was found that keeps {problem}")
+            raise CannotLayOut(NoWitness.BREAKS(problem))
         self._matches(1, rest)
         for far in _FAR:
             try:
@@ -120,9 +121,9 @@ class Scenario:
             except OverflowError:
                 continue
             return
-        raise CannotLayOut("the calendar has no room for the lengths of time in the query")
+        raise CannotLayOut(NoWitness.NO_ROOM_IN_CALENDAR())
 
-    def _half_closed(self) -> Iterator[str]:
+    def _half_closed(self) -> Iterator[Told]:
         """What closes some values of a stream that is waited for and not others: neither safe nor shown to grow."""
         combinations, by_alias = self.graph.combinations, self.graph.query.by_alias
         for target in self.waited_for:
@@ -137,17 +138,17 @@ class Scenario:
                 yield from stalled(by_alias[via], by_alias[target], combinations.of())
         for closing in self.graph.declared:
             if closing.way is Way.CLUSTER and not closing.certain and len(closing.because) > 1:
-                yield f"{closing.because[0]} has finitely many values, so that one of them is never closed"
+                yield NoWitness.FINITE_AND_CLUSTERED(closing.because[0])
 
     def _matches(self, number: int, rest: dict[str, dict[str, object]]) -> None:
         rows = {alias: self.layout.row(alias, number) for alias in self.met} | rest
         values = {ColumnRef(alias, column): value for alias, row in rows.items() for column, value in row.items()}
         for condition in self.reading.conditions:
             if not condition.passes(values):
-                raise CannotLayOut(f"no growing input was found that satisfies {condition.text}")
+                raise CannotLayOut(NoWitness.FAILS(condition.text))
         for constraint in self.layout.here.bands.constraints:
             if not constraint.limit.allows(_apart(values[constraint.later], values[constraint.earlier])):
-                raise CannotLayOut(f"no growing input was found that satisfies {constraint.reason.text}")
+                raise CannotLayOut(NoWitness.FAILS(constraint.reason.text))
 
     @cached_property
     def _new(self) -> dict[str, tuple[ColumnRef, ...]]:
@@ -215,7 +216,7 @@ def _apart(later: object, earlier: object) -> int:
     return (str(later) > str(earlier)) - (str(later) < str(earlier))
 
 
-def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | str]:
+def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | Told]:
     """For each of these sources, which do not reach all others: a scenario, or why there is none known."""
     if not graph.query.is_inner and not graph.query.existences:
         return _as_if_inner(graph, aliases)
@@ -226,10 +227,10 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
             layout = Layout(graph.combinations)
             layout.places  # noqa: B018 - laid out once, for all
         except CannotLayOut as doubt:
-            why = str(doubt)
+            why = doubt.reason
     if why is not None:
         return dict.fromkeys(aliases, why)
-    found: dict[str, Scenario | str] = {}
+    found: dict[str, Scenario | Told] = {}
     # The rows that a block holds beside its first are needed for ever too: the largest blocks show most.
     for alias in sorted(aliases, key=lambda a: len(graph.reach(a).unreached)):
         if alias in found:
@@ -238,36 +239,36 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
         try:
             scenario.check()
         except CannotLayOut as doubt:
-            found[alias] = str(doubt)
+            found[alias] = doubt.reason
         else:
             found.update(dict.fromkeys((a for a in scenario.met if a in aliases), scenario))
     return {alias: found[alias] for alias in aliases}
 
 
-def _as_if_inner(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | str]:
+def _as_if_inner(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | Told]:
     """Under outer joins: a row that the inner join of the same streams needs again is in a result to come here too."""
     inner = ClosingGraph(
         Combinations(graph.query.with_block(replace(graph.query.block, tree=_inner(graph.query.tree))))
     )
     left = [alias for alias in aliases if not inner.reach(alias).is_complete]
     found = scenarios(inner, left)
-    return {alias: found.get(alias, "only that a stream may be absent leaves it open") for alias in aliases}
+    return {alias: found.get(alias, NoWitness.ONLY_ABSENCE()) for alias in aliases}
 
 
 def _inner(tree: FromTree) -> FromTree:
     return tree if isinstance(tree, Leaf) else Join(JoinKind.INNER, _inner(tree.left), _inner(tree.right), tree.on)
 
 
-def _not_read(reading: MemoryReading) -> str | None:
+def _not_read(reading: MemoryReading) -> Told | None:
     if not reading.query.is_inner:
-        return "a growing input is not sought under EXISTS"
+        return NoWitness.UNDER_EXISTS()
     for condition in reading.conditions:
         if is_left_to_spark(reading, condition.predicate):
-            return f"only Spark can say which rows pass {condition.text}"
+            return NoWitness.READ_BY_SPARK(condition.text)
     return None
 
 
-def growing(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> Witness | None:
+def growing(graph: ClosingGraph, found: Mapping[str, Scenario | Told]) -> Witness | None:
     """An input that makes the state grow, whatever algorithm keeps it; None if none is known."""
     known = [
         (alias, scenario)
@@ -278,20 +279,14 @@ def growing(graph: ClosingGraph, found: Mapping[str, Scenario | str]) -> Witness
         tie = _tie(scenario, alias)
         if tie is not None:
             own, other = tie
-            text = (
-                f"each row of {alias} has a new {own.column} and can never leave: whatever is promised, a row of "
-                f"{other.alias} with {other} = {own} may still come"
-            )
-            return Witness(text, scenario.rows(SHOWN), scenario.rows)
+            growth = Growth.NEW_KEY_MAY_MATCH(alias, own.column, other.alias, other, own)
+            return Witness(growth, scenario.rows(SHOWN), scenario.rows)
     for alias, scenario in known if not graph.query.distinct and not graph.query.is_grouped else ():
         given = [ref for output in graph.query.outputs for ref in columns_of(output.value) if ref.alias == alias]
         new = [ref for ref in given if scenario.layout.shifts(ref)]
         if new:
-            text = (
-                f"each row of {alias} has a new {new[0].column} and can never leave: whatever is promised, a row "
-                f"of {scenario.waited_for[0]} may still come, and then all of them are in results"
-            )
-            return Witness(text, scenario.rows(SHOWN), scenario.rows)
+            growth = Growth.NEW_VALUE_MAY_MATCH(alias, new[0].column, scenario.waited_for[0])
+            return Witness(growth, scenario.rows(SHOWN), scenario.rows)
     return None
 
 

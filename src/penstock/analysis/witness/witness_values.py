@@ -22,6 +22,7 @@ from penstock.analysis.facts.differences import least
 from penstock.analysis.facts.domains import Domain
 from penstock.analysis.facts.values import has_steps, value_at
 from penstock.analysis.memory.measures import whole_numbers
+from penstock.analysis.reasons import NoWitness, Told
 from penstock.analysis.witness.declarations_hold import is_punctuation
 from penstock.model.expressions import Call, ColumnRef
 from penstock.model.functions import TIMES_OF_NUMBERS
@@ -38,6 +39,10 @@ _PLAIN = (Kind.STRING, Kind.BINARY, Kind.FLOAT, Kind.DOUBLE)
 
 class CannotLayOut(Exception):
     """Why no input can be laid out."""
+
+    def __init__(self, reason: Told) -> None:
+        super().__init__(reason)
+        self.reason = reason
 
 
 @dataclass(frozen=True)
@@ -130,13 +135,11 @@ class Layout:
                 ref = ColumnRef(source.alias, column.name)
                 if column.name in origins:
                     if self._is_used(ref):
-                        raise CannotLayOut(
-                            f"{ref} is what another column is derived from, and has conditions of its own"
-                        )
+                        raise CannotLayOut(NoWitness.ORIGIN_WITH_CONDITIONS(ref))
                 elif column.derived is None or _origin(column) is not None:
                     yield ref, column.type
                 elif self._is_used(ref):
-                    raise CannotLayOut(f"{ref} is derived, so only Spark knows its values")
+                    raise CannotLayOut(NoWitness.DERIVED(ref))
 
     def _is_used(self, ref: ColumnRef) -> bool:
         """Whether anything is said of a column."""
@@ -160,7 +163,7 @@ class Layout:
                 yield ref
             elif not (has_steps(kind) or kind.kind in _PLAIN or kind.is_instant):
                 if self._is_used(ref):
-                    raise CannotLayOut(f"{ref} is {kind}, of which no values are written here")
+                    raise CannotLayOut(NoWitness.NO_VALUES_WRITTEN(ref, kind))
                 yield ref
 
     def _is_used_but_by_when(self, ref: ColumnRef) -> bool:
@@ -228,13 +231,13 @@ class Layout:
         for node in nodes:
             domain = self._endless(node)
             if domain.high is not None:
-                raise CannotLayOut(f"{node} has a largest value and is compared with other columns")
+                raise CannotLayOut(NoWitness.LARGEST_COMPARED(node))
             if gaps and self.kinds[node].kind in (Kind.STRING, Kind.BINARY):
-                raise CannotLayOut(f"{node} is {self.kinds[node]} and is compared with other columns")
+                raise CannotLayOut(NoWitness.TYPE_COMPARED(node, self.kinds[node]))
             base[node] = domain.low or 0
         found = least(base, ((later, earlier, (-ticks).__add__) for later, earlier, ticks in gaps))
         if found is None:
-            raise CannotLayOut("the time differences of the query cannot be met by raising columns")
+            raise CannotLayOut(NoWitness.DIFFERENCES_UNMET())
         return found
 
     def _endless(self, node: ColumnRef) -> Domain:
@@ -243,9 +246,9 @@ class Layout:
         if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
             return replace(domain, steps=whole_numbers(self._said(node)))
         if not kind.is_integer and self._is_limited(node):
-            raise CannotLayOut(f"{node} is {kind} and compared with a constant")
+            raise CannotLayOut(NoWitness.COMPARED_WITH_CONSTANT(node, kind))
         if kind.length is not None or kind.is_collated:
-            raise CannotLayOut(f"{node} is {kind}, which has finitely many values")
+            raise CannotLayOut(NoWitness.FINITE_TYPE(node, kind))
         return domain
 
     def _is_limited(self, node: ColumnRef) -> bool:
@@ -278,7 +281,7 @@ class Layout:
             if not self._makes_punctuations(node, value):
                 return value
         if not candidates:
-            raise CannotLayOut(f"{node} can take no value")
+            raise CannotLayOut(NoWitness.NO_VALUE(node))
         return candidates[0]
 
     def _makes_punctuations(self, node: ColumnRef, value: object) -> bool:

@@ -43,6 +43,8 @@ _MOST_WIDTH, _USUAL_WIDTH, _LEAST_WIDTH = 1 << 14, 1 << 6, 1 << 3
 _PRICE_KEPT = 0.9
 _HALF_LIVES = (80.0, 5.0, 0.4)
 """Of the statistics, the steadiest first, in steps for each row of the budget."""
+_MOST_WORTH = 1e30
+"""What a value is held to, so that the product over several streams is still a number."""
 _LEAST_ROWS = 100.0
 """A budget of fewer rows is taken to be of so many."""
 
@@ -232,7 +234,7 @@ class Ranking(Component):
         found: Floats = np.ones(len(ids))
         for column in value_columns(self.plan, alias) if len(ids) else ():
             given = synopsis.arrow(column, ids).to_numpy(zero_copy_only=False).astype(np.float64)
-            found = np.where(np.isfinite(given) & (given > 0), given, 0.0)
+            found = np.where(np.isfinite(given) & (given > 0), np.minimum(given, _MOST_WORTH), 0.0)
         return found
 
     def _by_chance(self, alias: str, ids: Ints, batch: int) -> Floats:

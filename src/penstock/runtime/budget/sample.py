@@ -22,18 +22,20 @@ from penstock.runtime.state.segment import Segment
 
 _ARRIVAL, _BATCH, _WEIGHT, _STANDS, _TALLY = "__arrival", "__batch", "__weight", "__stands", "__tally"
 _MARK = "__mark_"
+_OWN = np.uint64(0x9E3779B97F4A7C15)
 
 
 class Sample(Component):
     """The sampled rows of one source, in order of arrival."""
 
     arrays = ("rows",)
-    numbers = ("level", "most", "is_all")
+    numbers = ("level", "most", "is_all", "heaviest", "_most_level")
 
     def __init__(self, most: int, salt: int) -> None:
         self.most = most
-        self.salt = mix(np.array([salt], np.uint64))
-        """Streams are sampled by chances of their own, or rows that arrive side by side would be sampled together."""
+        self.salt = mix(np.array([salt], np.uint64) + _OWN)
+        """Streams are sampled by chances of their own, or rows that arrive side by side would be sampled together; and
+        by others than those by which EVICT(rand) chooses, or those that it evicts would be sampled too often."""
         self.level = 0
         self.segment: Segment | None = None
         self.weight: Ints = np.zeros(0, np.int64)
@@ -43,6 +45,9 @@ class Sample(Component):
         self.tally: Floats = np.zeros(0)
         self.is_all = True
         """Whether no row had to leave it, ever, before it could miss nothing more."""
+        self.heaviest = 1.0
+        """The most that a row of it was found to miss, and at least one result."""
+        self._most_level = 0
 
     def __len__(self) -> int:
         return len(self.weight)
@@ -95,6 +100,7 @@ class Sample(Component):
 
     def _raise_level(self) -> float:
         self.level += 1
+        self._most_level = max(self._most_level, self.level)
         self.is_all = False
         if self.segment is None:
             return 0.0
@@ -109,11 +115,25 @@ class Sample(Component):
     @property
     def variance(self) -> float:
         """What the open tallies add to the variance of the estimate."""
-        return float((self.weight * (self.weight - 1.0) * self.tally**2).sum())
+        return self._spread(slice(None))
+
+    def _spread(self, which: Any) -> float:
+        weight, tally = self.weight[which], self.tally[which]
+        self.heaviest = max(self.heaviest, float(tally.max(initial=0.0)))
+        return float((weight * (weight - 1.0) * tally**2).sum())
+
+    @property
+    def unseen(self) -> float:
+        """What the variance lacks because few rows miss much: as if one more like the heaviest had been drawn.
+
+        Of a skewed lot most samples hold none of the heavy ones, and then tell too little and too small an error.
+        """
+        weight = 0 if self.is_all else 1 << self._most_level
+        return weight * (weight - 1.0) * self.heaviest**2
 
     def drop(self, gone: Bools) -> float:
         """Let rows go that can miss nothing more; gives the variance of their tallies."""
-        variance = float((self.weight * (self.weight - 1.0) * self.tally**2)[gone].sum())
+        variance = self._spread(gone)
         self._keep(~gone)
         if self.level and 4 * len(self) < self.most:
             self.level -= 1

@@ -19,6 +19,8 @@ _COUNTS = np.float32
 DEPTH = 3
 _SALTS = tuple(np.uint64(0x51ED270B * (2 * n + 1)) for n in range(DEPTH))
 _MOST_SCALE = 1e20
+_MOST_COUNT = float(np.finfo(_COUNTS).max) / 2
+"""What a count is held to, so that two of them can be added."""
 
 
 class Sketch(Component):
@@ -42,15 +44,21 @@ class Sketch(Component):
 
     def fade(self, factor: float) -> None:
         """Let all that arrived so far count only so much."""
+        if factor * _MOST_SCALE < 1.0:
+            # A batch so much larger than the half-life leaves nothing of what came before.
+            self.counts[:] = 0
+            self.scale = 1.0
+            return
         self.scale /= factor
         if self.scale > _MOST_SCALE:
-            self.counts /= _COUNTS(self.scale)
+            self.counts = (self.counts / self.scale).astype(_COUNTS)
             self.scale = 1.0
 
     def add(self, keys: Hashes, weights: Floats) -> None:
         """Count keys that arrived."""
         for number, places in enumerate(self._places(keys)):
-            self.counts[number] += np.bincount(places, weights * self.scale, self.width).astype(_COUNTS)
+            added = np.bincount(places, np.minimum(weights, _MOST_COUNT) * self.scale, self.width)
+            self.counts[number] = np.minimum(self.counts[number] + added, _MOST_COUNT)
 
     def of(self, keys: Hashes) -> Floats:
         """What arrived of each key, as faded."""
@@ -60,4 +68,4 @@ class Sketch(Component):
     def fold(self) -> None:
         """Halve the room that it takes."""
         half = self.width // 2
-        self.counts = self.counts[:, :half] + self.counts[:, half:]
+        self.counts = np.minimum(self.counts[:, :half] + self.counts[:, half:], _COUNTS(_MOST_COUNT))

@@ -123,12 +123,18 @@ STREAMS = "".join(
 
 
 def test_a_query_that_cannot_be_run_says_so_when_it_is_checked() -> None:
-    text = f"{STREAMS}SELECT a.k FROM a [ROWS 5] LEFT JOIN b [ROWS 5] ON a.k = b.k LEFT JOIN c [ROWS 5] ON b.k = c.k;"
-    (query,) = parse(text).queries
-    verdict = judged(query)
-    assert verdict.verdict == "bounded"
-    (notice,) = [n for n in each_told(verdict.notices) if n.startswith("this version cannot run the query")]
-    assert "[ROWS n]" in notice
+    select = "SELECT a.k FROM a [ROWS 5] LEFT JOIN b [ROWS 5] ON a.k = b.k LEFT JOIN c [ROWS 5] ON b.k = c.k;"
+
+    def refusals(streams: str) -> list[str]:
+        (query,) = parse(streams + select).queries
+        verdict = judged(query)
+        assert verdict.verdict == "bounded"
+        return [n for n in each_told(verdict.notices) if n.startswith("this version cannot run the query")]
+
+    assert refusals(STREAMS) == []
+    named = [f"CREATE STREAM {name} (k BIGINT, s STRING, ARRIVES BY s);\n" for name in "abc"]
+    (notice,) = refusals("".join(named))
+    assert "rows cannot be counted across streams that arrive by STRING" in notice
 
 
 NESTED = """

@@ -8,14 +8,15 @@ from functools import cached_property
 import pyarrow as pa
 from hypothesis import strategies as st
 
-from penstock.model.clauses import Output, Source
+from penstock.model.clauses import Output, RowsWindow, Source
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.simplify import simplified
 from penstock.model.spans import Span
-from penstock.model.stream import Column, Stream
+from penstock.model.stream import Arrival, Column, Stream
+from penstock.model.types import DataType
 from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Chunk
@@ -32,8 +33,8 @@ class OuterWorkload(Workload):
         """One batch, for a single cell."""
         chunks = []
         for stream in {s.stream.name: s.stream for s in self.query.all_sources}.values():
-            given: list[Arrived | Punctuation] = [*self.history[stream.name], *self.punctuations.get(stream.name, [])]
-            rows = sorted((a for a in given if a.batch == number), key=lambda a: (a.place, isinstance(a, Arrived)))
+            given = self._brought(stream.name, number)
+            rows = sorted(given, key=lambda a: (a.place, isinstance(a, Arrived)))
             size = -(-len(rows) // self.cuts) or 1
             for place, start in enumerate(range(0, len(rows), size)):
                 piece = rows[start : start + size]
@@ -52,6 +53,11 @@ class OuterWorkload(Workload):
                 punctuating = self._punctuating(plan, stream, piece)
                 chunks.append(Chunk.of(plan, stream.name, place, table, passes, punctuating=punctuating))
         return Batch(number, tuple(chunks))
+
+    def _brought(self, stream: str, number: int) -> list[Arrived | Punctuation]:
+        """What a batch brings of a stream."""
+        given: list[Arrived | Punctuation] = [*self.history[stream], *self.punctuations.get(stream, [])]
+        return [row for row in given if row.batch == number]
 
     @cached_property
     def _on_arrival(self) -> dict[str, tuple[Predicate, ...]]:
@@ -130,16 +136,30 @@ class Wanted:
     """For each EXISTS, whether it is negated."""
     with_where: bool = True
     with_windows: bool = True
+    counted: bool = False
+    """Whether windows are [ROWS n], and on most streams."""
     closing: bool = False
     """Whether declarations are such that most rows leave in the end."""
+    arrival: bool = False
+    """Whether all streams declare ARRIVES BY."""
 
 
 @st.composite
 def outer_workloads(draw: st.DrawFn, wanted: Wanted, most_rows: int = 7) -> OuterWorkload:
+    query, key_type = draw(outer_queries(wanted))
+    batches = draw(st.integers(1, 5))
+    streams = tuple({source.stream.name: source.stream for source in query.all_sources}.values())
+    history, punctuations = draw(histories(streams, key_type, batches, most_rows))
+    return OuterWorkload(query, history, batches, draw(st.integers(1, 2)), punctuations)
+
+
+@st.composite
+def outer_queries(draw: st.DrawFn, wanted: Wanted) -> tuple[Query, DataType]:
+    """A query, and the type of its keys."""
     held = len(wanted.existences)
     least = 1 if held else 2
     size = draw(st.integers(least, max(least, wanted.most_sources - held)))
-    key_type = draw(st.sampled_from([BIGINT, BIGINT, STRING]))
+    key_type = BIGINT if wanted.arrival else draw(st.sampled_from([BIGINT, BIGINT, STRING]))
     limit = Constant("3", "3" if key_type is STRING else 3)
     names = [f"s{n}" for n in range(size + held)]
     if draw(st.integers(0, 6)) == 0:
@@ -156,19 +176,24 @@ def outer_workloads(draw: st.DrawFn, wanted: Wanted, most_rows: int = 7) -> Oute
     if wanted.with_where and len(inside) > 1 and draw(st.integers(0, 9)) == 0:
         where.append(Comparison(ColumnRef(inside[0], "b"), Op.LE, ColumnRef(inside[-1], "b")))
     predicates = [*_all(tree), *where, *(p for on in inner for p in on)]
-    columns = (Column("n", BIGINT), Column("a", key_type), Column("b", key_type), Column("ts", BIGINT))
+    columns: tuple[Column, ...] = (Column("n", BIGINT), Column("a", key_type), Column("b", key_type))
+    columns = (*columns, Column("ts", BIGINT))
+    arrival = Arrival("arr") if wanted.arrival else None
+    columns = (*columns, Column("arr", BIGINT)) if wanted.arrival else columns
     streams = {
-        name: Stream(name, columns, "ts", schemes=draw(declarations(name, names, predicates, closing=wanted.closing)))
+        name: Stream(
+            name, columns, "ts", arrival, schemes=draw(declarations(name, names, predicates, closing=wanted.closing))
+        )
         for name in dict.fromkeys(names)
     }
     some = st.none() | st.none() | st.none() | windows() if wanted.with_windows else st.none()
+    if wanted.counted:
+        some = st.none() | st.integers(1, 6).map(RowsWindow)
     sources = [Source(streams[name], alias, draw(some)) for name, alias in zip(names, aliases, strict=True)]
     existences = tuple(Existence(source, n, on) for source, n, on in zip(sources[size:], negated, inner, strict=True))
     outputs = tuple(Output(f"{s.alias}_n", ColumnRef(s.alias, "n")) for s in sources[:size])
-    query = Query.select("q", tuple(sources[:size]), Block(tree, outputs, tuple(dict.fromkeys(where)), existences))
-    batches = draw(st.integers(1, 5))
-    history, punctuations = draw(histories(tuple(streams.values()), key_type, batches, most_rows))
-    return OuterWorkload(query, history, batches, draw(st.integers(1, 2)), punctuations)
+    block = Block(tree, outputs, tuple(dict.fromkeys(where)), existences)
+    return Query.select("q", tuple(sources[:size]), block), key_type
 
 
 def _all(tree: FromTree) -> list[Predicate]:

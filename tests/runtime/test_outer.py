@@ -49,6 +49,9 @@ KINDS = {
     "several exists over one stream": Wanted(
         (JoinKind.INNER,), 3, (False, True), with_where=False, with_windows=False, closing=True
     ),
+    "mixed, counted in rows": Wanted(counted=True),
+    "exists and not exists, counted in rows": Wanted(existences=(False, True), counted=True),
+    "not exists twice, counted in rows": Wanted((JoinKind.INNER,), 4, (True, True), counted=True, closing=True),
     "mixed, all closing": Wanted(existences=(True,), with_where=False, with_windows=False, closing=True),
 }
 

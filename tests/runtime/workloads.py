@@ -183,7 +183,10 @@ def left_behind(before: Mapping[str, int], verdict: Verdict, plan: Plan, cells: 
     found: dict[str, list[int]] = {}
     for entry in verdict.streams:
         finding = entry.finding
-        if not isinstance(finding, Bounded) or finding.means is not Means.PURGE or unkept_bounds(plan):
+        leaves = isinstance(finding, Bounded) and (
+            finding.means is Means.PURGE or (finding.means is Means.WINDOW and finding.rows is None)
+        )
+        if not leaves or unkept_bounds(plan):
             continue
         for synopsis in (c.synopses[entry.alias] for c in cells if entry.alias in c.synopses):
             places = synopsis.gather(synopsis.ids(ALL), lambda s: s.arrival)

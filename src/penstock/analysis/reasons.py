@@ -49,6 +49,7 @@ class BoundedBy(ReasonKind):
 
     NOTHING_IS_STORED = auto()
     LAST_ROWS = auto()
+    LAST_ROWS_AND_AWAITED = auto()
     DISTINCT_ROWS = auto()
     BUDGET = auto()
     WITHIN_BUDGET = auto()
@@ -84,6 +85,7 @@ class Because(ReasonKind):
     IN_NO_RESULT = auto()
     NO_RESULT = auto()
     OUT_OF_REACH = auto()
+    MAY_COME_LATE = auto()
     EVICTED_OVER_BUDGET = auto()
     CANNOT_ALL_HOLD = auto()
     NO_VALUE_LEFT = auto()

@@ -58,14 +58,22 @@ def _bounded(combinations: Combinations, graph: ClosingGraph, source: Source) ->
     if stored_nothing is not None:
         return stored_nothing
     if isinstance(source.window, RowsWindow):
-        count = source.window.count
-        because = (Because.OUT_OF_REACH(source.window, source.alias, count),)
-        return Bounded(BoundedBy.LAST_ROWS(count), Means.WINDOW, because, count)
+        return _windowed(graph, source, source.window)
     reach = graph.reach(source.alias)
     if reach.is_complete:
         reasons = dict.fromkeys(reason for edge in reach.edges for reason in edge.because)
         return Bounded(kept_until(reach, source.alias), Means.PURGE, tuple(reasons))
     return synopsis(combinations, source, needed_columns(combinations.query, source))
+
+
+def _windowed(graph: ClosingGraph, source: Source, window: RowsWindow) -> Bounded:
+    count = window.count
+    because = (Because.OUT_OF_REACH(window, source.alias, count),)
+    late = () if graph.leaving is None else graph.leaving.waiting_across(source.alias)
+    if not late:
+        return Bounded(BoundedBy.LAST_ROWS(count), Means.WINDOW, because, count)
+    bound = BoundedBy.LAST_ROWS_AND_AWAITED(BoundedBy.LAST_ROWS(count), late)
+    return Bounded(bound, Means.WINDOW, (*because, Because.MAY_COME_LATE(late)))
 
 
 def _is_unstored(finding: Bounded | None) -> bool:

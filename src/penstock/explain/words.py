@@ -117,6 +117,7 @@ def _product(parts: tuple[int, ...], rows: int) -> str:
 WORDS: dict[ReasonKind, Words] = {
     BoundedBy.NOTHING_IS_STORED: "nothing is stored",
     BoundedBy.LAST_ROWS: lambda count: f"the last {count} rows" if count > 1 else "the last row",
+    BoundedBy.LAST_ROWS_AND_AWAITED: "{}, and those that rows of {: and } which came in time still wait for",
     BoundedBy.DISTINCT_ROWS: _distinct_rows,
     BoundedBy.BUDGET: "the budget of {} for the whole query",
     BoundedBy.WITHIN_BUDGET: "{}, within {}",
@@ -142,6 +143,7 @@ WORDS: dict[ReasonKind, Words] = {
     Because.IN_NO_RESULT: "no row of {} is ever in a result",
     Because.NO_RESULT: "there is never a result",
     Because.OUT_OF_REACH: "{} on {}: a row is out of reach once {} more arrived",
+    Because.MAY_COME_LATE: "a join may give rows of {: and } that came in time later, and they match it then",
     Because.EVICTED_OVER_BUDGET: "over the budget, rows are evicted and results lost",
     Because.CANNOT_ALL_HOLD: "these cannot all hold: {:; }",
     Because.NO_VALUE_LEFT: _no_value_left,

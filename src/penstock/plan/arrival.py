@@ -2,8 +2,7 @@
 
 They are if the query reads several streams, all of them declare ARRIVES BY, and something counts across them: `[ROWS
 n]`, or FOLLOWS within rows. Places on different streams are compared as numbers, so the arrival columns must all be
-integers, or all of one type that the engine has numbers for. Under outer joins and EXISTS windows are not counted so
-yet.
+integers, or all of one type that the engine has numbers for.
 """
 
 from __future__ import annotations
@@ -27,8 +26,7 @@ def by_arrival(query: Query) -> bool:
 
 def counts_by_arrival(query: Query) -> bool:
     """Whether the engine counts rows across streams in that order."""
-    windowed = any(isinstance(source.window, RowsWindow) for source in query.all_sources)
-    return (query.is_inner or not windowed) and by_arrival(query) and counts_rows(query)
+    return by_arrival(query) and counts_rows(query)
 
 
 def counts_rows(query: Query) -> bool:

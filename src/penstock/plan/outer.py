@@ -100,6 +100,11 @@ class OuterPlan:
         return len(self.nodes) == 3 and all(len(node.aliases) == 1 for node in self.nodes[:2])
 
     @property
+    def joins_late_rows(self) -> bool:
+        """Whether a join or EXISTS stands above another, and takes rows some time after their tuples came."""
+        return sum(node.kind is not NodeKind.BLOCK for node in self.nodes) > 1
+
+    @property
     def root(self) -> NodePlan:
         """The node that gives the answer."""
         return self.nodes[-1]

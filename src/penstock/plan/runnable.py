@@ -12,12 +12,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
-from penstock.model.clauses import RowsWindow
 from penstock.model.query import Query
-from penstock.model.relation import JoinKind, joins
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
-from penstock.plan.arrival import by_arrival, counts_by_arrival, uncomparable_arrivals
+from penstock.plan.arrival import counts_by_arrival, uncomparable_arrivals
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
@@ -30,7 +28,7 @@ _RECOVERED = "the bound of {} is not kept under RECOVER: a late row may recover 
 def obstacles(query: Query) -> tuple[str, ...]:
     """Why the engine cannot run the query at all."""
     query = simplified(query)
-    found = [*_outer_obstacles(query), *recovery_obstacles(query)]
+    found = [*recovery_obstacles(query)]
     if query.is_grouped:
         found += grouping_obstacles(query)
     if query.hints.budget is not None:
@@ -47,22 +45,6 @@ def obstacles(query: Query) -> tuple[str, ...]:
 def may_have_budget(query: Query) -> bool:
     """Whether a BUDGET on the query could be held."""
     return not budget_obstacles(simplified(query))
-
-
-def _outer_obstacles(query: Query) -> Iterator[str]:
-    if query.is_inner:
-        return
-    windowed = any(isinstance(source.window, RowsWindow) for source in query.all_sources)
-    if windowed and _joins_late_rows(query):
-        yield "[ROWS n] cannot be run yet where an outer join or EXISTS stands above another: rows come late from below"
-    if by_arrival(query) and windowed:
-        yield "under outer joins and EXISTS [ROWS n] cannot be counted in the order of ARRIVES BY yet"
-
-
-def _joins_late_rows(query: Query) -> bool:
-    """Whether rows are joined with others that come some time after their tuples: EXISTS, too, waits for a match."""
-    outer = [join for join in joins(query.tree) if join.kind is not JoinKind.INNER]
-    return bool(query.existences[1:] or (outer and (query.existences or len(outer) > 1 or outer[0] != query.tree)))
 
 
 def unkept_bounds(plan: Plan) -> tuple[str, ...]:

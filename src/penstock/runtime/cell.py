@@ -37,6 +37,7 @@ from penstock.runtime.join.purged import Asking, Purged
 from penstock.runtime.join.rows import values
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.match.node_matching import NO_TESTS, Truth
+from penstock.runtime.match.rows_windows import seen_columns
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.items import ItemWatch
 from penstock.runtime.promise.violations import Answers
@@ -85,6 +86,7 @@ class Cell(Component):
                     *s.kept,
                     *derived_columns(plan, s.alias),
                     *hidden_columns(plan, s.alias),
+                    *seen_columns(plan, s.alias),
                     *((BUCKET,) if s.merge is not None else ()),
                 )
             )
@@ -135,6 +137,7 @@ class Cell(Component):
     def take_in(self, now: UnderWay) -> None:
         """Store the rows as fresh segments; headers go to the clock and the watches."""
         now.dropped, chunk_of = self.intake.take(now.chunks, self.clock, self.watches, self.synopses)
+        self.tree.windows.note_seen()
         self.aside.bring_back()
         remembered_rows = (self.closing, self._promised, self._key_ghosts)
         k = {w.promise.constraint: w.k for w in self.watches}

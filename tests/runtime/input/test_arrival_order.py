@@ -129,12 +129,23 @@ def paced(draw: st.DrawFn, *, windowed: bool = True) -> Paced:
     for n, name in enumerate(names):
         window = draw(st.none() | st.integers(1, 4).map(RowsWindow) | windows()) if windowed else None
         sources.append(Source(streams[name], f"x{n}", window))
+    query = query_over(sources, where)
+    return Paced(query, *draw(lines(tuple(streams.values()))))
+
+
+Line = tuple[History, dict[str, list[int]], int, dict[str, int]]
+"""Rows in one line, when each is read, in how many steps, and how many there were before the streams moved on."""
+
+
+@st.composite
+def lines(draw: st.DrawFn, streams: tuple[Stream, ...]) -> Line:
+    """Rows of streams that all declare ARRIVES BY, in the order of arrival, each stream read at its own pace."""
     random = Random(draw(st.integers(0, 2**32)))
-    keeper = Keeper(tuple(streams.values()))
-    history: History = {name: [] for name in streams}
+    keeper = Keeper(streams)
+    history: History = {stream.name: [] for stream in streams}
     number = 0
     for value in range(draw(st.integers(1, 12))):
-        for name in streams:
+        for name in history:
             for _ in range(random.choice([0, 1, 1, 2])):
                 number += 1
                 values = {"n": number, "a": random.randint(0, 2), "b": random.randint(0, 2), "arr": value}
@@ -142,19 +153,18 @@ def paced(draw: st.DrawFn, *, windowed: bool = True) -> Paced:
                 if keeper.allows(history, name, row):
                     history[name].append(row)
     steps = draw(st.integers(1, 6))
-    history, _ = with_partners(tuple(streams.values()), history, {})
+    history, _ = with_partners(streams, history, {})
     read = {name: sorted(random.randrange(steps) for _ in rows) for name, rows in history.items()}
-    work = Paced(query_over(sources, where), history, read, steps, {})
-    return moved_on(work, keeper, number)
+    return moved_on((history, read, steps, {}), keeper, number)
 
 
-def moved_on(work: Paced, keeper: Keeper, number: int) -> Paced:
+def moved_on(line: Line, keeper: Keeper, number: int) -> Line:
     """Each stream goes on with new keys and later times, first by small steps and then far; see Workload.moved_on."""
-    history = {name: list(rows) for name, rows in work.history.items()}
-    read = {name: list(steps) for name, steps in work.read.items()}
+    history = {name: list(rows) for name, rows in line[0].items()}
+    read = {name: list(steps) for name, steps in line[1].items()}
     schemes = [scheme for stream in keeper.streams.values() for scheme in stream.schemes]
     if any(isinstance(scheme, Punctuated) for scheme in schemes):
-        return work  # No punctuation comes here, so nothing says that rows leave.
+        return line  # No punctuation comes here, so nothing says that rows leave.
     together = any(isinstance(scheme, ForeignKey) for scheme in schemes)
     for further in range(1, 11):
         for place, name in enumerate(history):
@@ -163,16 +173,10 @@ def moved_on(work: Paced, keeper: Keeper, number: int) -> Paced:
             values = {"n": number, "a": key, "b": key, "arr": 100 + further}
             row = Arrived(number, len(history[name]), {**values, "ts": (10 if further < 6 else 1_000) * further})
             if not keeper.allows(history, name, row):
-                return work
+                return line
             history[name].append(row)
-            read[name].append(work.steps + further - 1)
-    return replace(
-        work,
-        history=history,
-        read=read,
-        steps=work.steps + 10,
-        before={name: len(rows) for name, rows in work.history.items()},
-    )
+            read[name].append(line[2] + further - 1)
+    return history, read, line[2] + 10, {name: len(rows) for name, rows in line[0].items()}
 
 
 def run(work: Paced, *, restart: bool = False) -> None:

@@ -86,6 +86,18 @@ class Leaving:
         """For each node that is a block, the streams that stand in every result with its own."""
         self.counted = counted
 
+    def waiting_across(self, alias: str) -> tuple[str, ...]:
+        """The streams of rows that wait in a join on the far side of one that rows of a stream go through.
+
+        They may come late, and match a row that is out of its [ROWS n] by now: they came in time.
+        """
+        found: dict[str, None] = {}
+        for node in self.nodes:
+            for own, other in ((node.left, node.right), (node.right, node.left)):
+                if own is not None and other is not None and alias in self.nodes[own].aliases:
+                    found.update(dict.fromkeys(self.nodes[other].aliases if self.nodes[other].left is not None else ()))
+        return tuple(found)
+
     def stuck(self, closes: Closes) -> Iterator[Stuck]:
         """The rows that nothing lets go."""
         for node, further in zip(self.nodes, self.beyond, strict=True):

@@ -39,6 +39,7 @@ from penstock.runtime.join.purged import Purged
 from penstock.runtime.match.delta_join import delta_join
 from penstock.runtime.match.key_matching import Keyed, match_keys
 from penstock.runtime.match.matching import Matcher, Partial
+from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.value_closers import held_closers, key_closers, mark_name
 from penstock.runtime.promise.watch import WatchStep
@@ -161,7 +162,8 @@ class Account(Component):
     def _asking(self, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> Purge:
         """The purge rule over stored and sampled rows, as they stand together now."""
         if self._purge is None:
-            self._purge = Purge(self.plan, self.plan.nodes[-1], self._matcher_of_both, closing, clock, across=across)
+            windows = RowsWindows(self.plan, self._both, clock, across)
+            self._purge = Purge(self.plan, self.plan.nodes[-1], self._matcher_of_both, closing, windows)
         self._purge.look_anew()
         return self._purge
 

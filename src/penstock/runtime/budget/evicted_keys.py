@@ -30,7 +30,6 @@ from penstock.plan.plan import Closer, CloserKind
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.columns.hashing import Hashes, combine, mix
-from penstock.runtime.input.clock import Clock
 from penstock.runtime.input.wire_columns import ORDER
 from penstock.runtime.join.rows import ABSENT, Rows, count
 from penstock.runtime.match.key_matching import Keyed, nulls
@@ -61,7 +60,6 @@ class EvictedKeySketch(Component):
         self.matcher = matcher
         self.closing = closing
         self.synopses = matcher.synopses
-        self.clock: Clock = matcher.clock
         self._keys = self._shared_keys()
         self._ways = tuple(
             c
@@ -151,7 +149,7 @@ class EvictedKeySketch(Component):
             return
         limits: list[Any] = [self._least(way, int(last)) for way, last in zip(self._ways, self._last, strict=False)]
         if self._window is not None and self._is_single:
-            limits.append(self.clock.count[self._stream] - self._window - 1)
+            limits.append(self.matcher.windows.passed(self.gone))
         if any(isinstance(limit, int) and last <= limit for last, limit in zip(self._last, limits, strict=False)):
             self.largest, self.everything = None, False
             self._last = np.full(self._values, INT64.min)
@@ -232,10 +230,7 @@ class EvictedKeySketch(Component):
             limit[there] = self._limit(way, rows[way.target][there])
             found.append(limit)
         if self._window is not None:
-            # Of the rows of this batch some may have come before the new one.
-            last = self.clock.before[self._stream] - self._window - 1
-            is_new: Bools = np.logical_or.reduce([self._is_fresh(alias, ids) for alias, ids in rows.items()])
-            found.append(np.where(is_new, last, INT64.min))
+            found.append(self.matcher.windows.last_seen(self._stream, rows) - self._window - 1)
         return found or [np.full(count(rows), INT64.min)]
 
     def _limit(self, way: Closer, ids: Ints) -> Ints:

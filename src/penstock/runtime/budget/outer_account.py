@@ -41,6 +41,7 @@ from penstock.runtime.join.settling import Settling
 from penstock.runtime.join.sides import StreamSide
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.match.node_matching import NodeMatcher
+from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.value_closers import DOUBTED, FOUND, MATCHED, UNSURE
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
@@ -69,12 +70,17 @@ class OuterAccount(Account):
         self.chance = 0.0
         """How many rows were unsure as they came, and about how many of these by chance."""
 
-    def join(self, matcher: Matcher, clock: Clock, across: ArrivalOrder | None) -> list[Partial]:  # noqa: ARG002
+    def join(
+        self,
+        matcher: Matcher,  # noqa: ARG002 - what the account of inner joins asks
+        clock: Clock,
+        across: ArrivalOrder | None,
+    ) -> list[Partial]:
         """See Account."""
         self.lost_now = 0
         (found,) = self.tree.join()
         for asking, gone in (self.pair, self.pair[::-1]):
-            self._meet_sample(asking, gone, clock)
+            self._meet_sample(asking, gone, clock, across)
         return [found]
 
     def shed(self, alias: str, ids: Ints) -> None:
@@ -90,12 +96,12 @@ class OuterAccount(Account):
         found.rebase()
         return found
 
-    def _matcher(self, synopses: Mapping[str, Synopsis], clock: Clock) -> NodeMatcher:
+    def _matcher(self, synopses: Mapping[str, Synopsis], windows: RowsWindows) -> NodeMatcher:
         left, right = self.pair
         sides = frozenset({left}), frozenset({right})
-        return NodeMatcher(self.plan, self.node, sides, synopses=synopses, clock=clock, absent=self.tree.absent)
+        return NodeMatcher(self.plan, self.node, sides, synopses=synopses, windows=windows, absent=self.tree.absent)
 
-    def _meet_sample(self, asking: str, gone: str, clock: Clock) -> None:
+    def _meet_sample(self, asking: str, gone: str, clock: Clock, across: ArrivalOrder | None) -> None:
         """Let the new rows of one stream meet the sampled ones of the other."""
         synopsis, sample = self.synopses[asking], self.samples[gone]
         ids = synopsis.ids(FRESH)
@@ -103,7 +109,8 @@ class OuterAccount(Account):
         if len(ids) and len(sample):
             both = {asking: synopsis, gone: self._sampled(gone)}
             side = StreamSide(gone, both[gone], retained=False)
-            first, places = self._matcher(both, clock).with_stream({asking: ids}, side, ALL)
+            windows = RowsWindows(self.plan, both, clock, across)
+            first, places = self._matcher(both, windows).with_stream({asking: ids}, side, ALL)
             met = ids[first]
             self._note_pairs(both, {asking: met, gone: places}, sample, gone)
         if asking in self.doubts:
@@ -180,7 +187,7 @@ class OuterAccount(Account):
         found[shown[""]] = True
         return found
 
-    def expire(self, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> None:  # noqa: ARG002
+    def expire(self, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> None:
         """Let sampled rows go that can miss nothing more, and count those that were due without a match."""
         for alias, other in zip(self.pair, (self.node.right, self.node.left), strict=True):
             sample = self.samples[alias]
@@ -188,8 +195,9 @@ class OuterAccount(Account):
                 continue
             assert other is not None
             rows, synopses = {alias: np.arange(len(sample))}, {alias: self._sampled(alias)}
-            settling = Settling(self.plan, synopses, closing, clock)
-            gone = settling.settled(rows, self._matcher(synopses, clock), other)
+            windows = RowsWindows(self.plan, synopses, clock, across)
+            settling = Settling(self.plan, synopses, closing, windows)
+            gone = settling.settled(rows, self._matcher(synopses, windows), other)
             marks = sample.segment.marks
             if alias in self.doubts:
                 lost, maybe = self._ended(marks, gone & self._shown(rows, synopses))

@@ -6,8 +6,8 @@ is that of the largest value before them. Every cell knows how far each stream w
 are counted the place of every row from some row on, its own or not. Two facts follow:
 
 - T was **read past** a row of S with code v iff T's largest code is above v, or is v and T stands later in FROM.
-- A row w of W is in `[ROWS n]` at row l iff the row of W that came n rows after w came after l, or has not come at all
-  while W was read past l.
+- Once W was read past a row l, how many of its rows came before l is known, and so is whether a row of W is in its
+  `[ROWS n]` then (`match/rows_windows.py`).
 
 So a row may be taken in once every other stream that has `[ROWS n]` was read past it: all counts at it are then known.
 Codes of different streams are compared, so the planner must have seen to it that their types agree.
@@ -120,18 +120,6 @@ class ArrivalOrder(Component):
     def needed_from(self, counted: str) -> int:
         """How many rows of a counted stream stand before all that is still to be taken in of the others."""
         return min(self.next_at(counted, other) for other in self.rank if other != counted)
-
-    def in_window(self, counted: str, rows: int, arrival: Ints, last: tuple[Ints, Ints, Ints]) -> Bools:
-        """Whether rows of a counted stream are in [ROWS n] at the rows `last`: their codes, ranks, arrival numbers."""
-        code, rank, number = last
-        here = self.rank[counted]
-        following = arrival + rows - self.base(counted)
-        places = self._of(counted)
-        known = following < len(places)
-        place = np.full(len(following), INT64.max)
-        place[known] = places[np.maximum(following[known], 0)]
-        later = np.where(rank == here, arrival + rows > number, (place > code) | ((place == code) & (here > rank)))
-        return (following >= 0) & (~known | later)
 
     def followed(self, parent: str, child: str, rows: int) -> int:
         """The largest code of rows of child after which so many rows of parent were taken in, all before them too."""

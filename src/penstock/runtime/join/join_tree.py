@@ -27,6 +27,7 @@ from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.delta_join import delta_join
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, truth
+from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.value_closers import DOUBTED, LEFT, MATCHED
 from penstock.runtime.state.component import Component
@@ -55,7 +56,8 @@ class JoinTree(Component):
         self.clock = clock
         self.across = across
         self.absent = absent
-        self.settling = Settling(plan, self.synopses, closing, clock)
+        self.windows = RowsWindows(plan, self.synopses, clock, across)
+        self.settling = Settling(plan, self.synopses, closing, self.windows)
         self.nodes: dict[int, Node] = {}
         self.blocks: dict[int, Purge] = {}
         self.waiting: list[WaitingSide] = []
@@ -64,12 +66,12 @@ class JoinTree(Component):
             if node.kind is not NodeKind.BLOCK:
                 self._add_node(number, node)
             elif plan.inner:
-                self.blocks[number] = Purge(plan, node, matcher, closing, clock, across=across)
+                self.blocks[number] = Purge(plan, node, matcher, closing, self.windows)
             elif len(node.aliases) > 1:
                 assert node.block is not None
                 ties = PartTies(node.aliases, node.block.axes, node.block.predicates)
                 own = Matcher(ties, self.synopses, frozenset(node.aliases))
-                self.blocks[number] = Purge(plan, node, own, closing, clock)
+                self.blocks[number] = Purge(plan, node, own, closing, self.windows)
         self.root = self.blocks.get(len(plan.nodes) - 1)
         """The rule of the block that gives the answer; None where a join or an EXISTS does."""
         self._left: dict[int, list[Rows]] = {}
@@ -79,6 +81,8 @@ class JoinTree(Component):
         """Under a budget, which rows may have had a partner that was evicted."""
         self.has_evicted = False
         """Whether tuples were evicted since rows were last settled, for which others may have waited."""
+        self._passed: dict[str, int] = {}
+        """By stream with [ROWS n] the last place that was out of reach when its tuples were last asked about."""
 
     def _add_node(self, number: int, node: NodePlan) -> None:
         assert node.left is not None
@@ -86,7 +90,7 @@ class JoinTree(Component):
         sides = self._side(number, node.left), self._side(number, node.right)
         below = [frozenset(self.plan.nodes[side].aliases) for side in (node.left, node.right)]
         matcher = NodeMatcher(
-            self.plan, node, (below[0], below[1]), synopses=self.synopses, clock=self.clock, absent=self.absent
+            self.plan, node, (below[0], below[1]), synopses=self.synopses, windows=self.windows, absent=self.absent
         )
         self.nodes[number] = Node(node, sides, matcher)
         self.settling.sides[number] = sides
@@ -158,7 +162,7 @@ class JoinTree(Component):
             (alias,) = node.aliases
             return {alias: self.synopses[alias].ids(FRESH)}
         purge = self.blocks[number]
-        return together(delta_join(self.plan, purge.matcher, self.clock), node.aliases)
+        return together(delta_join(self.plan, purge.matcher, self.clock, self.across), node.aliases)
 
     def settle(self, touched: Mapping[str, Ints], asking: Asking, met: Mapping[str, Ints]) -> tuple[list[Rows], Purged]:
         """With the promises of the batch made: the results that are certain only now, and the tuples that left.
@@ -213,10 +217,10 @@ class JoinTree(Component):
             return None
         found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis), *stirred]
         found.append(self._marked.get(own.alias, empty_ids()))
-        source = self.plan.by_alias[own.alias]
-        if source.window_rows is not None:
-            last = self.clock.count[source.stream] - source.window_rows - 1
-            found.append(own.synopsis.arrived(lambda s: s.arrival, -1, last, ALL))
+        if own.alias in self.windows.rows:
+            before, now = self._passed.get(own.alias, -1), self.windows.passed(own.alias)
+            found.append(own.synopsis.arrived(lambda s: s.arrival, before, now, ALL))
+            self._passed[own.alias] = now
         return union(found)
 
     def _stirred(self, node: Node, own: StreamSide, other: int) -> list[Ints] | None:

@@ -27,13 +27,12 @@ from penstock.plan.outer import BlockPlan, NodePlan
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.ties import PurgeTree
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, is_coded, union
-from penstock.runtime.input.arrival_order import ArrivalOrder
-from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.expansion import Expansion
 from penstock.runtime.join.purge_by_key import closes_by_key
 from penstock.runtime.join.purged import Asking, Purged, together
 from penstock.runtime.match.key_matching import Keyed, about_distinct
 from penstock.runtime.match.matching import Matcher, PartTies
+from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.value_closers import LEFT, is_expanded
 from penstock.runtime.state.component import Component
@@ -59,20 +58,17 @@ class Purge(Component):
         node: NodePlan,
         matcher: Matcher,
         closing: Closedness,
-        clock: Clock,
-        *,
-        across: ArrivalOrder | None = None,
+        windows: RowsWindows,
     ) -> None:
         assert node.block is not None
         self.plan = plan
         self.aliases = node.aliases
         self.components = node.block.components
         self.is_root = node is plan.nodes[-1]
-        self.across = across
         self.matcher = matcher
         self.synopses = matcher.synopses
         self.closing = closing
-        self.clock = clock
+        self.windows = windows
         self.expansion = Expansion(matcher.plan, matcher, closing)
         self.expanded = is_expanded(plan, node)
         self.outside = self._outside(node.block)
@@ -235,14 +231,10 @@ class Purge(Component):
         return ids if self.is_root or not len(ids) else ids[~self.synopses[alias].marked(LEFT, ids)]
 
     def _leave_windows(self, purged: Purged) -> None:
-        for source in self.sources:
-            if source.window_rows is not None:
-                if self.across is None:
-                    last = self.clock.count[source.stream] - source.window_rows - 1
-                else:
-                    last = self.across.out_of_window(source.stream, source.window_rows)
-                out = self.synopses[source.alias].arrived(lambda s: s.arrival, -1, last, ALL)
-                self._leave(purged, source.alias, "out of [ROWS]", out)
+        for alias in self.aliases:
+            if alias in self.windows.rows:
+                out = self.synopses[alias].arrived(lambda s: s.arrival, -1, self.windows.passed(alias), ALL)
+                self._leave(purged, alias, "out of [ROWS]", out)
 
     def _stirred(self, tree: PurgeTree, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
         """The rows of the root below which something changed or left."""

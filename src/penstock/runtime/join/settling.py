@@ -10,8 +10,10 @@ other side gives later are made of tuples still to come, of stored ones, or of b
   needs that of either side, a LEFT JOIN of the side it keeps, a FULL JOIN of both; a side that the conditions demand
   suffices alone, since what lacks it does not match.
 
-A row with a tuple out of its [ROWS n] is settled too. Not decided: that l + u is settled for each u that waits in a
-deeper node, so l may stay until u leaves. That delays a purge, and no answer: while u waits, its own rows may come.
+No tuple still to come matches a row with a tuple out of its [ROWS n]; streams and blocks give rows only with one, so
+they are settled for it. Rows that wait in a node below may match it yet. Not decided: that l + u is settled for each u
+that waits in a deeper node, so l may stay until u leaves. That delays a purge, and no answer: while u waits, its own
+rows may come.
 """
 
 from __future__ import annotations
@@ -24,12 +26,12 @@ from penstock.model.nodes import NodeKind
 from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools
-from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.expansion import Expansion
-from penstock.runtime.join.rows import ABSENT, Rows, by_presence, count, take
+from penstock.runtime.join.rows import Rows, by_presence, count, take
 from penstock.runtime.join.sides import Side
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NodeMatcher
+from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
@@ -37,12 +39,12 @@ from penstock.runtime.state.synopsis import ALL, Synopsis
 class Settling:
     """Asks the promises about rows of the nodes of one cell."""
 
-    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, clock: Clock) -> None:
+    def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, windows: RowsWindows) -> None:
         self.plan = plan
         self.nodes = plan.nodes
         self.synopses = synopses
         self.closing = closing
-        self.clock = clock
+        self.windows = windows
         self.sides: dict[int, tuple[Side, Side]] = {}
         """Of each node that is no block."""
 
@@ -50,26 +52,19 @@ class Settling:
         """Which rows of one side of a node can match nothing that its other side, a node, will still give."""
         if self.closing.ended:
             return np.ones(count(rows), np.bool_)
-        found = ~matcher.able(rows) | self._out_of_reach(rows)
+        found = ~matcher.able(rows)
         open_ = np.flatnonzero(~found)
         for partial, places in by_presence(take(rows, open_)):
             found[open_[places]] = self._nothing_comes(partial, matcher, other)
-        return found
-
-    def _out_of_reach(self, rows: Rows) -> Bools:
-        found: Bools = np.zeros(count(rows), np.bool_)
-        for alias, ids in rows.items():
-            source = self.plan.by_alias[alias]
-            if source.window_rows is not None:
-                there = np.flatnonzero(ids != ABSENT)
-                arrival = self.synopses[alias].gather(ids[there], lambda s: s.arrival)
-                found[there] |= arrival < self.clock.count[source.stream] - source.window_rows
         return found
 
     def _nothing_comes(self, partial: Rows, matcher: NodeMatcher, number: int) -> Bools:
         node = self.nodes[number]
         if node.kind is not NodeKind.BLOCK:
             return self._by_sides(partial, matcher, node, number)
+        return self.windows.out_of_reach(partial) | self._closed(partial, matcher, node)
+
+    def _closed(self, partial: Rows, matcher: NodeMatcher, node: NodePlan) -> Bools:
         if len(node.aliases) == 1:
             return self.closing.closed_together(self.synopses, partial, node.aliases[0])
         assert node.block is not None

@@ -18,12 +18,11 @@ from penstock.plan.plan import Plan
 from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.columns.hashing import Hashes, combine
-from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.rows import ABSENT, Rows, count, take
 from penstock.runtime.join.sides import StreamSide
-from penstock.runtime.match.delta_join import in_rows_windows
 from penstock.runtime.match.key_matching import Keyed, agree, nulls
 from penstock.runtime.match.matching import Matcher, PartTies
+from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.state.key_index import spread
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
@@ -47,13 +46,13 @@ class NodeMatcher:
         sides: tuple[frozenset[str], frozenset[str]],
         *,
         synopses: Mapping[str, Synopsis],
-        clock: Clock,
+        windows: RowsWindows,
         absent: Truth,
     ) -> None:
         self.plan = plan
         self.node = node
         self.synopses = synopses
-        self.clock = clock
+        self.windows = windows
         self.absent = absent
         across = tuple(p for p in node.predicates if (p.left.alias in sides[0]) != (p.right.alias in sides[0]))
         self.within = tuple(p for p in node.predicates if p not in across)
@@ -74,7 +73,7 @@ class NodeMatcher:
     @property
     def counts_rows(self) -> bool:
         """Whether some stream has [ROWS n]."""
-        return any(s.has_rows_window for s in self.plan.sources)
+        return bool(self.windows.rows)
 
     def able(self, rows: Rows) -> Bools:
         """Which rows of either side can match at all."""
@@ -130,7 +129,7 @@ class NodeMatcher:
         """Which partial results agree with some of the rows; all streams of either are there.
 
         Only what ties these streams is asked, so it says yes too often, never too seldom. The axes of the plan, and
-        what is `implied`, hold wherever two streams stand together.
+        what is `implied`, hold wherever two streams stand together; what is out of a [ROWS n] now stays so.
         """
         axes = tuple(a for a in (*self.ties.axes, *self.plan.axes) if _side_of(a, partial) and _side_of(a, rows))
         found: Bools = np.zeros(count(partial), np.bool_)
@@ -144,7 +143,8 @@ class NodeMatcher:
             if predicate.left.alias in both and predicate.right.alias in both:
                 keep = self.matcher.holds(predicate, both)
                 first, second = first[keep], second[keep]
-        found[first] = True
+        inside = self.windows.inside({**take(partial, first), **take(rows, second)})
+        found[first if inside is None else first[inside]] = True
         return found
 
     def tied(self, rows: Rows, alias: str) -> Ints | None:
@@ -184,7 +184,7 @@ class NodeMatcher:
         for window in self.node.windows:
             both = np.flatnonzero((rows[window.left.alias] != ABSENT) & (rows[window.right.alias] != ABSENT))
             keep[both] &= self.matcher.holds(window, take(rows, both))
-        inside = in_rows_windows(self.plan, self.matcher, self.clock, rows, None)
+        inside = self.windows.inside(rows)
         if inside is not None:
             keep &= inside
         return (first, keys) if keep.all() else (first[keep], keys[keep])

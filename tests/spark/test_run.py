@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from tests.measure import size
 from tests.spark.conftest import Bench, Ran
 from tests.spark.oracle import bag, joined, same, written
 
@@ -258,3 +259,19 @@ def test_ctrl_c_stops_cleanly_and_a_restart_goes_on(outside: Bench) -> None:
     assert outside.sink() == expected(s + more, t)
     told = sum(line["rows_out"] for line in ran.batches if line["query"] == "out")
     assert told == written(outside.folder / "out").total()
+
+
+def test_the_queries_of_a_long_script_begin_in_turn_and_all_end(bench: Bench) -> None:
+    count = size(4, 15)
+    bench.write("s", rows(0, 20), KN)
+    bench.write("t", rows(0, 10), KN)
+    queries = "".join(
+        f"CREATE SINK o{n} USING parquet OPTIONS (path '{{out}}/{n}');"
+        f"INSERT INTO o{n} SELECT s.n, t.n AS m FROM s, t WHERE s.k = t.k AND s.n >= {n};"
+        for n in range(count)
+    )
+    ran = bench.run(PLAIN + queries)
+    assert ran.code == 0, ran.err
+    assert {line["query"] for line in ran.batches} == {f"o{n}" for n in range(count)}
+    for n in range(count):
+        assert bench.sink(str(n)) == expected(rows(n, 20 - n), rows(0, 10))

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import time
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -132,11 +133,13 @@ def _run(
         for one in running:
             if one.checkpoint is not None:
                 one.checkpoint.hold()
-        for one in running:
+
+        def start(one: Running) -> None:
             _start(script, one, options)
-            if not options.available_now:
+            if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]
-        _watch(running, metrics, follow, lambda one: _start(script, one, options), interrupt)
+
+        _watch(running, metrics, follow, _Starts(running, start, spark.sparkContext.defaultParallelism), interrupt)
         for one in running if options.available_now else ():
             _drain(spark, script, one)
     finally:
@@ -220,33 +223,72 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
         raise _failure(one, error) from error
 
 
+_HASTE = "Python worker failed to connect back"
+_MOST_STARTS = 4
+_LONGEST_BEGINNING = 60.0
+
+
+class _Starts:
+    """Starts queries, as many at a time as there are cores; the next once one of them has had its first batch.
+
+    Each starts Python processes of its own, for which Spark waits ten seconds and no longer: all at once, the queries
+    of a long script would be given up. One that was is started again, in its turn. A query that has nothing to read
+    yet has begun when it says so, and one that takes longer than a minute makes no other wait.
+    """
+
+    def __init__(self, running: Sequence[Running], start: Callable[[Running], None], cores: int) -> None:
+        self._waiting = deque(running)
+        self._beginning: list[tuple[Running, float]] = []
+        self._start = start
+        self._cores = max(1, cores)
+
+    @property
+    def are_done(self) -> bool:
+        """Whether every query was started."""
+        return not self._waiting
+
+    def again(self, one: Running) -> None:
+        """Let a query start once more."""
+        self._waiting.append(one)
+
+    def go_on(self) -> None:
+        """Start what may be started now."""
+        now = time.monotonic()
+        self._beginning = [(one, since) for one, since in self._beginning if not _has_begun(one, now - since)]
+        while self._waiting and len(self._beginning) < self._cores:
+            one = self._waiting.popleft()
+            self._start(one)
+            self._beginning.append((one, now))
+
+
+def _has_begun(one: Running, seconds: float) -> bool:
+    assert one.handle is not None
+    is_idle = one.handle.isActive and one.handle.status["message"].startswith("Waiting for")
+    return one.seen >= 0 or is_idle or not one.handle.isActive or seconds > _LONGEST_BEGINNING
+
+
 def _watch(
-    running: list[Running],
-    metrics: TextIO | None,
-    follow: Follower | None,
-    start: Callable[[Running], None],
-    interrupt: Interrupt,
+    running: list[Running], metrics: TextIO | None, follow: Follower | None, starts: _Starts, interrupt: Interrupt
 ) -> None:
     while True:
         interrupt.heed()
-        active = [one for one in running if one.handle is not None and one.handle.isActive]
-        for one in running:
+        starts.go_on()
+        started = [one for one in running if one.handle is not None]
+        active = [one for one in started if one.handle is not None and one.handle.isActive]
+        for one in started:
             _take_progress(one, metrics, follow)
             if one not in active and _failed_by_haste(one):
-                start(one)
-                active.append(one)
-            _raise_failure(one)
-        if not active:
+                one.handle = None
+                starts.again(one)
+            else:
+                _raise_failure(one)
+        if not active and starts.are_done:
             return
         time.sleep(_POLL_SECONDS)
 
 
-_HASTE = "Python worker failed to connect back"
-_MOST_STARTS = 4
-
-
 def _failed_by_haste(one: Running) -> bool:
-    """Whether Spark gave up on its Python before the first batch: it waits ten seconds, and a busy host needs more."""
+    """Whether Spark gave up on its Python before the first batch."""
     assert one.handle is not None
     failure = one.handle.exception()
     return failure is not None and _HASTE in str(failure) and one.seen < 0 and one.starts < _MOST_STARTS

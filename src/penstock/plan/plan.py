@@ -32,6 +32,9 @@ from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 FORMAT = 9
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
+ROW = "__row"
+"""The one column of results of which nothing is asked but that they are there: a table without columns has no rows."""
+
 
 @dataclass(frozen=True)
 class WindowPlan:

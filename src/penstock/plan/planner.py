@@ -22,6 +22,7 @@ from penstock.model.predicates import Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.simplify import simplified
+from penstock.model.stream import Stream
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
 from penstock.plan.arrival import counts_by_arrival
@@ -225,6 +226,9 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
     read = (
         kept | watched | timed | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
     )
+    if not read:
+        # A row of which nothing is read is a row still, and what is read is as long as its columns.
+        read = {_narrowest(source.stream)}
     needed = needed_values(query, alias)
     if facts.outer is not None and facts.outer.in_block(alias) and _has_range(query):
         needed |= {c for c in (source.stream.event_time,) if c is not None}
@@ -252,6 +256,12 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         merged if isinstance(merged, str) else None,
         _figure(_finding(facts.verdict, alias)),
     )
+
+
+def _narrowest(stream: Stream) -> str:
+    """A column that costs little to read, and no evaluation."""
+    plain = [column for column in stream.carried if column.derived is None] or list(stream.carried)
+    return next((c for c in plain if c.type is not None and c.type.is_integer), plain[0]).name
 
 
 def _kept(query: Query, alias: str, outputs: tuple[OutputColumn, ...], matched: tuple[str, ...]) -> set[str]:

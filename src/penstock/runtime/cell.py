@@ -34,7 +34,7 @@ from penstock.runtime.join.join_tree import JoinTree
 from penstock.runtime.join.merge import BUCKET, Merge
 from penstock.runtime.join.purge_schedule import Patience, PurgeSchedule
 from penstock.runtime.join.purged import Asking, Purged
-from penstock.runtime.join.rows import values
+from penstock.runtime.join.rows import no_result_rows, result_rows
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.match.node_matching import NO_TESTS, Truth
 from penstock.runtime.match.rows_windows import seen_columns
@@ -254,12 +254,8 @@ class Cell(Component):
         for partial in partials:
             if (copies := self.merge.copies(partial)) is not None:
                 partial = {alias: np.repeat(ids, copies) for alias, ids in partial.items()}  # noqa: PLW2901
-            columns = {o.name: values(self.synopses[o.alias], o.column, partial[o.alias]) for o in self.plan.outputs}
-            pieces.append(pa.table(columns))
-        if pieces:
-            return pa.concat_tables(pieces)
-        kinds = [(o.name, self.synopses[o.alias].kind(o.column) or pa.null()) for o in self.plan.outputs]
-        return pa.schema(kinds).empty_table()
+            pieces.append(result_rows(self.plan, self.synopses, partial))
+        return pa.concat_tables(pieces) if pieces else no_result_rows(self.plan, self.synopses)
 
     def _copies(self, partial: Partial) -> int:
         """How many results the combinations stand for."""

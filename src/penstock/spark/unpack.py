@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from penstock.model.names import quoted
 from penstock.plan.plan import Plan
-from penstock.runtime.group.between_stages import deal, typed
+from penstock.runtime.group.between_stages import deal, output_types, typed
 from penstock.runtime.state.store import from_ipc, to_ipc
 from penstock.spark.operator import ANSWER
 from penstock.spark.types import carried_type, restored
@@ -23,14 +23,12 @@ DEALT = "target INT, kind STRING, payload BINARY"
 
 def output_columns(plan: Plan) -> str:
     """The columns that the core hands out, as Spark writes a schema."""
-    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-    return ", ".join(f"{quoted(o.name)} {carried_type(kinds[o.alias, o.column])}" for o in plan.outputs)
+    return ", ".join(f"{quoted(name)} {carried_type(kind)}" for name, kind in output_types(plan))
 
 
 def restored_columns(plan: Plan) -> list[str]:
     """The expressions that give those columns their declared types."""
-    kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-    return [restored(o.name, kinds[o.alias, o.column]) for o in plan.outputs]
+    return [restored(name, kind) for name, kind in output_types(plan)]
 
 
 @dataclass(frozen=True)

@@ -1,13 +1,14 @@
 """From rows of the core to the columns of SELECT: the names of the query, and the types that they have on Spark.
 
-Preconditions: every output is a column, a window of time or an aggregate. What else SELECT may hold only Spark
-evaluates, and it is refused when the run is made.
+Preconditions: every output is a column, a literal, a window of time or an aggregate. What else SELECT may hold only
+Spark evaluates, and it is refused when the run is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from decimal import Decimal
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import NotSupportedYet
 from penstock.model.clauses import Aggregate, Formula, TimeWindow
+from penstock.model.expressions import Expression, Literal
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
@@ -59,7 +61,10 @@ class Answering:
     def _selected(self) -> Any:
         for selected, output in zip(self.plan.selected, self.query.outputs, strict=True):
             if selected.output is None:
-                raise only_spark(str(output.value))
+                if self.plan.distinct:
+                    raise only_spark(str(output.value), "DISTINCT is then about what Spark makes of it")
+                yield selected.name, *_literal(output.value)
+                continue
             kind = self.given.field(selected.output).type
             yield selected.name, kind, _column(selected.output, kind)
 
@@ -113,6 +118,25 @@ class Answering:
             return pa.StructArray.from_arrays(ends, fields=list(whole))
 
         return whole, both
+
+
+def _literal(value: object) -> tuple[Any, Shown]:
+    """A literal of SELECT, in the type that Spark gives it."""
+    term = value.term if isinstance(value, Expression) else None
+    if not isinstance(term, Literal) or not isinstance(term.value, bool | int | str | Decimal):
+        raise only_spark(str(value))
+    constant = term.value
+    match constant:
+        case bool():
+            kind = pa.bool_()
+        case int():
+            kind = pa.int32() if -(2**31) <= constant < 2**31 else pa.int64()
+        case str():
+            kind = pa.string()
+        case Decimal():
+            digits, scale = len(constant.as_tuple().digits), max(0, -int(constant.as_tuple().exponent))
+            kind = pa.decimal128(max(digits, scale), scale)
+    return kind, lambda rows: pa.array([constant] * rows.num_rows, kind)
 
 
 def _column(name: str, kind: Any) -> Shown:

@@ -23,6 +23,7 @@ import pyarrow as pa
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, flat
 from penstock.runtime.input.clock import Clock
+from penstock.runtime.join.rows import result_rows
 from penstock.runtime.match.delta_join import delta_join
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.state.component import Component
@@ -74,9 +75,10 @@ class Archiver(Component):
         for alias, rows in ids.items():
             if len(rows):
                 synopsis = self.synopses[alias]
-                table = pa.table({name: synopsis.arrow(name, rows) for name in synopsis.columns})
-                table = table.append_column(ARRIVAL, pa.array(synopsis.gather(rows, lambda s: s.arrival)))
-                self._rows[alias] = table.append_column(BATCH, pa.array(synopsis.gather(rows, lambda s: s.batch)))
+                columns = {name: synopsis.arrow(name, rows) for name in synopsis.columns}
+                columns[ARRIVAL] = pa.array(synopsis.gather(rows, lambda s: s.arrival))
+                columns[BATCH] = pa.array(synopsis.gather(rows, lambda s: s.batch))
+                self._rows[alias] = pa.table(columns)
 
     def left(self, alias: str, ids: Ints, batch: int) -> None:
         """Note rows that are evicted after a batch."""
@@ -146,4 +148,4 @@ def _lost(synopses: Mapping[str, Synopsis], partial: Partial, batch: int) -> Par
 
 
 def _results(plan: Plan, synopses: Mapping[str, Synopsis], partial: Partial) -> Any:
-    return pa.table({o.name: synopses[o.alias].arrow(o.column, partial[o.alias]) for o in plan.outputs})
+    return result_rows(plan, synopses, partial)

@@ -17,7 +17,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
-from penstock.plan.plan import Plan
+from penstock.plan.plan import ROW, Plan
 from penstock.runtime.columns.row_values import row_hashes
 from penstock.runtime.group.derived import columns_of_measure
 from penstock.runtime.group.finals import sum_type
@@ -55,9 +55,17 @@ def together(
 
 def answer_columns(plan: Plan) -> tuple[tuple[str, str], ...]:
     """The columns of the rows of a cell: of streams first, then what groups are worked out from."""
+    return (*output_types(plan), *(measure_columns(plan, plan.aggregate) if plan.aggregate is not None else ()))
+
+
+def output_types(plan: Plan) -> tuple[tuple[str, str], ...]:
+    """The columns of streams that the rows of a cell have; ROW alone where nothing is asked for but that there is one.
+
+    A table has as many rows as its columns are long, so none may be without any.
+    """
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
-    found = [(o.name, kinds[o.alias, o.column]) for o in plan.outputs]
-    return (*found, *(measure_columns(plan, plan.aggregate) if plan.aggregate is not None else ()))
+    found = tuple((o.name, kinds[o.alias, o.column]) for o in plan.outputs)
+    return found or (() if plan.aggregate is not None else ((ROW, "BOOLEAN"),))
 
 
 def measure_columns(plan: Plan, aggregate: AggregatePlan) -> Iterator[tuple[str, str]]:

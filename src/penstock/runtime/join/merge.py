@@ -67,7 +67,9 @@ class Merge:
             if not synopsis.has_fresh:
                 continue
             segment = synopsis.segments[-1]
-            segment.table = segment.table.append_column(BUCKET, pa.array(bucket_hashes(merge, segment.table)))
+            segment.table = segment.table.append_column(
+                BUCKET, pa.array(bucket_hashes(merge, segment.table, len(segment)))
+            )
             if alias in self.counted:
                 segment.counts = np.ones(len(segment), np.int64)
 
@@ -159,9 +161,9 @@ def rows_of(merge: MergePlan, synopsis: Synopsis, ids: Ints) -> dict[str, Any]:
     return {name: synopsis.arrow(name, ids) for name in dict.fromkeys(columns)} | {BUCKET: synopsis.arrow(BUCKET, ids)}
 
 
-def bucket_hashes(merge: MergePlan, table: Any) -> Ints:
+def bucket_hashes(merge: MergePlan, table: Any, size: int) -> Ints:
     """The hash of each row's bucket."""
-    found = [np.zeros(table.num_rows, np.uint64)]
+    found = [np.zeros(size, np.uint64)]
     for part in merge.parts:
         values = flat(table.column(part.column))
         if part.by_value:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.plan.plan import ROW, Plan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids
 from penstock.runtime.match.matching import Partial
 from penstock.runtime.state.synopsis import Synopsis
@@ -55,6 +56,19 @@ def values(synopsis: Synopsis, column: str, ids: Ints) -> Any:
         return pa.nulls(len(ids), kind)
     places = np.cumsum(there) - 1
     return synopsis.arrow(column, ids[there]).take(pa.array(places, mask=~there))
+
+
+def result_rows(plan: Plan, synopses: Mapping[str, Synopsis], partial: Mapping[str, Ints]) -> Any:
+    """The rows of combinations, as the plan gives them out; ROW stands for them where it gives no column."""
+    size = len(next(iter(partial.values())))
+    columns = {o.name: values(synopses[o.alias], o.column, partial[o.alias]) for o in plan.outputs}
+    return pa.table(columns or {ROW: pa.array(np.ones(size, np.bool_))})
+
+
+def no_result_rows(plan: Plan, synopses: Mapping[str, Synopsis]) -> Any:
+    """The same without any row; a type that no row has told yet is that of NULL."""
+    kinds = [(o.name, synopses[o.alias].kind(o.column) or pa.null()) for o in plan.outputs]
+    return pa.schema(kinds or [(ROW, pa.bool_())]).empty_table()
 
 
 def by_presence(rows: Rows) -> Iterator[tuple[Rows, Ints]]:

@@ -69,14 +69,13 @@ class Place:
     """The whole line."""
 
     @classmethod
-    def of(cls, source: str, start: int, end: int, file: str) -> Place:
-        """The place of `source[start:end]`, cut at the end of its first line."""
+    def of(cls, source: str, start: int, end: int, file: str, line: int) -> Place:
+        """The place of `source[start:end]`, cut at the end of its first line, which has that number."""
         start = min(max(start, 0), len(source))
         begin = source.rfind("\n", 0, start) + 1
         finish = source.find("\n", start)
         finish = len(source) if finish < 0 else finish
         length = max(1, min(end, finish) - start)
-        line = source.count("\n", 0, start) + 1
         return cls(file, line, start - begin + 1, length, source[begin:finish].rstrip("\r"))
 
     def __str__(self) -> str:

@@ -60,7 +60,7 @@ def test_mistakes_come_in_the_order_of_their_places() -> None:
 
 def test_caret_stands_under_the_place_whatever_is_before_it() -> None:
     text = "\tSELECT '日本' AS x, nope FROM s"
-    place = Place.of(text, text.index("nope"), text.index("nope") + 4, "f")
+    place = Place.of(text, text.index("nope"), text.index("nope") + 4, "f", 1 + text[: text.index("nope")].count("\n"))
     shown, carets = place.caret()
     assert shown == "  1 | " + text
     assert carets == "    | \t        　　      ^^^^".replace("        　　      ", " " * 8 + "\u3000" * 2 + " " * 8)

@@ -9,10 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
 from penstock.analysis.reasons import Told
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.analysis.synopsis import SynopsisForm
+
+if TYPE_CHECKING:
+    from penstock.analysis.closings.graph import ClosingGraph
 
 
 class Means(StrEnum):
@@ -171,3 +175,5 @@ class Verdict:
     """What the user should know though it changes no verdict."""
     finality: tuple[Told, ...] = ()
     """When rows that may have no match are given, for each outer join and EXISTS."""
+    graph: ClosingGraph | None = field(default=None, compare=False, repr=False)
+    """What closes what, as it was derived for the query: for the planner, which derives nothing."""

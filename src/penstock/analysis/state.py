@@ -14,6 +14,7 @@ these bounds is undecided, never unbounded: no growing input is sought here.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from math import prod
 
 from penstock.analysis.closings.between import Way
@@ -61,7 +62,7 @@ def _bounded(combinations: Combinations, graph: ClosingGraph, source: Source) ->
         return _windowed(graph, source, source.window)
     reach = graph.reach(source.alias)
     if reach.is_complete:
-        reasons = dict.fromkeys(reason for edge in reach.edges for reason in edge.because)
+        reasons = dict.fromkeys(chain.from_iterable(edge.because for edge in reach.edges))
         return Bounded(kept_until(reach, source.alias), Means.PURGE, tuple(reasons))
     return synopsis(combinations, source, needed_columns(combinations.query, source))
 

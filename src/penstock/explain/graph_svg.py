@@ -13,6 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
+from penstock.analysis.closings.graph import ClosingGraph
 from penstock.explain.plan_text import pair_predicates
 from penstock.model.predicates import Predicate, aliases_of
 from penstock.model.query import Query
@@ -24,7 +25,7 @@ _CHARACTER, _NODE_HEIGHT, _MARGIN, _FEW_ARROWS = 7.3, 46.0, 34.0, 12
 _LONGEST = 22
 
 
-def join_graph(query: Query, plan: Plan, marker: str) -> tuple[str, str]:
+def join_graph(query: Query, plan: Plan, graph: ClosingGraph, marker: str) -> tuple[str, str]:
     """The drawing and its caption; `marker` keeps the ids of several drawings on one page apart."""
     others = [predicate for predicate in pair_predicates(query) if aliases_of(predicate) <= set(plan.aliases)]
     places, width, height = _layout(plan, len(plan.axes) + len(others))
@@ -50,7 +51,7 @@ def join_graph(query: Query, plan: Plan, marker: str) -> tuple[str, str]:
         *key_labels,
         "</svg>",
     ]
-    return "\n".join(parts), _caption(plan, bool(others), len(shown), len(arrows) - len(shown))
+    return "\n".join(parts), _caption(plan, graph, bool(others), len(shown), len(arrows) - len(shown))
 
 
 def _escaped(text: str) -> str:
@@ -237,7 +238,7 @@ def _head(name: str, kind: str) -> str:
     )
 
 
-def _caption(plan: Plan, has_others: bool, arrows: int, hidden: int) -> str:
+def _caption(plan: Plan, graph: ClosingGraph, has_others: bool, arrows: int, hidden: int) -> str:
     said = []
     if plan.axes:
         said.append("dots are key classes, columns equal in every result")
@@ -247,7 +248,8 @@ def _caption(plan: Plan, has_others: bool, arrows: int, hidden: int) -> str:
         said.append("an arrow from x to y: promises close y for a row of x (dashed: only for values that arrived)")
     if plan.joint_closers:
         said.append("where lines meet in a square, rows of these streams together have the next one closed")
-    unreached = [f"{chain.root} never reaches {' and '.join(chain.open)}" for chain in plan.chains if chain.open]
+    reached = {alias: graph.reach(alias).unreached for alias in graph.aliases}
+    unreached = [f"{alias} never reaches {' and '.join(left)}" for alias, left in reached.items() if left]
     if 0 < len(unreached) <= _FEW_ARROWS:
         said += unreached
     if hidden:

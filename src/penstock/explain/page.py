@@ -11,7 +11,9 @@ from html import escape
 from importlib.resources import files
 
 from penstock import __version__
+from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.finding import Bounded, StateFinding, Verdict
+from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.as_json import plain_value
 from penstock.explain.counts_text import counts_items
 from penstock.explain.graph_svg import join_graph
@@ -31,6 +33,7 @@ from penstock.explain.words import each_told, told
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.planner import as_run, closings_of
 from penstock.plan.watching import unseen
 from penstock.sql.printer import print_query
 
@@ -91,13 +94,14 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
         ]
         yield f"<pre>{escape(chr(10).join(rows))}</pre>"
     yield "<h3>Join graph</h3>"
-    drawing, caption = join_graph(query, plan, f"q{number}")
+    graph = closings_of(as_run(query, verdict), verdict)
+    drawing, caption = join_graph(query, plan, graph, f"q{number}")
     yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>\n<dl>"
     yield from _item("shape", [plan.shape], False)
     yield from _item("cells", cell_lines(plan), True)
     yield from _item("result", after_lines(query), True)
     yield from _item("groups", group_lines(plan), True)
-    yield from _item("trees", each_told(plan.join_trees), False)
+    yield from _item("trees", each_told(safe_plans(graph)), False)
     yield from _item("runs", run_lines(query, plan), False)
     yield "</dl>"
     yield from _reasons(verdict)
@@ -109,7 +113,7 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     if plan.rewriting is None:
         yield "<h3>What is kept</h3>"
         for source in plan.sources:
-            yield from _source(source, query, plan, verdict)
+            yield from _source(source, query, plan, verdict, graph)
     yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
     yield from (f'<p class="soft">Final: {escape(sentence)}.</p>' for sentence in each_told(verdict.finality))
     yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in each_told(verdict.notices))
@@ -166,7 +170,7 @@ def _list(texts: Sequence[str]) -> str:
     return "<ul>" + "".join(f"<li>{escape(text)}</li>" for text in texts) + "</ul>" if texts else ""
 
 
-def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict) -> Iterator[str]:
+def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict, graph: ClosingGraph) -> Iterator[str]:
     window = f" <code>{escape(source.window.text)}</code>" if source.window else ""
     stream = "" if source.stream == source.alias else f' <span class="soft">({escape(source.stream)})</span>'
     yield f'<div class="card"><div class="title">{escape(source.alias)}{stream}{window}</div>\n<dl>'
@@ -176,7 +180,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict) -> I
         ("keeps", [kept_text(source)], True),
         ("purge", purge_lines(source, plan, verdict), False),
         ("merges", [told(source.merge.keeps)] if source.merge is not None else [], False),
-        ("chain", chain_lines(plan, source), False),
+        ("chain", chain_lines(graph, source), False),
         ("promises", promise_lines(plan, source.alias), True),
         ("unseen", unseen(query, plan, source.alias), False),
     ]

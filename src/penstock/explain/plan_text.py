@@ -7,7 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict
+from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
@@ -24,6 +26,7 @@ from penstock.plan.evict import BYTES
 from penstock.plan.key_memory import key_memories
 from penstock.plan.outer import TEST
 from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.planner import as_run, closings_of
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import unseen
@@ -44,12 +47,13 @@ def explain_report(
         return ["No query in this script: nothing to plan."]
     lines: list[str] = []
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
-        lines += [*headline(verdict, ink), *(("", *_join(query, plan, ink)) if plan.rewriting is None else ())]
+        graph = closings_of(as_run(query, verdict), verdict)
+        lines += [*headline(verdict, ink), *(("", *_join(query, plan, graph, ink)) if plan.rewriting is None else ())]
         lines += _item("final", each_told(verdict.finality), ink) if plan.rewriting is None else ()
         for source in plan.sources if plan.rewriting is None else ():
             lines += [
                 "",
-                *_source(source, query, plan, verdict, ink),
+                *_source(source, query, plan, (verdict, graph), ink),
                 *_item("merges", merge_lines(verdict, source), ink),
             ]
         # The second stage, and a source that another one covers: nothing is read or kept of it.
@@ -62,7 +66,7 @@ def explain_report(
     return lines[:-1]
 
 
-def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
+def _join(query: Query, plan: Plan, graph: ClosingGraph, ink: Ink) -> Iterator[str]:
     yield f"  {ink.strong('join')}"
     many = f"{plan.shape} of {len(plan.sources)} streams" if len(plan.sources) > 1 else str(plan.shape)
     yield from _item("shape", [many], ink)
@@ -73,7 +77,7 @@ def _join(query: Query, plan: Plan, ink: Ink) -> Iterator[str]:
     yield from _item("also", [str(p) for p in pair_predicates(query)], ink)
     yield from _item("result", after_lines(query), ink)
     yield from _item("groups", group_lines(plan), ink)
-    yield from _item("trees", each_told(plan.join_trees), ink)
+    yield from _item("trees", each_told(safe_plans(graph)), ink)
     yield from _item("budget", budget_lines(plan), ink)
     yield from _item("runs", run_lines(query, plan), ink)
 
@@ -151,7 +155,8 @@ def cell_lines(plan: Plan) -> list[str]:
     return lines
 
 
-def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict, ink: Ink) -> Iterator[str]:
+def _source(source: SourcePlan, query: Query, plan: Plan, of: tuple[Verdict, ClosingGraph], ink: Ink) -> Iterator[str]:
+    verdict, graph = of
     mark = ink.mark(source.state.verdict)
     name = source.alias if source.alias == source.stream else f"{source.alias} ({source.stream})"
     yield f"  {mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
@@ -160,7 +165,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict, ink:
     yield from _item("filters", filter_lines(source, query), ink)
     yield from _item("keeps", [kept_text(source)], ink)
     yield from _item("purge", purge_lines(source, plan, verdict), ink)
-    yield from _item("chain", chain_lines(plan, source), ink)
+    yield from _item("chain", chain_lines(graph, source), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
     yield from _item("memory", memory_lines(plan, source.alias), ink)
     yield from _item("unseen", unseen(query, plan, source.alias), ink)
@@ -240,17 +245,17 @@ def purge_lines(source: SourcePlan, plan: Plan, verdict: Verdict) -> list[str]:
     return [*rules, f"nothing yet: {lacks}"]
 
 
-def chain_lines(plan: Plan, source: SourcePlan) -> list[str]:
+def chain_lines(graph: ClosingGraph, source: SourcePlan) -> list[str]:
     """The chained purge of a stream, step by step, where it is more than one; and what it never reaches."""
-    (chain,) = [c for c in plan.chains if c.root == source.alias]
+    chain = graph.reach(source.alias)
     lines = []
-    if len(chain.steps) > 1 or (chain.steps and chain.open):
-        for number, step in enumerate(chain.steps, start=1):
+    if len(chain.edges) > 1 or (chain.edges and chain.unreached):
+        for number, step in enumerate(chain.edges, start=1):
             lines.append(
                 f"{number}. {' and '.join(step.sources)} -> {step.target}: {'; '.join(each_told(step.because))}"
             )
-    if chain.open and source.state.verdict != "bounded":
-        lines.append(f"never reached: {', '.join(chain.open)}")
+    if chain.unreached and source.state.verdict != "bounded":
+        lines.append(f"never reached: {', '.join(chain.unreached)}")
     return lines
 
 

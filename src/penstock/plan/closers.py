@@ -31,9 +31,12 @@ def find_closers(combinations: Combinations, kept: Kept) -> tuple[Closer, ...]:
         for own, target in permutations(query.all_sources, 2)
         for closing in closings_between(combinations, own, target, kept[own.alias])
     }
-    return tuple(
-        sorted(found, key=lambda c: (c.source, c.target, c.kind, c.target_columns, c.columns, *map(str, c.because)))
-    )
+    return tuple(sorted(found, key=_place))
+
+
+def _place(closer: Closer) -> tuple[object, ...]:
+    told = str(closer.because[0]), str(closer.because[-1])
+    return closer.source, closer.target, closer.kind, closer.target_columns, closer.columns, told
 
 
 def find_agreements(combinations: Combinations, kept: Kept) -> tuple[Agreement, ...]:
@@ -45,7 +48,7 @@ def find_agreements(combinations: Combinations, kept: Kept) -> tuple[Agreement, 
             kind = query.type_of(left)
             if kind is None or not kind.is_clock or not bands.touches(left):
                 continue
-            for right in (ColumnRef(j.alias, name) for name in kept[j.alias]):
+            for right in (ref for name in kept[j.alias] if bands.touches(ref := ColumnRef(j.alias, name))):
                 excess = bands.excess(right, left)
                 if excess is not None and not excess.equal:
                     found.append(Agreement(left, right, excess))

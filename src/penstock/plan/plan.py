@@ -20,7 +20,6 @@ from penstock.model.graph import Shape
 from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import AggregatePlan
-from penstock.plan.chains import Chain, UselessPunctuations
 from penstock.plan.codec import decode, encode
 from penstock.plan.evict import EvictPlan
 from penstock.plan.items import ItemCloser
@@ -236,6 +235,16 @@ class Agreement:
 
 
 @dataclass(frozen=True)
+class UselessPunctuations:
+    """A punctuation scheme that lets no row of this query go: its rows are dropped at the source."""
+
+    alias: str
+    constraint: str
+    """Its text with ON stream."""
+    why: Reason
+
+
+@dataclass(frozen=True)
 class OutputColumn:
     """A column of a stored row that the core must hand out; `name` is what it is called in the result."""
 
@@ -289,10 +298,6 @@ class Plan:
     """The state of DISTINCT or GROUP BY, if there is one."""
     useless: tuple[UselessPunctuations, ...]
     """The punctuation schemes, by alias, that need not be read."""
-    chains: tuple[Chain, ...]
-    """By the verdict's graph, for each stream."""
-    join_trees: tuple[Reason, ...]
-    """Which trees of binary and multi-way joins would be safe; the engine runs one multi-way join."""
     rewriting: Rewriting | None
     """The counts that are run in place of the joins, where they are."""
     evict: EvictPlan | None

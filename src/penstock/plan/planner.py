@@ -13,7 +13,6 @@ from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.reasons import Because, Told
-from penstock.analysis.safe_plans import safe_plans
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.expressions import ColumnRef
@@ -26,7 +25,6 @@ from penstock.model.stream import Stream
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
 from penstock.plan.arrival import counts_by_arrival
-from penstock.plan.chains import Chain, PurgeChainStep, UselessPunctuations
 from penstock.plan.closers import find_agreements, find_closers
 from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values, one_value
 from penstock.plan.eliminate_covered_sources import without_covered
@@ -60,6 +58,7 @@ from penstock.plan.plan import (
     SelectedColumn,
     SourcePlan,
     StateFigure,
+    UselessPunctuations,
     WindowPlan,
 )
 from penstock.plan.promises import find_clusters, find_promises
@@ -68,13 +67,24 @@ from penstock.plan.purge_trees import find_purge_trees
 from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
 
 
+def as_run(query: Query, verdict: Verdict) -> Query:
+    """The query without the outer joins that are inner ones in truth, and the sources that others cover."""
+    return without_covered(simplified(query), verdict)
+
+
+def closings_of(query: Query, verdict: Verdict) -> ClosingGraph:
+    """What closes what in a query as it is run: as the verdict derived it, unless it is run as another query."""
+    known = verdict.graph
+    return known if known is not None and known.query == query else ClosingGraph(Combinations(query))
+
+
 def make_plan(query: Query, verdict: Verdict) -> Plan:
     """The plan of a checked query."""
     known = {source.alias for source in query.all_sources}
-    query = without_covered(simplified(query), verdict)
+    query = as_run(query, verdict)
     graph = JoinGraph.of(query)
-    combinations = Combinations(query)
-    closing = ClosingGraph(combinations)
+    closing = closings_of(query, verdict)
+    combinations = closing.combinations
     outputs = _outputs(query, verdict)
     aggregate = aggregate_plan(query, verdict, graph, outputs)
     predicates = _pair_predicates(query)
@@ -132,17 +142,9 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
             for (alias, constraint), why in idle.items()
             if (alias, constraint) not in {(p.alias, p.constraint) for p in punctuations.promises}
         ),
-        tuple(_chain(closing, alias) for alias in closing.aliases),
-        safe_plans(closing),
         verdict.rewrite.rewriting if verdict.strategy is Strategy.REWRITE else None,
         evict_plan(query),
     )
-
-
-def _chain(closing: ClosingGraph, alias: str) -> Chain:
-    reach = closing.reach(alias)
-    steps = tuple(PurgeChainStep(edge.sources, edge.target, edge.wait, edge.because) for edge in reach.edges)
-    return Chain(alias, steps, reach.unreached)
 
 
 def _counted(query: Query) -> frozenset[str]:
@@ -332,12 +334,13 @@ def _matched(combinations: Combinations, source: Source, met: tuple[str, ...]) -
 
 def _is_banded(combinations: Combinations, time: ColumnRef) -> bool:
     """Whether something limits how far an event time, or what equals it, lies from a column of another stream."""
-    for other in combinations.query.all_sources:
-        here = combinations.of(time.alias, other.alias)
+    others = [other.alias for other in combinations.query.all_sources if other.alias != time.alias]
+    # Sources that are in every result share their facts.
+    for here in dict.fromkeys(combinations.of(time.alias, other) for other in others):
         equal = here.equalities.class_of(time)
-        for c in here.bands.constraints if other.alias != time.alias and here.bands.touches(time) else ():
-            is_apart = not here.equalities.equal(c.later, c.earlier) and c.later.alias != c.earlier.alias
-            if is_apart and (c.later in equal or c.earlier in equal):
+        for c in here.bands.constraints if here.bands.touches(time) else ():
+            is_apart = c.later.alias != c.earlier.alias
+            if is_apart and (c.later in equal) != (c.earlier in equal):
                 return True
     return False
 

@@ -117,7 +117,7 @@ class DeclarationGrammar(StorageGrammar):
                 if not self.ahead(TokenType.COMMA, TokenType.R_PAREN):
                     self.expected(", or )", hint=None if self.at_end else _advice(elements[-1]), or_words=_AFTER)
             except Stop as stop:
-                self.source.mistakes.append(stop.mistake)
+                self.source.add(stop.mistake)
                 failed = True
                 reached = self._index
                 self._retreat(first)

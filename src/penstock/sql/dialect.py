@@ -110,7 +110,7 @@ def _read(source: SourceText, tokens: list[Token], parse: Callable[[PenstockPars
     try:
         return parse(parser)
     except Stop as stop:
-        source.mistakes.append(stop.mistake)
+        source.add(stop.mistake)
     except RecursionError:
         source.report(SyntaxMistake, "nested too deeply", whole)
     except (SqlglotError, ValueError, TypeError, AttributeError, IndexError, KeyError, AssertionError) as error:

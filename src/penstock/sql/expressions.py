@@ -86,7 +86,7 @@ def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
         return None
     before = len(scope.source.mistakes)
     resolved = scope.resolve(node)
-    del scope.source.mistakes[before:]
+    scope.source.forget(before)
     return resolved.ref if resolved is not None and not resolved.has_fields else None
 
 

@@ -5,6 +5,8 @@ All mistakes of a script are reported at once: whoever finds one adds it here an
 
 from __future__ import annotations
 
+from bisect import bisect_left
+
 from penstock.errors import Mistake, Place, ScriptErrors
 from penstock.sql.tree import Stretch
 
@@ -16,18 +18,31 @@ class SourceText:
         self.text = text
         self.file = file
         self.mistakes: list[Mistake] = []
+        self._said: set[tuple[Place, str]] = set()
+        self._line_ends = [place for place, character in enumerate(text) if character == "\n"]
 
     def place(self, at: Stretch) -> Place:
         """Where a stretch of the text is."""
-        return Place.of(self.text, at.start, at.end, self.file)
+        start = min(max(at.start, 0), len(self.text))
+        return Place.of(self.text, start, at.end, self.file, 1 + bisect_left(self._line_ends, start))
 
     def report(
         self, kind: type[Mistake], message: str, at: Stretch, *, detail: str | None = None, hint: str | None = None
     ) -> None:
         """Remember a mistake; the same one is said once."""
         mistake = kind(message, self.place(at), detail=detail, hint=hint)
-        if all((m.place, m.message) != (mistake.place, mistake.message) for m in self.mistakes):
-            self.mistakes.append(mistake)
+        if (mistake.place, mistake.message) not in self._said:
+            self.add(mistake)
+
+    def add(self, mistake: Mistake) -> None:
+        """Remember a mistake that is made already."""
+        self._said.add((mistake.place, mistake.message))
+        self.mistakes.append(mistake)
+
+    def forget(self, known: int) -> None:
+        """Take back all mistakes but the first so many: what was read is to be read in another way."""
+        self._said -= {(mistake.place, mistake.message) for mistake in self.mistakes[known:]}
+        del self.mistakes[known:]
 
     def raise_if_any(self) -> None:
         """Raise all mistakes together, if there are any."""

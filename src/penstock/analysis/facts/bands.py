@@ -92,10 +92,20 @@ class Bands:
         first, second = self._node(later), self._node(earlier)
         if first == second:
             return Excess(True, (Allowance(0, False, self.reasons(later, earlier), ()),))
-        if (first, second) not in self._known:
+        if (first, second) not in self._known and not self._may_widen:
+            limit, path = self._closed.upper(first, second), self._closed.because(first, second)
+            reasons = tuple([c.reason.text for c in reversed(path)])
+            one = None if limit is None else Excess(False, (Allowance(limit.ticks, limit.strict, reasons, ()),))
+            self._known[first, second] = one
+        elif (first, second) not in self._known:
             ways = self._closed.ways(first, second, lambda reason: reason.text if reason.declared else None)
             self._known[first, second] = Excess(False, tuple(map(_allowance, ways))) if ways else None
         return self._known[first, second]
+
+    @cached_property
+    def _may_widen(self) -> bool:
+        """Whether some constraint is a declaration; where none is, or they contradict, the tightest path is all."""
+        return bool(self._closed.conflict) or any(c.reason.declared for c in self.constraints)
 
     @cached_property
     def _known(self) -> dict[tuple[ColumnRef, ColumnRef], Excess | None]:

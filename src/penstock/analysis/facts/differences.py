@@ -104,6 +104,7 @@ class Differences(Generic[Name, Reason]):
         self._steps: dict[Name, dict[Name, tuple[int, int]]] = {}
         """By the earlier and the later value: the weight and the number of the tightest demand between them."""
         self._rows: dict[Name, _Row[Name]] = {}
+        self._paths: dict[Name, dict[Name, tuple[Demand[Name, Reason], ...]]] = {}
         self._ways: dict[Name, dict[Name, list[_Way]]] = {}
         self._is_rigid: bool | None = None
         """Whether nothing may stretch any of the demands; None if that was not asked."""
@@ -148,7 +149,7 @@ class Differences(Generic[Name, Reason]):
 
     def because(self, later: Name, earlier: Name) -> tuple[Demand[Name, Reason], ...]:
         """The demands that the tightest limit adds up, from the earlier value on."""
-        return tuple(self._path(earlier, later)) if later in self._row(earlier) else ()
+        return self._path(earlier, later) if later in self._row(earlier) else ()
 
     def ways(
         self, later: Name, earlier: Name, stretched_by: Callable[[Reason], str | None], most: int = 3
@@ -196,6 +197,7 @@ class Differences(Generic[Name, Reason]):
         number, weight = len(self._demands), _weight(demand.limit)
         self._demands.append(demand)
         self._ways.clear()
+        self._paths.clear()
         self._is_rigid = None
         later, earlier = demand.later, demand.earlier
         if later == earlier:
@@ -316,12 +318,18 @@ class Differences(Generic[Name, Reason]):
                 return tuple(found)
         return ()
 
-    def _path(self, earlier: Name, later: Name) -> list[Demand[Name, Reason]]:
-        row, found = self._row(earlier), []
-        while later != earlier:
-            found.append(self._demands[row[later][1]])
-            later = found[-1].earlier
-        return found[::-1]
+    def _path(self, earlier: Name, later: Name) -> tuple[Demand[Name, Reason], ...]:
+        """The shortest path; each is that of the value before, and one step more."""
+        row, known = self._row(earlier), self._paths.setdefault(earlier, {earlier: ()})
+        onward = []
+        while later not in known:
+            last = self._demands[row[later][1]]
+            onward.append((later, last))
+            later = last.earlier
+        path = known[later]
+        for name, last in reversed(onward):
+            path = known[name] = (*path, last)
+        return path
 
 
 Rise = Callable[[int], int]

@@ -23,6 +23,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 
 from penstock.analysis.facts.values import FAR, FEW, Interval, has_steps, is_small, meeting, step_of, steps_of
 from penstock.model.expressions import Constant
@@ -59,7 +60,19 @@ class Line:
         """The place of a point."""
         if isinstance(point, int):
             return point
-        return 2 * bisect_left([str_or_moment(p) for p in self.points], str_or_moment(point)) + 1
+        return 2 * bisect_left(self._keys, str_or_moment(point)) + 1
+
+    def has_point(self, point: Point) -> bool:
+        """Whether it is one of the points."""
+        return point in self._points
+
+    @cached_property
+    def _keys(self) -> list[tuple[str, dt.datetime | int]]:
+        return [str_or_moment(point) for point in self.points]
+
+    @cached_property
+    def _points(self) -> frozenset[Point]:
+        return frozenset(self.points)
 
     def after(self, place: int) -> int:
         """The least place of a value that is greater than some value at this place."""

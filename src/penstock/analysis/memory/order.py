@@ -174,15 +174,22 @@ class Order:
 
     def endless(self, ref: ColumnRef) -> tuple[Interval, ...]:
         """The endless stretches that a column can lie in."""
+        if self._is_listed(ref):
+            return ()
         return tuple(stretch for stretch in self.line(ref).endless if self.admits([(ref, stretch)]))
 
     def both_endless(self, one: ColumnRef, other: ColumnRef) -> tuple[Interval, ...]:
         """The endless stretches that two columns of one line can lie in at once."""
         key = self._index[one], self._index[other]
         if key not in self._together:
-            endless = self.line(one).endless
+            endless = () if self._is_listed(one) or self._is_listed(other) else self.line(one).endless
             self._together[key] = tuple(s for s in endless if self.admits([(one, s), (other, s)]))
         return self._together[key]
+
+    def _is_listed(self, ref: ColumnRef) -> bool:
+        """Whether a column of a dense type takes but listed values, each of them a point and so in no open stretch."""
+        node = self._nodes[self._index[ref]]
+        return node.members is not None and not node.line.has_steps
 
     def admits(self, pins: Pins) -> bool:
         """Whether some tuples satisfy the conditions and have these columns in these stretches."""
@@ -349,7 +356,7 @@ def _places(line: Line, kind: DataType, constants: Iterable[Constant]) -> Iterat
     """The places of constants that have one of their own."""
     for constant in constants:
         point = point_of(constant, kind)
-        if point is not None and (line.has_steps or point in line.points):
+        if point is not None and (line.has_steps or line.has_point(point)):
             yield line.place(point)
 
 

@@ -13,6 +13,7 @@ from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, FromTree, Join, JoinKind, Leaf
+from penstock.model.schemes import Policy
 from penstock.model.simplify import simplified
 from penstock.model.spans import Span
 from penstock.model.stream import Arrival, Column, Stream
@@ -22,7 +23,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Chunk
 from tests.runtime.outer_reference import holds
 from tests.runtime.reference import Arrived, Punctuation
-from tests.runtime.workloads import BIGINT, STRING, Workload, declarations, histories, table_of, windows
+from tests.runtime.workloads import BIGINT, STRING, Workload, answered, declarations, histories, table_of, windows
 
 
 @dataclass(frozen=True)
@@ -145,17 +146,20 @@ class Wanted:
 
 
 @st.composite
-def outer_workloads(draw: st.DrawFn, wanted: Wanted, most_rows: int = 7) -> OuterWorkload:
-    query, key_type = draw(outer_queries(wanted))
-    batches = draw(st.integers(1, 5))
+def outer_workloads(
+    draw: st.DrawFn, wanted: Wanted, most_rows: int = 7, *, broken: Policy | None = None, batches: int = 5
+) -> OuterWorkload:
+    """With `broken`, rows come as they like, and every declaration has that policy."""
+    query, key_type = draw(outer_queries(wanted, broken))
+    number = draw(st.integers(1, batches))
     streams = tuple({source.stream.name: source.stream for source in query.all_sources}.values())
-    history, punctuations = draw(histories(streams, key_type, batches, most_rows))
-    return OuterWorkload(query, history, batches, draw(st.integers(1, 2)), punctuations)
+    history, punctuations = draw(histories(streams, key_type, number, most_rows, kept=broken is None))
+    return OuterWorkload(query, history, number, draw(st.integers(1, 2)), punctuations)
 
 
 @st.composite
-def outer_queries(draw: st.DrawFn, wanted: Wanted) -> tuple[Query, DataType]:
-    """A query, and the type of its keys."""
+def outer_queries(draw: st.DrawFn, wanted: Wanted, policy: Policy | None = None) -> tuple[Query, DataType]:
+    """A query, and the type of its keys; with a policy, every declaration has it."""
     held = len(wanted.existences)
     least = 1 if held else 2
     size = draw(st.integers(least, max(least, wanted.most_sources - held)))
@@ -182,7 +186,11 @@ def outer_queries(draw: st.DrawFn, wanted: Wanted) -> tuple[Query, DataType]:
     columns = (*columns, Column("arr", BIGINT)) if wanted.arrival else columns
     streams = {
         name: Stream(
-            name, columns, "ts", arrival, schemes=draw(declarations(name, names, predicates, closing=wanted.closing))
+            name,
+            columns,
+            "ts",
+            arrival,
+            schemes=answered(draw(declarations(name, names, predicates, closing=wanted.closing)), policy),
         )
         for name in dict.fromkeys(names)
     }

@@ -135,13 +135,13 @@ def test_a_late_row_whose_partner_has_left_is_counted_and_has_no_match(policy: s
         ("SELECT /*+ BUDGET(10 ROWS) */ l.n FROM l WHERE EXISTS (SELECT 1 FROM b WHERE l.k = b.k)", None),
         ("SELECT /*+ BUDGET(10 ROWS), ARCHIVE('x') */ a.n FROM a LEFT JOIN b ON a.k = b.k", "ARCHIVE"),
         ("SELECT /*+ BUDGET(10 ROWS), SHED(INPUT) */ a.n FROM a LEFT JOIN b ON a.k = b.k", None),
-        ("SELECT a.n FROM a [ROWS 3] LEFT JOIN b ON a.k = b.k FULL JOIN a AS c ON c.k = b.k", r"rows come late"),
+        ("SELECT a.n FROM a [ROWS 3] LEFT JOIN b ON a.k = b.k FULL JOIN a AS c ON c.k = b.k", None),
         ("SELECT /*+ BUDGET(10 ROWS) */ a.n FROM a LEFT JOIN b ON a.k = b.k WHERE b.n > 3", None),
         ("SELECT a.n FROM a WHERE EXISTS (SELECT 1 FROM b [ROWS 3] WHERE a.k = b.k)", None),
         (
             "SELECT a.n FROM a WHERE EXISTS (SELECT 1 FROM b WHERE a.k = b.k) "
             "AND NOT EXISTS (SELECT 1 FROM a [ROWS 1] AS c WHERE a.ts = c.ts)",
-            r"rows come late",
+            None,
         ),
     ],
 )

@@ -215,7 +215,7 @@ def workloads(
     columns = (Column("n", BIGINT), Column("a", key_type), Column("b", key_type), Column("ts", BIGINT))
     where = draw(predicates(count))
     streams = {
-        name: Stream(name, columns, "ts", schemes=_answered(draw(declarations(name, names, where)), broken))
+        name: Stream(name, columns, "ts", schemes=answered(draw(declarations(name, names, where)), broken))
         for name in dict.fromkeys(names)
     }
     sources = [Source(streams[name], f"x{n}", draw(st.none() | st.none() | windows())) for n, name in enumerate(names)]
@@ -230,7 +230,7 @@ def workloads(
     return Workload(query, history, count, draw(st.integers(1, 2)), punctuations)
 
 
-def _answered(schemes: tuple[Scheme, ...], policy: Policy | None) -> tuple[Scheme, ...]:
+def answered(schemes: tuple[Scheme, ...], policy: Policy | None) -> tuple[Scheme, ...]:
     return schemes if policy is None else tuple(replace(s, on_violation=OnViolation(policy)) for s in schemes)
 
 

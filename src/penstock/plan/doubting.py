@@ -1,9 +1,11 @@
 """Which promises are in doubt: what they let go is set aside, to see them broken and to know what that loses.
 
 A k that is learned is in doubt, and every k where the query says MONITOR (KMON 4.3, 5.3, 6.3). TRUST does not look.
-Nothing is set aside where a row that was given out with NULLs could not be taken back, nor where a budget is there to
-lose rows. To see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees every row that is
-late by itself, CLUSTERED BY remembers the ends of clusters for a while, and FOLLOWS the keys of rows that it let go.
+What is set aside of two streams that meet by an outer join or EXISTS is found as among inner joins: of EXISTS nothing
+is then wrong; a row that was given out with NULLs cannot be taken back, and is counted as contradicted by the match
+that came late (`recovering.py`). Nothing is set aside where more streams meet so, nor where a budget is there to lose
+rows. To see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees every row that is late
+by itself, CLUSTERED BY remembers the ends of clusters for a while, and FOLLOWS the keys of rows that it let go.
 """
 
 from __future__ import annotations
@@ -15,7 +17,12 @@ from penstock.plan.recovering import recovers
 
 def sets_aside(plan: Plan) -> bool:
     """Whether anything can be set aside in a query."""
-    return plan.outer is None and plan.evict is None
+    return plan.evict is None and (plan.outer is None or plan.outer.is_pair)
+
+
+def may_contradict(plan: Plan) -> bool:
+    """Whether a row may be found to have been given without the match that it has."""
+    return plan.outer is not None and (recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises))
 
 
 def has_shadows(plan: Plan, promise: PromisePlan) -> bool:

@@ -1,10 +1,19 @@
 """Where ON VIOLATION RECOVER can be kept: nothing may be lost when the constraint is broken (KMON 1.5).
 
 What the constraint lets go is set aside on disk, and a late row finds it there. That makes up for an answer to which
-results are only added: joins, DISTINCT, and groups that are given anew whenever they change. It cannot make up for an
-answer that was final: a row that an outer join or NOT EXISTS gave out with nothing beside it, a window of time that was
-given once, a row that a budget evicted. There RECOVER is refused before the query starts, for acting as ADAPT would
-lose results that it promised to keep.
+results are only added: joins, EXISTS, DISTINCT, and groups that are given anew whenever they change.
+
+A row that an outer join or NOT EXISTS gave out with nothing beside it is final. To hold it back until no recoverable
+promise alone speaks for it would mean for ever, where the promise is the only one: nobody who declares ORDERED BY … ON
+VIOLATION RECOVER wants that. So it is given when the promises say so, as without RECOVER; a match that comes late all
+the same is found and given, which is what TRUST, ADAPT and RECOVER have in common (DESIGN, ON VIOLATION), and the row
+that it contradicts is counted: nothing that is due is missing, and the metrics say how many rows too many there are
+(`contradicted`). A late row that is itself kept by the join finds its partners, so it is never given wrongly.
+
+That is done where two streams meet. With more, a late row may complete rows of a join below whose other tuples have all
+left, and that waited for nothing any more; these are not set aside, so there RECOVER is refused, as it is for a window
+of time that was given once and for rows that a budget evicts: acting as ADAPT would lose results that it promised to
+keep.
 """
 
 from __future__ import annotations
@@ -17,6 +26,7 @@ from penstock.model.schemes import Policy
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 
+_PAIR = 2
 _INSTEAD = "use ADAPT, which counts the loss it knows of, or QUARANTINE or FAIL"
 
 
@@ -25,10 +35,10 @@ def recovery_obstacles(query: Query) -> Iterator[str]:
     named = next((text for source in query.all_sources if (text := _recovered(source.stream)) is not None), None)
     if named is None:
         return
-    if not query.is_inner:
+    if not query.is_inner and len(query.all_sources) > _PAIR:
         yield (
-            f"{named} asks to RECOVER: under outer joins and EXISTS a row that was given out by itself cannot be taken "
-            f"back when its partner comes late; {_INSTEAD}"
+            f"{named} asks to RECOVER: under outer joins and EXISTS of three or more streams a late row may complete "
+            f"rows of another join that have left; {_INSTEAD}"
         )
     if query.hints.budget is not None:
         yield f"{named} asks to RECOVER, which loses nothing, and a BUDGET is there to lose rows; {_INSTEAD}"

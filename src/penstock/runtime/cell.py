@@ -119,7 +119,8 @@ class Cell(Component):
         now = UnderWay(batch, Answers({source.alias: source.stream for source in self.plan.sources}))
         for phase in PHASES:
             phase(self, now)
-        metrics = replace(self._metrics(batch, now.rows, now.purged.counts, now.answers), lost=now.lost)
+        counted = self._metrics(batch, now.rows, now.purged.counts, now.answers)
+        metrics = replace(counted, lost=now.lost, contradicted=self.aside.contradicted)
         archived = None if self.eviction is None else self.eviction.archived
         reached = {} if self.aside.recovers else frontier(self.plan, self.closing, self.synopses)
         items = [] if self.aside.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]
@@ -165,7 +166,7 @@ class Cell(Component):
     def join(self, now: UnderWay) -> None:
         """Find what the batch adds to the answer by its matches."""
         now.rows, now.lost = self._answered(now.batch)
-        self.aside.send_away()
+        self.aside.send_away(self.tree)
 
     def promise(self, now: UnderWay) -> None:
         """Make the promises of the batch, and mark the rows that they are about."""
@@ -222,7 +223,7 @@ class Cell(Component):
         lost = 0
         if self.aside.has_shadows:
             lost = sum(self._copies(partial) for partial in self.aside.without_lost(self._joined(batch))[1])
-            self.aside.send_away()
+            self.aside.send_away(self.tree)
         if self.eviction is not None:
             self.eviction.join(batch)
         groups = self.carrying.added(self.clock, self.order)
@@ -255,7 +256,9 @@ class Cell(Component):
             if (copies := self.merge.copies(partial)) is not None:
                 partial = {alias: np.repeat(ids, copies) for alias, ids in partial.items()}  # noqa: PLW2901
             pieces.append(result_rows(self.plan, self.synopses, partial))
-        return pa.concat_tables(pieces) if pieces else no_result_rows(self.plan, self.synopses)
+        # A stream of which no row is stored has no type, which any other is more than.
+        together = pa.concat_tables(pieces, promote_options="default") if pieces else None
+        return no_result_rows(self.plan, self.synopses) if together is None else together
 
     def _copies(self, partial: Partial) -> int:
         """How many results the combinations stand for."""

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from penstock.plan.cluster_memory import cluster_memories
+from penstock.plan.doubting import may_contradict
 from penstock.plan.key_memory import key_memories
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.budget.loss import recall_of
@@ -60,6 +61,8 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
         found += [Count(name, None, False) for name in LOSS]
     else:
         found.append(Count("lost", None, False))
+    if may_contradict(plan):
+        found.append(Count("contradicted", None, False))
     return tuple(found)
 
 
@@ -153,6 +156,8 @@ def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: floa
         "lost": known.get("lost", 0),
         "k": known.get("k", {}),
         "seconds": seconds,
+        # Only where a row may be given that a late match contradicts.
+        **({"contradicted": known["contradicted"]} if "contradicted" in known else {}),
         # Only where there is something to choose.
         **({"used": known["used"]} if known.get("used") else {}),
     }

@@ -15,14 +15,16 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.columns.codes import Ints, flat
+from penstock.runtime.columns.codes import Bools, Ints, flat
 from penstock.runtime.discarded.bloom import BloomFilter
+from penstock.runtime.promise.value_closers import MATCHED
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
 _ARRIVAL, _BATCH, _HOME, _STANDS_FOR = "__arrival", "__batch", "__home", "__stands_for"
+_MATCHED = "__matched"
 
 
 @dataclass(eq=False)
@@ -103,7 +105,10 @@ class ColdSegments:
     def _segment(self, table: Any) -> Segment:
         hidden = [c for c in (_ARRIVAL, _BATCH, _HOME, _STANDS_FOR) if c in table.column_names]
         arrival, batch, home, *counts = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
-        marks = {name: np.zeros(len(arrival), np.bool_) for name in self.marks}
+        marks: dict[str, Bools] = {name: np.zeros(len(arrival), np.bool_) for name in self.marks}
+        if _MATCHED in table.column_names:
+            marks[MATCHED] = np.array(flat(table.column(_MATCHED)).to_numpy(zero_copy_only=False))
+            hidden.append(_MATCHED)
         segment = Segment(table.drop_columns(hidden), arrival, batch, home, marks)
         segment.counts = counts[0] if counts else None
         return segment
@@ -123,6 +128,7 @@ class ColdSegments:
                 table = pile.segment.table
                 own = pile.segment
                 hidden = {_ARRIVAL: own.arrival, _BATCH: own.batch, _HOME: own.home, _STANDS_FOR: own.counts}
+                hidden[_MATCHED] = own.marks.get(MATCHED)
                 for column, values in hidden.items():
                     table = table if values is None else table.append_column(column, pa.array(values))
                 to.put[self._entry(pile)] = to_ipc(table)

@@ -6,6 +6,10 @@ memory, surely until the constraints have moved on by (c - 1) times their k, the
 What a shadow would have given is counted as lost; and since the watches see shadows as stored rows, a rise of k up to
 c times k is surely seen, a larger one by sampling (KMON 4.3 and 5.3).
 
+Of an outer join or EXISTS of two streams a row is set aside with its mark: whether it has matched. A row of EXISTS that
+is answered late has its answer for good; a kept row that matches late, and had not before, was given without a match,
+which is counted once. So the places of rows that matched while they were aside are remembered: as many as came late.
+
 Theorem: a row that left is **final**, and not set aside, if promises that are not in doubt close every other source for
 it: whatever result it is in is out, with stored rows and with those set aside. Rows that leave by [ROWS n] are final by
 the meaning of the query. Other rows are set aside though some of them are final: more than need be, never less.
@@ -19,19 +23,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import COUNT
 from penstock.plan.doubting import has_shadows, sets_aside
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
-from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.columns.codes import Bools, Ints, union
 from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.recall import Recall, axis_columns
-from penstock.runtime.input.wire_columns import order_column
+from penstock.runtime.input.wire_columns import matching_columns, order_column
+from penstock.runtime.join.join_tree import JoinTree
 from penstock.runtime.join.purged import Purged
+from penstock.runtime.join.rows import count, padded
+from penstock.runtime.join.sides import StreamSide
 from penstock.runtime.match.matching import Partial
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.sampling import MOST_SAMPLED, is_sampled
-from penstock.runtime.promise.value_closers import mark_names
+from penstock.runtime.promise.value_closers import MATCHED, mark_names
 from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
@@ -42,6 +50,7 @@ class DoubtedRows(Component):
     """What one cell has set aside."""
 
     tables = ("piles",)
+    arrays = ("answered",)
 
     def __init__(
         self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, watches: tuple[Watch, ...]
@@ -58,6 +67,12 @@ class DoubtedRows(Component):
             alias: ColdSegments(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)
             for alias in (plan.aliases if doubted else ())
         }
+        self.answered: dict[str, Any] = dict.fromkeys(self.piles if plan.outer is not None else ())
+        """By alias, the places in the order of arrival of rows that matched while they were aside, if there are any."""
+        self.contradicted = 0
+        """Rows that were given without the match that this batch shows them to have."""
+        self._unmatched: dict[str, Bools] = {}
+        """By alias, which of the rows that stand with the stored ones had not matched before."""
         self._brought: dict[str, tuple[int, int]] = {}
         """By alias, the ids of the rows that stand with the stored ones while the batch is joined."""
         self._sent: dict[str, tuple[int, int]] = {}
@@ -71,17 +86,61 @@ class DoubtedRows(Component):
     def bring_back(self) -> None:
         """Let rows that may stand with fresh ones stand among the stored rows."""
         self._sent = {}
+        self.contradicted = 0
         for alias, segments in (Recall(self.plan, self.synopses, self.piles).run() if self.piles else {}).items():
             synopsis = self.synopses[alias]
             place = len(synopsis.segments) - 1 if synopsis.has_fresh else len(synopsis.segments)
             first = sum(len(segment) for segment in synopsis.segments[:place])
-            whole = [_whole(synopsis, segment) for segment in segments]
+            whole = [_whole(synopsis, segment) for segment in self._as_answered(alias, segments)]
             synopsis.segments[place:place] = whole
             synopsis.rebase()
             self._brought[alias] = (first, first + sum(len(segment) for segment in whole))
+            if alias in self.answered:
+                self._unmatched[alias] = np.concatenate([~segment.marks[MATCHED] for segment in whole])
 
-    def send_away(self) -> None:
+    def _as_answered(self, alias: str, segments: list[Segment]) -> list[Segment]:
+        """The rows without those of EXISTS that have their answer, and with the marks of those that have matched."""
+        answered = self.answered.get(alias)
+        if answered is None:
+            return segments
+        outer = self.plan.outer
+        assert outer is not None
+        found = []
+        for segment in segments:
+            is_answered = np.isin(segment.arrival, answered)
+            if outer.root.kind in (NodeKind.SEMI, NodeKind.ANTI):
+                found.append(segment.taken(np.flatnonzero(~is_answered)))
+            else:
+                marked = segment.taken(np.arange(len(segment)))
+                marked.marks[MATCHED] |= is_answered
+                found.append(marked)
+        return found
+
+    def _note_matches(self, tree: JoinTree) -> None:
+        """Remember which rows matched that stand with the stored ones, and how many given ones that contradicts."""
+        for alias, unmatched in self._unmatched.items():
+            (node,) = tree.nodes.values()
+            first, end = self._brought[alias]
+            side = next(n for n, one in enumerate(node.sides) if isinstance(one, StreamSide) and one.alias == alias)
+            if not node.plan.waits[side]:
+                continue
+            if node.plan.kind in (NodeKind.SEMI, NodeKind.ANTI):
+                matched = node.renumber_answered(first, end)
+            else:
+                ids = np.arange(first, end)[unmatched]
+                matched = ids[self.synopses[alias].marked(MATCHED, ids)] if len(ids) else ids
+            if not len(matched):
+                continue
+            places = self.synopses[alias].gather(matched, lambda s: s.arrival)
+            known = self.answered[alias]
+            self.answered[alias] = union([places] if known is None else [known, places])
+            if node.plan.kind is not NodeKind.SEMI:
+                self.contradicted += count(tree.results(padded({alias: matched}, node.plan.aliases), self.synopses))
+        self._unmatched = {}
+
+    def send_away(self, tree: JoinTree) -> None:
         """End that, after the join."""
+        self._note_matches(tree)
         for alias, (first, end) in self._brought.items():
             synopsis = self.synopses[alias]
             starts = np.cumsum([0, *(len(segment) for segment in synopsis.segments)])
@@ -136,12 +195,16 @@ class DoubtedRows(Component):
 
     def _segment(self, alias: str, ids: Ints) -> Segment:
         synopsis = self.synopses[alias]
-        meeting = (*self.plan.by_alias[alias].not_null, *order_column(self.plan), COUNT)
+        meeting: tuple[str, ...] = (*self.plan.by_alias[alias].not_null, *order_column(self.plan), COUNT)
+        if self.plan.outer is not None:
+            meeting += matching_columns(self.plan, alias, synopsis.columns)
         columns = synopsis.columns if self.recovers else tuple(c for c in synopsis.columns if c in meeting)
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
         batch: Ints = synopsis.gather(ids, lambda s: s.batch)
         home: Bools = synopsis.gather(ids, lambda s: s.home)
         marks: dict[str, Bools] = {name: np.zeros(len(ids), np.bool_) for name in mark_names(self.plan, alias)}
+        if MATCHED in marks:
+            marks[MATCHED] = synopsis.marked(MATCHED, ids).copy()
         segment = Segment(pa.table({c: synopsis.arrow(c, ids) for c in columns}), arrival, batch, home, marks)
         segment.counts = None if synopsis.segments[0].counts is None else synopsis.counts(ids)
         return segment

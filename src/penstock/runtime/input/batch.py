@@ -167,6 +167,8 @@ class Metrics:
     """By constraint whose promises are remembered only as long as that pays: 1 while they are, 0 while not."""
     lost: int = 0
     """Results known to be lost: a row of theirs had been let go by a promise that the batch shows to be broken."""
+    contradicted: int = 0
+    """Rows known to have been given wrongly, without the match that the batch shows them to have."""
 
 
 @dataclass(frozen=True)

@@ -115,6 +115,14 @@ class Node:
             self.sides[_LEFT].mark(new)
         return self.sides[_LEFT].rows_of(new if self.plan.kind is NodeKind.SEMI else empty_ids())
 
+    def renumber_answered(self, first: int, end: int) -> Ints:
+        """Tuples of the left that stood among the stored ones for a while go away again: gives the answered ones."""
+        gone = (self._done >= first) & (self._done < end)
+        answered = self._done[gone]
+        rest = self._done[~gone]
+        self._done = np.where(rest >= end, rest - (end - first), rest)
+        return answered
+
     def let_go(self) -> list[Left]:
         """Let the rows go that have their answer."""
         done, self._done = self._done, empty_ids()

@@ -9,7 +9,7 @@ import numpy as np
 
 from penstock.runtime.columns.codes import Ints, empty_ids
 
-BY_PROMISES = ("dead", "complete", "expanded", "in no result")
+BY_PROMISES = ("dead", "complete", "expanded", "in no result", "settled")
 """The rules that rest on promises: were these broken, a row that left might have been needed."""
 
 BY_RULE = ("dead", "complete")

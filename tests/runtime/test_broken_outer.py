@@ -1,0 +1,124 @@
+"""RECOVER under an outer join, EXISTS or NOT EXISTS of streams that keep nothing of what they declare.
+
+Compared with SQL over the whole history: every match comes in the batch that completes it, EXISTS is exact, and at the
+end nothing is missing. What was given without a match that came after all is counted, each such row once, and no other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from penstock.analysis.check import check_query
+from penstock.model.schemes import Policy
+from penstock.model.simplify import simplified
+from penstock.plan.planner import make_plan
+from penstock.plan.runnable import obstacles
+from penstock.runtime import Batch, Cell
+from penstock.runtime.state.store import COLD
+from tests.runtime.driving import Driver
+from tests.runtime.outer_reference import Evaluator
+from tests.runtime.outer_workloads import OuterWorkload, outer_workloads
+from tests.runtime.test_broken_promises import BROKEN, learned
+from tests.runtime.test_core_against_reference import bag
+from tests.runtime.test_outer import KINDS
+
+
+def run(workload: OuterWorkload, *, restart: bool) -> tuple[list[Counter[tuple[Any, ...]]], int]:
+    """What each batch gives, the end of all streams last; and how many rows are said to be contradicted."""
+    plan = make_plan(workload.query, check_query(workload.query))
+    absent = workload.absent(plan)
+    cell, store, found, contradicted = Cell(plan, absent=absent), dict[str, bytes](), [], 0
+    for number in range(workload.batches + 1):
+        if restart:
+            cell.aside.fetch_by(store.__getitem__)
+        result = cell.step(replace(workload.batch(plan, number), is_last=number == workload.batches))
+        found.append(bag(result.rows))
+        contradicted += result.metrics.contradicted
+        if restart:
+            changes = cell.save()
+            store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
+            kept = {k: v for k, v in store.items() if not k.startswith(COLD)}
+            cell = Cell.restore(plan, kept, absent=absent) if number < workload.batches else cell
+    return found, contradicted
+
+
+def check(workload: OuterWorkload, found: list[Counter[tuple[Any, ...]]], contradicted: int) -> None:
+    evaluator = Evaluator(workload.query, workload.history)
+    whole, given_rows = evaluator.answer(), sum(found, Counter())
+    assert not whole - given_rows
+    assert (given_rows - whole).total() == contradicted
+    if any(e.negated for e in workload.query.existences):
+        return
+    prompt = evaluator.prompt()
+    for number, rows in enumerate(found):
+        matches = Counter({row: times for row, times in rows.items() if None not in row})
+        assert matches == prompt.get(number, Counter()), f"batch {number}"
+
+
+@pytest.mark.parametrize("kind", ["left", "right", "full", "exists", "not exists"])
+def test_every_match_is_recovered_and_what_it_contradicts_is_counted(kind: str) -> None:
+    @BROKEN
+    @given(outer_workloads(KINDS[kind], most_rows=12, broken=Policy.RECOVER, batches=8), st.booleans(), st.booleans())
+    def look(workload: OuterWorkload, restart: bool, is_learned: bool) -> None:
+        assume(not simplified(workload.query).is_inner)
+        if is_learned:
+            workload = learned(workload, 3)  # type: ignore[assignment]
+        assert obstacles(workload.query) == ()
+        check(workload, *run(workload, restart=restart))
+
+    look()
+
+
+STREAM = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts {1});"
+RECOVERING = STREAM.format("r", "ON VIOLATION RECOVER") + STREAM.format("s", "ON VIOLATION RECOVER")
+ON = "s.k = r.k AND s.ts - r.ts BETWEEN 0 AND 5"
+
+
+def test_a_row_is_contradicted_once_however_many_matches_come_late() -> None:
+    driver = Driver(f"{RECOVERING} SELECT r.n, s.n AS m FROM r LEFT JOIN s ON {ON};")
+    assert driver.step(r=[(1, 10, 1)], s=[(9, 100, 0)]).rows.to_pylist() == [{"r_n": 1, "s_n": None}]
+    for number in (7, 8):
+        late = driver.step(s=[(1, 11, number)])
+        assert late.rows.to_pylist() == [{"r_n": 1, "s_n": number}]
+        assert late.metrics.contradicted == (number == 7)
+        driver.restart()
+
+
+def test_a_row_of_exists_is_recovered_once() -> None:
+    driver = Driver(f"{RECOVERING} SELECT r.n FROM r WHERE EXISTS (SELECT 1 FROM s WHERE {ON});")
+    driver.step(r=[(1, 10, 1)], s=[(9, 100, 0)])
+    assert driver.stored("r") == 0
+    assert driver.step(r=[(2, 99, 2)], s=[(1, 11, 7), (2, 100, 8)]).rows.column(0).to_pylist() == [1, 2]
+    driver.restart()
+    again = driver.step(s=[(1, 12, 8)])
+    assert (again.rows.num_rows, again.metrics.contradicted) == (0, 0)
+
+
+def test_not_exists_counts_what_it_should_not_have_given() -> None:
+    driver = Driver(f"{RECOVERING} SELECT r.n FROM r WHERE NOT EXISTS (SELECT 1 FROM s WHERE {ON});")
+    assert driver.step(r=[(1, 10, 1)], s=[(9, 100, 0)]).rows.num_rows == 1
+    late = driver.step(r=[(2, 100, 2)], s=[(1, 11, 7), (2, 101, 7)])
+    assert (late.rows.num_rows, late.metrics.contradicted) == (0, 1)
+    assert driver.stored("r") == 0
+
+
+def test_a_late_row_that_is_kept_finds_its_partner_and_is_not_given_without() -> None:
+    driver = Driver(f"{RECOVERING} SELECT r.n, s.n AS m FROM r LEFT JOIN s ON {ON};")
+    driver.step(r=[(9, 100, 0)], s=[(1, 11, 7), (9, 106, 1)])
+    late = driver.step(r=[(1, 10, 1), (2, 10, 2)])
+    assert sorted(late.rows.column(1).to_pylist(), key=str) == [7, None]
+    assert late.metrics.contradicted == 0
+
+
+def test_the_end_of_the_streams_sets_nothing_aside() -> None:
+    driver = Driver(f"{RECOVERING} SELECT r.n, s.n AS m FROM r FULL JOIN s ON {ON};")
+    driver.step(r=[(1, 10, 1)])
+    cell = driver.cell
+    assert cell.step(Batch(1, (), is_last=True)).rows.num_rows == 1
+    assert all(piles.rows == 0 for piles in cell.aside.piles.values())

@@ -9,9 +9,9 @@ from penstock.analysis.implication.models import keeps
 from tests.analysis.implication.scripts import Two
 
 
-def chase(goal: str, r: str = "", s: str = "", clock: str = "BIGINT", **options: SearchLimits) -> tuple[Chase, Two]:
+def chase(goal: str, r: str = "", s: str = "", clock: str = "BIGINT") -> tuple[Chase, Two]:
     two = Two(r, s, clock)
-    return Chase(two.shapes, tuple(two.declared()), two.rule(goal), two.required, **options), two
+    return Chase(two.shapes, tuple(two.declared()), two.rule(goal), two.required), two
 
 
 @pytest.mark.parametrize(
@@ -58,7 +58,8 @@ def test_rows_that_are_not_accepted_are_no_counter_model() -> None:
 
 def test_a_search_that_comes_to_its_limit_says_so() -> None:
     keys = "FOREIGN KEY (a) REFERENCES s (b)"
-    one, _ = chase("PRIMARY KEY (a) ON r", keys, keys.replace("s (b)", "r (b)"), limits=SearchLimits(2, 1))
+    one, _ = chase("PRIMARY KEY (a) ON r", keys, keys.replace("s (b)", "r (b)"))
+    one.limits = SearchLimits(2, 1)
     assert isinstance(one.follow(), GaveUp)
 
 

@@ -1,7 +1,7 @@
 """What a small batch costs must follow the batch, however many rows stand: few beside many, for each shape of query.
 
 Processor time; the state is saved after each batch. The ratio is printed. A budget ranks all stored rows whenever some
-must leave: what it costs follows the state. Rows of several streams that wait for an outer join are not measured here.
+must leave: what it costs follows the state.
 """
 
 from __future__ import annotations
@@ -38,8 +38,11 @@ class Shape:
     n: int = 1
     """What the rows that stand have in n; the others have it too, if it is negative."""
     most: float = MOST
+    u: str = ""
+    """A third stream, which brings new rows alone."""
 
 
+THIRD = "u.k = s.k AND u.ts - s.ts BETWEEN 0 AND 1000000000"
 PAIRS = "SELECT s.n, t.n AS tn FROM s, t WHERE "
 SHAPES = {
     "inner": Shape(PAIRS + BAND, standing=("s", "t")),
@@ -72,6 +75,18 @@ SHAPES = {
         t=f"{COLUMNS}, CLUSTERED BY k WITHIN 90000000 ROWS",
     ),
     "ended clusters": Shape(PAIRS + "s.k = t.k", s=f"{COLUMNS}, CLUSTERED BY k WITHIN 10 ROWS", t=COLUMNS),
+    "left, then left": Shape(
+        f"SELECT s.n, t.n AS tn, u.n AS un FROM s LEFT JOIN t ON {BAND} LEFT JOIN u ON {THIRD}", u=TIMED
+    ),
+    "left, then not exists": Shape(
+        f"SELECT s.n, t.n AS tn FROM s LEFT JOIN t ON {BAND} WHERE NOT EXISTS (SELECT * FROM u WHERE {THIRD})", u=TIMED
+    ),
+    "inner, then left": Shape(
+        f"SELECT s.n, t.n AS tn, u.n AS un FROM s JOIN t ON {BAND} LEFT JOIN u ON {THIRD}", standing=("s", "t"), u=TIMED
+    ),
+    "full of a left": Shape(
+        f"SELECT s.n, t.n AS tn, u.n AS un FROM s LEFT JOIN t ON {BAND} FULL OUTER JOIN u ON {THIRD}", u=TIMED
+    ),
     "budget": Shape(
         f"SELECT /*+ BUDGET(STANDING ROWS) */ s.n, t.n AS tn FROM s, t WHERE {BAND}", most=2.0 * size(60, 2_000)
     ),
@@ -88,7 +103,8 @@ class Standing:
 
     def __init__(self, shape: Shape, standing: int) -> None:
         select = shape.select.replace("STANDING", str(standing))
-        self.run = Run(f"CREATE STREAM s ({shape.s}); CREATE STREAM t ({shape.t}); {select};")
+        third = f"CREATE STREAM u ({shape.u});" if shape.u else ""
+        self.run = Run(f"CREATE STREAM s ({shape.s}); CREATE STREAM t ({shape.t}); {third} {select};")
         for first in range(0, standing, AT_ONCE):
             keys = np.arange(first, min(standing, first + AT_ONCE))
             self.run.step({stream: rows(keys, shape.n, first // ROWS) for stream in shape.standing})
@@ -106,7 +122,7 @@ def cost(shape: Shape, standing: int) -> float:
         began = time.process_time()
         n = min(1, shape.n)
         met = rows(new if "t" in shape.standing else np.concatenate([new, old]), 1, at)
-        run.step({"s": rows(new, n, at), "t": met})
+        run.step({"s": rows(new, n, at), "t": met} | ({"u": rows(new, 1, at)} if shape.u else {}))
         taken.append(time.process_time() - began)
     return 1e3 * float(np.median(taken[BATCHES // 3 :]))
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-import numpy as np
-
 from penstock.model.nodes import NodeKind
 from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
@@ -21,7 +19,7 @@ from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.node import Left, Node, is_empty
 from penstock.runtime.join.purge import Purge
 from penstock.runtime.join.purged import Asking, Purged
-from penstock.runtime.join.rows import Rows, by_presence, nothing, take, together
+from penstock.runtime.join.rows import ABSENT, Rows, by_presence, nothing, take, together
 from penstock.runtime.join.settling import Settling
 from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.delta_join import delta_join
@@ -76,6 +74,12 @@ class JoinTree(Component):
         """The rule of the block that gives the answer; None where a join or an EXISTS does."""
         self._left: dict[int, list[Rows]] = {}
         """By node, the rows that left its sides in this step."""
+        self._done: dict[str, list[Ints]] = {}
+        """By stream, the tuples that this step was done with somewhere, or that stood in a row which left."""
+        self._closed_now: dict[str, Ints] = {}
+        """See `_changed`."""
+        self._asks_all = True
+        """Whether it is asked of all tuples if they may go: nothing was kept of the step before."""
         is_budgeted = plan.evict is not None and self.root is None
         self.lost = Doubt(plan, self.nodes, self.settling, closing) if is_budgeted else None
         """Under a budget, which rows may have had a partner that was evicted."""
@@ -104,7 +108,7 @@ class JoinTree(Component):
             self.streams.append(side)
             return side
         marks = (MATCHED,) if self.plan.evict is None else (MATCHED, DOUBTED)
-        waiting = WaitingSide(node.aliases, self.synopses, marks)
+        waiting = WaitingSide(node, self.synopses, marks)
         self.waiting.append(waiting)
         return waiting
 
@@ -175,12 +179,15 @@ class JoinTree(Component):
         self._marked = marked = {
             alias: union([found[alias] for found in (touched, met) if alias in found]) for alias in (*touched, *met)
         }
-        self._left = {}
+        self._left, self._done, self._closed_now = {}, {}, {}
+        self._asks_all |= self.has_evicted
         for purge in self.blocks.values():
             # Where tuples were evicted, others may have waited for them.
             of = Asking.ALL if asking is Asking.ALL and self.lost is not None else Asking.CHANGED
-            for rule, gone in purge.run(marked, of).counts.items():
+            left = purge.run(marked, of)
+            for rule, gone in left.counts.items():
                 self._purged.counts[rule] = self._purged.counts.get(rule, 0) + gone
+            self._done |= {alias: list(ids) for alias, ids in left.rows.items()}
         for number, node in self.nodes.items():
             self._note(number, node.let_go())
         rows = self._pass(late=True)
@@ -204,27 +211,44 @@ class JoinTree(Component):
         return together([*given, certain], node.plan.aliases)
 
     def _asked(self, number: int, side: int) -> Ints | None:
-        """The tuples whose answer may have changed; None where that is not known.
+        """The rows of a side, by key, whose answer may have changed; None where that is not known.
 
-        A tuple waits for the promises about streams of the other side, and for rows that wait within that side: it is
-        asked again when one of these has left that agrees with it, the promises having been made long before.
+        A row waits for the promises about streams of the other side, and for rows that wait within that side: it is
+        asked as it comes, when a promise closes something for one of its tuples, and when one of those has left that
+        agrees with it, the promises having been made long before.
         """
         node = self.nodes[number]
-        own, others = node.sides[side], (node.plan.right, node.plan.left)[side]
-        assert others is not None
-        stirred = self._stirred(node, own, others) if isinstance(own, StreamSide) else None
-        if not isinstance(own, StreamSide) or stirred is None or self.closing.ended:
+        own, other = node.sides[side], (node.plan.right, node.plan.left)[side]
+        assert other is not None
+        if self.closing.ended or not self._asks_single_tuples(other):
             return None
-        found = [own.synopsis.ids(FRESH), self.closing.newly_closed(own.alias, own.synopsis), *stirred]
-        found.append(self._marked.get(own.alias, empty_ids()))
-        if own.alias in self.windows.rows:
-            before, now = self._passed.get(own.alias, -1), self.windows.passed(own.alias)
-            found.append(own.synopsis.arrived(lambda s: s.arrival, before, now, ALL))
-            self._passed[own.alias] = now
-        return union(found)
+        stirred = self._stirred(node, own, other)
+        if stirred is None:
+            return None
+        if isinstance(own, StreamSide):
+            return union([own.synopsis.ids(FRESH), self._changed(own.alias), *stirred])
+        assert isinstance(own, WaitingSide)
+        touched = [own.naming(alias, self._changed(alias)) for alias in own.aliases]
+        return union([own.added_in(self.clock.batch), *touched, *stirred])
 
-    def _stirred(self, node: Node, own: StreamSide, other: int) -> list[Ints] | None:
-        """The tuples of a side that agree with rows which left a node on the other side of its own."""
+    def _asks_single_tuples(self, other: int) -> bool:
+        """Whether each promise about a side is about a single tuple of the row that waits for it."""
+        return not any(closer.target in self.plan.nodes[other].aliases for closer in self.plan.joint_closers)
+
+    def _changed(self, alias: str) -> Ints:
+        """The stored tuples of a stream for which a promise of this batch closed something, or that a window passed."""
+        if alias not in self._closed_now:
+            synopsis = self.synopses[alias]
+            found = [self.closing.newly_closed(alias, synopsis), self._marked.get(alias, empty_ids())]
+            if alias in self.windows.rows:
+                before, now = self._passed.get(alias, -1), self.windows.passed(alias)
+                found.append(synopsis.arrived(lambda s: s.arrival, before, now, ALL))
+                self._passed[alias] = now
+            self._closed_now[alias] = union(found)
+        return self._closed_now[alias]
+
+    def _stirred(self, node: Node, own: Side, other: int) -> list[Ints] | None:
+        """The rows of a side, by key, that agree with rows which left a node on the other side of its own."""
         plan = self.plan.nodes[other]
         if plan.left is None or plan.right is None:
             return [] if len(plan.aliases) == 1 else None
@@ -232,10 +256,7 @@ class JoinTree(Component):
             return None
         found: list[Ints] = []
         for rows in self._left.get(other, ()):
-            for present, _ in by_presence(rows):
-                if (met := node.matcher.tied(present, own.alias)) is None:
-                    return None
-                found.append(met)
+            found += [node.matcher.near(present, own, ALL)[1] for present, _ in by_presence(rows)]
         for below in (plan.left, plan.right):
             stirred = self._stirred(node, own, below)
             if stirred is None:
@@ -245,28 +266,35 @@ class JoinTree(Component):
 
     def _note(self, number: int, gone: list[Left]) -> None:
         for left in gone:
+            if not len(left.keys):
+                continue
             side = self.nodes[number].sides[left.side]
-            if len(left.keys):
-                self._left.setdefault(number, []).append(side.rows_of(left.keys))
+            rows = side.rows_of(left.keys)
+            self._left.setdefault(number, []).append(rows)
             if isinstance(side, StreamSide) and not side.retained:
                 self._purged.add(side.alias, left.rule, left.keys)
-            elif len(left.keys):
-                self._purged.counts[left.rule] = self._purged.counts.get(left.rule, 0) + len(left.keys)
+                continue
+            self._purged.counts[left.rule] = self._purged.counts.get(left.rule, 0) + len(left.keys)
+            for alias, ids in rows.items():
+                self._done.setdefault(alias, []).append(ids[ids != ABSENT])
 
     def _leave(self) -> None:
-        """Let the tuples go that are done and that no waiting row names."""
+        """Let the tuples go that are done and that no waiting row names.
+
+        Only those are asked about that this step was done with, or whose rows left in it: of others nothing changed.
+        """
         of_blocks = [alias for purge in self.blocks.values() for alias in purge.aliases]
         for alias in dict.fromkeys([*of_blocks, *(s.alias for s in self.streams if s.retained)]):
             synopsis = self.synopses[alias]
-            ids = synopsis.ids(ALL)
-            ids = ids[synopsis.gather(ids, lambda s: s.marks[LEFT]).astype(np.bool_)]
-            if not len(ids):
-                continue
-            named = union([side.named(alias) for side in self.waiting if alias in side.aliases])
-            free = ids[~np.isin(synopsis.gather(ids, lambda s: s.arrival), named)]
-            if len(free):
-                synopsis.kill(free)
-                self._purged.rows.setdefault(alias, []).append(free)
+            ids = synopsis.ids(ALL) if self._asks_all else synopsis.alive(union(self._done.get(alias, [])))
+            ids = ids[synopsis.marked(LEFT, ids)] if len(ids) else ids
+            for side in self.waiting:
+                if alias in side.aliases and len(ids):
+                    ids = ids[~side.names(alias, ids)]
+            if len(ids):
+                synopsis.kill(ids)
+                self._purged.rows.setdefault(alias, []).append(ids)
+        self._asks_all = False
 
     def results(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Rows:
         """The rows that pass the conditions of WHERE on streams that may be absent."""

@@ -17,7 +17,7 @@ from penstock.plan.outer import NodePlan
 from penstock.runtime.columns.codes import Ints, empty_ids, union
 from penstock.runtime.join.rows import Rows, count, padded, take, together
 from penstock.runtime.join.settling import Settling
-from penstock.runtime.join.sides import Side, StreamSide
+from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.node_matching import NodeMatcher
 from penstock.runtime.match.semi_join import SemiJoinMatches
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD
@@ -100,9 +100,8 @@ class Node:
             places, theirs = self.matcher.with_stream(rows, other, other.part(part))
             their_rows = {other.alias: theirs}
         else:
-            stored, stored_keys = other.rows(part)
-            places, hits = self.matcher.between(rows, stored)
-            their_rows, theirs = take(stored, hits), stored_keys[hits]
+            assert isinstance(other, WaitingSide)
+            places, their_rows, theirs = self.matcher.with_rows(rows, other, part)
         mine = keys[places]
         matched = padded({**take(rows, places), **their_rows}, self.plan.aliases)
         return matched, (mine, theirs) if side == _LEFT else (theirs, mine)
@@ -162,10 +161,10 @@ class Node:
 
     def _asked(self, side: int, keys: Ints | None) -> tuple[Rows, Ints]:
         chosen = self.sides[side]
-        if keys is None or not isinstance(chosen, StreamSide):
+        if keys is None:
             return chosen.rows(ALL)
-        ids = chosen.in_play(chosen.synopsis.alive(keys))
-        return {chosen.alias: ids}, ids
+        keys = chosen.only_in_play(keys)
+        return chosen.rows_of(keys), keys
 
 
 def is_empty(rows: tuple[Rows, Rows]) -> bool:

@@ -103,7 +103,7 @@ class Settling:
         if len(places):
             asked = take(partial, places)
             agrees: Bools = np.zeros(len(places), np.bool_)
-            for rows, _ in by_presence(side.rows(ALL)[0]):
+            for rows, _ in by_presence(matcher.near(asked, side, ALL)[0]):
                 implied = tuple(p for alias in rows for p in self.closing.implied(frozenset(partial), alias))
                 agrees |= matcher.agreeing(asked, rows, implied)
             found[places] = ~agrees

@@ -13,6 +13,7 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
+from penstock.plan.outer import NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.join.rows import ABSENT, Rows, count
 from penstock.runtime.promise.value_closers import DOUBTED, LEFT, MATCHED
@@ -44,6 +45,9 @@ class Side(Protocol):
 
     def is_doubted(self, keys: Ints) -> Bools:
         """Which of the rows are in doubt."""
+
+    def only_in_play(self, keys: Ints) -> Ints:
+        """Those of the rows that have not left."""
 
     def leave(self, keys: Ints) -> None:
         """Let rows go; each must be in play and named once."""
@@ -83,6 +87,10 @@ class StreamSide:
         left: Bools = self.synopsis.gather(ids, lambda s: s.marks[LEFT])
         return ids[~left] if left.any() else ids
 
+    def only_in_play(self, keys: Ints) -> Ints:
+        """See Side."""
+        return self.in_play(self.synopsis.alive(keys))
+
     def add(self, rows: Rows, batch: int) -> None:
         """See Side: the intake has stored them."""
 
@@ -118,8 +126,10 @@ class WaitingSide(Component):
     tables = ("waiting",)
     numbers = ("_number",)
 
-    def __init__(self, aliases: tuple[str, ...], synopses: Mapping[str, Synopsis], marks: tuple[str, ...]) -> None:
-        self.aliases = aliases
+    def __init__(self, node: NodePlan, synopses: Mapping[str, Synopsis], marks: tuple[str, ...]) -> None:
+        self.aliases = aliases = node.aliases
+        self.certain = frozenset(node.certain)
+        """The streams that are in each of the rows."""
         self.marks = marks
         self.synopses = synopses
         self.waiting = Synopsis(aliases)
@@ -129,10 +139,14 @@ class WaitingSide(Component):
 
     def rows(self, which: str) -> tuple[Rows, Ints]:
         """See Side."""
-        keys = self.waiting.ids(ALL)
-        if which != ALL:
-            keys = keys[keys >= self._new] if which == FRESH else keys[keys < self._new]
+        if which == FRESH:
+            keys = self.waiting.alive(np.arange(self._new, self.waiting.rows))
+        else:
+            keys = self._of(self.waiting.ids(ALL), which)
         return self.rows_of(keys), keys
+
+    def _of(self, keys: Ints, which: str) -> Ints:
+        return keys[keys < self._new] if which == OLD else keys
 
     def rows_of(self, keys: Ints) -> Rows:
         """See Side."""
@@ -170,6 +184,19 @@ class WaitingSide(Component):
         found: Bools = self.waiting.gather(keys, lambda s: s.mask(DOUBTED)).astype(np.bool_)
         return found
 
+    def naming(self, alias: str, ids: Ints, which: str = ALL) -> Ints:
+        """The rows of a part, not of the new one, that some tuples of a stream are part of; found by an index."""
+        arrivals = np.unique(_arrivals(self.synopses[alias], ids))
+        return self._of(union([self.waiting.probe_values(ALL, alias, arrivals)[1]]), which)
+
+    def added_in(self, batch: int) -> Ints:
+        """The rows that came in a batch, the last one."""
+        return self.waiting.arrived(lambda s: s.batch, batch - 1, batch, ALL)
+
+    def only_in_play(self, keys: Ints) -> Ints:
+        """See Side."""
+        return self.waiting.alive(keys)
+
     def evicting(self, alias: str, arrivals: Ints) -> None:
         """Let the rows go that are made of tuples which are evicted, named by their places in the order of arrival."""
         keys = self.waiting.ids(ALL)
@@ -180,9 +207,11 @@ class WaitingSide(Component):
         """See Side."""
         self.waiting.kill(keys)
 
-    def named(self, alias: str) -> Ints:
-        """The tuples of a stream that some row is made of, by their places in the order of arrival."""
-        return union([self.waiting.codes(alias, self.waiting.ids(ALL))])
+    def names(self, alias: str, ids: Ints) -> Bools:
+        """Which tuples of a stream some row is made of."""
+        found: Bools = np.zeros(len(ids), np.bool_)
+        found[self.waiting.probe_values(ALL, alias, _arrivals(self.synopses[alias], ids))[0]] = True
+        return found
 
 
 def _arrivals(synopsis: Synopsis, ids: Ints) -> Ints:

@@ -16,11 +16,11 @@ import numpy as np
 from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.plan.ties import KeyAxis, PairPredicate
-from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, combine
 from penstock.runtime.join.rows import ABSENT, Rows, count, take
-from penstock.runtime.join.sides import StreamSide
-from penstock.runtime.match.key_matching import Keyed, agree, nulls
+from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
+from penstock.runtime.match.key_matching import Keyed, about_distinct, agree, nulls
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.state.key_index import spread
@@ -115,15 +115,19 @@ class NodeMatcher:
             left, right = left[keep], right[keep]
         return self._in_windows(rows, places[left], {side.alias: right}, np.arange(len(right)), right)
 
-    def between(self, left: Rows, right: Rows) -> tuple[Ints, Ints]:
-        """All (place on the left, place on the right) that match."""
-        ones, others = np.flatnonzero(self.able(left)), np.flatnonzero(self.able(right))
-        first, second = self._equal(take(left, ones), take(right, others))
+    def with_rows(self, rows: Rows, side: WaitingSide, part: str) -> tuple[Ints, Rows, Ints]:
+        """All (place among the rows, row of the side) that match; the second as rows and as keys."""
+        ones = np.flatnonzero(self.able(rows))
+        asking = take(rows, ones)
+        stored, keys = self.near({a: ids for a, ids in asking.items() if a in self.node.required}, side, part)
+        others = np.flatnonzero(self.able(stored))
+        first, second = self._equal(asking, take(stored, others))
         first, second = ones[first], others[second]
         for predicate in self.ties.predicates:
-            keep = self.matcher.holds(predicate, {**take(left, first), **take(right, second)})
+            keep = self.matcher.holds(predicate, {**take(rows, first), **take(stored, second)})
             first, second = first[keep], second[keep]
-        return self._in_windows(left, first, right, second, second)
+        first, second = self._in_windows(rows, first, stored, second, second)
+        return first, take(stored, second), keys[second]
 
     def agreeing(self, partial: Rows, rows: Rows, implied: tuple[PairPredicate, ...]) -> Bools:
         """Which partial results agree with some of the rows; all streams of either are there.
@@ -147,11 +151,41 @@ class NodeMatcher:
         found[first if inside is None else first[inside]] = True
         return found
 
-    def tied(self, rows: Rows, alias: str) -> Ints | None:
-        """The stored tuples of a stream whose keys agree with some of the rows; None where no key ties them."""
-        if not self._by_axes.shared_axes(frozenset(rows), alias):
+    def near(self, rows: Rows, side: Side, which: str) -> tuple[Rows, Ints]:
+        """The rows of a part of a side, and their keys, whose keys agree with some of the rows; all where no key ties.
+
+        No stream is absent from the rows. Found by the indexes, so it costs what is found. A row of the side from which
+        a stream is absent that a match needs is left out.
+        """
+        if isinstance(side, StreamSide):
+            tied = self._tied(rows, side.alias, side.part(which))
+            if tied is None:
+                return side.rows(which)
+            ids = side.in_play(tied)
+            return {side.alias: ids}, ids
+        assert isinstance(side, WaitingSide)
+        for alias in side.aliases:
+            if alias in side.certain or alias in self.node.required:
+                tied = self._tied(rows, alias, ALL)
+                if tied is not None:
+                    keys = side.naming(alias, tied, which)
+                    return side.rows_of(keys), keys
+        return side.rows(which)
+
+    def _tied(self, rows: Rows, alias: str, part: str) -> Ints | None:
+        """The stored tuples of a stream whose keys agree with some of the rows, each once; None if no key ties them."""
+        axes = self._by_axes.shared_axes(frozenset(rows), alias)
+        if not axes:
             return None
-        return self._by_axes.pairs(rows, alias, ALL)[1]
+        asking = {holder: rows[holder] for holder, _, _ in axes}
+        if not count(asking):
+            return empty_ids()
+        if len(asking) == 1:
+            # One row of each key finds all that they meet.
+            ((holder, ids),) = asking.items()
+            own = Keyed(self.synopses[holder], tuple(column for _, column, _ in axes))
+            asking = {holder: ids[about_distinct(own, ids)]}
+        return union([self._by_axes.pairs(asking, alias, part)[1]])
 
     def _equal(self, left: Rows, right: Rows, axes: tuple[KeyAxis, ...] | None = None) -> tuple[Ints, Ints]:
         axes = self.ties.axes if axes is None else axes

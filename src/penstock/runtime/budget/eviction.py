@@ -6,6 +6,8 @@ take more than half of the share, the oldest first, and after all tuples if thes
 loses sight of broken promises, but never makes a wrong answer. A row that was evicted is as if a future result could
 never have had it: what is emitted is always a part of the exact answer.
 
+Rows are ranked among those that were worth least when all were ranked last (`candidates.py`).
+
 In rows, a stored copy and a promise row count one each. In bytes all that `state_bytes` counts is bounded: columns,
 masks, promise rows, and the statistics of this room, which shrink to a fifth of the share if they must.
 """
@@ -24,6 +26,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import second_room
 from penstock.runtime.budget.account import Account
 from penstock.runtime.budget.archive import Archived, Archiver
+from penstock.runtime.budget.candidates import Candidates
 from penstock.runtime.budget.lifetimes import Lifetimes
 from penstock.runtime.budget.loss import Loss
 from penstock.runtime.budget.outer_account import BlindAccount, OuterAccount
@@ -87,6 +90,7 @@ class Eviction(Component):
         else:
             self.account = BlindAccount(plan, held.synopses, held.merge, held.tree)
         self.doubt = held.tree.lost
+        self.candidates = Candidates(held.synopses)
         self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None
         self._fresh: dict[str, Ints] = {}
         self._stood: dict[str, Ints] = {}
@@ -243,11 +247,15 @@ class Eviction(Component):
         if self.archiver is not None:
             self.archiver.evicting()
         synopses = self.held.synopses
-        ids = {alias: synopses[alias].ids(ALL) for alias in self.plan.aliases}
-        sizes = [len(rows) for rows in ids.values()]
-        costs = [1.0 if self.evict.rows is not None else _mean_row_bytes(synopses[alias]) for alias in ids]
+        costs = [1.0 if self.evict.rows is not None else _mean_row_bytes(synopses[a]) for a in self.plan.aliases]
         cheap = over if self.evict.rows is not None else int(over / max(1.0, min(costs))) + 1
-        worth = self.ranking.worth(self.held.clock.batch, min(cheap, sum(sizes)))
+        ids = self.candidates.among(cheap)
+        is_all = ids is None
+        if ids is None:
+            ids = {alias: synopses[alias].ids(ALL) for alias in self.plan.aliases}
+        sizes = [len(rows) for rows in ids.values()]
+        worth = self.ranking.worth_of(ids, self.held.clock.batch, min(cheap, sum(sizes)))
+        self.candidates.ranked(ids, worth, is_all=is_all)
         order = _worst_first(np.concatenate([worth[alias] for alias in ids]), self._ages(ids), cheap)
         freed = np.cumsum(np.repeat(costs, sizes)[order])
         victims = np.sort(order[: int(np.searchsorted(freed, over, "left")) + 1])

@@ -14,6 +14,9 @@ is expected to come is had from faded sketches of what came, each row counted by
 price is the rate of results at which rows were last evicted: the dual price of a slot in the offline optimum. A row
 that earns more than the price is worth the more the longer it lives, one that earns less is a burden as long as it
 lives. Where no row expires, GAIN is PROB with statistics that fade, over the whole join.
+
+What the stored rows of a stream tell along the tree is summed up over all of them. Where many stand the sums are worked
+out anew only after an eighth as many rows came, so that a batch costs what it brings.
 """
 
 from __future__ import annotations
@@ -43,6 +46,8 @@ _MOST_WIDTH, _USUAL_WIDTH, _LEAST_WIDTH = 1 << 14, 1 << 6, 1 << 3
 _PRICE_KEPT = 0.9
 _HALF_LIVES = (80.0, 5.0, 0.4)
 """Of the statistics, the steadiest first, in steps for each row of the budget."""
+MANY_STORED, PART_RENEWED = 1 << 13, 8
+"""From so many stored rows on, what is known of all of them is worked out anew once one in so many more came."""
 _MOST_WORTH = 1e30
 """What a value is held to, so that the product over several streams is still a number."""
 _LEAST_ROWS = 100.0
@@ -98,6 +103,8 @@ class Ranking(Component):
         """Whether there was no room for any statistics."""
         self.price = 0.0
         self._messages: dict[PathNode, Message] = {}
+        self._came = 0
+        """Rows that came since the messages were worked out."""
 
     @property
     def nbytes(self) -> int:
@@ -139,7 +146,8 @@ class Ranking(Component):
         """Count what arrived in a batch: fresh rows by alias, purged since or not, and how many rows each was."""
         steps = sum(len(ids) for ids in fresh.values())
         self.lifetimes.advance(steps)
-        self._messages = {}
+        self._came += steps
+        self._renew()
         # Worth is by what was known before the batch: first all that is to be added, then the adding.
         added = []
         for node, rates in self.rates.items():
@@ -150,29 +158,34 @@ class Ranking(Component):
             rates.listen(*added[-1][1:], self.kin[node])
         for rates, keys, weights in added:
             rates.add(keys, weights, steps)
-        self._messages = {}
+        self._renew()
 
-    def worth(self, batch: int, evicting: int) -> dict[str, Floats]:
-        """For every stored row, by alias in the order of its ids, what it is worth to keep it; so many will leave."""
-        return self.worth_of({a: self.synopses[a].ids(ALL) for a in self.plan.aliases}, batch, evicting)
+    def _renew(self) -> None:
+        """Forget what stored rows tell, unless they are many and few came since."""
+        stored = sum(synopsis.live for synopsis in self.synopses.values())
+        if stored < MANY_STORED or self._came * PART_RENEWED >= stored:
+            self._messages, self._came = {}, 0
 
     def worth_of(
         self, ids: Mapping[str, Ints], batch: int, evicting: int = 0, *, unjoined: bool = False
     ) -> dict[str, Floats]:
-        """The same for some rows of each alias; `unjoined` ones have results with what is stored to come as well."""
+        """For stored rows, by alias, what it is worth to keep each; so many will leave.
+
+        `unjoined` ones have results with what is stored to come as well.
+        """
         if self.policy == RAND or not self.rates:
             return {alias: self._by_chance(alias, rows, batch) for alias, rows in ids.items()}
-        self._messages = {}
+        self._renew()
         if self.policy != GAIN:
             return {alias: self._frequency(alias, rows, self.under[alias]) for alias, rows in ids.items()}
         gains: dict[str, Floats] = {}
         lives: dict[str, Floats] = {}
         for alias, rows in ids.items():
-            expected, stored, life = self._expected(alias, rows, self.under[alias], self._brought(alias, rows))
+            brought = self._brought(alias, rows)
+            expected, stored, life = self._expected(alias, rows, self.under[alias], brought, to_come=not unjoined)
             gains[alias], lives[alias] = expected if unjoined else expected - stored, np.maximum(life, 1.0)
             if self.outer is not None:
                 keys = self._keys(alias, self.under[alias][0].parent_columns, rows)
-                brought = self._brought(alias, rows)
                 gains[alias] = self.outer.of(alias, rows, gains[alias], brought, keys=keys, lives=lives[alias])
         self._learn_price(np.concatenate([gains[alias] / lives[alias] for alias in ids]), evicting)
         return {alias: gains[alias] - self.price * lives[alias] for alias in ids}
@@ -194,11 +207,19 @@ class Ranking(Component):
         return found * np.minimum.reduce(lives) if self.policy == LIFE and lives else found
 
     def _expected(
-        self, alias: str, ids: Ints, nodes: tuple[PathNode, ...], brought: Floats
+        self, alias: str, ids: Ints, nodes: tuple[PathNode, ...], brought: Floats, *, to_come: bool = False
     ) -> tuple[Floats, Floats, Floats]:
-        """What rows give with all that is stored or to come below the nodes, with what is stored alone; their life."""
+        """What rows give with all that is stored or to come below the nodes, with what is stored alone; their life.
+
+        If only the difference is wanted, `to_come`, then of a single stream what is stored need not be known.
+        """
+        if to_come and len(nodes) == 1 and not nodes[0].children:
+            rates = self.rates[nodes[0]]
+            life = self.lifetimes.left(alias, nodes[0].alias, ids, rates.horizon)
+            keys = self._keys(alias, nodes[0].parent_columns, ids)
+            return brought * life * rates.of(keys, self.kin[nodes[0]]), np.zeros(len(ids)), life
         expected = stored = brought
-        life: Floats = np.zeros(len(ids))
+        life = np.zeros(len(ids))
         for node in nodes:
             keys = self._keys(alias, node.parent_columns, ids)
             with_more, alone = self._message(node).of(keys)

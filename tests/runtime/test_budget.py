@@ -26,7 +26,7 @@ from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Batch, Cell, Chunk, hash_rows
 from penstock.runtime.budget.archive import missing_results
-from penstock.runtime.budget.key_needs import KeyNeeds, bucket_counts, is_shared_by_key
+from penstock.runtime.budget.shares import KeyNeeds, bucket_counts, is_shared_by_key
 from tests.measure import size
 from tests.runtime.driving import plan_of
 from tests.runtime.reference import answer

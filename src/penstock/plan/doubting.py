@@ -1,18 +1,41 @@
-"""Which promises are in doubt: what they let go is set aside, to see them broken and to know what that loses.
+"""Which promises are in doubt: what they let go is set aside, to see them broken and to know or mend what that loses.
 
 A k that is learned is in doubt, and every k where the query says MONITOR (KMON 4.3, 5.3, 6.3). TRUST does not look.
 What is set aside of two streams that meet by an outer join or EXISTS is found as among inner joins: of EXISTS nothing
 is then wrong; a row that was given out with NULLs cannot be taken back, and is counted as contradicted by the match
-that came late (`recovering.py`). Nothing is set aside where more streams meet so, nor where a budget is there to lose
-rows. To see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees every row that is late
-by itself, CLUSTERED BY remembers the ends of clusters for a while, and FOLLOWS the keys of rows that it let go.
+that came late (below). Nothing is set aside where more streams meet so, nor where a budget is there to lose rows. To
+see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees every row that is late by
+itself, CLUSTERED BY remembers the ends of clusters for a while, and FOLLOWS the keys of rows that it let go.
+
+**RECOVER** (KMON 1.5): nothing may be lost when the constraint is broken. What the constraint lets go is set aside on
+disk, and a late row finds it there. That makes up for an answer to which results are only added: joins, EXISTS,
+DISTINCT, and groups that are given anew whenever they change.
+
+A row that an outer join or NOT EXISTS gave out with nothing beside it is final. To hold it back until no recoverable
+promise alone speaks for it would mean for ever, where the promise is the only one: nobody who declares ORDERED BY … ON
+VIOLATION RECOVER wants that. So it is given when the promises say so, as without RECOVER; a match that comes late all
+the same is found and given, which is what TRUST, ADAPT and RECOVER have in common (DESIGN, ON VIOLATION), and the row
+that it contradicts is counted: nothing that is due is missing, and the metrics say how many rows too many there are
+(`contradicted`). A late row that is itself kept by the join finds its partners, so it is never given wrongly.
+
+That is done where two streams meet. With more, a late row may complete rows of a join below whose other tuples have all
+left, and that waited for nothing any more; these are not set aside, so there RECOVER is refused, as it is for a window
+of time that was given once and for rows that a budget evicts: acting as ADAPT would lose results that it promised to
+keep.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+from penstock.model.clauses import TimeWindow
+from penstock.model.query import Query
 from penstock.model.schemes import Policy
+from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind, PromisePlan
-from penstock.plan.recovering import recovers
+
+_PAIR = 2
+_INSTEAD = "use ADAPT, which counts the loss it knows of, or QUARANTINE or FAIL"
 
 
 def sets_aside(plan: Plan) -> bool:
@@ -54,3 +77,37 @@ def has_k(promise: PromisePlan) -> bool:
 def is_learned(promise: PromisePlan) -> bool:
     """Whether its k is left to be learned."""
     return has_k(promise) and (promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows) is None
+
+
+def recovery_obstacles(query: Query) -> Iterator[str]:
+    """Why RECOVER cannot be kept in a query that reads a stream which asks for it."""
+    named = next((text for source in query.all_sources if (text := _recovered(source.stream)) is not None), None)
+    if named is None:
+        return
+    if not query.is_inner and len(query.all_sources) > _PAIR:
+        yield (
+            f"{named} asks to RECOVER: under outer joins and EXISTS of three or more streams a late row may complete "
+            f"rows of another join that have left; {_INSTEAD}"
+        )
+    if query.hints.budget is not None:
+        yield f"{named} asks to RECOVER, which loses nothing, and a BUDGET is there to lose rows; {_INSTEAD}"
+    if any(isinstance(key, TimeWindow) for key in query.group_by):
+        yield (
+            f"{named} asks to RECOVER: a window of time is given once, so what is recovered later cannot be added; "
+            f"{_INSTEAD}, or group by other columns"
+        )
+
+
+def recovers(plan: Plan) -> bool:
+    """Whether a promise of the plan is to be recovered from."""
+    return any(promise.policy is Policy.RECOVER for promise in plan.promises)
+
+
+def _recovered(stream: Stream) -> str | None:
+    for scheme in stream.schemes:
+        if scheme.on_violation is not None and scheme.on_violation.policy is Policy.RECOVER:
+            return scheme.on(stream.name)
+    arrival = stream.arrival
+    if arrival is not None and arrival.on_violation is not None and arrival.on_violation.policy is Policy.RECOVER:
+        return arrival.on(stream.name)
+    return None

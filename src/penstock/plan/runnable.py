@@ -16,10 +16,10 @@ from penstock.model.query import Query
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.arrival import counts_by_arrival, uncomparable_arrivals
+from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
-from penstock.plan.recovering import recovers, recovery_obstacles
 
 _OURS = "__"
 _RECOVERED = "the bound of {} is not kept under RECOVER: a late row may recover a result at any time"

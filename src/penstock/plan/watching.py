@@ -13,9 +13,8 @@ from collections.abc import Iterator
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.plan.cluster_memory import cluster_memories
-from penstock.plan.doubting import has_shadows, remembers_past_clusters, remembers_past_followers
+from penstock.plan.doubting import has_shadows, recovers, remembers_past_clusters, remembers_past_followers
 from penstock.plan.plan import MATCHES, ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
-from penstock.plan.recovering import recovers
 
 _LOOKED_AT_IF_STORED = (*ORDERS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.CHECK)
 

@@ -27,8 +27,8 @@ import numpy as np
 
 from penstock.plan.plan import Closer, Plan
 from penstock.runtime.budget.loss import Loss
+from penstock.runtime.budget.rates import Floats
 from penstock.runtime.budget.sample import Sample
-from penstock.runtime.budget.sketch import Floats
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from penstock.runtime.budget.policies import MANY_STORED, PART_RENEWED
-from penstock.runtime.budget.sketch import Floats
+from penstock.runtime.budget.rates import Floats
 from penstock.runtime.columns.codes import INT64, Ints, union
 from penstock.runtime.join.sides import places
 from penstock.runtime.state.synopsis import ALL, Synopsis

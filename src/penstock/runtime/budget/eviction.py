@@ -32,8 +32,8 @@ from penstock.runtime.budget.loss import Loss
 from penstock.runtime.budget.outer_account import BlindAccount, OuterAccount
 from penstock.runtime.budget.outer_gain import OuterGain
 from penstock.runtime.budget.policies import Ranking
+from penstock.runtime.budget.rates import Floats
 from penstock.runtime.budget.shares import Shares
-from penstock.runtime.budget.sketch import Floats
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.batch import Batch

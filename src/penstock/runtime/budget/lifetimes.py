@@ -15,7 +15,7 @@ import numpy as np
 
 from penstock.plan.plan import Closer, CloserKind, Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES
-from penstock.runtime.budget.sketch import Floats
+from penstock.runtime.budget.rates import Floats
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.input.wire_columns import ORDER

@@ -21,7 +21,7 @@ import numpy as np
 from penstock.model.nodes import NodeKind
 from penstock.plan.outer import NodePlan, OuterPlan
 from penstock.plan.plan import Plan
-from penstock.runtime.budget.sketch import Floats
+from penstock.runtime.budget.rates import Floats
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.columns.hashing import Hashes
 from penstock.runtime.promise.value_closers import DOUBTED, MATCHED

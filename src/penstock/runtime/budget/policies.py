@@ -9,7 +9,7 @@ GAIN ranks a row by the results that it may still give, less what its room would
     expected new results of the row while it lives  -  price * its remaining life
 
 New results are those with at least one row to come: the product over the streams that it joins of (what is stored +
-what is expected to come), less the product of what is stored, each along the whole tree of joins (`paths.py`). What
+what is expected to come), less the product of what is stored, each along the whole tree of joins. What
 is expected to come is had from faded sketches of what came, each row counted by what it would have met in turn. The
 price is the rate of results at which rows were last evicted: the dual price of a slot in the offline optimum. A row
 that earns more than the price is worth the more the longer it lives, one that earns less is a burden as long as it
@@ -17,21 +17,24 @@ lives. Where no row expires, GAIN is PROB with statistics that fade, over the wh
 
 What the stored rows of a stream tell along the tree is summed up over all of them. Where many stand the sums are worked
 out anew only after an eighth as many rows came, so that a batch costs what it brings.
+
+The tree is, for each stream of the query, one over the others, by shared keys. A node is a stream seen from its parent,
+by the columns that the two share; a stream that shares no key with any that is reached hangs under the root, by no
+columns: every row of it may meet. Nodes that look alike below (same stream, same columns, same children) are one,
+whatever the root, so that statistics about them are kept once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from penstock.plan.plan import Plan
 from penstock.runtime.budget.lifetimes import Lifetimes
 from penstock.runtime.budget.outer_gain import OuterGain
-from penstock.runtime.budget.paths import PathNode, neighbours_of, paths_from
-from penstock.runtime.budget.rates import Rates
-from penstock.runtime.budget.sketch import Floats
+from penstock.runtime.budget.rates import Floats, Rates
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.columns.hashing import Hashes, mix
 from penstock.runtime.input.wire_columns import value_columns
@@ -52,6 +55,22 @@ _MOST_WORTH = 1e30
 """What a value is held to, so that the product over several streams is still a number."""
 _LEAST_ROWS = 100.0
 """A budget of fewer rows is taken to be of so many."""
+
+
+@dataclass(frozen=True)
+class PathNode:
+    """A stream below a parent; `columns` are its own, `parent_columns` those of the parent that must be equal."""
+
+    alias: str
+    columns: tuple[str, ...]
+    children: tuple[PathNode, ...]
+    parent_columns: tuple[str, ...] = field(compare=False)
+
+    def below(self) -> Iterator[PathNode]:
+        """It and all nodes under it, children first."""
+        for child in self.children:
+            yield from child.below()
+        yield self
 
 
 @dataclass(frozen=True)
@@ -265,3 +284,48 @@ class Ranking(Component):
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
         salt = mix(np.array([batch * 64 + self.plan.aliases.index(alias)], np.uint64))
         return (mix(mix(arrival.view(np.uint64)) + salt) >> np.uint64(11)).astype(np.float64)
+
+
+def paths_from(plan: Plan, root: str) -> tuple[PathNode, ...]:
+    """The nodes that hang directly under a stream."""
+    parent_of: dict[str, str] = {}
+    reached = [root]
+    for alias in reached:
+        for other in plan.aliases:
+            if other not in reached and _shared(plan, alias, other)[0]:
+                parent_of[other] = alias
+                reached.append(other)
+    for other in plan.aliases:
+        if other not in reached:
+            parent_of[other] = root
+            reached.append(other)
+    return _children(plan, root, parent_of)
+
+
+def neighbours_of(plan: Plan, root: str) -> tuple[PathNode, ...]:
+    """The streams that share a key with a stream, without what lies behind them."""
+    found = []
+    for other in plan.aliases:
+        own, theirs = _shared(plan, root, other)
+        if other != root and own:
+            found.append(PathNode(other, theirs, (), own))
+    return tuple(found)
+
+
+def _children(plan: Plan, alias: str, parent_of: dict[str, str]) -> tuple[PathNode, ...]:
+    found = []
+    for other in plan.aliases:
+        if parent_of.get(other) == alias:
+            own, theirs = _shared(plan, alias, other)
+            found.append(PathNode(other, theirs, _children(plan, other, parent_of), own))
+    return tuple(found)
+
+
+def _shared(plan: Plan, alias: str, other: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """The columns of the two that are equal in every result."""
+    pairs = []
+    for axis in plan.axes:
+        own, theirs = axis.column(alias), axis.column(other)
+        if own is not None and theirs is not None:
+            pairs.append((own, theirs))
+    return tuple(own for own, _ in pairs), tuple(theirs for _, theirs in pairs)

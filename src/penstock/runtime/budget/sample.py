@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.budget.sketch import Floats
+from penstock.runtime.budget.rates import Floats
 from penstock.runtime.columns.codes import Bools, Ints, flat
 from penstock.runtime.columns.hashing import mix
 from penstock.runtime.state.component import Component

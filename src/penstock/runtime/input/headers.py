@@ -65,7 +65,7 @@ class Header:
     by_cell: tuple[int, ...] = ()
     """Under a budget, how many copies of its rows go to each cell; left out where there is but one."""
     by_key: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
-    """By alias, how many of its rows fall into each bucket of keys, as bucket and count in turn; see `key_needs.py`."""
+    """By alias, how many of its rows fall into each bucket of keys, bucket and count in turn: `budget/shares.py`."""
 
 
 def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:

@@ -17,7 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.plan.plan import Plan, SourcePlan
-from penstock.runtime.budget.key_needs import bucket_counts, is_shared_by_key
+from penstock.runtime.budget.shares import bucket_counts, is_shared_by_key
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.input.batch import HOME, INDEX, Chunk, numbered
 from penstock.runtime.input.grid import Grid

@@ -155,6 +155,6 @@ def test_a_block_that_does_not_close_itself_leaves_over_the_stream_that_keeps_it
     verdict = check_query(query)
     plan = plan_of(query, verdict)
     assert verdict.verdict == "bounded"
-    assert plan.outer is not None
-    assert [node.block.beyond for node in plan.outer.nodes if node.block is not None] == [(), ("a",)]
+    assert not plan.inner
+    assert [node.block.beyond for node in plan.tree.nodes if node.block is not None] == [(), ("a",)]
     assert not unkept_bounds(plan)

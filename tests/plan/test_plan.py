@@ -16,6 +16,7 @@ from penstock.explain.words import told
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
+from penstock.plan.ties import PurgeTree
 from tests.measure import allowed_seconds, size
 from tests.runtime.workloads import Workload, workloads
 
@@ -42,6 +43,12 @@ def test_a_plan_is_the_same_after_json(workload: Workload) -> None:
     plan = make_plan(workload.query, check_query(workload.query))
     assert Plan.from_json(plan.to_json()) == plan
     assert plan.to_json() == make_plan(workload.query, check_query(workload.query)).to_json()
+
+
+def purge_trees(plan: Plan) -> tuple[PurgeTree, ...]:
+    block = plan.tree.root.block
+    assert block is not None
+    return block.purge_trees
 
 
 def test_json_that_is_no_plan_is_refused() -> None:
@@ -71,7 +78,7 @@ def test_the_packets_plan_closes_in_every_direction_that_it_should() -> None:
     (band,) = (c for c in plan.closers_between("c", "o") if c.kind is CloserKind.BAND)
     assert band.excess is not None
     assert band.excess.tightest.ticks == 4_000_000
-    assert all(tree.certain for tree in plan.purge_trees)
+    assert all(tree.certain for tree in purge_trees(plan))
 
 
 @pytest.mark.parametrize(
@@ -196,7 +203,7 @@ def test_a_clock_with_a_largest_value_closes_what_it_passes_but_not_for_certain(
     streams = f"CREATE STREAM s ({declared}); CREATE STREAM t ({declared}, {limit});"
     plan = planned(f"{streams} SELECT s.k FROM s, t WHERE s.k = t.k AND t.n - s.n BETWEEN 0 AND 5;")
     assert {(c.source, c.target): c.certain for c in plan.closers} == {("s", "t"): False, ("t", "s"): True}
-    assert {tree.root: tree.certain for tree in plan.purge_trees} == {"s": False, "t": True}
+    assert {tree.root: tree.certain for tree in purge_trees(plan)} == {"s": False, "t": True}
     assert [source.state.verdict for source in plan.sources] == ["undecided", "bounded"]
 
 

@@ -40,8 +40,8 @@ class OuterWorkload(Workload):
             for place, start in enumerate(range(0, len(rows), size)):
                 piece = rows[start : start + size]
                 table = table_of(stream, [row.values for row in piece])
-                assert plan.outer is not None or simplified(self.query).is_inner
-                for test in plan.outer.tests if plan.outer is not None else ():
+                assert not plan.inner or simplified(self.query).is_inner
+                for test in plan.tree.tests:
                     if plan.by_alias[test.alias].stream == stream.name:
                         (predicate,) = {p for p in self.query.predicates if str(p) == test.text}
                         said = [holds(predicate, {test.alias: Arrived(0, 0, row.values)}) for row in piece]
@@ -71,7 +71,7 @@ class OuterWorkload(Workload):
     def absent(self, plan: Plan) -> dict[str, bool]:
         """What each test is worth where its stream is absent."""
         found = {}
-        for test in plan.outer.tests if plan.outer is not None else ():
+        for test in plan.tree.tests:
             (predicate,) = {p for p in self.query.predicates if str(p) == test.text}
             found[test.column] = holds(predicate, {test.alias: None})
             assert not (test.rejects_absent and found[test.column])

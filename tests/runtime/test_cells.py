@@ -40,7 +40,7 @@ Coordinates = tuple[int, ...]
 def lies_in(plan: Plan, alias: str, table: Any, cell: Coordinates, only: tuple[str, ...] | None = None) -> Any:
     """Which rows agree with a cell on the axes that the alias has, or on those of some of its columns only."""
     found = np.ones(table.num_rows, np.bool_)
-    whole = plan.outer.whole_axes if plan.outer is not None else ()
+    whole = plan.tree.whole_axes
     for number, (axis, coordinate) in enumerate(zip(plan.axes, cell, strict=True)):
         column = axis.column(alias)
         if number not in whole and column is not None and (only is None or column in only):

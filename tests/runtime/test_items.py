@@ -128,7 +128,7 @@ def test_distinct_forgets_rows_when_they_are_closed_and_not_before(kind: str) ->
         verdict = check_query(one.query)
         plan = make_plan(one.query, verdict)
         assume(bool(plan.item_closers))
-        whole = plan.outer.whole_axes if plan.outer is not None else ()
+        whole = plan.tree.whole_axes
         places = list(product(*(range(1 if axis in whole else 2) for axis in range(len(plan.axes)))))
         cells = {place: Cell(plan, absent=one.absent(plan)) for place in places}
         stage = GroupStage(plan)

@@ -190,5 +190,5 @@ def test_many_cells_give_what_one_gives(kind: str) -> None:
 
 
 def shares_of(plan: Plan) -> list[range]:
-    whole = plan.outer.whole_axes if plan.outer is not None else ()
+    whole = plan.tree.whole_axes
     return [range(1 if axis in whole else 2) for axis in range(len(plan.axes))]

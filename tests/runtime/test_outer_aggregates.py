@@ -62,7 +62,7 @@ def grouped(workload: OuterWorkload, seed: int, *, windowed: bool) -> OuterWorkl
 
 def run_of(workload: OuterWorkload, is_split: bool) -> Run:
     run = Run(workload.query, cells_an_axis=2 if is_split else 1, restarts=is_split)
-    whole = run.plan.outer.whole_axes if run.plan.outer is not None else ()
+    whole = run.plan.tree.whole_axes
     places = product(*(range(1 if axis in whole else run.cells_an_axis) for axis in range(len(run.plan.axes))))
     run.absent = workload.absent(run.plan)
     run.cells = {place: Cell(run.plan, absent=run.absent) for place in places}
@@ -181,7 +181,7 @@ def test_windows_of_the_optional_side_leave_out_what_has_no_match() -> None:
     on = "FROM s LEFT JOIN t ON s.k = t.k AND t.ts - s.ts BETWEEN 0 AND 30"
     script = SCRIPT.replace("{policy}", "").split("SELECT")[0]
     driver = Driver(f"{script} SELECT window(t.ts, 10).start AS since, count(*) AS c {on} GROUP BY window(t.ts, 10);")
-    assert driver.plan.outer is None, "as no window holds a NULL, this is an inner join"
+    assert driver.plan.inner, "as no window holds a NULL, this is an inner join"
 
 
 @pytest.mark.parametrize("join", ["LEFT", "FULL"])

@@ -94,7 +94,7 @@ def test_a_null_key_is_final_at_once_and_a_semi_join_gives_a_row_once() -> None:
 
 def test_a_condition_on_the_preserved_side_makes_a_row_unmatched_and_drops_nothing() -> None:
     run = driver(LEFT, b="ORDERED BY ts WITHIN 0", on=f"{BAND} AND a.n > 100")
-    (test,) = run.plan.outer.tests if run.plan.outer is not None else ()
+    (test,) = run.plan.tree.tests
     assert (test.alias, test.text, test.rejects_absent) == ("a", "a.n > 100", True)
 
 

@@ -24,11 +24,11 @@ from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.counting import Observed
 from penstock.plan.evict import BYTES
 from penstock.plan.key_memory import key_memories
-from penstock.plan.outer import TEST
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.planner import as_run, closings_of
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds
 from penstock.plan.second_stage_budget import second_room
+from penstock.plan.tree import TEST
 from penstock.plan.watching import unseen
 from penstock.sql.printer import print_query
 
@@ -92,7 +92,7 @@ def budget_lines(plan: Plan) -> list[str]:
         stage = "DISTINCT" if plan.aggregate is None else "GROUP BY"
         part = f"{room:,} of them are" if evict.rows is not None else f"{-(-room // BYTES['KB']):,} KB of it is"
         found.append(f"{part} for what {stage} remembers; once that is taken, what needs more is lost")
-    if plan.outer is not None and any(plan.outer.root.preserves):
+    if not plan.inner and any(plan.tree.root.preserves):
         found.append("a row that comes after its partner may have been evicted is not given as one without a match")
     if evict.values:
         shown = [value.text for value in evict.values]

@@ -40,12 +40,12 @@ _INSTEAD = "use ADAPT, which counts the loss it knows of, or QUARANTINE or FAIL"
 
 def sets_aside(plan: Plan) -> bool:
     """Whether anything can be set aside in a query."""
-    return plan.evict is None and (plan.outer is None or plan.outer.is_pair)
+    return plan.evict is None and (plan.inner or plan.tree.is_pair)
 
 
 def may_contradict(plan: Plan) -> bool:
     """Whether a row may be found to have been given without the match that it has."""
-    return plan.outer is not None and (recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises))
+    return not plan.inner and (recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises))
 
 
 def has_shadows(plan: Plan, promise: PromisePlan) -> bool:

@@ -8,8 +8,8 @@ from penstock.plan.plan import Plan
 
 def every_row_leaves(plan: Plan) -> bool:
     """Whether every row leaves every node, and every block, in the end."""
-    assert plan.outer is not None
-    beyond = [() if node.block is None else node.block.beyond for node in plan.outer.nodes]
+    assert not plan.inner
+    beyond = [() if node.block is None else node.block.beyond for node in plan.tree.nodes]
     counted = frozenset(source.alias for source in plan.sources if source.has_rows_window)
 
     def closes(there: frozenset[str], target: str) -> bool:
@@ -17,4 +17,4 @@ def every_row_leaves(plan: Plan) -> bool:
             c.certain and c.target == target and c.within(there) is not None for c in plan.joint_closers
         )
 
-    return next(Leaving(plan.outer.nodes, beyond, counted).stuck(closes), None) is None
+    return next(Leaving(plan.tree.nodes, beyond, counted).stuck(closes), None) is None

@@ -1,4 +1,4 @@
-"""From the nodes of a query (model/nodes.py) to the nodes that the engine runs (plan/outer.py).
+"""From the nodes of a query (model/nodes.py) to the nodes that the engine runs (plan/tree.py).
 
 [RANGE] windows are conditions between any two streams that are there. Preconditions: the query is simplified
 (model/simplify.py), so WHERE has no condition on two streams.
@@ -22,10 +22,10 @@ from penstock.model.predicates import Comparison, Difference, Op, Predicate, ali
 from penstock.model.query import Query
 from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf
 from penstock.plan.conditions import Moment, conditions_at
-from penstock.plan.outer import TEST, BlockPlan, NodePlan, OuterPlan, TestPlan
 from penstock.plan.plan import Closer
 from penstock.plan.purge_trees import find_purge_trees
-from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
+from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
+from penstock.plan.tree import TEST, BlockPlan, NodePlan, TestPlan, TreePlan
 
 
 def outer_axes(query: Query, graph: JoinGraph) -> tuple[KeyAxis, ...]:
@@ -40,7 +40,7 @@ def outer_axes(query: Query, graph: JoinGraph) -> tuple[KeyAxis, ...]:
     return tuple(found)
 
 
-def outer_plan(query: Query, axes: tuple[KeyAxis, ...], closers: tuple[Closer, ...]) -> OuterPlan:
+def outer_plan(query: Query, axes: tuple[KeyAxis, ...], closers: tuple[Closer, ...]) -> TreePlan:
     """The nodes of a query that is not all inner joins."""
     maker = _Maker(query, closers)
     for node in nodes_of(query):
@@ -49,7 +49,23 @@ def outer_plan(query: Query, axes: tuple[KeyAxis, ...], closers: tuple[Closer, .
     nodes = tuple(maker.nodes)
     kept = [nodes[side].certain for node in nodes for side in _alone(node)]
     whole = tuple(n for n, axis in enumerate(axes) if not all(any(map(axis.column, row)) for row in kept))
-    return OuterPlan(nodes, tuple(maker.tests), tuple(results), whole)
+    return TreePlan(nodes, tuple(maker.tests), tuple(results), whole)
+
+
+def block_tree(
+    graph: JoinGraph,
+    axes: tuple[KeyAxis, ...],
+    predicates: tuple[PairPredicate, ...],
+    purge_trees: tuple[PurgeTree, ...],
+) -> TreePlan:
+    """The tree of a query that is all inner joins."""
+    block = BlockPlan(axes, graph.components, _edges(graph), predicates, purge_trees, ())
+    node = NodePlan(NodeKind.BLOCK, graph.aliases, graph.aliases, None, None, (), (), (), (), (), block)
+    return TreePlan((node,), (), (), ())
+
+
+def _edges(graph: JoinGraph) -> tuple[PurgeEdge, ...] | None:
+    return None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree)
 
 
 def _alone(node: NodePlan) -> Iterator[int]:
@@ -91,7 +107,7 @@ class _Maker:
         block = BlockPlan(
             tuple(KeyAxis(k.columns) for k in graph.key_classes),
             graph.components,
-            None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
+            _edges(graph),
             tuple(dict.fromkeys((*_compared(unequal), *self._windows(aliases, aliases)))),
             find_purge_trees(graph, closers, counted) if len(aliases) > 1 else (),
             beyond(self.query, aliases) if self._needs_more(node) else (),

@@ -17,7 +17,6 @@ from penstock.analysis.reasons import Reason, Told
 from penstock.analysis.rewriting.counts import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
-from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.codec import decode, encode
@@ -25,8 +24,8 @@ from penstock.plan.evict import EvictPlan
 from penstock.plan.items import ItemCloser
 from penstock.plan.merge import MergePlan
 from penstock.plan.monitor import MonitorPlan
-from penstock.plan.outer import BlockPlan, NodePlan, OuterPlan
-from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
+from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.plan.tree import NodePlan, TreePlan
 
 FORMAT = 9
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
@@ -192,6 +191,8 @@ class Closer:
     """The declarations that it rests on; of a band, beside the order itself, those of its tightest allowance."""
     because: tuple[Told, ...]
     """All that makes it so: conditions and declarations, as the user wrote them."""
+    is_marked: bool = False
+    """Whether it is about values, and worth marking on the rows that carry them (`plan/purge_decisions.py`)."""
 
     def __hash__(self) -> int:
         # Closers are keys in every batch, and their excess may be long.
@@ -271,21 +272,20 @@ class Plan:
     shape: Shape
     axes: tuple[KeyAxis, ...]
     components: tuple[tuple[str, ...], ...]
-    join_tree: tuple[PurgeEdge, ...] | None
+    """The streams that conditions tie together."""
     predicates: tuple[PairPredicate, ...]
     agreements: tuple[Agreement, ...]
     punctuations: tuple[PunctuationRows, ...]
     promises: tuple[PromisePlan, ...]
     closers: tuple[Closer, ...]
     joint_closers: tuple[JointCloser, ...]
-    purge_trees: tuple[PurgeTree, ...]
     outputs: tuple[OutputColumn, ...]
     selected: tuple[SelectedColumn, ...]
     in_arrival_order: bool
     """Whether rows are counted across streams, and in the order of ARRIVES BY, which all of them declare."""
     distinct: bool
-    outer: OuterPlan | None
-    """How outer joins and EXISTS are run; None where every stream stands in every result."""
+    tree: TreePlan
+    """The joins; one block where every stream stands in every result."""
     aggregate: AggregatePlan | None
     """How its groups are worked out, if it has any."""
     item_closers: tuple[ItemCloser, ...]
@@ -306,15 +306,22 @@ class Plan:
     @property
     def inner(self) -> bool:
         """Whether every stream stands in every result."""
-        return self.outer is None
+        return self.tree.is_block
+
+    @property
+    def nodes(self) -> tuple[NodePlan, ...]:
+        """The joins, numbered from below; the last gives the answer."""
+        return self.tree.nodes
 
     @cached_property
-    def nodes(self) -> tuple[NodePlan, ...]:
-        """The joins as a tree of nodes, numbered from below; the last gives the answer. An inner join is one block."""
-        if self.outer is not None:
-            return self.outer.nodes
-        block = BlockPlan(self.axes, self.components, self.join_tree, self.predicates, self.purge_trees, ())
-        return (NodePlan(NodeKind.BLOCK, self.aliases, self.aliases, None, None, (), (), (), (), (), block),)
+    def key_closers(self) -> tuple[Closer, ...]:
+        """The keys that are marked on rows."""
+        return tuple(c for c in self.closers if c.is_marked and c.kind is CloserKind.KEY)
+
+    @cached_property
+    def held_closers(self) -> tuple[Closer, ...]:
+        """The closers whose promise rows are held apart from the stored ones: of punctuations and of clusters."""
+        return tuple(c for c in self.closers if c.is_marked and c.kind is not CloserKind.KEY)
 
     @cached_property
     def by_alias(self) -> dict[str, SourcePlan]:

@@ -43,8 +43,7 @@ from penstock.plan.merging import (
     without_merged,
 )
 from penstock.plan.monitor import monitor_plan
-from penstock.plan.outer import OuterPlan
-from penstock.plan.outer_tree import outer_axes, outer_plan
+from penstock.plan.outer_tree import block_tree, outer_axes, outer_plan
 from penstock.plan.plan import (
     FORMAT,
     Closer,
@@ -63,8 +62,10 @@ from penstock.plan.plan import (
 )
 from penstock.plan.promises import find_clusters, find_promises
 from penstock.plan.punctuations import find_punctuation_rows, find_punctuations
+from penstock.plan.purge_decisions import with_decisions
 from penstock.plan.purge_trees import find_purge_trees
-from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge
+from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.plan.tree import TreePlan
 
 
 def as_run(query: Query, verdict: Verdict) -> Query:
@@ -109,14 +110,13 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     promises = (*promises, *checks_of(query, merged))
     facts = replace(facts, merged=merged, closers=closers, promises=promises)
     sources = tuple(_source_plan(facts, source) for source in query.all_sources)
-    return Plan(
+    plan = Plan(
         FORMAT,
         query.name,
         sources,
         graph.shape,
         axes,
         graph.components,
-        None if graph.join_tree is None else tuple(PurgeEdge(child, parent) for child, parent in graph.join_tree),
         predicates,
         # A row that stands for others has their values only where the query meets them.
         find_agreements(combinations, matched | {alias: met[alias] for alias in stay(merged)}),
@@ -124,12 +124,11 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         promises,
         closers,
         punctuations.joint_closers,
-        find_purge_trees(graph, closers, _counted(query)) if query.is_inner else (),
         outputs,
         _selected(query, outputs),
         counts_by_arrival(query),
         query.distinct,
-        outer,
+        outer or block_tree(graph, axes, predicates, find_purge_trees(graph, closers, _counted(query))),
         aggregate,
         item_closers(query, promises, sources, outputs, aggregate),
         monitor_plan(query.hints),
@@ -145,6 +144,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         verdict.rewrite.rewriting if verdict.strategy is Strategy.REWRITE else None,
         evict_plan(query),
     )
+    return with_decisions(plan)
 
 
 def _counted(query: Query) -> frozenset[str]:
@@ -211,7 +211,7 @@ class _Facts:
     joint_closers: tuple[JointCloser, ...]
     promises: tuple[PromisePlan, ...]
     verdict: Verdict
-    outer: OuterPlan | None
+    outer: TreePlan | None
 
 
 def _source_plan(facts: _Facts, source: Source) -> SourcePlan:

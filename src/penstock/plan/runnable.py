@@ -76,7 +76,7 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
 
 def _leaves(plan: Plan, source: SourcePlan) -> bool:
     """Whether the engine lets every row of a stream go in the end."""
-    if plan.outer is not None:
+    if not plan.inner:
         return every_row_leaves(plan)
     if len(plan.sources) == 1 or source.has_rows_window:
         return True

@@ -142,7 +142,7 @@ def _acts_alike(base: Plans, other: Plans) -> bool:
 
 def _moves(plan: Plan) -> tuple[object, ...]:
     merges = tuple((s.merge, s.filters, s.kept) for s in plan.sources)
-    return plan.closers, plan.joint_closers, plan.agreements, merges, plan.in_arrival_order, plan.outer
+    return plan.closers, plan.joint_closers, plan.agreements, merges, plan.in_arrival_order, plan.tree
 
 
 def _saving(declared: StateKept, kept: StateKept) -> float:

@@ -20,10 +20,10 @@ from penstock.analysis.check import check_query
 from penstock.model.schemes import OnViolation, Policy
 from penstock.model.script import Script
 from penstock.model.stream import Stream
-from penstock.plan.outer import TestPlan
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
+from penstock.plan.tree import TestPlan
 from penstock.profile.asking import streams_of
 from penstock.profile.declaring import over_streams
 from penstock.runtime import Batch, Cell, Chunk, Punctuating, Truth, punctuation_promises
@@ -94,7 +94,7 @@ def conditions_of(plan: Plan, stream: str) -> Iterator[tuple[str | None, str]]:
 
 def _tests(plan: Plan, stream: str) -> Iterator[TestPlan]:
     """The conditions on a stream of a query with outer joins that are decided on joined rows."""
-    for test in plan.outer.tests if plan.outer is not None else ():
+    for test in plan.tree.tests:
         if plan.by_alias[test.alias].stream == stream:
             yield test
 

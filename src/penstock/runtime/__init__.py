@@ -60,10 +60,10 @@ bag, or the extreme one where only an end matters. A result that stands for n is
 row: `GroupStage(plan)`, with `step`, `save` and `restore` of the same form. It takes the `frontier` of all cells of the
 first stage (their least), which says from which event time on results may still come.
 
-**Outer joins and EXISTS** (`plan.outer`): a row with NULLs, or of NOT EXISTS, is given in the step in which it becomes
-certain. The tests of `plan.outer.tests` come with the rows of their stream, as boolean columns of their names, which
+**Outer joins and EXISTS** (`plan.tree`): a row with NULLs, or of NOT EXISTS, is given in the step in which it becomes
+certain. The tests of `plan.tree.tests` come with the rows of their stream, as boolean columns of their names, which
 are among `source.shipped`; `Cell(plan, absent=…)` says what each is worth where its stream is absent, unless it
-`rejects_absent`. A stream that lacks one of `plan.outer.whole_axes` must not be cut along it.
+`rejects_absent`. A stream that lacks one of `plan.tree.whole_axes` must not be cut along it.
 
 **GROUP BY** has the same second stage, exchanged by group. The rows of a cell are then no results: a row stands for
 all results of the batch that the groups cannot tell apart, with their number (`COUNT`) and what is summed up of them

@@ -60,7 +60,7 @@ def _placed(source: SourcePlan, instants: Mapping[str, str]) -> SourcePlan:
 def worth_of_absence(spark: SparkSession, plan: Plan) -> Truth:
     """By test, whether it holds of NULLs; unknown counts as no."""
     found: dict[str, bool] = {}
-    for test in plan.outer.tests if plan.outer is not None else ():
+    for test in plan.tree.tests:
         if test.rejects_absent:
             found[test.column] = False
             continue

@@ -93,7 +93,7 @@ def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
 
 
 def _has_tests(plan: Plan, alias: str) -> bool:
-    return plan.outer is not None and bool(plan.outer.tests_of(alias))
+    return bool(plan.tree.tests_of(alias))
 
 
 def schema_read(plan: Plan, stream: str) -> Any:

@@ -127,7 +127,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
             name = passes(source.alias)
             frame = frame.alias(source.alias).selectExpr("*", f"({condition}) AS {quoted(name)}")
             shown.append(quoted(name))
-    for test in plan.outer.tests if plan.outer is not None else ():
+    for test in plan.tree.tests:
         if plan.by_alias[test.alias].stream == stream:
             frame = frame.alias(test.alias).selectExpr("*", f"({test.text}) AS {quoted(test.column)}")
             shown.append(quoted(test.column))

@@ -39,7 +39,7 @@ class TableReader:
         self.streams = {s.stream.name: s.stream for s in query.all_sources}
         self._conditions = {str(p): p for known in (query, simplified(query)) for p in known.predicates}
         self._filters = {s.alias: [self._named(text, s.alias) for text in s.filters] for s in plan.sources}
-        tests = plan.outer.tests if plan.outer is not None else ()
+        tests = plan.tree.tests
         self._tests = {test: self._named(test.text, test.alias) for test in tests}
         self._made = {
             number: self._when(stream, number)

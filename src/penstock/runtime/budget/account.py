@@ -41,7 +41,7 @@ from penstock.runtime.match.key_matching import Keyed, match_keys
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.value_closers import held_closers, key_closers, mark_name
+from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.watch import WatchStep
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
@@ -163,7 +163,7 @@ class Account(Component):
         """The purge rule over stored and sampled rows, as they stand together now."""
         if self._purge is None:
             windows = RowsWindows(self.plan, self._both, clock, across)
-            self._purge = Purge(self.plan, self.plan.nodes[-1], self._matcher_of_both, closing, windows)
+            self._purge = Purge(self.plan, self.plan.tree.root, self._matcher_of_both, closing, windows)
         self._purge.look_anew()
         return self._purge
 
@@ -214,9 +214,9 @@ class Account(Component):
 
     def mark(self, step: WatchStep) -> None:
         """Let sampled rows learn of the keys and punctuations of this batch, as stored ones do."""
-        for closer in key_closers(self.plan):
+        for closer in self.plan.key_closers:
             self._mark(closer, (step.synopses[closer.target], step.dropped[closer.target]))
-        for closer in held_closers(self.plan):
+        for closer in self.plan.held_closers:
             self._mark(closer, step.promised[closer.target, closer.target_columns])
 
     def _mark(self, closer: Closer, named: tuple[Synopsis, ...]) -> None:
@@ -233,7 +233,8 @@ class Account(Component):
 
     def expire(self, closing: Closedness, clock: Clock, across: ArrivalOrder | None) -> None:
         """Let sampled rows go that can miss nothing more."""
-        if not self.plan.purge_trees and not any(s.window is not None for s in self.plan.sources):
+        block = self.plan.tree.root.block
+        if (block is None or not block.purge_trees) and not any(s.window is not None for s in self.plan.sources):
             return
         if not any(len(sample) for sample in self.samples.values()):
             return

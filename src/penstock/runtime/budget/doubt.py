@@ -126,9 +126,7 @@ class Doubt(Component):
 
     def _above(self, number: int, rows: Rows) -> Iterator[_Opposite]:
         """Who is in doubt when rows of a node are lost, from below; tuples of EXISTS stand in no row above it."""
-        outer = self.plan.outer
-        assert outer is not None
-        parent = outer.parent(number)
+        parent = self.plan.tree.parent(number)
         while parent is not None:
             node = self.plan.nodes[parent]
             found = self._opposite.get((parent, 0 if node.left == number else 1))
@@ -136,7 +134,7 @@ class Doubt(Component):
                 yield found
             if not set(rows) <= set(node.aliases):
                 return
-            number, parent = parent, outer.parent(parent)
+            number, parent = parent, self.plan.tree.parent(parent)
 
     def _doubt_those_who_wait(self, opposite: _Opposite, lost: Rows) -> None:
         node = self.nodes[opposite.number]

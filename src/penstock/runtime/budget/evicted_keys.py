@@ -25,9 +25,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Closer, CloserKind
 from penstock.plan.promise_expiry import ABOUT_VALUES
+from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.columns.hashing import Hashes, combine, mix
 from penstock.runtime.input.wire_columns import ORDER

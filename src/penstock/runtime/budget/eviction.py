@@ -83,9 +83,9 @@ class Eviction(Component):
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
         gain = None if plan.inner else OuterGain(plan, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
-        if plan.outer is None:
+        if plan.inner:
             self.account = Account(plan, held.synopses, held.merge)
-        elif plan.outer.is_pair:
+        elif plan.tree.is_pair:
             self.account = OuterAccount(plan, held.synopses, held.merge, held.tree)
         else:
             self.account = BlindAccount(plan, held.synopses, held.merge, held.tree)

@@ -43,7 +43,7 @@ from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.match.node_matching import NodeMatcher
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.value_closers import DOUBTED, FOUND, MATCHED, UNSURE
+from penstock.runtime.promise.marks import DOUBTED, FOUND, MATCHED, UNSURE
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 
 
@@ -54,9 +54,9 @@ class OuterAccount(Account):
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis], merge: Merge, tree: JoinTree) -> None:
         super().__init__(plan, synopses, merge)
-        assert plan.outer is not None
+        assert not plan.inner
         self.tree = tree
-        self.node = plan.outer.root
+        self.node = plan.tree.root
         left, right = (side.alias for side in tree.streams)
         self.pair = (left, right)
         assert tree.lost is not None

@@ -19,12 +19,12 @@ from collections.abc import Mapping
 import numpy as np
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.outer import NodePlan, OuterPlan
 from penstock.plan.plan import Plan
+from penstock.plan.tree import NodePlan, TreePlan
 from penstock.runtime.budget.rates import Floats
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.columns.hashing import Hashes
-from penstock.runtime.promise.value_closers import DOUBTED, MATCHED
+from penstock.runtime.promise.marks import DOUBTED, MATCHED
 from penstock.runtime.state.synopsis import Synopsis
 
 _NEXT_TO_NOTHING = 1e-3
@@ -34,9 +34,9 @@ class OuterGain:
     """Turns the pairs that a row is expected to give into what is gained by keeping it."""
 
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
-        assert plan.outer is not None
+        assert not plan.inner
         self.synopses = synopses
-        self.roles = {alias: _role(plan.outer, alias) for alias in plan.aliases}
+        self.roles = {alias: _role(plan.tree, alias) for alias in plan.aliases}
         """By stream, the first join above it that is no inner one, and whether it stands on the left of it alone."""
 
     def of(self, alias: str, ids: Ints, pairs: Floats, brought: Floats, *, keys: Hashes, lives: Floats) -> Floats:
@@ -63,7 +63,7 @@ class OuterGain:
                 return pairs + brought * none * bare
 
 
-def _role(outer: OuterPlan, alias: str) -> tuple[NodePlan, bool]:
+def _role(outer: TreePlan, alias: str) -> tuple[NodePlan, bool]:
     number = next(n for n, node in enumerate(outer.nodes) if node.left is None and alias in node.aliases)
     parent = outer.parent(number)
     while parent is not None:

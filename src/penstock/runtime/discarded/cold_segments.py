@@ -17,7 +17,7 @@ import pyarrow as pa
 
 from penstock.runtime.columns.codes import Bools, Ints, flat
 from penstock.runtime.discarded.bloom import BloomFilter
-from penstock.runtime.promise.value_closers import MATCHED
+from penstock.runtime.promise.marks import MATCHED
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
 

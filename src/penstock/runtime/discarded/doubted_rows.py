@@ -38,8 +38,8 @@ from penstock.runtime.join.rows import count, padded
 from penstock.runtime.join.sides import StreamSide
 from penstock.runtime.match.matching import Partial
 from penstock.runtime.promise.closing import Closedness
+from penstock.runtime.promise.marks import MATCHED, mark_names
 from penstock.runtime.promise.sampling import MOST_SAMPLED, is_sampled
-from penstock.runtime.promise.value_closers import MATCHED, mark_names
 from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
@@ -67,7 +67,7 @@ class DoubtedRows(Component):
             alias: ColdSegments(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)
             for alias in (plan.aliases if doubted else ())
         }
-        self.answered: dict[str, Any] = dict.fromkeys(self.piles if plan.outer is not None else ())
+        self.answered: dict[str, Any] = dict.fromkeys(self.piles if not plan.inner else ())
         """By alias, the places in the order of arrival of rows that matched while they were aside, if there are any."""
         self.contradicted = 0
         """Rows that were given without the match that this batch shows them to have."""
@@ -103,12 +103,10 @@ class DoubtedRows(Component):
         answered = self.answered.get(alias)
         if answered is None:
             return segments
-        outer = self.plan.outer
-        assert outer is not None
         found = []
         for segment in segments:
             is_answered = np.isin(segment.arrival, answered)
-            if outer.root.kind in (NodeKind.SEMI, NodeKind.ANTI):
+            if self.plan.tree.root.kind in (NodeKind.SEMI, NodeKind.ANTI):
                 found.append(segment.taken(np.flatnonzero(~is_answered)))
             else:
                 marked = segment.taken(np.arange(len(segment)))
@@ -196,7 +194,7 @@ class DoubtedRows(Component):
     def _segment(self, alias: str, ids: Ints) -> Segment:
         synopsis = self.synopses[alias]
         meeting: tuple[str, ...] = (*self.plan.by_alias[alias].not_null, *order_column(self.plan), COUNT)
-        if self.plan.outer is not None:
+        if not self.plan.inner:
             meeting += matching_columns(self.plan, alias, synopsis.columns)
         columns = synopsis.columns if self.recovers else tuple(c for c in synopsis.columns if c in meeting)
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)

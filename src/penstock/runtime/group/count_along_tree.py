@@ -79,7 +79,7 @@ class CountAlongTree:
     @property
     def counts_matches(self) -> bool:
         """Whether what a batch adds by matches is worked out here, and not from the results of an outer join."""
-        return self.plan.outer is None
+        return self.plan.inner
 
     def added(self, clock: Clock, across: ArrivalOrder | None) -> Any:
         """What a batch adds, for the second stage: a row for each choice of what it can tell apart."""

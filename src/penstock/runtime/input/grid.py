@@ -73,7 +73,7 @@ class Grid:
 def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy: bool = True) -> tuple[int, ...]:
     """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""
     best: tuple[tuple[float, ...], tuple[int, ...]] | None = None
-    whole = set(() if plan.outer is None else plan.outer.whole_axes) | _quarantined_axes(plan)
+    whole = set(plan.tree.whole_axes) | _quarantined_axes(plan)
     if not may_copy:
         whole |= {n for n, axis in enumerate(plan.axes) if any(axis.column(alias) is None for alias in plan.aliases)}
     for shares in _factorings(cells, len(plan.axes)):

@@ -20,7 +20,7 @@ from penstock.runtime.columns.codes import Bools, Ints, codes, flat
 from penstock.runtime.input.batch import HOME, INDEX, Chunk
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.input.wire_columns import hidden_columns, promise_columns
-from penstock.runtime.promise.value_closers import mark_names
+from penstock.runtime.promise.marks import mark_names
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.segment import Segment

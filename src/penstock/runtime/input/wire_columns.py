@@ -31,12 +31,12 @@ def matching_columns(plan: Plan, alias: str, stored: tuple[str, ...]) -> tuple[s
     refs = [ref for axis in plan.axes for ref in axis.columns]
     refs += [ref for predicate in plan.predicates for ref in (predicate.left, predicate.right)]
     refs += [ref for agreement in plan.agreements for ref in (agreement.left, agreement.right)]
-    for node in () if plan.outer is None else plan.outer.nodes:
+    for node in plan.nodes:
         refs += [ref for axis in node.equalities for ref in axis.columns]
         refs += [ref for predicate in (*node.predicates, *node.windows) for ref in (predicate.left, predicate.right)]
     refs += [ref for joint in plan.joint_closers for refs_ in joint.partners for ref in refs_]
     needed = {ref.column for ref in refs if ref.alias == alias}
-    needed |= set() if plan.outer is None else {test.column for test in plan.outer.tests_of(alias)}
+    needed |= {test.column for test in plan.tree.tests_of(alias)}
     for closer in plan.closers:
         needed |= set(closer.columns) if closer.source == alias else set()
         needed |= set(closer.target_columns) if closer.target == alias else set()

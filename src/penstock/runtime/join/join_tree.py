@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
+from penstock.plan.tree import NodePlan
 from penstock.runtime.budget.doubt import Doubt
 from penstock.runtime.columns.codes import Ints, empty_ids, union
 from penstock.runtime.input.arrival_order import ArrivalOrder
@@ -27,7 +27,7 @@ from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, truth
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.value_closers import DOUBTED, LEFT, MATCHED
+from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 
@@ -63,12 +63,11 @@ class JoinTree(Component):
         for number, node in enumerate(plan.nodes):
             if node.kind is not NodeKind.BLOCK:
                 self._add_node(number, node)
-            elif plan.inner:
-                self.blocks[number] = Purge(plan, node, matcher, closing, self.windows)
-            elif len(node.aliases) > 1:
+            elif node is plan.tree.root or len(node.aliases) > 1:
                 assert node.block is not None
                 ties = PartTies(node.aliases, node.block.axes, node.block.predicates)
-                own = Matcher(ties, self.synopses, frozenset(node.aliases))
+                retained = frozenset() if node is plan.tree.root else frozenset(node.aliases)
+                own = Matcher(ties, self.synopses, retained)
                 self.blocks[number] = Purge(plan, node, own, closing, self.windows)
         self.root = self.blocks.get(len(plan.nodes) - 1)
         """The rule of the block that gives the answer; None where a join or an EXISTS does."""
@@ -103,7 +102,7 @@ class JoinTree(Component):
         node = self.plan.nodes[number]
         if node.kind is NodeKind.BLOCK and len(node.aliases) == 1:
             (alias,) = node.aliases
-            is_waited_for = self._parent(above) is not None and alias in self.plan.nodes[above].aliases
+            is_waited_for = self.plan.tree.parent(above) is not None and alias in self.plan.nodes[above].aliases
             side = StreamSide(alias, self.synopses[alias], is_waited_for)
             self.streams.append(side)
             return side
@@ -111,9 +110,6 @@ class JoinTree(Component):
         waiting = WaitingSide(node, self.synopses, marks)
         self.waiting.append(waiting)
         return waiting
-
-    def _parent(self, number: int) -> int | None:
-        return None if self.plan.outer is None else self.plan.outer.parent(number)
 
     def join(self) -> list[Rows]:
         """The results that follow from matches of the batch, and what is certain of them."""
@@ -298,9 +294,8 @@ class JoinTree(Component):
 
     def results(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Rows:
         """The rows that pass the conditions of WHERE on streams that may be absent."""
-        outer = self.plan.outer
-        for test in outer.tests if outer is not None else ():
-            if outer is not None and test.column in outer.results:
+        for test in self.plan.tree.tests:
+            if test.column in self.plan.tree.results:
                 rows = take(rows, truth(synopses[test.alias], test.column, rows[test.alias], self.absent))
         return rows
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.outer import NodePlan
+from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import Ints, empty_ids, union
 from penstock.runtime.join.rows import Rows, count, padded, take, together
 from penstock.runtime.join.settling import Settling

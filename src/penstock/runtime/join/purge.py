@@ -23,18 +23,17 @@ from types import MappingProxyType
 
 import numpy as np
 
-from penstock.plan.outer import BlockPlan, NodePlan
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.ties import PurgeTree
+from penstock.plan.tree import BlockPlan, NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.join.expansion import Expansion
-from penstock.runtime.join.purge_by_key import closes_by_key
 from penstock.runtime.join.purged import Asking, Purged, together
 from penstock.runtime.match.key_matching import Keyed, about_distinct
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.value_closers import LEFT, is_expanded
+from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.synopsis import ALL, FRESH
 
@@ -64,15 +63,15 @@ class Purge(Component):
         self.plan = plan
         self.aliases = node.aliases
         self.components = node.block.components
-        self.is_root = node is plan.nodes[-1]
+        self.is_root = node is plan.tree.root
         self.matcher = matcher
         self.synopses = matcher.synopses
         self.closing = closing
         self.windows = windows
         self.expansion = Expansion(matcher.plan, matcher, closing)
-        self.expanded = is_expanded(plan, node)
+        self.expanded = node.block.expanded
         self.outside = self._outside(node.block)
-        self.by_key = closes_by_key(plan)
+        self.by_key = node.block.by_key
         trees = [tree for tree in node.block.purge_trees if self._can_close(tree)]
         self._all_trees = {a: [tree for tree in trees if tree.root == a] for a in self.aliases}
         self.trees = self._all_trees
@@ -90,14 +89,14 @@ class Purge(Component):
             self.doubt()
 
     def doubt(self) -> None:
-        """A promise was widened: what closed for one row may be open for another with its key (`purge_by_key.py`)."""
+        """A promise was widened: what closed for a row may be open for another of its key (`purge_decisions`)."""
         self.by_key, self.trees = False, self._all_trees
         self.stars = self._are_stars()
 
     def _are_stars(self) -> bool:
         """Whether the rule looks from each row at every other stream by itself, and no further."""
         trees = [tree for trees in self.trees.values() for tree in trees]
-        return self.plan.inner and not self.expanded and all(_is_star(tree) for tree in trees)
+        return self.is_root and not self.expanded and all(_is_star(tree) for tree in trees)
 
     def run(
         self,
@@ -177,7 +176,7 @@ class Purge(Component):
     def _fresh(self, root: str) -> Ints:
         """The rows of the batch that may be useless: a row is only if some stream is closed for it."""
         synopsis = self.synopses[root]
-        if self.expanded or not self.plan.inner:
+        if self.expanded or not self.is_root:
             return synopsis.ids(FRESH)
         return self.closing.closed_fresh(root, synopsis)
 

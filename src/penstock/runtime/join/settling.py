@@ -23,8 +23,8 @@ from collections.abc import Mapping
 import numpy as np
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
+from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import Bools
 from penstock.runtime.join.expansion import Expansion
 from penstock.runtime.join.rows import Rows, by_presence, count, take

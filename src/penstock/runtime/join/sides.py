@@ -13,10 +13,10 @@ from typing import Protocol
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.outer import NodePlan
+from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.join.rows import ABSENT, Rows, count
-from penstock.runtime.promise.value_closers import DOUBTED, LEFT, MATCHED
+from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis

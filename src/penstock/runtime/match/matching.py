@@ -20,7 +20,7 @@ from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.columns.hashing import combine
 from penstock.runtime.match.key_matching import Keyed, agree, match_keys, meeting
-from penstock.runtime.promise.value_closers import LEFT
+from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
 Partial = dict[str, Ints]

@@ -13,9 +13,9 @@ from itertools import combinations
 
 import numpy as np
 
-from penstock.plan.outer import NodePlan
 from penstock.plan.plan import Plan
 from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, combine
 from penstock.runtime.join.rows import ABSENT, Rows, count, take
@@ -90,7 +90,7 @@ class NodeMatcher:
                 places = np.flatnonzero(found & (rows[alias] != ABSENT))
                 one, other = (Keyed(self.synopses[alias], (column,)) for column in (first, second))
                 found[places] = agree(one, rows[alias][places], other, rows[alias][places])
-        for test in self.plan.outer.tests if self.plan.outer is not None else ():
+        for test in self.plan.tree.tests:
             if test.column in self.node.tests and test.alias in rows:
                 found &= truth(self.synopses[test.alias], test.column, rows[test.alias], self.absent)
         for predicate in self.within:

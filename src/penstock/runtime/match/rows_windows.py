@@ -117,7 +117,7 @@ def seen_columns(plan: Plan, alias: str) -> tuple[str, ...]:
 
 def _carried(plan: Plan, alias: str) -> dict[str, str]:
     """By counted stream, the column in which tuples of a source carry what they have seen of it."""
-    if plan.outer is None or not plan.outer.joins_late_rows:
+    if not plan.tree.joins_late_rows:
         return {}
     own = plan.by_alias[alias].stream
     return {stream: f"__seen_{stream}" for stream in plan.streams if stream in plan.rows_windowed and stream != own}

@@ -22,7 +22,7 @@ from penstock.runtime.join.sides import StreamSide
 from penstock.runtime.match.key_matching import Keyed, match_keys
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NodeMatcher
-from penstock.runtime.promise.value_closers import LEFT
+from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD
 
 MANY = 1_000_000

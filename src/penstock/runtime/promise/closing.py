@@ -26,9 +26,9 @@ from penstock.runtime.input.wire_columns import ORDER
 from penstock.runtime.match.key_matching import nulls
 from penstock.runtime.promise.bands import BandWatch
 from penstock.runtime.promise.follows import FollowsWatch
+from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.ordered import OrderedWatch
 from penstock.runtime.promise.punctuated import PunctuatedWatch
-from penstock.runtime.promise.value_closers import mark_name
 from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.synopsis import FRESH, OLD, Synopsis
 

@@ -22,7 +22,7 @@ from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKin
 from penstock.plan.promise_expiry import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.match.key_matching import Keyed, agreeing, match_keys, meeting_any
-from penstock.runtime.promise.value_closers import mark_name
+from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.watch import WatchStep
 from penstock.runtime.state.synopsis import OLD, Synopsis
 

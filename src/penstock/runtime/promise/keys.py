@@ -23,7 +23,7 @@ from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.input.wire_columns import order_column
 from penstock.runtime.match.key_matching import Keyed, all_differ, match_keys, may_repeat, newly_met, nulls, repeated
 from penstock.runtime.promise.choosing import Choice, Named
-from penstock.runtime.promise.value_closers import held_closers, key_closers, mark_name, mark_names
+from penstock.runtime.promise.marks import mark_name, mark_names
 from penstock.runtime.promise.value_table import ValueTable
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Promised, Watch, WatchStep
@@ -43,7 +43,7 @@ class KeyWatch(Watch):
         super().__init__(plan, promise)
         self.alias = promise.alias
         self.columns = promise.columns
-        closers = key_closers(plan)
+        closers = plan.key_closers
         self.users = [c for c in closers if c.target == self.alias and c.target_columns == self.columns]
         memories = [m for m in key_memories(plan) if (m.closer.target, m.closer.target_columns) == self.place]
         self._always = [
@@ -64,7 +64,7 @@ class KeyWatch(Watch):
         self._naming: dict[Closer, Named] = {}
         """By closer, what names a key remembered here."""
         self._sole_ties = [c for c in self.users if _is_sole_tie(plan, c)]
-        closing = (*closers, *held_closers(plan))
+        closing = (*closers, *plan.held_closers)
         self._noted = [c for c in closing if c.source == self.alias and set(c.columns) <= set(self.columns)]
         """What says of keys that they can come no more on other streams."""
         self._enders = {m.closer: tuple(_enders(plan, m.closer)) for m in memories}

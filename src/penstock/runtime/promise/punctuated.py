@@ -27,7 +27,7 @@ from penstock.runtime.input.batch import INDEX, Chunk
 from penstock.runtime.input.wire_columns import punctuation_columns
 from penstock.runtime.match.key_matching import Keyed, agree, match_keys, newly_met
 from penstock.runtime.promise.forgetting import Need
-from penstock.runtime.promise.value_closers import held_closers, mark_name
+from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.value_table import ValueTable
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
@@ -50,7 +50,7 @@ class PunctuatedWatch(Watch):
         self.time = plan.by_alias[self.alias].event_time
         has_low = any(p.kind in ORDERS and (p.alias, p.columns) == (self.alias, (self.time,)) for p in plan.promises)
         self.lifespan = promise.high if has_low else None
-        self.users = [c for c in held_closers(plan) if c.target == self.alias and promise.constraint in c.constraints]
+        self.users = [c for c in plan.held_closers if c.target == self.alias and promise.constraint in c.constraints]
         joint = [c for c in plan.joint_closers if (c.target, c.constraint) == (self.alias, promise.constraint)]
         self.joint = joint
         self.need = Need(plan, promise, self.users, joint, bounded=self.lifespan is not None)

@@ -19,7 +19,7 @@ import pyarrow as pa
 from penstock.plan.plan import Closer, CloserKind
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, flat, union
 from penstock.runtime.match.key_matching import Keyed, match_keys, newly_met, repeated
-from penstock.runtime.promise.value_closers import mark_name
+from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.watch import WatchStep
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment

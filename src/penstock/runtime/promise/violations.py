@@ -10,8 +10,8 @@ import numpy as np
 
 from penstock.errors import PenstockError
 from penstock.model.schemes import Policy
-from penstock.plan.outer import TEST
 from penstock.plan.plan import MATCHES, PromisePlan
+from penstock.plan.tree import TEST
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.input.batch import Quarantined
 from penstock.runtime.input.wire_columns import ORDER

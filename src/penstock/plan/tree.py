@@ -1,6 +1,7 @@
-"""A query with outer joins or EXISTS as a tree of nodes: inert data, obeyed by `runtime/join`.
+"""The joins of a query as a tree of nodes: inert data, obeyed by `runtime/join`.
 
-What the nodes are is said in `model/nodes.py`. They are numbered from below, the last one gives the answer.
+What the nodes are is said in `model/nodes.py`. They are numbered from below, the last one gives the answer. A query
+that is all inner joins is the tree with one block.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ class BlockPlan:
     beyond: tuple[str, ...]
     """Streams that stand in every result with the block, over which the rule goes where the block alone lacks closers.
     """
+    expanded: bool = False
+    """Whether partial results are looked at as a whole: messages along a tree would not decide the rule."""
+    by_key: bool = False
+    """Whether closing is a matter of one key (`plan/purge_decisions.py`)."""
 
 
 @dataclass(frozen=True)
@@ -76,7 +81,7 @@ class NodePlan:
 
 
 @dataclass(frozen=True)
-class OuterPlan:
+class TreePlan:
     """The nodes, the tests, and what of the answer is decided on joined rows."""
 
     nodes: tuple[NodePlan, ...]
@@ -98,6 +103,11 @@ class OuterPlan:
     def is_pair(self) -> bool:
         """Whether it is one join of two single streams."""
         return len(self.nodes) == 3 and all(len(node.aliases) == 1 for node in self.nodes[:2])
+
+    @property
+    def is_block(self) -> bool:
+        """Whether every stream stands in every result."""
+        return len(self.nodes) == 1
 
     @property
     def joins_late_rows(self) -> bool:

@@ -1,0 +1,33 @@
+"""The marks that stored rows carry: what promises about values closed for them, and how they stand in outer joins.
+
+Which promises are worth a mark is the plan's decision (`plan/purge_decisions.py`). A mark is a mask of a segment, by
+its name.
+"""
+
+from __future__ import annotations
+
+from penstock.plan.plan import Closer, CloserKind, Plan
+
+_SIGNS = {CloserKind.KEY: "", CloserKind.PUNCTUATION: "!", CloserKind.CLUSTER: "~"}
+
+MATCHED, LEFT = "#matched", "#left"
+"""Under outer joins: the row has matched, so it is given with no NULLs; it is done where it first meets others, and
+stored only because rows that it is part of wait."""
+
+DOUBTED, FOUND, UNSURE = "#doubted", "#found", "#unsure"
+"""Where a budget evicts partners: one that was evicted may have matched the row; the account's sample has one that
+does; it has none, but is not all that was evicted."""
+
+
+def mark_name(closer: Closer) -> str:
+    """The name of the mask that holds, for rows of the source, whether a promise of the target closed them."""
+    by = _SIGNS[closer.kind]
+    return f"{closer.source}>{closer.target}{by}({','.join(closer.target_columns)})"
+
+
+def mark_names(plan: Plan, alias: str) -> tuple[str, ...]:
+    """The masks that rows of an alias carry."""
+    closers = [c for c in plan.closers if c.is_marked]
+    own = () if plan.inner else (MATCHED, LEFT)
+    evicting = () if plan.inner or plan.evict is None else (DOUBTED, FOUND, UNSURE)
+    return (*dict.fromkeys(mark_name(c) for c in closers if c.source == alias), *own, *evicting)

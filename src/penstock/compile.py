@@ -85,12 +85,15 @@ def stream(
 
 def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> Plan:
     """The plan, if this version can run it and keep its bound; else an error that says what is missing."""
-    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415 - as in plan_of
+    from penstock.explain.words import each_told  # noqa: PLC0415 - as in plan_of
+    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415
 
     if verdict.strategy is Strategy.REWRITE:
         return plan_of(query, verdict)
     if found := obstacles(query):
-        raise NotSupportedYet(f"query {query.name}: {'; '.join(found)}", hint="check and explain take this query")
+        raise NotSupportedYet(
+            f"query {query.name}: {'; '.join(each_told(found))}", hint="check and explain take this query"
+        )
     if verdict.verdict != "bounded" and not allow_unbounded:
         raise UsageError(
             f"the state of query {query.name} is {verdict.verdict}",
@@ -99,7 +102,8 @@ def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> P
     made = plan_of(query, verdict)
     if (unkept := unkept_bounds(made)) and not allow_unbounded:
         raise NotSupportedYet(
-            f"query {query.name}: {'; '.join(unkept)}", hint="--allow-unbounded runs it; its state may then grow"
+            f"query {query.name}: {'; '.join(each_told(unkept))}",
+            hint="--allow-unbounded runs it; its state may then grow",
         )
     return made
 

@@ -12,7 +12,7 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.facts.differences import Limit
 from penstock.explain.closing_text import when_closed
-from penstock.explain.words import told
+from penstock.explain.words import each_told, told
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
@@ -194,7 +194,7 @@ def test_places_are_compared_only_where_the_arrival_columns_have_numbers(
     (query,) = penstock.parse(f"{streams} SELECT s.k FROM s [ROWS 5], t WHERE s.k = t.k;").queries
     types = " and ".join(dict.fromkeys((one, other)))
     wrong = (f"rows cannot be counted across streams that arrive by {types}",)
-    assert obstacles(query) == (() if comparable else wrong)
+    assert each_told(obstacles(query)) == (() if comparable else wrong)
 
 
 @pytest.mark.parametrize("limit", ["CHECK (n < 100)", "CHECK (n BETWEEN 1 AND 9)"])
@@ -238,6 +238,6 @@ JOINED = "FROM s [RANGE 5 SECONDS], t [RANGE 5 SECONDS] WHERE s.k = t.k"
 def test_bounds_that_the_engine_does_not_keep_are_named(script: str, lacks: list[str]) -> None:
     plan = planned(script)
     assert plan.verdict == "bounded"
-    found = unkept_bounds(plan)
+    found = each_told(unkept_bounds(plan))
     assert len(found) == len(lacks)
     assert all(text.startswith(lack) for text, lack in zip(found, lacks, strict=True))

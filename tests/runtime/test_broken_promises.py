@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
+from penstock.explain.words import each_told
 from penstock.model.clauses import Aggregate, Output
 from penstock.model.hints import Hints, Monitoring
 from penstock.model.schemes import Clustered, Follows, Ordered, Policy, Scheme
@@ -205,6 +206,6 @@ def test_recover_is_refused_where_what_was_given_is_final(select: str, says: str
     (query,) = penstock.parse(
         f"CREATE STREAM s ({fields}); CREATE STREAM t ({fields} ON VIOLATION RECOVER); SELECT {select};"
     ).queries
-    found = [text for text in obstacles(query) if "RECOVER" in text]
+    found = [text for text in each_told(obstacles(query)) if "RECOVER" in text]
     assert len(found) == (says is not None)
     assert says is None or (says in found[0] and "ORDERED BY ts WITHIN 5 ON t" in found[0] and "use ADAPT" in found[0])

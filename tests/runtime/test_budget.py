@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import penstock
 from penstock.analysis.check import check_query
 from penstock.errors import PenstockError
+from penstock.explain.words import told
 from penstock.model.hints import EVICTION_POLICIES, Budget, Hints
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
@@ -397,7 +398,7 @@ def test_a_value_over_several_streams_is_a_product(value: str, factors: dict[str
 
 def test_a_value_that_is_no_product_is_refused() -> None:
     (query,) = penstock.parse(VALUED.format(value="r.k + s.j")).queries
-    assert "write a product of which each factor is about one stream" in obstacles(query)[0]
+    assert "write a product of which each factor is about one stream" in told(obstacles(query)[0])
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 import penstock
+from penstock.explain.words import each_told
 from penstock.plan.runnable import obstacles
 from penstock.runtime import PromiseBroken
 from tests.runtime.driving import Driver
@@ -148,7 +149,7 @@ def test_a_late_row_whose_partner_has_left_is_counted_and_has_no_match(policy: s
 def test_what_cannot_be_run_is_said_before_it_starts(select: str, why: str | None) -> None:
     learned = "CREATE STREAM l (k BIGINT, n BIGINT, FOLLOWS b (k) ON (k) WITHIN AUTO);"
     (query,) = penstock.parse(A.format(a="") + B.format(b="") + learned + select + ";").queries
-    found = list(obstacles(query))
+    found = list(each_told(obstacles(query)))
     assert len(found) == (why is not None)
     assert why is None or why in found[0]
 

@@ -227,6 +227,7 @@ class Notice(ReasonKind):
     COUNTED_AS_READ = auto()
     CANNOT_RUN = auto()
     ONLY_UNBOUNDED = auto()
+    PUNCTUATIONS_REMEMBERED = auto()
 
 
 class Final(ReasonKind):
@@ -237,12 +238,6 @@ class Final(ReasonKind):
     FIRST_MATCH = auto()
     NEVER = auto()
     NEVER_UNLESS = auto()
-
-
-class ProofStep(ReasonKind):
-    """A step of a proof that declarations imply a constraint, or why there is none."""
-
-    DECLARED = auto()
 
 
 class SafeTrees(ReasonKind):

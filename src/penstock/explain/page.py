@@ -182,7 +182,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict, grap
         ("merges", [told(source.merge.keeps)] if source.merge is not None else [], False),
         ("chain", chain_lines(graph, source), False),
         ("promises", promise_lines(plan, source.alias), True),
-        ("unseen", unseen(query, plan, source.alias), False),
+        ("unseen", each_told(unseen(query, plan, source.alias)), False),
     ]
     for label, texts, is_code in items:
         yield from _item(label, texts, is_code)

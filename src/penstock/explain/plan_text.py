@@ -87,7 +87,7 @@ def budget_lines(plan: Plan) -> list[str]:
     evict = plan.evict
     if evict is None:
         return []
-    found = [evict.text]
+    found = [told(evict.keeps)]
     if (room := second_room(plan)) > 0:
         stage = "DISTINCT" if plan.aggregate is None else "GROUP BY"
         part = f"{room:,} of them are" if evict.rows is not None else f"{-(-room // BYTES['KB']):,} KB of it is"
@@ -114,14 +114,14 @@ def group_lines(plan: Plan) -> list[str]:
     """How the groups are worked out, what of each stream goes through the join for them, and when they are given."""
     if plan.aggregate is None:
         return []
-    lines = [plan.aggregate.how]
+    lines = [told(plan.aggregate.how)]
     below = [f"{m.fold}({m.alias}.{m.column})" for m in plan.aggregate.measures]
     if below and len(plan.sources) > 1:
         lines.append(f"worked out below the join: {', '.join(below)}")
-    told = [f"{o.alias}.{o.column}" for o in plan.outputs]
-    told += [f"the window of {w.alias}.{w.column}" for w in plan.aggregate.windows]
-    if told:
-        lines.append(f"kept apart until the groups are added up: {', '.join(told)}")
+    apart = [f"{o.alias}.{o.column}" for o in plan.outputs]
+    apart += [f"the window of {w.alias}.{w.column}" for w in plan.aggregate.windows]
+    if apart:
+        lines.append(f"kept apart until the groups are added up: {', '.join(apart)}")
     once = "each group is given once, when no result can fall into it any more"
     lines.append(once if plan.aggregate.emits_once else "each batch gives the groups that it changed")
     return lines
@@ -130,9 +130,9 @@ def group_lines(plan: Plan) -> list[str]:
 def run_lines(query: Query, plan: Plan) -> list[str]:
     """What this version's engine cannot do of it; nothing if it can do all."""
     if plan.rewriting is None and (found := obstacles(query)):
-        return [f"not yet: {'; '.join(found)}"]
+        return [f"not yet: {'; '.join(each_told(found))}"]
     unkept = unkept_bounds(plan) if plan.rewriting is None else ()
-    return [f"only with --allow-unbounded: {'; '.join(unkept)}"] if unkept else []
+    return [f"only with --allow-unbounded: {'; '.join(each_told(unkept))}"] if unkept else []
 
 
 def pair_predicates(query: Query) -> list[Predicate]:
@@ -168,7 +168,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, of: tuple[Verdict, Clo
     yield from _item("chain", chain_lines(graph, source), ink)
     yield from _item("promises", promise_lines(plan, source.alias), ink)
     yield from _item("memory", memory_lines(plan, source.alias), ink)
-    yield from _item("unseen", unseen(query, plan, source.alias), ink)
+    yield from _item("unseen", each_told(unseen(query, plan, source.alias)), ink)
     finding = finding_of(verdict, source.alias)
     if not isinstance(finding, Bounded):
         yield from _item("fix", fix_lines(finding.fixes), ink)
@@ -242,7 +242,7 @@ def purge_lines(source: SourcePlan, plan: Plan, verdict: Verdict) -> list[str]:
     finding = finding_of(verdict, source.alias)
     if isinstance(finding, Bounded) and finding.means is Means.PURGE:
         return [*rules, f"{told(finding.bound)}, by the verdict; this version's engine does not do it yet"]
-    return [*rules, f"nothing yet: {lacks}"]
+    return [*rules, f"nothing yet: {told(lacks)}"]
 
 
 def chain_lines(graph: ClosingGraph, source: SourcePlan) -> list[str]:
@@ -276,7 +276,7 @@ def memory_lines(plan: Plan, alias: str) -> list[str]:
     """Whether keys that have left and clusters are remembered, where other constraints would do; and why."""
     lines = [
         f"keys that have left are {'kept' if memory.kept else 'not kept'} for rows of {memory.closer.source} to come: "
-        f"{memory.because}"
+        f"{told(memory.because)}"
         for memory in key_memories(plan)
         if memory.closer.target == alias and memory.waits
     ]
@@ -284,7 +284,7 @@ def memory_lines(plan: Plan, alias: str) -> list[str]:
         if clusters.promise.alias == alias:
             named = " and ".join(other for other, _ in clusters.alternatives)
             is_used = "used" if clusters.kept else "not used"
-            lines.append(f"{clusters.promise.constraint} is {is_used} for rows of {named}: {clusters.because}")
+            lines.append(f"{clusters.promise.constraint} is {is_used} for rows of {named}: {told(clusters.because)}")
     return lines
 
 

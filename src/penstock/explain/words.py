@@ -9,38 +9,23 @@ Nothing is decided here, and nothing said of a paper but in the conditions that 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from penstock.analysis.reasons import (
-    About,
-    Because,
-    BoundedBy,
-    Final,
-    Growth,
-    NeverPasses,
-    Notice,
-    NoWitness,
-    ProofStep,
-    Reason,
-    ReasonKind,
-    SafeTrees,
-    Told,
-    WaitsUntil,
-    WhyOpen,
-    WhyUseless,
-)
+from penstock.analysis.reasons import About, Reason, ReasonKind, Told
+from penstock.explain.decider_words import DECIDER_WORDS
+from penstock.explain.plan_words import PLAN_WORDS
+from penstock.explain.state_words import STATE_WORDS, Words
 
-Words = str | Callable[..., str]
-"""A template, or a function of what a reason is about where the words depend on it."""
+WORDS: dict[ReasonKind, Words] = STATE_WORDS | DECIDER_WORDS | PLAN_WORDS
 
 
 def told(reason: Told) -> str:
     """A reason in words; what the user wrote as it is."""
     if isinstance(reason, str):
         return reason
-    words = WORDS[reason.kind]
-    return words(*reason.about) if callable(words) else words.format(*map(_Filled, reason.about))
+    words, about = WORDS[reason.kind], [_rendered(value) for value in reason.about]
+    return words(*about) if callable(words) else words.format(*map(_Filled, about))
 
 
 def each_told(reasons: Iterable[Told]) -> tuple[str, ...]:
@@ -48,253 +33,23 @@ def each_told(reasons: Iterable[Told]) -> tuple[str, ...]:
     return tuple(told(reason) for reason in reasons)
 
 
+def _rendered(value: About) -> str | int | tuple[str, ...]:
+    if isinstance(value, tuple):
+        return tuple(str(_rendered(each)) for each in value)
+    return told(value) if isinstance(value, Reason) else value
+
+
 @dataclass(frozen=True)
 class _Filled:
     """Something that a reason is about, to be put into a template."""
 
-    value: About
+    value: str | int | tuple[str, ...]
 
     def __format__(self, spec: str) -> str:
         match self.value:
             case int(number):
                 return f"{number} {spec}{'' if number == 1 else 's'}" if spec else str(number)
-            case tuple(values):
-                return (spec or ", ").join(map(_shown, values))
-            case value:
-                return _shown(value)
-
-
-def _shown(value: About) -> str:
-    match value:
-        case str() | Reason():
-            return told(value)
-        case int():
-            return str(value)
-        case _:
-            return ", ".join(map(_shown, value))
-
-
-def _distinct_rows(rows: int) -> str:
-    return f"{rows} distinct rows" if rows != 1 else "1 row"
-
-
-def _no_value_left(columns: tuple[str, ...], because: tuple[About, ...]) -> str:
-    return f"{' = '.join(columns)} can take no value: {' and '.join(dict.fromkeys(map(_shown, because)))}"
-
-
-def _has(columns: tuple[str, ...]) -> str:
-    return f"{', '.join(columns)} {'have' if len(columns) > 1 else 'has'} no finite domain"
-
-
-def _punctuated_values(column: str, values: int) -> str:
-    many = "1 value, which is" if values == 1 else f"{values} values, each of which is"
-    return f"{column} takes at most {many} punctuated"
-
-
-def _takes_values(column: str, values: int, because: tuple[About, ...]) -> str:
-    many = f"at most {values} values" if values != 1 else "1 value"
-    return f"{column} takes {many}: {_shown(because)}"
-
-
-def _takes_values_together(columns: tuple[str, ...], values: int) -> str:
-    many = f"{values} values in all" if values != 1 else "1 value"
-    return f"{', '.join(columns)} can take at most {many}"
-
-
-def _window_left(count: int, alias: str) -> str:
-    return f"{count} more {'rows' if count > 1 else 'row'} of {alias} have arrived"
-
-
-def _rows_arrived(count: int, alias: str) -> str:
-    return f"1 more row of {alias} has arrived" if count == 1 else f"{count} more rows of {alias} have arrived"
-
-
-def _product(parts: tuple[int, ...], rows: int) -> str:
-    product = str(rows) if len(parts) < 2 else f"{' x '.join(map(str, parts))} = {rows}"
-    return f"at most {product} row{'s' if rows != 1 else ''}"
-
-
-WORDS: dict[ReasonKind, Words] = {
-    BoundedBy.NOTHING_IS_STORED: "nothing is stored",
-    BoundedBy.LAST_ROWS: lambda count: f"the last {count} rows" if count > 1 else "the last row",
-    BoundedBy.LAST_ROWS_AND_AWAITED: "{}, and those that rows of {: and } which came in time still wait for",
-    BoundedBy.DISTINCT_ROWS: _distinct_rows,
-    BoundedBy.BUDGET: "the budget of {} for the whole query",
-    BoundedBy.WITHIN_BUDGET: "{}, within {}",
-    BoundedBy.LEAVES_ONCE: "a row leaves once {:, and }",
-    BoundedBy.ITEM_PASSED: "a {} leaves once the clock of {} has passed {}",
-    BoundedBy.ITEM_PUNCTUATED: "a {} leaves once a punctuation of {} has closed its {: and }",
-    BoundedBy.ITEM_AND_ITS_ROWS: "{} and the rows of {} with it have left",
-    BoundedBy.COUNTS_OF_WINDOWS: "the counts of a window of {} leave once {} have passed it",
-    WaitsUntil.NEVER_MATCHED: "it was read, for no row of {} ever matches it",
-    WaitsUntil.PASSED: "{} has passed {}",
-    WaitsUntil.PASSED_BY: "{} has passed {} {} {}",
-    WaitsUntil.KEY_ARRIVED: "the row of {} that it names has arrived",
-    WaitsUntil.CLUSTER_ENDED: "the rows of {} with its {} have come and others have followed them",
-    WaitsUntil.BATCH_DONE: "its batch is done, for every row of {} that matches it came before",
-    WaitsUntil.READ_PAST: "{} was read past it",
-    WaitsUntil.ROWS_ARRIVED: _rows_arrived,
-    WaitsUntil.LEARNED_ROWS_ARRIVED: "so many more rows of {} have arrived as the k that is learned",
-    WaitsUntil.WINDOW_LEFT: _window_left,
-    WaitsUntil.PUNCTUATED: "a punctuation of {} has closed {: and }",
-    WaitsUntil.FOR_EACH_MET: "for each row of {: and } that it met, {}",
-    WaitsUntil.IS: "{} = {}",
-    Because.FINAL_ON_ARRIVAL: "each row is final as it arrives",
-    Because.IN_NO_RESULT: "no row of {} is ever in a result",
-    Because.NO_RESULT: "there is never a result",
-    Because.OUT_OF_REACH: "{} on {}: a row is out of reach once {} more arrived",
-    Because.MAY_COME_LATE: "a join may give rows of {: and } that came in time later, and they match it then",
-    Because.EVICTED_OVER_BUDGET: "over the budget, rows are evicted and results lost",
-    Because.CANNOT_ALL_HOLD: "these cannot all hold: {:; }",
-    Because.NO_VALUE_LEFT: _no_value_left,
-    Because.IS_OF_TYPE: "{} of {} is {}",
-    Because.MAY_BE_NULL: "and it may be NULL",
-    Because.ITSELF_A_ROW: "the row of {} is itself a row of {}",
-    Because.VALUES_PUNCTUATED: _punctuated_values,
-    Because.TAKES_VALUES: _takes_values,
-    Because.TAKES_VALUES_TOGETHER: _takes_values_together,
-    Because.MERGED_WITH_COUNT: "rows that agree on these are kept as one, with a count",
-    Because.MERGED_BY_VALUE: "one row for each choice of {}, with a count and what is summed up of it",
-    Because.MERGED_IN_ALL: "one row in all, with a count and what is summed up of it",
-    Because.WINDOW_OF: "window of {}",
-    Because.ONLY_COUNTED: "the query reads no column of {}, so only the number of its rows is kept",
-    Because.IMPRACTICAL: "{} rows are so many that this is no practical bound",
-    Because.IMPRACTICAL_BUT_OCCURRING: (
-        "{} rows are so many that this is no practical bound; only values that occur take room"
-    ),
-    Because.CHOICES_LEFT: "the conditions leave at most {} choices of what is remembered",
-    Because.ONE_GROUP: "there is no GROUP BY, so there is one group",
-    Because.VALUES_KEPT: "the values of {} are kept for each group",
-    Because.ITEM_CARRIES: "every {} carries {: and }, and {} stands in every result",
-    Because.BOUND_OF: "{}: {}",
-    Because.ROWS_COUNTED: "its rows are counted",
-    Because.ROWS_NOT_READ: "its rows are not even read: the counts suffice",
-    Because.COVERED: "a row of {} stands for its own partner, so {} adds no result",
-    Because.KEPT_FOR_EACH: "kept for each choice of {}: {}",
-    Because.KEPT_ALONE: "no column of {} keeps rows apart; kept: {}",
-    Because.AT_MOST_PRODUCT: _product,
-    Because.PARTS_OF_COLUMN: "{} ({: and })",
-    Because.VALUES: "{:value}",
-    Because.RANGES: "{:range}",
-    Because.ONE_ROW: "one row",
-    Because.EXTREME_ELSE_FIRST: "{:; }, else the first row",
-    Because.WITH_COUNT: "with a count",
-    Because.ROW_WITH_END: "the row with the {} {}",
-    Because.ROW_WITH_END_OF: "the row whose {} of {} is {}",
-    Because.WHERE_IT_LIES: "{} where that lies {: and }",
-    Because.WHERE_THEY_LIE: "{} where these lie {: and }",
-    Because.ABOVE: "above {}",
-    Because.BELOW: "below {}",
-    NeverPasses.ONLY_VALUE: "never passes its only value, {}",
-    NeverPasses.DERIVED_FROM: "is derived from {: and }",
-    NeverPasses.WHICH: "{}, which {}",
-    NeverPasses.KNOWN_TO_SPARK: "may never pass some value, for only Spark knows what {} comes to",
-    NeverPasses.NAN: "never passes NaN, which in {} lies above every number",
-    NeverPasses.LARGEST_OF_TYPE: "never passes the largest {}",
-    NeverPasses.CONSTANT: "never passes {}: {}",
-    NeverPasses.LARGEST_OF_SET: "never passes the largest of its values: {}",
-    NeverPasses.OTHER_COLUMN: "never passes {} ({}), which {}",
-    NeverPasses.WITHOUT_VALUE: "never has a value: {}",
-    NeverPasses.READ_BY_SPARK: "may never pass some value, for only Spark reads this: {}",
-    WhyOpen.WINDOW_WOULD_BOUND: "a window would bound it: {} [ROWS n]",
-    WhyOpen.WINDOW_WOULD_TOO: "a window would bound it too: {} [ROWS n]",
-    WhyOpen.STUCK: (
-        "a row of {} waits for its match in {}, and no stream that is sure to be in it says when no more will come"
-    ),
-    WhyOpen.WAITS_FOR: "a row of {} waits for rows of {} still to come",
-    WhyOpen.WAITS_FOR_UNORDERED: (
-        "a row of {} waits for rows of {} still to come: {: and } limits how late they come, but nothing says that {} "
-        "is ordered"
-    ),
-    WhyOpen.WAITS_FOR_KEYS: (
-        "a row of {} waits for rows of {} still to come: they match on {: and }, and nothing says when no more of one "
-        "value will come"
-    ),
-    WhyOpen.WAITS_FOR_ANYTHING: (
-        "a row of {} waits for rows of {} still to come: no equality and no band of event times limits which of them "
-        "match"
-    ),
-    WhyOpen.WAITS_FOR_MORE: "a row of {} waits for rows of {} more streams",
-    WhyOpen.EQUAL: "{} = {}",
-    WhyOpen.COLUMN_STOPS: "{} {}",
-    WhyOpen.CLOSES_ARRIVED_ONLY: (
-        "{} closes only values that arrive: a row whose partner never comes would stay for ever"
-    ),
-    WhyOpen.FINITE_CLUSTERS: "{} has finitely many values: the last of them is never followed by others",
-    WhyOpen.CLOSES_NOTHING: "{} closes nothing here: {}",
-    WhyOpen.RANGE_WITHOUT_TIME: "{} on {} does not reach {}, which declares no EVENT TIME",
-    WhyOpen.ENDLESS_COLUMNS_UNMERGED: lambda columns: f"{_has(columns)}, so rows cannot be merged",
-    WhyOpen.UNMERGED_UNDER_OUTER: "rows of {} are not merged under an outer join or EXISTS",
-    WhyOpen.ENDLESS_COLUMNS: _has,
-    WhyOpen.ITEMS_REMEMBERED: "each {} is remembered, and nothing says when it can no longer come again",
-    WhyOpen.MAY_DIFFER_EACH_TIME: "nothing says that {} gives the same value each time",
-    WhyOpen.NOT_ORDERED: "nothing says that {} is ordered",
-    WhyOpen.NULL_IS_NOT_PASSED: "{} may be NULL, which no clock passes",
-    WhyOpen.ROWS_STAY: "nothing says when the rows of {} leave",
-    WhyOpen.CARRIES_NO_TIME: ("no {} carries the event time, or a window of it, of a stream that is in every result"),
-    WhyOpen.WOULD_BOUND: "this would bound it: {:, or }",
-    WhyOpen.CHECK_WOULD: "a CHECK that leaves finitely many values to {: and }",
-    WhyOpen.GROUPING_WOULD: "grouping by window({}, …)",
-    WhyOpen.GIVING_OUT_WOULD: "giving out {} as well",
-    WhyOpen.WITH_DECLARATIONS: "{}, with {}",
-    WhyOpen.GROWTH_UNKNOWN: "whether it grows is not known: {}",
-    WhyUseless.NEVER_COMES: "no such punctuation can come: no row of {} has {: and }",
-    WhyUseless.ONLY_SOME_VALUES: "only rows with {} are punctuations, so other values of {} are never closed",
-    WhyUseless.CARRIERS_STAY_OPEN: "no row ever has all the streams that carry its columns closed",
-    WhyUseless.EQUALS_NOTHING: "{} equals no column of another stream",
-    WhyUseless.NULL_PROMISES_NOTHING: "{} may be NULL, and a punctuation with a NULL promises nothing",
-    WhyUseless.NO_COLUMN_TIED: "none of its columns equals one of another stream",
-    NoWitness.MAY_FOLD: "one row may stand for several names of its stream",
-    NoWitness.BREAKS: "no growing input was found that keeps {}",
-    NoWitness.FAILS: "no growing input was found that satisfies {}",
-    NoWitness.ARRIVAL_ACROSS: "the order of ARRIVES BY across the streams",
-    NoWitness.NO_ROOM_IN_CALENDAR: "the calendar has no room for the lengths of time in the query",
-    NoWitness.FINITE_AND_CLUSTERED: "{} has finitely many values, so that one of them is never closed",
-    NoWitness.ONLY_ABSENCE: "only that a stream may be absent leaves it open",
-    NoWitness.UNDER_EXISTS: "a growing input is not sought under EXISTS",
-    NoWitness.READ_BY_SPARK: "only Spark can say which rows pass {}",
-    NoWitness.ORIGIN_WITH_CONDITIONS: "{} is what another column is derived from, and has conditions of its own",
-    NoWitness.DERIVED: "{} is derived, so only Spark knows its values",
-    NoWitness.NO_VALUES_WRITTEN: "{} is {}, of which no values are written here",
-    NoWitness.LARGEST_COMPARED: "{} has a largest value and is compared with other columns",
-    NoWitness.TYPE_COMPARED: "{} is {} and is compared with other columns",
-    NoWitness.DIFFERENCES_UNMET: "the time differences of the query cannot be met by raising columns",
-    NoWitness.COMPARED_WITH_CONSTANT: "{} is {} and compared with a constant",
-    NoWitness.FINITE_TYPE: "{} is {}, which has finitely many values",
-    NoWitness.NO_VALUE: "{} can take no value",
-    Growth.NEW_KEY_MAY_MATCH: (
-        "each row of {0} has a new {1} and can never leave: whatever is promised, a row of {2} with {3} = {4} may "
-        "still come"
-    ),
-    Growth.NEW_VALUE_MAY_MATCH: (
-        "each row of {} has a new {} and can never leave: whatever is promised, a row of {} may still come, and then "
-        "all of them are in results"
-    ),
-    Notice.COUNTS_WATCH_NOTHING: "counts watch no declaration: a row that breaks one is counted like any other",
-    Notice.ERROR_REMOVES_NOTHING: "ERROR removes no join here: {}",
-    Notice.KEYS_REMEMBERED: (
-        "each key of {} is remembered after [ROWS n] let its row go: promise rows, counted in promise_rows"
-    ),
-    Notice.COUNTED_AS_READ: (
-        "{} counts rows across streams that do not all declare ARRIVES BY: it is about the order of reading"
-    ),
-    Notice.CANNOT_RUN: "this version cannot run the query: {:; }",
-    Notice.ONLY_UNBOUNDED: "run takes the query only with --allow-unbounded: {:; }",
-    Final.UNMATCHED_WITH_NULLS: "a row of {} without a match in {} is given with NULLs once {:, or }",
-    Final.UNMATCHED: "a row of {} without a match in {} is given once {:, or }",
-    Final.FIRST_MATCH: "a row of {} is given at its first match in {}",
-    Final.NEVER: ("a row of {} without a match in {} is never certain to have none, so it could never be given"),
-    Final.NEVER_UNLESS: (
-        "a row of {} without a match in {} is never certain to have none, so it could never be given; {} would tell"
-    ),
-    ProofStep.DECLARED: "declared: {}",
-    SafeTrees.NONE: "no tree of joins is safe by promises",
-    SafeTrees.SAFE_PART: "safe is {}",
-    SafeTrees.SINGLE_JOIN: "the single {}-way join is safe",
-    SafeTrees.BINARY: "so is this tree of binary joins: {}",
-    SafeTrees.ONLY_ALL_TOGETHER: (
-        "no tree of binary joins is safe, nor any other tree: only all streams together close each other"
-    ),
-    SafeTrees.NO_BINARY: "no tree of binary joins is safe",
-    SafeTrees.WIDER: "a tree of joins of at most {} inputs is: {}",
-}
+            case str(text):
+                return text
+            case several:
+                return (spec or ", ").join(several)

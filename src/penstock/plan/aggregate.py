@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from penstock.analysis.reasons import Reason
 from penstock.model.expressions import ColumnRef
 
 COUNT = "__n"
@@ -105,8 +106,8 @@ class AggregatePlan:
     """Along which counts and sums are handed on; None if results are joined first."""
     by_latest: bool
     """Whether, under [RANGE d], they are looked up by key and time from the latest row of each result."""
-    how: str
-    """Which of these, and why, in words."""
+    how: Reason
+    """Which of these, and why."""
 
     @property
     def is_evaluated(self) -> bool:

@@ -20,6 +20,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.analysis.finding import Verdict
+from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
@@ -32,6 +33,7 @@ from penstock.plan.conditions import Moment, conditions_at
 from penstock.plan.item_closing import punctuates_groups
 from penstock.plan.merging import synopsis_of
 from penstock.plan.plan import OutputColumn
+from penstock.plan.plan_reasons import HowGrouped, PlanObstacle
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
 
@@ -75,8 +77,7 @@ def aggregate_plan(
     by_latest = _goes_by_latest(query, graph, tuple(measures))
     if by_latest:
         tree = None
-        how = "counts and sums are looked up by key and range of time, from the latest row of each result; "
-        how += "no result of the join is made"
+        how = HowGrouped.LOOKED_UP()
     return AggregatePlan(
         tuple(_key(query, key, number, named, windows) for number, key in enumerate(query.group_by)),
         tuple(
@@ -93,18 +94,15 @@ def aggregate_plan(
     )
 
 
-def grouping_obstacles(query: Query) -> Iterator[str]:
+def grouping_obstacles(query: Query) -> Iterator[Reason]:
     """Why the groups of a query cannot be worked out."""
     for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
         if isinstance(value, Expression) and is_random(value.term):
-            yield f"{value} may give another value each time, so nothing can be grouped by it or summed up of it"
+            yield PlanObstacle.MAY_DIFFER(value)
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
     is_passed = any(query.by_alias[c.alias].stream.low for w in windows for c in _clocks(query, w.column))
     if windows and not is_passed and not punctuates_groups(query):
-        yield (
-            f"{windows[0]} is never known to be closed, since nothing says that {windows[0].column} is an event time "
-            "that is ordered"
-        )
+        yield (PlanObstacle.NEVER_CLOSED(windows[0], windows[0].column))
 
 
 def _aggregates(query: Query) -> Iterator[Aggregate]:
@@ -196,14 +194,14 @@ def _column(
     return AggregateColumn(name, text, function, False, measure.name, None, None, kind)
 
 
-def _tree(query: Query, graph: JoinGraph) -> tuple[tuple[TreeEdge, ...] | None, str]:
+def _tree(query: Query, graph: JoinGraph) -> tuple[tuple[TreeEdge, ...] | None, Reason]:
     aliases = graph.aliases
     if not query.is_inner:
         return _outer_edge(query)
     if len(aliases) == 1:
-        return (), "there is no join"
+        return (), HowGrouped.NO_JOIN()
     if any(isinstance(s.window, RowsWindow) for s in query.all_sources):
-        return None, "results are joined first, since [ROWS n] asks which row of a result came last"
+        return None, HowGrouped.JOINED_FOR_ROWS()
     tied = {tuple(sorted(aliases_of(p), key=aliases.index)) for p in _pair_predicates(query)}
     tied |= _range_pairs(query)
     shares = {(a, b): _shared(graph, a, b) for i, a in enumerate(aliases) for b in aliases[i + 1 :]}
@@ -215,30 +213,30 @@ def _tree(query: Query, graph: JoinGraph) -> tuple[tuple[TreeEdge, ...] | None, 
             left, right = group[one], group[other]
             group = {alias: left if own == right else own for alias, own in group.items()}
         elif (one, other) in tied:
-            return None, f"results are joined first, since conditions other than = tie {_named(tied)} in a circle"
+            return None, HowGrouped.JOINED_FOR_CIRCLE(_named(tied))
     for axis in graph.key_classes:
         members = {ref.alias for ref in axis.columns}
         if sum(1 for edge in edges if {edge.one, edge.other} <= members) != len(members) - 1:
-            return None, f"results are joined first, since {' and '.join(map(str, graph.key_classes))} tie no tree"
-    hops = ", ".join(f"{edge.one} - {edge.other}" for edge in edges)
-    return tuple(edges), f"counts and sums are handed on along {hops}; no result of the join is made"
+            return None, HowGrouped.JOINED_FOR_KEYS(graph.key_classes)
+    hops = [HowGrouped.HOP(edge.one, edge.other) for edge in edges]
+    return tuple(edges), HowGrouped.HANDED_ON(hops)
 
 
-def _outer_edge(query: Query) -> tuple[tuple[TreeEdge, ...] | None, str]:
+def _outer_edge(query: Query) -> tuple[tuple[TreeEdge, ...] | None, Reason]:
     """The edge of an outer join of two streams, if nothing is asked of its joined rows."""
     tree = query.tree
     if any(isinstance(s.window, RowsWindow) for s in query.all_sources):
-        return None, "results are joined first, since [ROWS n] asks which row of a result came last"
+        return None, HowGrouped.JOINED_FOR_ROWS()
     if query.existences or not (
         isinstance(tree, Join) and isinstance(tree.left, Leaf) and isinstance(tree.right, Leaf)
     ):
-        return None, "results are joined first: a row of several outer joins or EXISTS is added up when it is given"
+        return None, HowGrouped.JOINED_FOR_OUTER()
     if query.hints.budget is not None:
-        return None, "results are joined first, since a BUDGET may withhold some that seem to have no match"
+        return None, HowGrouped.JOINED_FOR_BUDGET()
     if conditions_at(query, Moment.RESULT):
-        return None, "results are joined first, since WHERE asks something of a stream that may be absent"
+        return None, HowGrouped.JOINED_FOR_WHERE()
     edge = TreeEdge(tree.left.alias, tree.right.alias)
-    return (edge,), f"matches are counted and summed up along {edge.one} - {edge.other}, and none is made"
+    return (edge,), HowGrouped.MATCHES_COUNTED(edge.one, edge.other)
 
 
 def _goes_by_latest(query: Query, graph: JoinGraph, measures: tuple[tuple[Fold, ColumnRef], ...]) -> bool:
@@ -260,8 +258,8 @@ def _goes_by_latest(query: Query, graph: JoinGraph, measures: tuple[tuple[Fold, 
     )
 
 
-def _named(tied: set[tuple[str, ...]]) -> str:
-    return ", ".join(sorted({alias for pair in tied for alias in pair}))
+def _named(tied: set[tuple[str, ...]]) -> list[str]:
+    return sorted({alias for pair in tied for alias in pair})
 
 
 def _pair_predicates(query: Query) -> Iterator[Predicate]:

@@ -20,8 +20,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.analysis.finding import Means
+from penstock.analysis.reasons import Reason
 from penstock.model.schemes import Policy
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan_reasons import MemoryChoice
 
 
 @dataclass(frozen=True)
@@ -32,7 +34,7 @@ class ClusterMemory:
     alternatives: tuple[tuple[str, tuple[str, ...]], ...]
     """By alias of the streams whose rows they let go, the constraints in rows that would do instead."""
     kept: bool
-    because: str
+    because: Reason
 
 
 def cluster_memories(plan: Plan) -> tuple[ClusterMemory, ...]:
@@ -64,11 +66,11 @@ def _choice(plan: Plan, promise: PromisePlan) -> ClusterMemory | None:
     known = [min((rows for rows in others.values() if rows is not None), default=None) for others in waits.values()]
     k = promise.rows
     if k is None or any(rows is None for rows in known):
-        return ClusterMemory(promise, alternatives, True, "k is not known yet; it is chosen anew when it is")
+        return ClusterMemory(promise, alternatives, True, MemoryChoice.K_UNKNOWN())
     saved = sum(max(0, rows - k) for rows in known if rows is not None)
-    named = " and ".join(dict.fromkeys(text for _, texts in alternatives for text in texts))
-    costs = f"at equal rates they would keep {k} promises, and {saved} rows would leave earlier than by {named}"
-    return ClusterMemory(promise, alternatives, clusters_pay(saved, k), f"{costs}; chosen anew from what is seen")
+    named = tuple(dict.fromkeys(text for _, texts in alternatives for text in texts))
+    costs = MemoryChoice.CLUSTERS_COST(k, saved, named)
+    return ClusterMemory(promise, alternatives, clusters_pay(saved, k), costs)
 
 
 def _is_needed(plan: Plan) -> bool:

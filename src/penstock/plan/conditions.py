@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import Enum
+from enum import Enum, auto
 
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
 from penstock.model.query import Query, certain, matched
@@ -27,9 +27,12 @@ from penstock.model.relation import Join, joins
 class Moment(Enum):
     """When a condition on one stream is tested."""
 
-    ARRIVAL = "as its row arrives"
-    MEETING = "as its row meets others"
-    RESULT = "on the joined row"
+    ARRIVAL = auto()
+    """As its row arrives."""
+    MEETING = auto()
+    """As its row meets others."""
+    RESULT = auto()
+    """On the joined row."""
 
 
 @dataclass(frozen=True)

@@ -28,14 +28,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.reasons import Reason
 from penstock.model.clauses import TimeWindow
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan_reasons import PlanObstacle
 
 _PAIR = 2
-_INSTEAD = "use ADAPT, which counts the loss it knows of, or QUARANTINE or FAIL"
+_INSTEAD = PlanObstacle.INSTEAD()
 
 
 def sets_aside(plan: Plan) -> bool:
@@ -79,23 +81,17 @@ def is_learned(promise: PromisePlan) -> bool:
     return has_k(promise) and (promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows) is None
 
 
-def recovery_obstacles(query: Query) -> Iterator[str]:
+def recovery_obstacles(query: Query) -> Iterator[Reason]:
     """Why RECOVER cannot be kept in a query that reads a stream which asks for it."""
     named = next((text for source in query.all_sources if (text := _recovered(source.stream)) is not None), None)
     if named is None:
         return
     if not query.is_inner and len(query.all_sources) > _PAIR:
-        yield (
-            f"{named} asks to RECOVER: under outer joins and EXISTS of three or more streams a late row may complete "
-            f"rows of another join that have left; {_INSTEAD}"
-        )
+        yield PlanObstacle.RECOVER_UNDER_OUTER(named, _INSTEAD)
     if query.hints.budget is not None:
-        yield f"{named} asks to RECOVER, which loses nothing, and a BUDGET is there to lose rows; {_INSTEAD}"
+        yield PlanObstacle.RECOVER_WITH_BUDGET(named, _INSTEAD)
     if any(isinstance(key, TimeWindow) for key in query.group_by):
-        yield (
-            f"{named} asks to RECOVER: a window of time is given once, so what is recovered later cannot be added; "
-            f"{_INSTEAD}, or group by other columns"
-        )
+        yield PlanObstacle.RECOVER_OF_WINDOW(named, _INSTEAD)
 
 
 def recovers(plan: Plan) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.analysis.reasons import Reason
 from penstock.model.clauses import RowsWindow
 from penstock.model.expressions import Expression
 from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
@@ -16,6 +17,7 @@ from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import Follows
 from penstock.model.spans import Auto
 from penstock.plan.arrival import counts_by_arrival
+from penstock.plan.plan_reasons import Evicts, PlanObstacle
 
 BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}
 BYTES_A_ROW = 64
@@ -44,7 +46,8 @@ class EvictPlan:
     """Where evicted rows go, and what they would have met."""
     shed_input: bool
     """Whether rows may be dropped before the join when batches fall behind."""
-    text: str
+    keeps: Reason
+    """How much, and who goes first over it."""
 
     @property
     def unit(self) -> str:
@@ -76,53 +79,35 @@ def evict_plan(query: Query) -> EvictPlan | None:
         tuple(ValuePlan(factor.columns[0].alias, factor.text) for factor in _factors(hints) if factor.columns),
         hints.archive,
         hints.shed_input,
-        f"at most {hints.budget}; over it, {_WHO[hints.evict or DEFAULT_POLICY]} are evicted first",
+        Evicts.OVER_BUDGET(hints.budget, _WHO[hints.evict or DEFAULT_POLICY]),
     )
 
 
-def budget_obstacles(query: Query) -> list[str]:
+def budget_obstacles(query: Query) -> list[Reason]:
     """What of a BUDGET the engine cannot hold."""
-    found: list[str] = []
+    found: list[Reason] = []
     budget, value = query.hints.budget, query.hints.value
     if not query.is_inner:
         found += _outer_obstacles(query)
     if query.distinct or query.is_grouped:
         stage = "GROUP BY" if query.is_grouped else "DISTINCT"
         if query.hints.archive is not None:
-            found.append(
-                f"what an ARCHIVE gives later cannot be added to what {stage} has given: leave out ARCHIVE, or leave "
-                f"out {stage} and work it out over the sink and the archive's answers together"
-            )
+            found.append(PlanObstacle.ARCHIVE_AFTER_STAGE(stage, stage))
     if budget is not None and budget.rows is None and counts_by_arrival(query):
-        found.append(
-            "where rows are counted in the order of ARRIVES BY, those that wait for the slowest stream cannot be "
-            "evicted, so a BUDGET in bytes cannot be held: give it in ROWS"
-        )
+        found.append(PlanObstacle.BYTES_BY_ARRIVAL())
     if query.hints.archive is not None and counts_by_arrival(query) and _counts_rows_in_windows(query):
-        found.append(
-            "an ARCHIVE cannot be joined later where [ROWS n] is counted in the order of ARRIVES BY: leave out ARRIVES "
-            "BY, and rows are counted in the order of reading, or leave out ARCHIVE"
-        )
+        found.append(PlanObstacle.ARCHIVE_BY_ARRIVAL())
     if value is not None and any(len({ref.alias for ref in f.columns}) > 1 for f in _factors(query.hints)):
-        found.append(
-            f"VALUE({value}) cannot be weighed before all its streams have met: write a product of which each factor "
-            "is about one stream, as in VALUE(r.price * s.amount)"
-        )
+        found.append(PlanObstacle.VALUE_OF_SEVERAL(value))
     return found
 
 
-def _outer_obstacles(query: Query) -> Iterator[str]:
+def _outer_obstacles(query: Query) -> Iterator[Reason]:
     """What of a budget cannot be held yet under outer joins and EXISTS, and what to do instead."""
     if (named := _learned(query)) is not None and _gives_unmatched(query):
-        yield (
-            f"the k of {named} is learned from rows that meet, and rows that a BUDGET evicts meet nothing: it would be "
-            "learned too small, and rows given as unmatched too soon; write WITHIN n ROWS"
-        )
+        yield (PlanObstacle.K_LEARNED_UNDER_BUDGET(named))
     if query.hints.archive is not None:
-        yield (
-            "an ARCHIVE is joined later for inner joins only: rows of outer joins and EXISTS that were withheld cannot "
-            "be told from those that were given; leave out ARCHIVE"
-        )
+        yield (PlanObstacle.ARCHIVE_OF_OUTER())
 
 
 def _learned(query: Query) -> str | None:
@@ -145,10 +130,10 @@ def _factors(hints: Hints) -> tuple[Expression, ...]:
 
 
 _WHO = {
-    "gain": "rows with the least results to come for the room that they take",
-    "prob": "rows whose key is least frequent on the streams that they meet",
-    "life": "rows whose key's frequency times their remaining life is least",
-    "rand": "rows drawn at random",
+    "gain": Evicts.GAIN(),
+    "prob": Evicts.PROB(),
+    "life": Evicts.LIFE(),
+    "rand": Evicts.RAND(),
 }
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from penstock.model.expressions import ColumnRef
 from penstock.plan.aggregate import AggregatePlan, GroupKey
 from penstock.plan.plan import Plan
+from penstock.plan.plan_reasons import HowGrouped
 
 
 def grouping(plan: Plan) -> AggregatePlan:
@@ -26,7 +27,7 @@ def grouping(plan: Plan) -> AggregatePlan:
         GroupKey(name, name, None, None, (clocks[given],) if (given := columns.get(name)) in clocks else ())
         for name in names
     )
-    return AggregatePlan(keys, (), (), (), emits_once=False, tree=None, by_latest=False, how="each result once")
+    return AggregatePlan(keys, (), (), (), emits_once=False, tree=None, by_latest=False, how=HowGrouped.EACH_ONCE())
 
 
 def names_of_outputs(plan: Plan) -> dict[str, str]:

@@ -20,7 +20,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.reasons import Reason
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind
+from penstock.plan.plan_reasons import MemoryChoice
 
 
 @dataclass(frozen=True)
@@ -33,7 +35,7 @@ class KeyMemory:
     ends: tuple[str, ...]
     """The constraints in rows that end the need for a key."""
     kept: bool
-    because: str
+    because: Reason
 
 
 def key_memories(plan: Plan) -> tuple[KeyMemory, ...]:
@@ -48,29 +50,27 @@ def keeping_is_cheaper(rows_waiting: float, rows_remembered: float) -> bool:
 
 def _choice(plan: Plan, closer: Closer) -> KeyMemory:
     if plan.by_alias[closer.source].has_rows_window:
-        return KeyMemory(closer, (), (), False, "[ROWS n] lets every row that would name a key go in time")
+        return KeyMemory(closer, (), (), False, MemoryChoice.ROWS_LET_GO())
     others = [
         c
         for c in plan.closers_between(closer.source, closer.target)
         if c.certain and c.kind not in (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
     ]
     if not others:
-        return KeyMemory(closer, (), (), True, "nothing else closes it for rows that name a key which has left")
+        return KeyMemory(closer, (), (), True, MemoryChoice.NOTHING_ELSE())
     if any(c.kind is not CloserKind.FOLLOWS for c in others):
-        return KeyMemory(closer, (), (), False, "an order closes it for every row in time, whatever came before")
+        return KeyMemory(closer, (), (), False, MemoryChoice.AN_ORDER_CLOSES())
     waits = {constraint: c.rows for c in others for constraint in c.constraints}
     ends = _ends(plan, closer)
     if not ends:
-        return KeyMemory(
-            closer, tuple(waits), (), False, "no constraint ends the need for a key within a number of rows"
-        )
+        return KeyMemory(closer, tuple(waits), (), False, MemoryChoice.NOTHING_ENDS())
     known = [rows for rows in waits.values() if rows is not None], [rows for rows in ends.values() if rows is not None]
     wait, end = min(known[0], default=None), min(known[1], default=None)
     if wait is None or end is None:
-        return KeyMemory(closer, tuple(waits), tuple(ends), False, "k is not known yet; it is chosen anew when it is")
+        return KeyMemory(closer, tuple(waits), tuple(ends), False, MemoryChoice.K_UNKNOWN())
     kept = keeping_is_cheaper(wait, end)
-    costs = f"at equal rates a row would wait for {wait} rows, and a key be remembered for {end}"
-    return KeyMemory(closer, tuple(waits), tuple(ends), kept, f"{costs}; chosen anew from what is seen")
+    costs = MemoryChoice.KEYS_COST(wait, end)
+    return KeyMemory(closer, tuple(waits), tuple(ends), kept, costs)
 
 
 def _ends(plan: Plan, closer: Closer) -> dict[str, int | None]:

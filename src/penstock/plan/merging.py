@@ -21,7 +21,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.analysis.finding import Bounded, Means, Verdict
-from penstock.analysis.reasons import Because, Told
+from penstock.analysis.reasons import Because, Reason, Told
 from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, OneOf, Op
@@ -31,6 +31,7 @@ from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 from penstock.plan.merge import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan
+from penstock.plan.plan_reasons import WhyUnkept
 from penstock.plan.promises import promise_of
 
 BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
@@ -67,7 +68,7 @@ def synopsis_of(verdict: Verdict, alias: str) -> SynopsisForm | None:
     return None
 
 
-def unmerged(synopsis: SynopsisForm, merging: Merging) -> str | None:
+def unmerged(synopsis: SynopsisForm, merging: Merging) -> Reason | None:
     """Why the rows of a source cannot be merged, though its finding rests on it; None if they can."""
     known = {part.column: part for part in synopsis.columns}
     of_kept = {}
@@ -75,25 +76,25 @@ def unmerged(synopsis: SynopsisForm, merging: Merging) -> str | None:
         twins = next((group for group in merging.equal if column in group), (column,))
         part = known.get(column) or next((known[twin] for twin in twins if twin in known), None)
         if part is None:
-            return f"merging rows that {column} keeps apart"
+            return WhyUnkept.MERGING_APART(column)
         of_kept[column] = part
     for column, part in of_kept.items():
         if part.stretches and column in merging.apart:
-            return f"merging rows whose {column} is endless"
+            return WhyUnkept.MERGING_ENDLESS(column)
     ends = {(end.column, end.greatest) for end in synopsis.extremes} & merging.asked
     if len(ends) > 1:
         # In a bucket where no comparison is active they are of different rows, and only one row is kept.
-        return f"merging rows of which min or max asks for {' and '.join(sorted(column for column, _ in ends))}"
+        return WhyUnkept.MERGING_ENDS(sorted((column for column, _ in ends)))
     return None
 
 
-def stay(merged: Mapping[str, MergePlan | str]) -> set[str]:
+def stay(merged: Mapping[str, MergePlan | Reason]) -> set[str]:
     """The sources whose rows are merged and never leave."""
     return {alias for alias, plan in merged.items() if isinstance(plan, MergePlan) and not plan.leaves}
 
 
 def without_merged(
-    merged: Mapping[str, MergePlan | str],
+    merged: Mapping[str, MergePlan | Reason],
     closers: tuple[Closer, ...],
     joint: tuple[JointCloser, ...],
     promises: tuple[PromisePlan, ...],
@@ -131,7 +132,7 @@ def merge_plan(synopsis: SynopsisForm, stream: Stream) -> MergePlan:
     )
 
 
-def checks_of(query: Query, merged: Mapping[str, MergePlan | str]) -> Iterator[PromisePlan]:
+def checks_of(query: Query, merged: Mapping[str, MergePlan | Reason]) -> Iterator[PromisePlan]:
     """The CHECKs of merged sources, as far as the engine can compare: a row that breaks one has no bucket."""
     for alias, plan in merged.items():
         if not isinstance(plan, MergePlan):

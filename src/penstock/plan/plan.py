@@ -88,7 +88,7 @@ class SourcePlan:
     """Columns of this stream that must be equal within one row for it to be in any result."""
     merge: MergePlan | None
     """How rows that the query cannot tell apart become one."""
-    unmerged: str | None
+    unmerged: Reason | None
     """What stands against it, where the bound needs it all the same."""
     state: StateFigure
 

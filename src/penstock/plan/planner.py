@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from penstock.analysis.closings.graph import ClosingGraph
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
-from penstock.analysis.reasons import Because, Told
+from penstock.analysis.reasons import Because, Reason, Told
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
 from penstock.model.expressions import ColumnRef
@@ -205,7 +205,7 @@ class _Facts:
     aggregate: AggregatePlan | None
     met: dict[str, tuple[str, ...]]
     matched: dict[str, tuple[str, ...]]
-    merged: dict[str, MergePlan | str]
+    merged: dict[str, MergePlan | Reason]
     """How a source is merged whose bound needs it, or what stands against it."""
     closers: tuple[Closer, ...]
     joint_closers: tuple[JointCloser, ...]
@@ -255,7 +255,7 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         tuple(dict.fromkeys((*(c for c in matched if facts.outer is None or c in needed), *windowed))),
         equal_values(query, alias),
         merged if isinstance(merged, MergePlan) else None,
-        merged if isinstance(merged, str) else None,
+        merged if isinstance(merged, Reason) else None,
         _figure(_finding(facts.verdict, alias)),
     )
 
@@ -273,8 +273,8 @@ def _kept(query: Query, alias: str, outputs: tuple[OutputColumn, ...], matched: 
     return kept
 
 
-def _merged(facts: _Facts) -> dict[str, MergePlan | str]:
-    query, found = facts.query, dict[str, MergePlan | str]()
+def _merged(facts: _Facts) -> dict[str, MergePlan | Reason]:
+    query, found = facts.query, dict[str, MergePlan | Reason]()
     for alias, source in query.by_alias.items():
         synopsis = synopsis_of(facts.verdict, alias)
         if not query.is_inner or query.hints.archive is not None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.reasons import Notice, Reason
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan, PromiseKind, PromisePlan
 
 ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
@@ -33,17 +34,14 @@ def is_closed_otherwise(plan: Plan, source: str, target: str) -> bool:
     return by_other or plan.by_alias[source].has_rows_window
 
 
-def endless_punctuations(plan: Plan) -> tuple[str, ...]:
-    """A sentence for each punctuation scheme whose promise rows nothing lets go."""
+def endless_punctuations(plan: Plan) -> tuple[Reason, ...]:
+    """A notice for each punctuation scheme whose promise rows nothing lets go."""
     found = []
     for promise in plan.promises:
         if promise.kind is PromiseKind.PUNCTUATED and not _has_lifespan(plan, promise):
             carriers = dict.fromkeys(c.source for c in _users(plan, promise) if not _ends(plan, promise, c))
             if carriers:
-                found.append(
-                    f"{promise.constraint}: each of these punctuations is remembered, for nothing says when no more "
-                    f"rows of {', '.join(carriers)} with its values will come; promise_rows in the metrics counts them"
-                )
+                found.append(Notice.PUNCTUATIONS_REMEMBERED(promise.constraint, tuple(carriers)))
     return tuple(found)
 
 

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.finding import Means
+from penstock.analysis.reasons import Reason
 from penstock.model.query import Query
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
@@ -20,12 +21,12 @@ from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.outer_leaving import every_row_leaves
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
+from penstock.plan.plan_reasons import PlanObstacle, WhyUnkept
 
 _OURS = "__"
-_RECOVERED = "the bound of {} is not kept under RECOVER: a late row may recover a result at any time"
 
 
-def obstacles(query: Query) -> tuple[str, ...]:
+def obstacles(query: Query) -> tuple[Reason, ...]:
     """Why the engine cannot run the query at all."""
     query = simplified(query)
     found = [*recovery_obstacles(query)]
@@ -34,11 +35,11 @@ def obstacles(query: Query) -> tuple[str, ...]:
     if query.hints.budget is not None:
         found += budget_obstacles(query)
     elif query.hints.shed_input:
-        found.append("SHED(INPUT) is done by what a BUDGET knows of the rows: give one too")
+        found.append(PlanObstacle.SHED_WITHOUT_BUDGET())
     if reserved := sorted({c.name for s in query.all_sources for c in s.stream.carried if c.name.startswith(_OURS)}):
-        found.append(f"a name that begins with two underscores is the engine's own: {', '.join(reserved)}")
+        found.append(PlanObstacle.NAME_OF_ENGINE(reserved))
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
-        found.append(f"rows cannot be counted across streams that arrive by {types}")
+        found.append(PlanObstacle.UNCOMPARABLE_ARRIVALS(types))
     return tuple(found)
 
 
@@ -47,7 +48,7 @@ def may_have_budget(query: Query) -> bool:
     return not budget_obstacles(simplified(query))
 
 
-def unkept_bounds(plan: Plan) -> tuple[str, ...]:
+def unkept_bounds(plan: Plan) -> tuple[Reason, ...]:
     """What has a bound by `check` that the engine does not keep yet: a reason for each stream, DISTINCT last."""
     found = [why for source in plan.sources if (why := unkept(plan, source)) is not None]
     if plan.distinct:
@@ -57,7 +58,7 @@ def unkept_bounds(plan: Plan) -> tuple[str, ...]:
     return tuple(found)
 
 
-def unkept(plan: Plan, source: SourcePlan) -> str | None:
+def unkept(plan: Plan, source: SourcePlan) -> Reason | None:
     """What the engine lacks to keep the bound of a stream; None if it keeps it, or there is none."""
     is_merged = source.merge is not None and not source.merge.leaves
     if source.state.verdict != "bounded" or plan.evict is not None or is_merged or _leaves(plan, source):
@@ -66,12 +67,12 @@ def unkept(plan: Plan, source: SourcePlan) -> str | None:
         case Means.STATELESS if source.state.rows == 0:
             return None  # No row of it is ever in a result, so each leaves with its batch.
         case Means.SYNOPSIS:
-            missing = source.unmerged or "merging rows"
+            missing = source.unmerged or WhyUnkept.MERGING()
         case _ if not plan.inner:
-            missing = "a chain of closes over streams that an outer join or EXISTS decides apart"
+            missing = WhyUnkept.CHAIN_OF_OUTER()
         case _:
-            missing = "punctuations of each of a few values"
-    return f"the bound of {source.alias} needs {missing}, which cannot be done yet"
+            missing = WhyUnkept.FEW_VALUES_PUNCTUATED()
+    return WhyUnkept.NEEDS(source.alias, missing)
 
 
 def _leaves(plan: Plan, source: SourcePlan) -> bool:
@@ -97,12 +98,12 @@ def _leaves(plan: Plan, source: SourcePlan) -> bool:
     return reached == set(plan.aliases)
 
 
-def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
+def _unkept_distinct(plan: Plan, figure: StateFigure) -> Reason | None:
     """DISTINCT forgets a row when a clock passes an output column that is its event time, or by a punctuation."""
     if figure.means != Means.PURGE:
         return None
     if recovers(plan):
-        return _RECOVERED.format("(distinct)")
+        return WhyUnkept.UNDER_RECOVER("(distinct)")
     for source in plan.sources:
         given = {c.output for c in plan.selected}
         is_given = any(
@@ -113,29 +114,23 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> str | None:
             return None
     if _forgets_by_punctuation(plan):
         return None
-    return (
-        "the bound of (distinct) needs forgetting by a clock that is not itself an output column, or by a punctuation "
-        "of FLOAT or DOUBLE or of rows that are merged, which cannot be done yet"
-    )
+    return WhyUnkept.DISTINCT()
 
 
-def _unkept_groups(plan: Plan, figure: StateFigure) -> str | None:
+def _unkept_groups(plan: Plan, figure: StateFigure) -> Reason | None:
     """A group is forgotten when the clock of a stream passes a column of it that is its event time."""
     assert plan.aggregate is not None
     if figure.means != Means.PURGE:
         return None
     if recovers(plan):
-        return _RECOVERED.format("(groups)")
+        return WhyUnkept.UNDER_RECOVER("(groups)")
     clocks = {(clock.alias, clock.column) for key in plan.aggregate.keys for clock in key.clocks}
     ordered = {(p.alias, p.columns[0]) for p in _orders(plan)}
     if any(_leaves(plan, plan.by_alias[alias]) for alias, _ in clocks & ordered):
         return None
     if _forgets_by_punctuation(plan):
         return None
-    return (
-        "the bound of (groups) needs forgetting by a punctuation of FLOAT or DOUBLE or of rows that are merged, which "
-        "cannot be done yet"
-    )
+    return WhyUnkept.GROUPS()
 
 
 def _forgets_by_punctuation(plan: Plan) -> bool:

@@ -8,6 +8,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
+from penstock.explain.words import each_told
 from penstock.model.names import quoted
 from penstock.model.script import Script
 from penstock.plan.arrival import by_arrival
@@ -189,7 +190,9 @@ def _notes(script: Script, replayed: Collection[str]) -> list[str]:
     for query in script.queries:
         found = () if query.name in replayed else obstacles(query)
         if found:
-            notes.append(f"{query.name} is not replayed, so nothing is said of its savings: {'; '.join(found)}")
+            notes.append(
+                f"{query.name} is not replayed, so nothing is said of its savings: {'; '.join(each_told(found))}"
+            )
         elif len(query.all_sources) > 1 and not by_arrival(query):
             streams = [source.stream for source in query.all_sources]
             notes.append(f"{query.name}: {_COUNTED if files_are_counted(*streams) else _NOT_COUNTED}")

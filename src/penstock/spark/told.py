@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
+from penstock.explain.words import told
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.plan.doubting import has_k, has_shadows, sets_aside
@@ -138,9 +139,9 @@ def unwatched_failures(query: Query, plan: Plan) -> Iterator[str]:
     """The declarations ON VIOLATION FAIL that may break without being seen, and why."""
     failing = {p.constraint for p in plan.promises if p.policy is Policy.FAIL}
     for source in plan.sources:
-        for phrase in unseen(query, plan, source.alias):
-            if any(phrase.startswith(f"{constraint}: ") for constraint in failing):
-                yield f"FAIL sees what is still remembered; {phrase}"
+        for reason in unseen(query, plan, source.alias):
+            if reason.about[0] in failing:
+                yield f"FAIL sees what is still remembered; {told(reason)}"
 
 
 def _rows(count: int) -> str:

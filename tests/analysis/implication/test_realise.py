@@ -6,6 +6,7 @@ from fractions import Fraction
 
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
+from penstock.explain.words import told
 from tests.analysis.implication.scripts import Two
 
 
@@ -43,4 +44,4 @@ def test_an_order_of_arrival_that_no_row_keeps_stands_in_the_way() -> None:
 def test_endless_rows_are_said_to_be_endless() -> None:
     made = realised(Two(), "PRIMARY KEY (a) ON r", row("x", 0, period=3))
     assert isinstance(made, Realised)
-    assert "again every" in str(made.rows[0])
+    assert "again every" in told(made.rows[0])

@@ -24,6 +24,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
 
+from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
 from penstock.analysis.implication.grid import models_on_a_grid
@@ -40,6 +41,7 @@ from penstock.analysis.implication.rules import (
     StreamShape,
     ends_of,
 )
+from penstock.analysis.reasons import Reason, Told
 from penstock.model.spans import Unit
 
 
@@ -61,7 +63,7 @@ LAST = SearchLimits(12, 200)
 class Refuted:
     """No rows break the rule; the steps say why."""
 
-    steps: tuple[str, ...]
+    steps: tuple[Told, ...]
 
 
 @dataclass(frozen=True)
@@ -135,7 +137,7 @@ class Chase:
         self.cases = self.rows = 0
         return self._all(deny(self.goal, self.shapes, self.required))
 
-    def _all(self, states: list[ChaseState], before: tuple[str, ...] = ()) -> Outcome:
+    def _all(self, states: list[ChaseState], before: tuple[Told, ...] = ()) -> Outcome:
         steps = list(before)
         gave_up = False
         for number, state in enumerate(states, start=1):
@@ -146,7 +148,7 @@ class Chase:
                 gave_up = True
             else:
                 steps += (
-                    [f"case {number} of {len(states)}: {outcome.steps[0]}", *outcome.steps[1:]]
+                    [ProofStep.CASE(number, len(states), outcome.steps[0]), *outcome.steps[1:]]
                     if len(states) > 1
                     else outcome.steps
                 )
@@ -167,7 +169,7 @@ class Chase:
             return self._complete(state)
         return self._supply(state, *wanting)
 
-    def _saturate(self, state: ChaseState) -> str | None:
+    def _saturate(self, state: ChaseState) -> Told | None:
         """Draw every conclusion that is certain; a contradiction, if there is one."""
         changed = True
         while changed:
@@ -179,23 +181,23 @@ class Chase:
                     continue
                 step = self._conclude(state, rule, left, right)
                 if step is not None:
-                    state.steps.append(f"{rule.text}: {step[0]}")
+                    state.steps.append(ProofStep.BY(rule.text, step[0]))
                     changed = True
                     if not step[1]:
-                        return "which their times contradict"
+                        return ProofStep.CONTRADICTED()
                 if not broken(self.goal, state):
-                    return "so they do not break it"
+                    return ProofStep.UNBROKEN()
             if not changed and (met := next(overtaken(state, self.rules), None)) is not None:
                 step = self._conclude(state, *met)
                 assert step is not None
-                again = f"rows like one of them come again until they are in the window of {met[0].text}"
-                state.steps.append(f"{again}: {step[0]}")
+                again = ProofStep.COME_INTO_WINDOW(met[0].text)
+                state.steps.append(ProofStep.BY(again, step[0]))
                 changed = True
         if not broken(self.goal, state):
-            return "so they do not break it"
+            return ProofStep.UNBROKEN()
         partner = self._denied(state)
         if partner is not None:
-            return f"so {state.name(partner)} is a partner of {state.name(LEFT)} after all"
+            return ProofStep.PARTNER_AFTER_ALL(state.name(partner), state.name(LEFT))
         return outgrown(state, self.rules, self.goal)
 
     def _denied(self, state: ChaseState) -> int | None:
@@ -220,22 +222,22 @@ class Chase:
 
     def _conclude(
         self, state: ChaseState, rule: OneRow | SameValues | Apart, left: int, right: int
-    ) -> tuple[str, bool] | None:
+    ) -> tuple[Reason, bool] | None:
         """What a rule newly says of two rows, and whether it can be; None if nothing new."""
         if _is_known(state, rule, left, right):
             return None
         one, other = state.name(left), state.name(right)
         match rule:
             case OneRow():
-                return f"{max(one, other)} is {min(one, other)}", state.merge(left, right)
+                return ProofStep.SAME_ROW(max(one, other), min(one, other)), state.merge(left, right)
             case SameValues(values=values):
                 for i, j in values:
                     state.join(state.term(left, i), state.term(right, j))
-                columns = ", ".join(self.shapes[rule.premise.left].columns[i] for i, _ in values)
-                return f"{one} and {other} agree on {columns}", True
+                columns = [self.shapes[rule.premise.left].columns[i] for i, _ in values]
+                return ProofStep.AGREE(one, other, columns), True
             case Apart(then=then):
                 shape = self.shapes[rule.premise.left]
-                said = f"{other} - {one} in time is in {window_text(shape, then)}"
+                said = ProofStep.APART(other, one, window_text(shape, then))
                 return said, state.times.put_in(left, right, then)
 
     def _split(self, state: ChaseState) -> list[ChaseState] | None:
@@ -254,18 +256,18 @@ class Chase:
     def _outside(self, state: ChaseState, premise: Premise, left: int, right: int) -> list[ChaseState]:
         found = []
         shape = self.shapes[premise.left]
-        text = f"{state.name(right)} lies {{}} the window {window_text(shape, premise.when)} of {state.name(left)}"
-        for put, word in (("put_after", "after"), ("put_before", "before")):
+        named = state.name(right), window_text(shape, premise.when), state.name(left)
+        for put, lies in (("put_after", ProofStep.AFTER), ("put_before", ProofStep.BEFORE)):
             case = state.copy()
             if getattr(case.times, put)(left, right, premise.when, shape.step):
-                case.steps.append(text.format(word))
+                case.steps.append(lies(*named))
                 found.append(case)
         return found
 
     def _inside(self, state: ChaseState, reach: Reach, left: int, right: int) -> list[ChaseState]:
         case = state.copy()
         shape = self.shapes[state.facts[left].stream]
-        case.steps.append(f"{state.name(right)} lies in the window {window_text(shape, reach)} of {state.name(left)}")
+        case.steps.append(ProofStep.INSIDE(state.name(right), window_text(shape, reach), state.name(left)))
         return [case] if case.times.put_in(left, right, reach) else []
 
     def _wanting(self, state: ChaseState) -> Iterator[tuple[Partner, int]]:
@@ -300,10 +302,13 @@ class Chase:
         given = {j: state.term(left, i) for i, j in rule.premise.pairs}
         new = case.add(rule.premise.right, left, given, rule.premise.when)
         shape = self.shapes[rule.premise.left]
-        when = "" if rule.premise.when.is_everything else f", in {window_text(shape, rule.premise.when)} of it"
-        case.steps.append(f"{rule.text}: {state.name(left)} has a partner {case.name(new)}{when}")
+        named, when = (state.name(left), case.name(new)), rule.premise.when
+        has = ProofStep.HAS_PARTNER(*named)
+        if not when.is_everything:
+            has = ProofStep.HAS_PARTNER_IN(*named, window_text(shape, when))
+        case.steps.append(ProofStep.BY(rule.text, has))
         if not case.times.put_in(left, new, rule.premise.when):
-            return Refuted((*case.steps, "which cannot be: the window is empty"))
+            return Refuted((*case.steps, ProofStep.EMPTY_WINDOW()))
         return self._one(case)
 
     @staticmethod

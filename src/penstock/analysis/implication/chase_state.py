@@ -15,6 +15,7 @@ from dataclasses import dataclass
 
 from penstock.analysis.facts.differences import Differences, Limit
 from penstock.analysis.implication.rules import Premise, Reach, StreamShape
+from penstock.analysis.reasons import Told
 
 _ANY = Reach()
 
@@ -43,7 +44,7 @@ class ChaseState:
         self.alive: list[int] = []
         """The rows, by number, that are not known to be another one."""
         self.times = Times()
-        self.steps: list[str] = []
+        self.steps: list[Told] = []
         """What was concluded since the last case split."""
         self.repeats: dict[int, int] = {}
         """Rows that are an earlier one again, one period later."""

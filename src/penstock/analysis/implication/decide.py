@@ -15,13 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.facts.domains import declared_domain
 from penstock.analysis.implication.chase import FULL, Chase, CounterExample, Outcome, Refuted, SearchLimits
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
 from penstock.analysis.implication.rules import OneRow, Partner, Rule, StreamShape, rule_of, shape_of
 from penstock.analysis.implication.weakening import weaker
-from penstock.analysis.reasons import ProofStep, Told
+from penstock.analysis.reasons import Reason, Told
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, PrimaryKey, Scheme, StreamKey
 from penstock.model.script import Script
 from penstock.model.spans import Span
@@ -66,20 +67,20 @@ class _Question:
                     self.rules.append(rule)
                 elif _is_of_the_language(declared):
                     self.not_read.append(declared.on(one.name))
-        self.obstacle: str | None = None
+        self.obstacle: Told | None = None
         self.model: Realised | None = None
 
     def answer(self) -> Implication:
         """The answer, with its reasons."""
         if self.goal is None:
-            return Implication(None, ("it pairs an event time with a column that is none, which is not decided",))
+            return Implication(None, (ProofStep.PAIRS_TIME(),))
         values = _all_valued(self.shapes)
         outcome = self._chase(tuple(self.rules), values)
         match outcome:
             case Refuted():
                 return self._implied(self.goal, SearchLimits(self.chase.rows, self.chase.cases))
             case CounterExample() if self.model is not None:
-                heading = "these rows keep every declaration and break it"
+                heading = ProofStep.COUNTER_MODEL()
                 return Implication(False, (heading, *self.model.rows))
             case _:
                 return Implication(None, (self._why_not_decided(),))
@@ -92,10 +93,10 @@ class _Question:
     def _accepts(self, rows: tuple[Row, ...]) -> bool:
         assert self.goal is not None
         if self.not_read:
-            self.obstacle = f"{self.not_read[0]} pairs an event time with a column that is none, which is not decided"
+            self.obstacle = ProofStep.OTHER_PAIRS_TIME(self.not_read[0])
             return False
         made = realise(self.streams, self.shapes, self.rules, self.goal, rows)
-        if isinstance(made, str):
+        if not isinstance(made, Realised):
             self.obstacle = made
             return False
         self.model = made
@@ -112,11 +113,11 @@ class _Question:
         proof = self._chase(tuple(least), values)
         assert isinstance(proof, Refuted)
         if not proof.steps:
-            return Implication(True, ("it says nothing that could be broken",))
+            return Implication(True, (ProofStep.SAYS_NOTHING(),))
         notes = self._null_notes(goal, tuple(least))
         return Implication(True, (*(ProofStep.DECLARED(rule.text) for rule in least), *proof.steps, *notes))
 
-    def _null_notes(self, goal: Rule, rules: tuple[Rule, ...]) -> list[str]:
+    def _null_notes(self, goal: Rule, rules: tuple[Rule, ...]) -> list[Reason]:
         """What must have a value for this to hold; nothing if NULLs change nothing."""
         named: dict[str, None] = {}
         required = _required(self.streams, self.shapes)
@@ -128,7 +129,7 @@ class _Question:
                     named |= dict.fromkeys(self._nullable(rule, _with_values(required, goal)))
         if not named:
             return []
-        return [f"provided that {', '.join(named)} {'is' if len(named) == 1 else 'are'} never NULL"]
+        return [ProofStep.PROVIDED_NOT_NULL(tuple(named))]
 
     def _follow(
         self, rules: tuple[Rule, ...], required: tuple[tuple[bool, ...], ...], limits: SearchLimits = FULL
@@ -144,15 +145,13 @@ class _Question:
             if not required[place][column]
         ]
 
-    def _why_not_decided(self) -> str:
+    def _why_not_decided(self) -> Told:
         if self.obstacle is not None:
             return self.obstacle
         open_keys = [rule.text for rule in self.rules if isinstance(rule, Partner) and not rule.is_full]
         if open_keys:
-            return (
-                f"{open_keys[0]} is not full, which is outside what is decided: it leaves columns of the partner open"
-            )
-        return "no proof was found, and no counter-model: rows that go on for ever are decided only in part"
+            return ProofStep.NOT_FULL(open_keys[0])
+        return ProofStep.NOT_FOUND()
 
 
 def _all_valued(shapes: tuple[StreamShape, ...]) -> tuple[tuple[bool, ...], ...]:

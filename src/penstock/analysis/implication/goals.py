@@ -6,8 +6,10 @@ Those rows are few: two that agree as the rule's premise says, or for a FOREIGN 
 
 from __future__ import annotations
 
+from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Reach, Rule, SameValues, StreamShape
+from penstock.analysis.reasons import Reason
 from penstock.model.spans import span_of_ticks
 
 LEFT, RIGHT = 0, 1
@@ -22,39 +24,40 @@ def deny(rule: Rule, shapes: tuple[StreamShape, ...], required: tuple[tuple[bool
     if isinstance(rule, Partner):
         for column, _ in premise.pairs:
             state.have_value(left, column)
-        state.steps.append(f"suppose a row {state.name(left)} without a partner")
+        state.steps.append(ProofStep.SUPPOSE_ALONE(state.name(left)))
         return [state]
     right = state.add(premise.right)
     for i, j in premise.pairs:
         state.join(state.term(left, i), state.term(right, j))
         state.have_value(left, i)
-    both = f"{state.name(left)} and {state.name(right)}"
-    columns = ", ".join(_paired(shapes, rule, pair) for pair in premise.pairs)
-    agreed = f"suppose rows {both}" + (f" that agree on {columns}" if columns else "")
+    columns = [_paired(shapes, rule, pair) for pair in premise.pairs]
+    agreed = ProofStep.SUPPOSE(state.name(left), state.name(right))
+    if columns:
+        agreed = ProofStep.THAT_AGREE(agreed, columns)
     if not premise.when.is_everything:
-        agreed += f", {_lag(state)} in {window_text(shapes[premise.left], premise.when)}"
+        agreed = ProofStep.WITH_LAG_IN(agreed, _lag(state), window_text(shapes[premise.left], premise.when))
         if not state.times.put_in(left, right, premise.when):
             return []
     match rule:
         case OneRow():
-            state.steps.append(f"{agreed}, and are two")
+            state.steps.append(ProofStep.ARE_TWO(agreed))
             return [state]
         case SameValues():
-            state.steps.append(f"{agreed}, but not on all columns that both streams have")
+            state.steps.append(ProofStep.NOT_ON_ALL(agreed))
             return [state]
         case Apart(then=then):
             return _outside(state, then, agreed)
 
 
-def _outside(state: ChaseState, then: Reach, agreed: str) -> list[ChaseState]:
+def _outside(state: ChaseState, then: Reach, agreed: Reason) -> list[ChaseState]:
     found = []
     shape = state.shapes[state.facts[LEFT].stream]
     before, after = state.copy(), state.copy()
     if before.times.put_before(LEFT, RIGHT, then, shape.step):
-        before.steps.append(f"{agreed}, and {_lag(state)} < {span_text(shape, then.low)}")
+        before.steps.append(ProofStep.LAG_BELOW(agreed, _lag(state), span_text(shape, then.low)))
         found.append(before)
     if after.times.put_after(LEFT, RIGHT, then, shape.step):
-        after.steps.append(f"{agreed}, and {_lag(state)} > {span_text(shape, then.high)}")
+        after.steps.append(ProofStep.LAG_ABOVE(agreed, _lag(state), span_text(shape, then.high)))
         found.append(after)
     return found
 
@@ -71,8 +74,8 @@ def broken(rule: Rule, state: ChaseState) -> bool:
             return True
 
 
-def _lag(state: ChaseState) -> str:
-    return f"{state.name(RIGHT)} - {state.name(LEFT)} in time"
+def _lag(state: ChaseState) -> Reason:
+    return ProofStep.LAG(state.name(RIGHT), state.name(LEFT))
 
 
 def _paired(shapes: tuple[StreamShape, ...], rule: Rule, pair: tuple[int, int]) -> str:

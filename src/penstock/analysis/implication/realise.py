@@ -15,11 +15,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
+from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.facts.domains import Domain, declared_domain
 from penstock.analysis.facts.truth import Truth, truth
 from penstock.analysis.implication.arrival import arrival_obstacle
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rules import Rule, SameValues, StreamShape
+from penstock.analysis.reasons import Reason, Told
 from penstock.analysis.witness.declarations_hold import Arrived
 from penstock.model.expressions import ColumnRef
 from penstock.model.schemes import Check, Punctuated
@@ -32,14 +34,14 @@ _START = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 @dataclass(frozen=True)
 class Realised:
-    """A counter-model, one sentence a row."""
+    """A counter-model, row by row."""
 
-    rows: tuple[str, ...]
+    rows: tuple[Reason, ...]
 
 
 def realise(
     streams: Sequence[Stream], shapes: Sequence[StreamShape], rules: Sequence[Rule], goal: Rule, rows: Sequence[Row]
-) -> Realised | str:
+) -> Realised | Reason:
     """The rows with constants, or what stands in the way."""
     used = sorted({row.stream for row in rows})
     for place in used:
@@ -48,11 +50,11 @@ def realise(
     constants = _constants(streams, shapes, rows)
     valued = [Row(row.stream, tuple(constants[term] for term in row.values), row.time, row.period) for row in rows]
     if not all(keeps(rule, valued) for rule in rules) or keeps(goal, valued):
-        return "a column has too few values to build a counter-model, which is outside what is decided"
+        return ProofStep.TOO_FEW_VALUES()
     return _kept(streams, shapes, valued)
 
 
-def _kept(streams: Sequence[Stream], shapes: Sequence[StreamShape], rows: Sequence[Row]) -> Realised | str:
+def _kept(streams: Sequence[Stream], shapes: Sequence[StreamShape], rows: Sequence[Row]) -> Realised | Reason:
     arrived: list[tuple[Fraction, Arrived]] = []
     for row in rows:
         stream, shape = streams[row.stream], shapes[row.stream]
@@ -60,19 +62,19 @@ def _kept(streams: Sequence[Stream], shapes: Sequence[StreamShape], rows: Sequen
         if shape.event_time is not None:
             values[shape.event_time] = _instant(stream, row.time)
         if (condition := _unkept_condition(stream, values)) is not None:
-            return f"{condition} speaks of constants, which is outside what is decided"
+            return ProofStep.OF_CONSTANTS(condition)
         # In the order of arrival an event time counts as it is, in ticks: the calendar of Python is short.
         timed = values if shape.event_time is None else {**values, shape.event_time: row.time}
         arrived.append((row.time, Arrived(stream, timed)))
         if row.period < 0 and stream.low:
-            return f"{stream.low[0].on(stream.name)} speaks of arrival, which is outside what is decided"
+            return ProofStep.OF_ARRIVAL(stream.low[0].on(stream.name))
     is_endless = any(row.period for row in rows)
     if (order := arrival_obstacle(arrived, is_endless=is_endless)) is not None:
-        return f"{order} speaks of the order of arrival, which is outside what is decided"
-    return Realised(tuple(_sentence(streams[row.stream], shapes[row.stream], row) for row in rows))
+        return ProofStep.OF_ORDER(order)
+    return Realised(tuple(_shown_row(streams[row.stream], shapes[row.stream], row) for row in rows))
 
 
-def _unkept_condition(stream: Stream, values: Mapping[str, object]) -> str | None:
+def _unkept_condition(stream: Stream, values: Mapping[str, object]) -> Told | None:
     """A condition of the stream that the row is not certain to keep; None if there is none.
 
     A counter-model needs a certain answer: CHECK and WHERE must be true, and no row may be a punctuation.
@@ -80,7 +82,7 @@ def _unkept_condition(stream: Stream, values: Mapping[str, object]) -> str | Non
     own = {ColumnRef("", column): value for column, value in values.items()}
     for predicate in stream.where:
         if truth(predicate, own) is not Truth.TRUE:
-            return f"WHERE {predicate} of {stream.name}"
+            return ProofStep.WHERE_OF(predicate, stream.name)
     for scheme in stream.schemes:
         if isinstance(scheme, Check) and any(truth(p, own) is not Truth.TRUE for p in scheme.condition):
             return scheme.on(stream.name)
@@ -89,12 +91,12 @@ def _unkept_condition(stream: Stream, values: Mapping[str, object]) -> str | Non
     return None
 
 
-def _derived_obstacle(stream: Stream, shape: StreamShape, place: int, rules: Sequence[Rule]) -> str | None:
+def _derived_obstacle(stream: Stream, shape: StreamShape, place: int, rules: Sequence[Rule]) -> Reason | None:
     named = {shape.columns[i] for rule in rules for i in _named(rule, place)}
     for column in stream.columns:
         for ref in column.derived.columns if column.derived is not None else ():
             if ref.column in named:
-                return f"{column.name} of {stream.name} is derived from {ref.column}, which a constraint names"
+                return ProofStep.DERIVED_NAMED(column.name, stream.name, ref.column)
     return None
 
 
@@ -163,32 +165,32 @@ def _instant(stream: Stream, ticks: Fraction) -> object:
     try:
         at = _START + dt.timedelta(microseconds=int(ticks))
     except OverflowError:  # windows of thousands of years are allowed, and the calendar of Python is not that long
-        return f"{int(ticks)} microseconds from {_shown(_START)}"
+        return ProofStep.MICROSECONDS_FROM(int(ticks), _shown(_START))
     return at.date() if stream.clock.kind is Kind.DATE else at
 
 
-def _sentence(stream: Stream, shape: StreamShape, row: Row) -> str:
-    values = [f"{column} = {_shown(value)}" for column, value in zip(shape.columns, row.values, strict=True)]
+def _shown_row(stream: Stream, shape: StreamShape, row: Row) -> Reason:
+    values = [ProofStep.IS(column, _shown(value)) for column, value in zip(shape.columns, row.values, strict=True)]
     if shape.event_time is not None:
-        values.append(f"{shape.event_time} = {_shown_time(stream, row.time)}")
-    again = ""
-    if row.period:
-        again = (
-            f", and again every {_shown_span(stream, abs(row.period))} {'after' if row.period > 0 else 'before'} that"
-        )
-    return f"{stream.name}: {', '.join(values)}{again}"
+        values.append(ProofStep.IS(shape.event_time, _shown_time(stream, row.time)))
+    if not row.period:
+        return ProofStep.ROW(stream.name, values)
+    again = ProofStep.ROW_AND_AFTER if row.period > 0 else ProofStep.ROW_AND_BEFORE
+    return again(stream.name, values, _shown_span(stream, abs(row.period)))
 
 
-def _shown(value: object) -> str:
+def _shown(value: object) -> Told:
+    if isinstance(value, Reason):
+        return value
     if isinstance(value, dt.datetime):
         return value.isoformat().replace("+00:00", "Z")
     return repr(value) if isinstance(value, str) else str(value)
 
 
-def _shown_time(stream: Stream, ticks: Fraction) -> str:
+def _shown_time(stream: Stream, ticks: Fraction) -> Told:
     shown = _shown(_instant(stream, Fraction(int(ticks))))
     rest = ticks - int(ticks)
-    return shown + (f" and {rest} of a microsecond" if rest else "")
+    return ProofStep.AND_OF_MICROSECOND(shown, rest) if rest else shown
 
 
 def _shown_span(stream: Stream, ticks: Fraction) -> str:

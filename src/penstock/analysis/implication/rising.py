@@ -19,10 +19,12 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.facts.differences import Limit
 from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.goals import LEFT
 from penstock.analysis.implication.rules import Apart, OneRow, Partner, Premise, Reach, Rule, SameValues
+from penstock.analysis.reasons import Reason
 
 
 @dataclass(frozen=True)
@@ -36,16 +38,16 @@ class _Endless:
     """The longest step from one to the next, the way they go."""
 
 
-def outgrown(state: ChaseState, rules: Sequence[Rule], goal: Rule) -> str | None:
+def outgrown(state: ChaseState, rules: Sequence[Rule], goal: Rule) -> Reason | None:
     """Why an endless sequence cannot be, or breaks what is supposed; None if that is not seen."""
     for endless in _endless(state):
         way = "later" if endless.rises else "earlier"
-        again = f"rows like {state.name(endless.row)} come again at ever {way} times"
+        again = ProofStep.COME_EVER(state.name(endless.row), way)
         for rule in rules:
             if rule.premise.when.is_everything and _is_against(state, rule, endless):
-                return f"{again}, which {rule.text} forbids"
+                return ProofStep.FORBIDDEN(again, rule.text)
         if isinstance(goal, Partner) and _is_met(state, goal.premise, endless):
-            return f"{again}, so one is a partner of {state.name(LEFT)} after all"
+            return ProofStep.SO_ONE_IS_PARTNER(again, state.name(LEFT))
     return None
 
 

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.facts.domains import Domain, declared_domain
 from penstock.analysis.facts.values import has_steps, step_of
-from penstock.analysis.reasons import ProofStep, Told
+from penstock.analysis.reasons import Told
 from penstock.model.predicates import Bound, NullTest, OneOf, Op, Predicate
 from penstock.model.schemes import Check, Clustered, Follows, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Auto, Rows, Span, Within
@@ -30,7 +31,7 @@ def weaker(stream: Stream, scheme: Scheme) -> Answer:
     found = next(_stronger(stream, scheme), None)
     if found is not None:
         return True, (ProofStep.DECLARED(found),)
-    return None, ("no single declaration implies it; what several together say of arrival is not decided",)
+    return None, (ProofStep.NO_SINGLE(),)
 
 
 def _stronger(stream: Stream, scheme: Scheme) -> Iterator[str]:
@@ -97,7 +98,7 @@ def _check(stream: Stream, scheme: Check) -> Answer:
     for predicate in scheme.condition:
         reasons = _reasons(stream, predicate)
         if reasons is None:
-            return None, (f"no declaration of {stream.name} implies {predicate}; opaque conditions are not decided",)
+            return None, (ProofStep.NOT_IMPLIED(stream.name, predicate),)
         because += reasons
     return True, tuple(ProofStep.DECLARED(reason) for reason in dict.fromkeys(because))
 
@@ -108,10 +109,10 @@ def _reasons(stream: Stream, predicate: Predicate) -> list[Told] | None:
         if isinstance(declared, Check) and predicate in declared.condition:
             return [declared.on(stream.name)]
     if predicate in stream.where:
-        return [f"WHERE {predicate} of {stream.name}"]
+        return [ProofStep.WHERE_OF(predicate, stream.name)]
     if isinstance(predicate, NullTest) and not predicate.is_null:
         domain = declared_domain(stream, predicate.column.column)
-        return None if domain.nullable else [f"{predicate.column.column} of {stream.name} is never NULL"]
+        return None if domain.nullable else [ProofStep.NEVER_NULL(predicate.column.column, stream.name)]
     if isinstance(predicate, Bound | OneOf):
         domain = declared_domain(stream, predicate.column.column)
         return [*domain.because] if _lies_in(stream, domain, predicate) else None

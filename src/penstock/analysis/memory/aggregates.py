@@ -27,10 +27,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.values import Interval
 from penstock.analysis.memory.conditions import FailedCondition, Placement, SourceComparison, active, stretches
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import MemoryReading
+from penstock.analysis.reasons import Told
 from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Comparison, Op
@@ -40,7 +42,7 @@ from penstock.model.predicates import Comparison, Op
 class OpenQuestion:
     """What keeps a query from being called bounded though no condition is shown to fail."""
 
-    text: str
+    because: Told
     barred: tuple[str, ...] = ()
     """The sources whose rows are not known to merge."""
 
@@ -115,11 +117,11 @@ def aggregate_violations(
             for stretch in order.endless(ref)[:most]:
                 yield FailedCondition(
                     "C2",
-                    f"{aggregate} needs every value of {ref}, and no constant limits them",
+                    MemoryReason.NEEDS_EVERY_VALUE(aggregate, ref),
                     ref.alias,
                     (ref.alias,),
                     ((ref, Placement(stretch)),),
-                    f"a row to come may repeat any one of them, and {aggregate} depends on it",
+                    MemoryReason.MAY_REPEAT(aggregate),
                 )
         case ColumnRef() as ref if aggregate.function in ("min", "max"):
             yield from islice(_of_extreme(aggregate, ref, edges, order), most)
@@ -136,7 +138,9 @@ def _of_expression(
         return
     is_compared = any([*active(edges, order, alias, above)] for alias in aliases for above in (True, False))
     if len(aliases) > 1 or is_holistic(aggregate) or (aggregate.function in ("min", "max") and is_compared):
-        yield OpenQuestion(f"what {aggregate} makes of {' and '.join(endless) or 'its columns'} is not known", aliases)
+        yield OpenQuestion(
+            MemoryReason.MAKES_OF(aggregate, endless) if endless else MemoryReason.MAKES_UNKNOWN(aggregate), aliases
+        )
 
 
 def _of_extreme(
@@ -153,11 +157,11 @@ def _of_extreme(
                     for rungs in _rungs(order, ref, own, edge, stretch, with_it=above == wants_greatest):
                         yield FailedCondition(
                             "C3",
-                            f"{aggregate} and {edge.text} ask for different rows of {ref.alias}",
+                            MemoryReason.ASK_FOR_DIFFERENT(aggregate, edge.text, ref.alias),
                             ref.alias,
                             (ref.alias,),
                             tuple(dict(rungs).items()),
-                            f"rows to come may match any of them by {edge.text}, and {aggregate} tells which",
+                            MemoryReason.MATCH_TELLS_WHICH(edge.text, aggregate),
                         )
 
 

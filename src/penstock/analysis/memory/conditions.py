@@ -27,10 +27,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import chain, islice, product
 
+from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.values import FAR, Interval
 from penstock.analysis.memory.lines import Line
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.reading import MemoryReading
+from penstock.analysis.reasons import Reason
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Op
 
@@ -52,17 +54,19 @@ class FailedCondition:
     """A condition that fails, and how to make an input of it."""
 
     condition: str
-    text: str
+    text: Reason
     grows: str
     """The source whose rows must be remembered."""
     barred: tuple[str, ...]
     """The sources whose rows cannot be merged for it."""
     rungs: tuple[tuple[ColumnRef, Placement], ...]
-    forced: str
-    """What makes it impossible to forget a row, as a sentence."""
+    forced: Reason
+    """What makes it impossible to forget a row."""
 
-    def __str__(self) -> str:
-        return f"{self.condition}: {self.text}"
+    @property
+    def named(self) -> Reason:
+        """With the name of the condition."""
+        return MemoryReason.CONDITION(self.condition, self.text)
 
 
 @dataclass(frozen=True)
@@ -90,11 +94,11 @@ def edges_of(reading: MemoryReading) -> tuple[SourceComparison, ...]:
 
 
 def endless_column(
-    order: Order, ref: ColumnRef, role: str, forced: str, *, every: bool = False
+    order: Order, ref: ColumnRef, role: MemoryReason, forced: Reason, *, every: bool = False
 ) -> Iterator[FailedCondition]:
     """C1, for one column of the result."""
     for stretch in order.endless(ref)[: None if every else 1]:
-        text = f"{ref} {role}, and {unlimited(order.line(ref), stretch, 'it')}"
+        text = role(ref, unlimited(order.line(ref), stretch, "it"))
         yield FailedCondition("C1", text, ref.alias, (ref.alias,), ((ref, Placement(stretch)),), forced)
 
 
@@ -109,15 +113,15 @@ def equal_and_endless(reading: MemoryReading, order: Order, *, every: bool = Fal
         seen.add(members[0])
         grows = aliases if every else (comparison.left.alias,)
         for stretch, alias in product(order.endless(members[0])[: None if every else 1], grows):
-            texts = [t for c, t in reading.joins if c.left in members and c.right in members]
-            names = " and ".join(map(str, dict.fromkeys((comparison.left, comparison.right))))
+            texts = dict.fromkeys(t for c, t in reading.joins if c.left in members and c.right in members)
+            names = tuple(dict.fromkeys((comparison.left, comparison.right)))
             yield FailedCondition(
                 "C2",
-                f"{_listed(texts)} joins {names}, and {unlimited(order.line(members[0]), stretch, 'them')}",
+                MemoryReason.JOINS(tuple(texts), names, unlimited(order.line(members[0]), stretch, "them")),
                 alias,
                 aliases,
                 ((comparison.left, Placement(stretch)),),
-                f"a row to come may match any one of them by {text}",
+                MemoryReason.MAY_MATCH_ANY(text),
             )
 
 
@@ -134,11 +138,11 @@ def compared_in_one_stretch(
             rung = Placement(stretch)
             yield FailedCondition(
                 "C3",
-                f"{edge.text} compares {edge.low} and {edge.high}, and {unlimited(line, stretch, 'them')}",
+                MemoryReason.COMPARES(edge.text, edge.low, edge.high, unlimited(line, stretch, "them")),
                 alias,
                 (edge.low.alias, edge.high.alias),
                 ((edge.low, rung), (edge.high, rung)),
-                f"how many of them a row to come matches by {edge.text} tells them all apart",
+                MemoryReason.MATCHES_TELL_APART(edge.text),
             )
 
 
@@ -238,22 +242,18 @@ def _conflict(
     texts = list(dict.fromkeys((first.text, second.text)))
     return FailedCondition(
         "C3",
-        f"{_listed(texts)} hold of different rows of {alias}, so that no one row can stand for the others",
+        MemoryReason.OF_DIFFERENT_ROWS(texts, alias),
         alias,
         (alias,),
         tuple(dict(rungs).items()),
-        f"rows to come may match any one of them and no other by {_listed(texts)}",
+        MemoryReason.MATCH_NO_OTHER(texts),
     )
 
 
-def unlimited(line: Line, stretch: Interval, which: str) -> str:
+def unlimited(line: Line, stretch: Interval, which: str) -> Reason:
     """What is missing to make a stretch finite."""
     if not line.points:
-        return f"no constant limits {which}"
+        return MemoryReason.UNLIMITED(which)
     if not line.has_steps:
-        return f"only `=` or IN would leave {which} finitely many values of this type"
-    return f"no constant limits {which} from {'below' if stretch.low == -FAR else 'above'}"
-
-
-def _listed(texts: list[str]) -> str:
-    return " and ".join(dict.fromkeys(texts))
+        return MemoryReason.ONLY_EQUALITY(which)
+    return MemoryReason.UNLIMITED_FROM(which, "below" if stretch.low == -FAR else "above")

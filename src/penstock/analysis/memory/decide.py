@@ -16,6 +16,7 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import partial
 
+from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.finding import MemoryFinding, Row, Witness
 from penstock.analysis.memory.conditions import FailedCondition
 from penstock.analysis.memory.distinguishability import copies_to_try, tells_apart
@@ -26,6 +27,7 @@ from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.self_joins import has_self_join
 from penstock.analysis.memory.synopses import synopsis_of
 from penstock.analysis.memory.witness import Copies, copies_of
+from penstock.analysis.reasons import Because
 from penstock.analysis.synopsis import SynopsisForm
 from penstock.model.predicates import Comparison, Op
 from penstock.model.query import Query
@@ -45,13 +47,12 @@ def memory_finding(query: Query) -> MemoryFinding:
         return MemoryFinding(None, because=reading.outside)
     case = Obstacles(query)
     if not case.order.holds:
-        texts = "; ".join(dict.fromkeys(c.text for c in conflicting(case.reading)))
-        return _never(texts)
-    if (texts := "; ".join(reading.lacking or _unmet(case))) != "":
+        return _never(tuple(dict.fromkeys(c.text for c in conflicting(case.reading))))
+    if texts := reading.lacking or _unmet(case):
         return _never(texts)
     synopses = _synopses(case)
-    violates = tuple(map(str, case.violations))
-    doubts = tuple(doubt.text for doubt in case.doubts)
+    violates = tuple(violation.named for violation in case.violations)
+    doubts = tuple(doubt.because for doubt in case.doubts)
     if not violates and not doubts:
         return MemoryFinding(True, synopses=synopses, results=case.results)
     if not violates or case.reading.unread:
@@ -60,15 +61,15 @@ def memory_finding(query: Query) -> MemoryFinding:
     shown = _places(case)
     copies = _copies(shown, _TRIED)
     if copies is None:
-        why = "no growing input could be written down"
+        why = MemoryReason.NOT_WRITTEN_DOWN()
         return MemoryFinding(None, violates, (*doubts, why), synopses=synopses, results=case.results)
     witness = replace(copies.witness, longer=lambda count: _rows(shown, count))
     grows = partial(_growing_sources, shown)
     return MemoryFinding(False, violates, synopses=synopses, results=case.results, witness=witness, grows=grows)
 
 
-def _never(texts: str) -> MemoryFinding:
-    return MemoryFinding(True, because=(f"these cannot all hold: {texts}",), never=True, results=0)
+def _never(texts: tuple[str, ...]) -> MemoryFinding:
+    return MemoryFinding(True, because=(Because.CANNOT_ALL_HOLD(texts),), never=True, results=0)
 
 
 def _unmet(case: Obstacles) -> tuple[str, ...]:

@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from math import prod
 
+from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.values import Interval
 from penstock.analysis.memory.aggregates import (
     OpenQuestion,
@@ -37,6 +38,7 @@ from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.scale import has_scale
 from penstock.analysis.memory.self_joins import covered_sources, folded, has_self_join
 from penstock.analysis.memory.synopses import is_bag
+from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Aggregate, Scalar, columns_of
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.query import Query
@@ -69,15 +71,15 @@ class Obstacles:
         query = self.reading.query
         is_join = len(query.all_sources) > 1
         if query.is_grouped:
-            yield from self._shown(query.group_by, "is grouped by", "each group is part of the answer, and is kept")
+            yield from self._shown(query.group_by, MemoryReason.GROUPED_BY, MemoryReason.GROUPS_KEPT())
             if query.distinct:
-                yield OpenQuestion("DISTINCT over groups is outside MEMORY's language")
+                yield OpenQuestion(MemoryReason.DISTINCT_OVER_GROUPS())
         elif is_join or query.distinct:
-            forced = "a row to come may bring each of them into the answer"
+            forced = MemoryReason.MAY_BRING()
             if not is_join:
-                forced = "each is given out once, and must be known when it comes again"
+                forced = MemoryReason.GIVEN_ONCE()
             values = tuple(o.value for o in query.outputs if not isinstance(o.value, Aggregate))
-            yield from self._shown(values, "is given out", forced)
+            yield from self._shown(values, MemoryReason.GIVEN_OUT, forced)
         if is_join:
             yield from equal_and_endless(self.reading, self.order, every=self._every)
             if is_bag(self.reading, self.order):
@@ -95,9 +97,7 @@ class Obstacles:
         yield from compared_in_one_stretch(counted, self.order, every=self._every)
         yield from extremes_in_conflict(self.reading, tuple(alike), self.order, every=self._every)
         for violation in compared_in_one_stretch(tuple(alike), self.order):
-            yield OpenQuestion(
-                f"{violation}, but the aggregates do not depend on how many rows match by it", violation.barred
-            )
+            yield OpenQuestion(MemoryReason.BUT_ALIKE(violation.named), violation.barred)
 
     def _multiplies_alike(self, edge: SourceComparison) -> bool:
         reading, order = self.reading, self.order
@@ -108,7 +108,9 @@ class Obstacles:
             if not has_one_value_in_a_group(end, reading, order)
         )
 
-    def _shown(self, values: tuple[Scalar, ...], role: str, forced: str) -> Iterator[FailedCondition | OpenQuestion]:
+    def _shown(
+        self, values: tuple[Scalar, ...], role: MemoryReason, forced: Reason
+    ) -> Iterator[FailedCondition | OpenQuestion]:
         """C1, for what a result shows."""
         remembers = self.reading.query.distinct or self.reading.query.is_grouped
         for value in values:
@@ -117,11 +119,12 @@ class Obstacles:
                 continue
             endless = [ref for ref in columns_of(value) if self.order.endless(ref)]
             if endless:
-                names = " and ".join(map(str, endless))
-                known = "how many values it takes" if value in endless else f"what it makes of {names}"
-                yield OpenQuestion(f"{value}: {known} is not known", tuple(ref.alias for ref in endless))
+                unknown = MemoryReason.HOW_MANY(value)
+                if value not in endless:
+                    unknown = MemoryReason.WHAT_IT_MAKES(value, endless)
+                yield OpenQuestion(unknown, tuple(ref.alias for ref in endless))
             elif remembers and isinstance(value, Expression) and not value.deterministic:
-                yield OpenQuestion(f"nothing says that {value} gives the same value each time")
+                yield OpenQuestion(MemoryReason.MAY_DIFFER(value))
 
     def _is_laid_out(self, ref: ColumnRef) -> bool:
         """Whether rows carry the column itself, and endlessly many values of its type can be written down."""
@@ -132,9 +135,7 @@ class Obstacles:
         for difference, text in self.reading.bands:
             endless = [ref for ref in difference.columns if self.order.endless(ref)]
             if endless:
-                yield OpenQuestion(
-                    f"{text} is outside MEMORY's language", tuple(ref.alias for ref in difference.columns)
-                )
+                yield OpenQuestion(MemoryReason.OUTSIDE(text), tuple(ref.alias for ref in difference.columns))
 
     def with_the_rest_high(self, violation: FailedCondition) -> Iterator[FailedCondition]:
         """The same with other columns as high as can be: below, a row may be its own partner."""

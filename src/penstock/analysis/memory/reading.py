@@ -20,10 +20,12 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.truth import passes
 from penstock.analysis.facts.values import are_equal_only_if_same, has_steps, step_of
 from penstock.analysis.memory.lines import point_of
 from penstock.analysis.memory.measures import is_measured
+from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Aggregate, Source, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import (
@@ -122,15 +124,15 @@ class MemoryReading:
         return tuple((p, c.text) for c in self.conditions for p in _between_sources(c) if isinstance(p, Difference))
 
     @cached_property
-    def outside(self) -> tuple[str, ...]:
+    def outside(self) -> tuple[Reason, ...]:
         """Why nothing can be said of the query."""
         found = []
         if len(self.query.core) < len(self.query.all_sources):
-            found.append("MEMORY decides inner joins; an outer join or EXISTS is outside its language")
+            found.append(MemoryReason.INNER_ONLY())
         for ref in dict.fromkeys(ref for c in self.conditions for ref in c.predicate.columns):
             kind = self.kind(ref)
             if kind is not None and kind.is_key and not are_equal_only_if_same(kind) and self._is_compared(ref):
-                found.append(f"{ref} is {kind}, of which different values may be equal")
+                found.append(MemoryReason.MAY_BE_EQUAL(ref, kind))
         return tuple(found)
 
     def _is_compared(self, ref: ColumnRef) -> bool:
@@ -138,17 +140,15 @@ class MemoryReading:
         return any(ref in c.predicate.columns and not isinstance(c.predicate, unequal) for c in self.conditions)
 
     @cached_property
-    def unread(self) -> tuple[str, ...]:
+    def unread(self) -> tuple[Reason, ...]:
         """Why a growing input cannot be written down, whatever the query needs."""
         found = []
         for condition in self.conditions:
             if is_left_to_spark(self, condition.predicate):
-                found.append(f"only Spark can say which rows pass {condition.text}")
+                found.append(MemoryReason.READ_BY_SPARK(condition.text))
             else:
                 derived = [str(ref) for ref in condition.predicate.columns if self.is_derived(ref)]
-                found += [
-                    f"{name} is derived, so only Spark can say which rows pass {condition.text}" for name in derived
-                ]
+                found += [MemoryReason.DERIVED(name, condition.text) for name in derived]
         return tuple(dict.fromkeys(found))
 
     @cached_property

@@ -23,6 +23,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.differences import least
 from penstock.analysis.facts.values import FAR, Interval
 from penstock.analysis.finding import Witness
@@ -52,7 +53,7 @@ class Copies:
     @property
     def witness(self) -> Witness:
         """As `check` shows it."""
-        return Witness(f"each further row of {self.rows[0][0]} must be remembered: {self.violation.forced}", self.rows)
+        return Witness(MemoryReason.MUST_BE_REMEMBERED(self.rows[0][0], self.violation.forced), self.rows)
 
 
 def copies_of(reading: MemoryReading, order: Order, violation: FailedCondition, count: int) -> Copies | None:

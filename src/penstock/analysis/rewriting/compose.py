@@ -14,7 +14,9 @@ from bisect import bisect_left
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.implication.rules import Reach
+from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.eliminate_joins import (
     counted_source,
     no_counted_source,
@@ -46,18 +48,18 @@ class Composed:
     """By counted source, its columns for the groups."""
 
 
-def compose(known: SubStreams) -> Composed | str:
+def compose(known: SubStreams) -> Composed | Reason:
     """The query without its joins, by the first identity that allows it; else why not."""
-    first: str | None = None
+    first: Reason | None = None
     for identity in identities(known.question):
         found = _by(known, identity)
         if isinstance(found, Composed):
             return found
         first = first or found
-    return first or "no PRIMARY KEY is an identity that all streams of the query share"
+    return first or CountReason.NO_IDENTITY()
 
 
-def _by(known: SubStreams, identity: Identity) -> Composed | str:
+def _by(known: SubStreams, identity: Identity) -> Composed | Reason:
     question = known.question
     predicates = WindowPredicates(known, identity)
     if (why := not_keyed(known, identity, question.aliases) or next(_unmatched(predicates), None)) is not None:
@@ -77,24 +79,24 @@ def _by(known: SubStreams, identity: Identity) -> Composed | str:
     for alias in sources:
         lags[alias] = _lag(predicates, question.root, alias)
         if lags[alias].low is None or lags[alias].high is None:
-            return f"nothing limits how far {alias} lies from {question.root} in time"
+            return CountReason.UNLIMITED_LAG(alias, question.root)
         columns = [_group(known, identity, ref, alias) for ref in question.groups]
         if None in columns:
             ref = question.groups[columns.index(None)]
-            return f"{alias} has no column that equals the group {ref} for every row of one identity, and is never NULL"
+            return CountReason.NO_GROUP_COLUMN(alias, ref)
         groups[alias] = tuple(column for column in columns if column is not None)
     apart = _hull([_lag(predicates, counted, alias) for alias in removed])
     partners = {question.root: question.root, counted: question.root} | dict.fromkeys(removed, counted)
     asked = {alias: predicates.reach(partner, alias) for alias, partner in partners.items() if alias != partner}
     for alias in removed[1:]:
         if groups[alias] != groups[removed[0]]:
-            return f"{removed[0]} and {alias} have no column in common for the groups"
+            return CountReason.NO_COMMON_GROUPS(removed[0], alias)
         lags[removed[0]] = _hull([lags[removed[0]], lags.pop(alias)])
         asked[removed[0]] = _hull([asked[removed[0]], asked.pop(alias)])
     return Composed(identity, counted, removed, lags, apart, asked, groups)
 
 
-def _unmatched(predicates: WindowPredicates) -> Iterator[str]:
+def _unmatched(predicates: WindowPredicates) -> Iterator[Reason]:
     """Reasons why some match is not by identity."""
     question = predicates.known.question
     placed, left = [question.joined[0]], list(question.joined[1:])

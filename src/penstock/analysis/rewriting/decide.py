@@ -13,7 +13,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
+from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.finding import RewriteFinding
+from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.bound import boundary
 from penstock.analysis.rewriting.compose import Composed, compose
 from penstock.analysis.rewriting.counts import BOUNDS, CountedSource, CountOutput, Rewriting
@@ -35,17 +37,17 @@ from penstock.model.types import Kind
 def rewrite_finding(query: Query) -> RewriteFinding:
     """Whether counts replace the joins of a query."""
     question = count_question(query)
-    if isinstance(question, str):
+    if isinstance(question, Reason):
         return RewriteFinding(False, because=(question,))
     known = SubStreams(question)
     composed = next(_uncountable(known), None) or compose(known)
-    if isinstance(composed, str):
+    if isinstance(composed, Reason):
         return RewriteFinding(False if known.is_decided else None, because=(composed,))
     period = question.window.span.ticks
     made = _rewriting(known, composed)
     because = tuple(_reasons(question, composed))
     if made.reach >= period:
-        why = "matches may lie further away than a window is long, so counts say nothing"
+        why = CountReason.TOO_FAR()
         return RewriteFinding(False, because=(why,))
     unable = next(_unable(question, made), None)
     if unable is None:
@@ -53,7 +55,7 @@ def rewrite_finding(query: Query) -> RewriteFinding:
     return RewriteFinding(unable is None, made.error_bound, made.sql, made, because, unable)
 
 
-def _uncountable(known: SubStreams) -> Iterator[str]:
+def _uncountable(known: SubStreams) -> Iterator[Reason]:
     """Counts of columns that are no counts of rows."""
     for output in known.question.query.outputs:
         value = output.value
@@ -61,9 +63,9 @@ def _uncountable(known: SubStreams) -> Iterator[str]:
             continue
         argument = value.argument
         if not isinstance(argument, ColumnRef) or not known.has_value(argument.alias, argument.column):
-            yield f"{value} counts values, of which some may be NULL"
+            yield CountReason.MAY_COUNT_NULL(value)
         elif value.distinct and not known.is_key(argument.alias, (argument.column,)):
-            yield f"{value} counts values, of which some may be equal"
+            yield CountReason.MAY_COUNT_EQUAL(value)
 
 
 def _rewriting(known: SubStreams, composed: Composed) -> Rewriting:
@@ -168,56 +170,51 @@ def _slack(stream: Stream) -> int | None:
     return min(spans, default=None)
 
 
-def _unable(question: CountQuestion, made: Rewriting) -> Iterator[str]:
+def _unable(question: CountQuestion, made: Rewriting) -> Iterator[Reason]:
     """Why the counts cannot be run in place of the query, whatever error is allowed."""
     query = question.query
     if query.hints.budget is not None:
-        yield "a BUDGET is given, which the query itself is to keep"
+        yield CountReason.BUDGET_GIVEN()
     added = {fold(name) for name in (*BOUNDS, *(name for name, _ in made.limits))} if made.with_bounds else set()
     for output in made.outputs:
         if fold(output.name) in added:
-            yield f"{output.name} is the name of a column that WITH BOUNDS adds"
+            yield CountReason.NAME_TAKEN(output.name)
     for source in query.all_sources:
         stream = source.stream
         schemes = (*stream.schemes, *((stream.arrival,) if stream.arrival is not None else ()))
         for scheme in schemes:
             policy = scheme.on_violation.policy if scheme.on_violation is not None else Policy.ADAPT
             if policy in (Policy.FAIL, Policy.QUARANTINE, Policy.RECOVER):
-                yield f"{scheme.on(stream.name)} ON VIOLATION {policy} asks to be watched, and counts watch nothing"
+                yield CountReason.TO_BE_WATCHED(scheme.on(stream.name), policy)
     for alias in (source.alias for source in made.sources):
         stream = query.by_alias[alias].stream
         clock = stream.clock
         if clock is None or clock.kind is not Kind.TIMESTAMP:
-            yield f"the event time of {stream.name} is no TIMESTAMP, which Spark's windows need"
+            yield CountReason.NO_TIMESTAMP(stream.name)
         elif _slack(stream) is None:
-            yield f"when a window is over is not known; ORDERED BY {stream.event_time} WITHIN a span ON {stream.name}"
+            yield CountReason.WINDOW_END_UNKNOWN(stream.event_time, stream.name)
 
 
-def _not_allowed(query: Query, made: Rewriting) -> str | None:
+def _not_allowed(query: Query, made: Rewriting) -> Reason | None:
     """Why the error is not allowed, if it is not."""
     if made.is_exact:
         return None
     allowed = query.hints.error
     if allowed is None:
-        return "the query allows no error; ERROR(p PERCENT) would"
+        return CountReason.NO_ERROR_ALLOWED()
     if boundary(made.reach, made.period) > Fraction(allowed.percent) / 100:
-        return f"the query allows {allowed.percent.normalize():f} percent"
+        return CountReason.ERROR_ALLOWED(f"{allowed.percent.normalize():f}")
     return None
 
 
-def _reasons(question: CountQuestion, composed: Composed) -> Iterator[str]:
-    """What was found, a sentence for each rule that was used."""
+def _reasons(question: CountQuestion, composed: Composed) -> Iterator[Reason]:
+    """What was found, for each rule that was used."""
     name = ", ".join(composed.identity[question.root])
-    yield f"rows match exactly where they are of one {name}, by what is declared (4.1)"
+    yield CountReason.BY_IDENTITY(name)
     others = [alias for alias in question.joined if alias != composed.counted]
     if others:
-        yield (
-            f"each row of {composed.counted} has exactly one partner in {', '.join(others)}, "
-            f"so that the join has as many rows as {composed.counted} (4.2)"
-        )
+        yield (CountReason.AS_MANY_AS(composed.counted, others, composed.counted))
     if composed.removed:
-        once = " (of one stream, a row of several counted once)" if len(composed.removed) > 1 else ""
-        yield (
-            f"each row of {', '.join(composed.removed)}{once} has exactly one partner in {composed.counted}, "
-            "so that what is without a match is the difference (4.3)"
-        )
+        several = len(composed.removed) > 1
+        differs = CountReason.DIFFERENCE_OF_SEVERAL if several else CountReason.DIFFERENCE
+        yield differs(composed.removed, composed.counted)

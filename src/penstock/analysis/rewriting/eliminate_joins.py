@@ -31,18 +31,20 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from penstock.analysis.decider_reasons import CountReason
+from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.identity import Identity, pairs
 from penstock.analysis.rewriting.substreams import SubStreams
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Comparison, Difference, OneOf, Predicate
 
 
-def not_keyed(known: SubStreams, identity: Identity, aliases: tuple[str, ...]) -> str | None:
+def not_keyed(known: SubStreams, identity: Identity, aliases: tuple[str, ...]) -> Reason | None:
     """A source of which the identity is no key, as a reason; None if it is a key of all."""
     for alias in aliases:
         if not known.is_key(alias, identity[alias]):
             stream = known.question.query.by_alias[alias].stream.name
-            return f"PRIMARY KEY ({', '.join(identity[alias])}) ON {stream} does not follow from what is declared"
+            return CountReason.KEY_NOT_IMPLIED(identity[alias], stream)
     return None
 
 
@@ -53,10 +55,10 @@ def counted_source(known: SubStreams, identity: Identity) -> str | None:
     return next((alias for alias in by_choice if _has_all_partners(known, identity, alias)), None)
 
 
-def no_counted_source(known: SubStreams) -> str:
+def no_counted_source(known: SubStreams) -> Reason:
     """Why no source counts the join."""
     joined = ", ".join(known.question.joined)
-    return f"how many rows {joined} give together does not follow: from none of them do FOREIGN KEYs lead to all others"
+    return CountReason.NO_COUNTED(joined)
 
 
 def _has_all_partners(known: SubStreams, identity: Identity, alias: str) -> bool:
@@ -75,17 +77,14 @@ def removed_sources(known: SubStreams, identity: Identity, counted: str) -> tupl
     return ()
 
 
-def no_removed_source(known: SubStreams, identity: Identity, counted: str) -> str:
+def no_removed_source(known: SubStreams, identity: Identity, counted: str) -> Reason:
     """Why no difference of counts says what has no match."""
     for alias in known.question.without:
         if not known.refers(alias, counted, pairs(identity, alias, counted)):
             stream = known.question.query.by_alias[alias].stream.name
             parent = known.question.query.by_alias[counted].stream.name
-            return f"no FOREIGN KEY of {stream} to {parent} gives every row of {alias} that matches its {counted}"
-    return (
-        f"{', '.join(known.question.without)} do not include each other, and are not rows of one stream by its PRIMARY "
-        "KEY, matched alike: how many have a match in both does not follow from counts"
-    )
+            return CountReason.NO_FOREIGN_KEY(stream, parent, alias, counted)
+    return CountReason.NOT_INCLUDED(known.question.without)
 
 
 def under(alias: str, predicate: Predicate) -> Predicate | None:

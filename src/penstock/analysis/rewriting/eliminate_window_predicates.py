@@ -13,8 +13,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.implication.rules import Reach
+from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.identity import Identity, pairs
 from penstock.analysis.rewriting.substreams import Pairs, SubStreams
 from penstock.model.expressions import ColumnRef
@@ -30,7 +32,7 @@ class WindowPredicates:
         self.identity = identity
         self.combinations = Combinations(known.question.query)
 
-    def follows_from_match(self, new: str, placed: Sequence[str]) -> str | None:
+    def follows_from_match(self, new: str, placed: Sequence[str]) -> Reason | None:
         """Why a row that matches rows of some sources need not be of their identity; None if it must."""
         for old in placed:
             given, when = self._matched(old, new)
@@ -39,21 +41,25 @@ class WindowPredicates:
         old = next((one for one in placed if self._matched(one, new)[0]), placed[0])
         given, when = self._matched(old, new)
         if not given:
-            return f"no equality ties {new} to {', '.join(placed)}"
+            return CountReason.NO_EQUALITY(new, placed)
         columns = ", ".join(own for own, _ in given)
         spans = self.known.question.query.by_alias[new].stream.name
-        return (
-            f"rows of {old} and {new} that match need not be of one {self._name(old)}; "
-            f"STREAM KEY ({columns}) SPANS {spans} WINDOW {_window(when)} ON "
-            f"{self.known.question.query.by_alias[old].stream.name} would say so"
+        return CountReason.NEED_NOT_BE_ONE(
+            old,
+            new,
+            self._name(old),
+            columns,
+            spans,
+            _window(when),
+            self.known.question.query.by_alias[old].stream.name,
         )
 
-    def match_follows(self, ties: Sequence[Predicate]) -> str | None:
+    def match_follows(self, ties: Sequence[Predicate]) -> Reason | None:
         """A tie that does not follow from the identity, as a reason; None if all do."""
         for tie in ties:
             if not self._is_implied(tie):
                 one, other = sorted(aliases_of(tie))
-                return f"{tie} does not follow for rows of {one} and {other} that are of one {self._name(one)}"
+                return CountReason.TIE_NOT_IMPLIED(tie, one, other, self._name(one))
         return None
 
     def reach(self, earlier: str, later: str) -> Reach:

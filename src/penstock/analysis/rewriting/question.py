@@ -15,6 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+from penstock.analysis.decider_reasons import CountReason
+from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.values import count_value
 from penstock.model.clauses import Aggregate, Formula, RangeWindow, RowsWindow, TimeWindow
 from penstock.model.expressions import ColumnRef
@@ -62,48 +64,48 @@ class CountQuestion:
         return frozenset(ref.column for p in conditions if rejects_null(p) for ref in p.columns if ref.alias == alias)
 
 
-def count_question(query: Query) -> CountQuestion | str:
+def count_question(query: Query) -> CountQuestion | Reason:
     """The query as a count, or why it is none."""
     return next(_unfit(query), None) or _sorted_conditions(query)
 
 
-def _unfit(query: Query) -> Iterator[str]:
+def _unfit(query: Query) -> Iterator[Reason]:
     if not query.is_grouped:
-        yield "only counts can be made of counts, and the query does not aggregate"
+        yield CountReason.NO_AGGREGATE()
         return
     for output in query.outputs:
         if isinstance(output.value, Aggregate) and count_value(output.value) is None:
-            yield f"{output.value} does not follow from counts"
+            yield CountReason.NOT_FROM_COUNTS(output.value)
     if any(join.kind is not JoinKind.INNER for join in joins(query.tree)):
-        yield "an outer join is left as it is"
+        yield CountReason.OUTER_JOIN()
     if len(query.all_sources) == 1:
-        yield "there is no join to do without"
+        yield CountReason.NO_JOIN()
     if len(query.all_sources) > MOST_SOURCES:
-        yield f"joins of more than {MOST_SOURCES} sources are not looked at"
+        yield CountReason.TOO_MANY_SOURCES(MOST_SOURCES)
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
     if len(windows) != 1:
-        yield "the counts are not grouped by one window of time"
+        yield CountReason.NOT_BY_WINDOW()
     elif query.by_alias[windows[0].column.alias].event_time != windows[0].column:
-        yield f"{windows[0].column} is not the event time of its stream"
+        yield CountReason.NOT_EVENT_TIME(windows[0].column)
     for key in query.group_by:
         if not isinstance(key, TimeWindow | ColumnRef):
-            yield f"the counts are grouped by an expression, {key}"
+            yield CountReason.BY_EXPRESSION(key)
     for output in query.outputs:
         if not isinstance(output.value, TimeWindow | ColumnRef | Aggregate):
-            yield f"{output.value} is an expression, which is left as it is"
+            yield CountReason.EXPRESSION(output.value)
     for formula in query.answer:
         if isinstance(formula, Formula) and formula.terms is None:
-            yield f"{formula} is no sum of multiples of counts, so that nothing is known of its error"
+            yield CountReason.NO_SUM(formula)
     for source in query.all_sources:
         if source.stream.event_time is None:
-            yield f"stream {source.stream.name} has no event time"
+            yield CountReason.NO_EVENT_TIME(source.stream.name)
         if isinstance(source.window, RowsWindow):
-            yield f"{source.window} depends on the order of arrival"
+            yield CountReason.BY_ARRIVAL(source.window)
         if isinstance(source.window, RangeWindow) and query.existences:
-            yield f"{source.window} beside EXISTS is left as it is"
+            yield CountReason.BESIDE_EXISTS(source.window)
 
 
-def _sorted_conditions(query: Query) -> CountQuestion | str:
+def _sorted_conditions(query: Query) -> CountQuestion | Reason:
     (window,) = (key for key in query.group_by if isinstance(key, TimeWindow))
     joined = [s.alias for s in query.sources] + [e.source.alias for e in query.existences if not e.negated]
     conditions = [p for join in joins(query.tree) for p in join.on] + list(query.where) + list(_ranges(query))
@@ -114,7 +116,7 @@ def _sorted_conditions(query: Query) -> CountQuestion | str:
     for predicate in conditions:
         about = aliases_of(predicate)
         if len(about) == 0:
-            return f"{predicate} is about no stream"
+            return CountReason.ABOUT_NO_STREAM(predicate)
         if len(about) == 1:
             filters[min(about)].append(predicate)
         else:
@@ -127,7 +129,7 @@ def _sorted_conditions(query: Query) -> CountQuestion | str:
         for predicate in existence.condition:
             about = aliases_of(predicate)
             if own not in about:
-                return f"{predicate} in NOT EXISTS is not about {own}"
+                return CountReason.NOT_ABOUT(predicate, own)
             (filters[own] if about == {own} else ties_without[own]).append(predicate)
     _carry(filters, ties, ties_without)
     return CountQuestion(

@@ -26,7 +26,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, GroupStage, given_name, row_hashes
-from penstock.runtime.promise.closed_items import Reports
+from penstock.runtime.promise.items import Reports
 from tests.runtime.reference import Arrived, History, combinations, in_windows
 from tests.runtime.test_cells import share
 

@@ -18,7 +18,7 @@ from hypothesis import HealthCheck, given, settings
 from penstock.analysis.check import check_query
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell, Patience
-from penstock.runtime.join import purge_schedule
+from penstock.runtime.join import purged
 from penstock.runtime.state.component import synopses_of
 from tests.measure import size
 from tests.runtime.reference import answer
@@ -80,5 +80,5 @@ def test_a_cell_restored_after_every_step_gives_the_same_answer(workload: Worklo
 @given(workloads(most_sources=3))
 def test_a_lazy_cell_gives_the_same_answer(workload: Workload) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(purge_schedule, "LEAST_ROWS", 4)
+        patch.setattr(purged, "LEAST_ROWS", 4)
         run(workload.moved_on(), restart=True, how=Patience.LAZY)

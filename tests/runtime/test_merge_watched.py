@@ -15,7 +15,7 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.plan.runnable import unkept_bounds
 from tests.runtime.driving import Driver, plan_of
-from tests.runtime.test_merge import Run, check_against_reference
+from tests.runtime.join.test_merge import Run, check_against_reference
 
 # The time of a row goes by its flag, so that every match lies in the window.
 CASES = {

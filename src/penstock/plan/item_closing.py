@@ -3,7 +3,7 @@
 Theorem: if a stream stands in every result, all columns of one of its punctuations are in each item (a group, or a row
 that DISTINCT gave), and the punctuation has come, then no result can bring that item again once no row of the stream
 with these values is stored. So each cell says of every such punctuation whether it still stores one, and the second
-stage forgets the item when none does (`runtime/promise/items.py`, `runtime/promise/closed_items.py`).
+stage forgets the item when none does (`runtime/promise/items.py`).
 
 Preconditions: the punctuation has no LIFESPAN, after which its values may come again; no column is a FLOAT or DOUBLE,
 where 0.0 = -0.0 are two items. Not decided: items that only an expression of the columns tells apart.

@@ -99,7 +99,7 @@ from penstock.runtime.input.wire_columns import (
     punctuation_columns,
     punctuation_promises,
 )
-from penstock.runtime.join.purge_schedule import Patience
+from penstock.runtime.join.purged import Patience
 from penstock.runtime.match.node_matching import Truth
 from penstock.runtime.promise.violations import PromiseBroken
 from penstock.runtime.state.store import Changes

@@ -32,8 +32,7 @@ from penstock.runtime.input.wire_columns import ORDER, hidden_columns
 from penstock.runtime.join.frontier import frontier
 from penstock.runtime.join.join_tree import JoinTree
 from penstock.runtime.join.merge import BUCKET, Merge
-from penstock.runtime.join.purge_schedule import Patience, PurgeSchedule
-from penstock.runtime.join.purged import Asking, Purged
+from penstock.runtime.join.purged import Asking, Patience, Purged, PurgeSchedule
 from penstock.runtime.join.rows import no_result_rows, result_rows
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.match.node_matching import NO_TESTS, Truth

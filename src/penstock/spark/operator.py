@@ -25,7 +25,7 @@ from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.counts import counts_of, second_counts_of
 from penstock.runtime.group.between_stages import together
-from penstock.runtime.promise.closed_items import Reports
+from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache

@@ -39,7 +39,7 @@ from penstock.runtime.join.sides import StreamSide
 from penstock.runtime.match.matching import Partial
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.marks import MATCHED, mark_names
-from penstock.runtime.promise.sampling import MOST_SAMPLED, is_sampled
+from penstock.runtime.promise.past_rows import MOST_SAMPLED, is_sampled
 from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment

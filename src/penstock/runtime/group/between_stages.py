@@ -22,7 +22,7 @@ from penstock.runtime.columns.row_values import row_hashes
 from penstock.runtime.group.derived import columns_of_measure
 from penstock.runtime.group.finals import sum_type
 from penstock.runtime.input.routing import split_by_cell
-from penstock.runtime.promise.closed_items import Reports
+from penstock.runtime.promise.items import Reports
 
 
 def deal(table: Any, buckets: int, groups: tuple[str, ...] | None) -> Iterator[tuple[int, Any]]:

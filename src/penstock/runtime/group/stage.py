@@ -35,7 +35,7 @@ from penstock.runtime.group.measures import Measured, from_columns, measured, nu
 from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.group.tally import Columns, Kept, Tally
 from penstock.runtime.group.totals import Totals
-from penstock.runtime.promise.closed_items import NO_REPORTS, ClosedItems, Reports
+from penstock.runtime.promise.items import NO_REPORTS, ClosedItems, Reports
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.state.store import Changes, Entries
 from penstock.runtime.state.synopsis import ALL

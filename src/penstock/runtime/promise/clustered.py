@@ -9,7 +9,7 @@ A cluster that ends becomes a promise row like that of a punctuation: it marks t
 may still come, and is forgotten by the same need (`punctuated.py`, `forgetting.py`). A row whose value is held as ended
 breaks the constraint, as does one that comes too late within the batch; when k is widened, ended clusters that the
 larger k leaves open are open again. NULL is no value, and differs from every one. Ends that nothing needs are
-remembered a while, only to see values come again (`past_clusters.py`).
+remembered a while, only to see values come again (`past_rows.py`).
 
 Where other constraints would do, clusters are counted only as long as that pays (`choosing.py`).
 """
@@ -31,7 +31,7 @@ from penstock.runtime.input.wire_columns import ORDER, belongs, order_column
 from penstock.runtime.match.key_matching import Keyed, lookup
 from penstock.runtime.promise.choosing import ClusterChoice
 from penstock.runtime.promise.monitor import Monitor
-from penstock.runtime.promise.past_clusters import PastClusters
+from penstock.runtime.promise.past_rows import PastClusters
 from penstock.runtime.promise.punctuated import PunctuatedWatch
 from penstock.runtime.promise.value_table import unmark
 from penstock.runtime.promise.violations import Breach

@@ -5,7 +5,7 @@ T stand after it, and a row of T breaks it if more than k rows of T, itself incl
 names and itself. Otherwise a micro-batch is one instant: arrivals on T count only from the batch after s. So the rows
 of s that are closed are those up to one batch, which the clock knows from the headers, and a row of T breaks it if it
 names a stored s that was closed before the batch. Rows that have left are seen as far as they are set aside
-(`discarded/`) or their keys are remembered (`past_followers.py`). The distance of a match, which k must not fall below,
+(`discarded/`) or their keys are remembered (`past_rows.py`). The distance of a match, which k must not fall below,
 is the rows of T that came after s, up to the one that matches (KMON 4.3).
 """
 
@@ -25,8 +25,7 @@ from penstock.runtime.input.clock import Clock
 from penstock.runtime.input.wire_columns import ORDER
 from penstock.runtime.match.key_matching import Keyed, match_keys, new_pairs, nulls
 from penstock.runtime.promise.monitor import Monitor
-from penstock.runtime.promise.past_followers import PastFollowers
-from penstock.runtime.promise.sampling import is_sampled
+from penstock.runtime.promise.past_rows import PastFollowers, is_sampled
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis

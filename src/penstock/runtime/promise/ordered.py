@@ -9,7 +9,18 @@ declared one: m may then be lower than it could be, never higher.
 
 The d of WITHIN AUTO, for an event time, is learned from how far rows lie below the highest before them (KMON 6.3): rows
 of the cell against earlier chunks, all rows of a chunk among themselves by its header. The latter break nothing: no
-promise was made between them. A k in rows is learned by `learned_order.py`.
+promise was made between them.
+
+A k of WITHIN AUTO, for a column that is no event time, is counted in rows and learned (`LearnedOrderWatch`). How far a
+row is late is the rows since the first climb above its value. Which climbs will matter is not known before k is, so all
+are remembered as **stairs**: neighbours are taken together the more the further back they lie, and a stair knows the
+row of its first climb and that of its last. By the first a distance is measured, too large if anything, by at most a
+part of itself; by the last a floor is set, too low if anything. So k is never learned too small, and nothing is closed
+too early.
+
+ARRIVES BY a (`ArrivesWatch`) is the order of a within 0 rows, which a NULL breaks too. On the event time it also closes
+what ORDERED BY it WITHIN 0 closes, and ADAPT widens that; on another column it closes nothing, has no k, and stays in
+force. Rows that break it keep their turn on their stream: nothing is sorted.
 """
 
 from __future__ import annotations
@@ -24,7 +35,7 @@ from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.columns.climbs import NO_CLIMBS, Climbs
 from penstock.runtime.columns.codes import DAY_TICKS, Bools, Ints, Ordinal, is_coded
 from penstock.runtime.input.batch import Chunk
-from penstock.runtime.input.headers import Late, ranks, ticks_below
+from penstock.runtime.input.headers import EXACT, GRAIN, Late, Stair, ranks, ticks_below
 from penstock.runtime.promise.monitor import Monitor
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
@@ -212,3 +223,73 @@ class OrderedWatch(Watch):
     def k(self) -> int | None:
         """See Watch."""
         return self.monitor.k
+
+
+class LearnedOrderWatch(OrderedWatch):
+    """The stairs of one ordered column."""
+
+    numbers = (*OrderedWatch.numbers, "_stairs")
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        super().__init__(plan, promise)
+        self._stairs: list[Stair] = []
+
+    @property
+    def _climbs(self) -> Climbs:
+        return Climbs.of([value for value, _, _ in self._stairs], [since for _, _, since in self._stairs])
+
+    def _climb(self, chunk: Chunk, start: int) -> None:
+        for value, row, since in chunk.header.stairs.get(self.column, ()):
+            if not self._stairs or value > self._stairs[-1][0]:  # type: ignore[operator] # one type a column
+                self._stairs.append((value, start + row, start + since))
+        self._take_together()
+
+    def _take_together(self) -> None:
+        """Let neighbours become one where the rows between them are a small part of those after them."""
+        kept: list[Stair] = []
+        for value, row, since in reversed(self._stairs):
+            age = self._count - (kept[-1][1] if kept else row)
+            if kept and age > EXACT and (kept[-1][1] - since) * GRAIN <= age:
+                last, last_row, _ = kept[-1]
+                kept[-1] = (last, last_row, since)
+            else:
+                kept.append((value, row, since))
+        self._stairs = kept[::-1]
+
+    @property
+    def _highest_closed(self) -> Ordinal | None:
+        followed = [value for value, row, _ in self._stairs if self._is_followed(row)]
+        return followed[-1] if followed else None
+
+
+class ArrivesWatch(OrderedWatch):
+    """The order of arrival of one alias's stream."""
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        super().__init__(plan, promise)
+        self.is_clock = plan.by_alias[promise.alias].event_time == self.column
+
+    def breaches(self, step: WatchStep) -> list[Breach]:
+        """See Watch."""
+        return [*super().breaches(step), *self._nulls(step)]
+
+    def _nulls(self, step: WatchStep) -> list[Breach]:
+        synopsis = step.synopses[self.promise.alias]
+        if synopsis.size(FRESH) == 0:
+            return []
+        column = synopsis.segments[-1].column(self.column)
+        if not column.null_count:
+            return []
+        null = np.flatnonzero(column.is_null().to_numpy(zero_copy_only=False))
+        ids = synopsis.alive(null + synopsis.first_fresh)
+        return [Breach(self.promise, self.promise.alias, ids, np.zeros(len(ids), np.int64))] if len(ids) else []
+
+    def adapt(self, breach: Breach, step: WatchStep) -> None:
+        """See Watch."""
+        if self.is_clock:
+            super().adapt(breach, step)
+
+    @property
+    def k(self) -> int | None:
+        """See Watch."""
+        return self.slack if self.is_clock else None

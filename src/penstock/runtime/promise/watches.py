@@ -8,15 +8,13 @@ learned.
 from __future__ import annotations
 
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
-from penstock.runtime.promise.arrives import ArrivesWatch
 from penstock.runtime.promise.bands import BandWatch
 from penstock.runtime.promise.checks import CheckWatch
 from penstock.runtime.promise.clustered import ClusteredWatch
 from penstock.runtime.promise.follows import FollowsWatch
 from penstock.runtime.promise.items import ItemWatch
 from penstock.runtime.promise.keys import KeyWatch
-from penstock.runtime.promise.learned_order import LearnedOrderWatch
-from penstock.runtime.promise.ordered import OrderedWatch
+from penstock.runtime.promise.ordered import ArrivesWatch, LearnedOrderWatch, OrderedWatch
 from penstock.runtime.promise.punctuated import PunctuatedWatch
 from penstock.runtime.promise.watch import Promised, Watch
 from penstock.runtime.state.synopsis import Synopsis

@@ -1,12 +1,17 @@
-"""Rows that a declared FOLLOWS let go, remembered to see their match come after all (KMON 4.3).
+"""What promises let go, remembered to see them broken after all (KMON 4.3 and 5.3). It closes nothing.
 
-A match that breaks FOLLOWS is with a row that has left, so the stored rows do not show it. What stays here of that row
-are its columns that FOLLOWS names, and how many rows of the parent had come before it: surely while fewer than c times
-k have come after it, so that a rise of k up to c times k is seen for certain; then a sample with probability p. What
-the match would have given is not known by it: that takes the shadows of `discarded/`.
+**Followers.** A match that breaks FOLLOWS is with a row that has left, so the stored rows do not show it. What stays
+here of that row are its columns that FOLLOWS names, and how many rows of the parent had come before it. What the match
+would have given is not known by it: that takes the shadows of `discarded/`. Left out where these are there anyway (the
+k is learned, MONITOR, RECOVER).
 
-Left out where these are there anyway (the k is learned, MONITOR, RECOVER), where a BUDGET counts every promise row, and
-under TRUST, which does not look.
+**Clusters.** The end of a cluster is forgotten once no stored or future row needs it, which is often at once: under a
+PRIMARY KEY of the other side, as soon as the row that carries the value has left. Then a value that comes again would
+count as a new one, and a k that is too small would never show. So it stays here, as a value and a number.
+
+Either is remembered surely while fewer than c times k rows have followed, so that a rise of k up to c times k is seen
+for certain; then a sample with probability p. Sampling is by a hash of a row's place on its stream, so a replayed batch
+samples the same rows. Left out where a BUDGET counts every promise row, and under TRUST, which does not look.
 """
 
 from __future__ import annotations
@@ -16,16 +21,26 @@ from math import ceil
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.doubting import remembers_past_followers
+from penstock.plan.doubting import remembers_past_clusters, remembers_past_followers
+from penstock.plan.monitor import MonitorPlan
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.columns.hashing import Hashes
+from penstock.runtime.columns.hashing import Hashes, mix
 from penstock.runtime.match.key_matching import Keyed, agree
-from penstock.runtime.promise.sampling import MOST_SAMPLED, is_sampled
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.key_index import spread
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
+
+MOST_SAMPLED = 1_000
+"""Rows of one source, or ended clusters of one column, that are remembered as a sample; the eldest go first."""
+
+
+def is_sampled(monitor: MonitorPlan, arrival: Ints) -> Bools:
+    """Which of the rows that arrived at these places belong to the sample."""
+    chosen: Bools = mix(arrival.view(np.uint64)) < np.uint64(min(monitor.probability, 1.0) * (2.0**64 - 2**12))
+    return chosen
+
 
 _SLOTS = 32
 """Slots for each key that is asked for: about one in so many of the rows is looked at more closely."""
@@ -108,3 +123,36 @@ class PastFollowers(Component):
 
 def _slots(keys: Hashes, size: int) -> Ints:
     return (keys & np.uint64(size - 1)).astype(np.int64)
+
+
+class PastClusters(Component):
+    """The forgotten clusters of one column, with the numbers of `clustered.py`."""
+
+    tables = ("rows",)
+
+    def __init__(self, plan: Plan, promise: PromisePlan) -> None:
+        self.monitor = plan.monitor
+        self.rows = Synopsis(promise.columns)
+        self.is_kept = remembers_past_clusters(plan, promise)
+
+    def stays(self, count: int, k: int | None, counts: Ints, arrival: Ints) -> Bools:
+        """Which clusters with these numbers `review` would not let go of at once."""
+        staying: Bools = np.full(len(counts), k is None)
+        if k is not None:
+            staying = count - counts <= k * self.monitor.factor
+            staying[~staying] = is_sampled(self.monitor, arrival[~staying])
+        return staying
+
+    def review(self, count: int, k: int | None) -> Ints:
+        """After a batch with which so many rows have come: let go of the old; gives those that k leaves open."""
+        ids = self.rows.ids(ALL)
+        if k is None or not len(ids):
+            return empty_ids()
+        distance = count - self.rows.counts(ids)
+        old: Bools = distance > k * self.monitor.factor
+        if old.any():
+            aged = ids[old]
+            sampled = is_sampled(self.monitor, self.rows.gather(aged, lambda s: s.arrival))
+            surplus = max(np.count_nonzero(sampled) - MOST_SAMPLED, 0)
+            self.rows.kill(np.concatenate([aged[~sampled], aged[sampled][:surplus]]))
+        return ids[distance <= k]

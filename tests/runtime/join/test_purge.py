@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.runtime.join import purge_schedule
+from penstock.runtime.join import purged
 from tests.runtime.driving import Driver, rows_of
 
 FIELDS = "k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts"
@@ -98,9 +98,9 @@ def test_a_single_stream_stores_nothing() -> None:
 
 
 def test_lazy_keeps_what_is_useless_until_the_state_has_grown_by_half(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(purge_schedule, "LEAST_ROWS", 4)
+    monkeypatch.setattr(purged, "LEAST_ROWS", 4)
     script = streams(s="", t="PUNCTUATED ON (k) WHEN n < 0") + "SELECT s.n, t.n AS tn FROM s, t WHERE s.k = t.k;"
-    driver = Driver(script, patience=purge_schedule.Patience.LAZY)
+    driver = Driver(script, patience=purged.Patience.LAZY)
     driver.step(t=[(1, 0, -1), (2, 0, -1)])
     driver.step(s=[(1, 0, 1), (9, 0, 2), (9, 0, 3)])
     assert driver.stored("s") == 3, "three rows are too few to ask"
@@ -109,7 +109,7 @@ def test_lazy_keeps_what_is_useless_until_the_state_has_grown_by_half(monkeypatc
     driver.step(s=[(1, 0, 5)])
     assert driver.stored("s") == 3
     assert rows_of(driver.step(t=[(9, 0, 7)])) == [(2, 7), (3, 7)]
-    driver.run.patience = purge_schedule.Patience.EAGER
+    driver.run.patience = purged.Patience.EAGER
     driver.restart()
     driver.step()
     assert driver.stored("s") == 2, "an eager cell that takes over asks of all rows first"

@@ -29,7 +29,7 @@ from penstock.model.simplify import simplified
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import Batch, Cell, GroupStage, given_name
-from penstock.runtime.promise.closed_items import Reports
+from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.synopsis import ALL
 from tests.measure import size
 from tests.runtime.aggregates import Row, aggregates_over, answers

@@ -6,9 +6,9 @@ and the task that packs a file reads the needed columns of it with Arrow.
 
 It is done only where the answer cannot differ: files of a local disk, options that are about listing alone, plain
 types, and no expression (derived column, WHERE, filter, WHEN, VALUE) that Spark must evaluate on a row. Types are read
-as Spark's reader has them: a column that is not there, or has no value, is NULL, integers widen, times are UTC. What it
-would refuse is refused, with the file, the column and both types; what it alone converts (a number to a date, binary to
-text) is refused too, and `penstock.parquet = spark` has Spark read everything.
+as Spark's reader has them: a column without any value is NULL, integers widen, times are UTC. What it would refuse is
+refused, with the file, the column and both types; so are what it alone converts (a number to a date, binary to text),
+and a column that a file lacks, for which it would give NULL. `penstock.parquet = spark` has Spark read everything.
 """
 
 from __future__ import annotations
@@ -166,12 +166,7 @@ def read_pieces(path: str, schema: Any) -> Iterator[Any]:
             names = _names(path, file, schema)
             for groups in _together(file):
                 found = file.read_row_groups(groups, columns=list(names.values()), use_threads=False)
-                columns = [
-                    _as_declared(path, field, found.column(names[field.name]))
-                    if field.name in names
-                    else pa.nulls(found.num_rows, field.type)
-                    for field in schema
-                ]
+                columns = [_as_declared(path, field, found.column(names[field.name])) for field in schema]
                 if found.num_rows:
                     yield pa.Table.from_arrays(columns, schema=schema)
     except (pa.ArrowException, OSError) as error:
@@ -192,24 +187,29 @@ def _together(file: Any) -> Iterator[list[int]]:
 
 
 def _names(path: str, file: Any, schema: Any) -> dict[str, str]:
-    """What the file calls the wanted columns that it has, whatever the case."""
+    """What the file calls the wanted columns, whatever the case."""
     called: dict[str, list[str]] = {}
     for name in file.schema_arrow.names:
         called.setdefault(name.casefold(), []).append(name)
-    found = {}
+    found: dict[str, str | None] = {}
     for field in schema:
         names = called.get(field.name.casefold(), [])
         if len(names) > 1:
             raise DataError(f"{path} has several columns {field.name}", detail=f"they are: {', '.join(names)}")
         if f"/{field.name.casefold()}=" in path.casefold():
             raise DataError(f"column {field.name} of {path} stands in the name of a folder", hint=_LET_SPARK)
-        if names:
-            found[field.name] = names[0]
+        found[field.name] = names[0] if names else None
+    if missing := [name for name, its in found.items() if its is None]:
+        raise DataError(
+            f"{path} has no column {', '.join(missing)}, which is declared",
+            detail=f"it has: {', '.join(file.schema_arrow.names) or 'none'}",
+            hint="spell it as the file does, or leave it out of the stream",
+        )
     kinds = [schema.field(name).type for name in found]
     dated = any(pa.types.is_temporal(kind) for kind in kinds)
     if dated and any(mark in (file.metadata.metadata or {}) for mark in _LEGACY):
         raise DataError(f"{path} was written in the calendar of an old Spark", hint=_LET_SPARK)
-    return found
+    return {name: its for name, its in found.items() if its is not None}
 
 
 def _as_declared(path: str, field: Any, column: Any) -> Any:

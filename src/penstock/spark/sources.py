@@ -21,6 +21,7 @@ from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
+from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
@@ -37,6 +38,7 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
             f"stream {stream.name} has no USING, so there is nothing to read",
             hint="add USING format OPTIONS (…), or bind a DataFrame: penstock.stream(spark, script, inputs={…})",
         )
+    require_columns(spark, stream)
     try:
         return reader_of(spark.readStream, stream).load()
     except SPARK_ERRORS as error:
@@ -47,6 +49,9 @@ def reader_of(reader: Reader, stream: Stream) -> Reader:
     """A reader of streams or of batches, told what the stream's storage says."""
     assert stream.storage is not None
     reader = reader.format(stream.storage.format).options(**dict(stream.storage.options))
+    if stream.storage.format.lower() == "csv":
+        # By their names, if the file tells them, and not by their places.
+        reader = reader.option("enforceSchema", dict(stream.storage.options).get("enforceSchema", "false"))
     if stream.storage.format.lower() in FILES:
         reader = reader.schema(
             ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)

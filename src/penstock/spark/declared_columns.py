@@ -1,0 +1,94 @@
+"""Whether the files of a stream have the columns that it declares, looked at before anything starts.
+
+Spark's readers give NULL for a column that a file lacks, and a CSV file's columns by their place whatever its header
+says. So a misspelt column is an answer that is wrong without a word. Parquet, ORC and Avro files say what they have:
+the first of those that are there are asked (each file that the packer decodes itself says it again when it is read). A
+CSV file with a header is checked by Spark as it reads, told to do so (`enforceSchema`). A row of JSON or XML need not
+have every field: a column is missing if no row of the first batch has it.
+
+Not looked at: files that come later and that Spark itself decodes; text, which has one column; CSV without a header.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from pyspark.sql import SparkSession
+
+from penstock.errors import DataError
+from penstock.model.names import quoted
+from penstock.model.stream import Stream
+from penstock.spark.failures import SPARK_ERRORS
+
+_SELF_DESCRIBING = frozenset({"parquet", "orc", "avro"})
+_BY_FIELD = frozenset({"json", "xml"})
+_FEW = 8
+"""Files that are asked first; most streams have a column in one of them or in none."""
+_LISTING = ("path", "pathglobfilter", "recursivefilelookup")
+_TRIGGERS = ("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenameonly", "maxfileage")
+"""Options that are about which files are read, and when."""
+
+
+def require_columns(spark: SparkSession, stream: Stream) -> None:
+    """Raise DataError if a declared column is not in the first files."""
+    assert stream.storage is not None
+    kind = stream.storage.format.lower()
+    wanted = {c.name.casefold(): c.name for c in stream.carried if c.derived is None}
+    if kind not in _SELF_DESCRIBING | _BY_FIELD or not wanted:
+        return
+    files = _first_files(spark, stream)
+    if kind in _SELF_DESCRIBING:
+        for path in files[:_FEW]:
+            if (found := _columns(spark, stream, [path])) is not None:
+                _require(stream, wanted, found, path)
+        return
+    options = {name.lower(): value for name, value in stream.storage.options}
+    batch = files[: int(limit)] if (limit := options.get("maxfilespertrigger", "")).isdigit() else files
+    for part in (batch[:_FEW], batch) if len(batch) > _FEW else (batch,):
+        found = _columns(spark, stream, part) if part else None
+        if found is None or wanted.keys() <= found:
+            return
+    _require(stream, wanted, found or (), "any row of the first batch")
+
+
+def _first_files(spark: SparkSession, stream: Stream) -> list[str]:
+    """The files that are there, in the order in which they are read."""
+    assert stream.storage is not None
+    listing = {name: value for name, value in stream.storage.options if name.lower() in _LISTING}
+    try:
+        found = spark.read.format("binaryFile").options(**listing).load()
+        rows = found.select("path", "modificationTime").collect()
+    except SPARK_ERRORS:
+        return []  # What is wrong with the path is said by whoever reads it.
+    return [row["path"] for row in sorted(rows, key=lambda row: (row["modificationTime"], row["path"]))]
+
+
+def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset[str] | None:
+    """The columns that files have, those in the names of their folders among them; None if they cannot be read."""
+    assert stream.storage is not None
+    skipped = (*_LISTING, *_TRIGGERS)
+    reader = spark.read.format(stream.storage.format)
+    reader = reader.options(**{name: value for name, value in stream.storage.options if name.lower() not in skipped})
+    try:
+        found = {name.casefold() for name in reader.load([_escaped(path) for path in files]).columns}
+    except SPARK_ERRORS:
+        return None  # A file that cannot be read is named, with the cause, by whoever reads it.
+    folders = {part.partition("=")[0].casefold() for path in files for part in path.split("/")[:-1] if "=" in part}
+    return frozenset(found | folders)
+
+
+def _escaped(path: str) -> str:
+    """A path that Spark does not take for a pattern."""
+    return "".join(f"\\{c}" if c in "*?[]{}" else c for c in path)
+
+
+def _require(stream: Stream, wanted: dict[str, str], found: Iterable[str], where: str) -> None:
+    missing = [name for folded, name in wanted.items() if folded not in found]
+    if missing:
+        several = len(missing) > 1
+        raise DataError(
+            f"stream {stream.name} declares {'columns' if several else 'column'} {', '.join(map(quoted, missing))}, "
+            f"{'which are' if several else 'which is'} not in {where}",
+            detail=f"there are: {', '.join(sorted(found)) or 'none'}",
+            hint=f"spell {'them' if several else 'it'} as the data does, or leave {'them' if several else 'it'} out",
+        )

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from penstock.model.script import Script
     from penstock.plan.counting import Observed
 
-DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 130, 141
+DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INEXACT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 5, 130, 141
 NOT_IMPLIED = UNBOUNDED
 """`implies` answers no as `check` does."""
 
@@ -215,7 +215,10 @@ def implies(
     return {True: DONE, False: NOT_IMPLIED, None: UNDECIDED}[answer.implied]
 
 
-@app.command(epilog="Exit code: 0 done, 1 failed while running; nothing was started: 2 bad input, 3 and 4 as of check.")
+@app.command(
+    epilog="Exit code: 0 done, 1 failed while running, 5 inexact and --strict; "
+    "nothing was started: 2 bad input, 3 and 4 as of check."
+)
 @guarded
 def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
     file: ScriptFile,
@@ -225,6 +228,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         Path | None, typer.Option(metavar="FILE.jsonl", help="One JSON object for each micro-batch.")
     ] = None,
     allow_unbounded: Annotated[bool, typer.Option("--allow-unbounded", help="Run though no bound is known.")] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Exit code 5 if an answer may be wrong.")] = False,
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
@@ -258,7 +262,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         return DONE
     from penstock.explain.words import told  # noqa: PLC0415
     from penstock.spark.run import RunOptions, run_script  # noqa: PLC0415
-    from penstock.spark.told import opening_lines, show_progress, waiting_lines  # noqa: PLC0415
+    from penstock.spark.told import last_lines, opening_lines, show_progress, waiting_lines  # noqa: PLC0415
 
     notices = [f"note: {verdict.query}: {told(notice)}" for verdict in verdicts for notice in verdict.notices]
     for line in (*notices, *opening_lines(plans)):
@@ -269,9 +273,9 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         ran = run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)
     finally:
         progress.close()
-    for line in waiting_lines(ran):
+    for line in (*waiting_lines(ran), *last_lines(ran)):
         _complain(line)
-    return DONE
+    return INEXACT if strict and not all(one.exactness.is_exact for one in ran) else DONE
 
 
 @app.command()

@@ -102,9 +102,11 @@ class Bench:
         conf: dict[str, str] | None = None,
         unbounded: bool = True,
         checkpoint: str | None = "checkpoint",
+        strict: bool = False,
     ) -> Ran:
         """`penstock run --available-now` inside this process, on the shared session."""
-        result = CliRunner().invoke(app, self.arguments(script, conf, unbounded, checkpoint))
+        arguments = [*self.arguments(script, conf, unbounded, checkpoint), *(["--strict"] if strict else [])]
+        result = CliRunner().invoke(app, arguments)
         return Ran(result.exit_code, result.stdout, result.stderr, self.metrics())
 
     def arguments(

@@ -47,6 +47,8 @@ KINDS: dict[str, tuple[type, ...]] = {
     "lost": (int,),
     "k": (dict,),
     "seconds": (float, int),
+    "exact": (bool,),
+    "inexact_because": (list,),
 }
 """The contract of `--metrics` (DESIGN section 4)."""
 
@@ -275,3 +277,41 @@ def test_the_queries_of_a_long_script_begin_in_turn_and_all_end(bench: Bench) ->
     assert {line["query"] for line in ran.batches} == {f"o{n}" for n in range(count)}
     for n in range(count):
         assert bench.sink(str(n)) == expected(rows(n, 20 - n), rows(0, 10))
+
+
+LATE = """
+CREATE STREAM s (k BIGINT, n BIGINT, EVENT TIME n, ORDERED BY n)
+  USING parquet OPTIONS (path '{data}/s', maxFilesPerTrigger '1');
+CREATE STREAM t (k BIGINT, n BIGINT, EVENT TIME n, ORDERED BY n)
+  USING parquet OPTIONS (path '{data}/t', maxFilesPerTrigger '1');
+CREATE SINK out USING parquet OPTIONS (path '{out}');
+INSERT INTO out SELECT s.n, t.n AS m FROM s, t WHERE s.k = t.k AND s.n = t.n;
+"""
+
+
+def test_a_run_ends_by_saying_whether_its_answer_is_exact_and_strict_asks_for_it(bench: Bench) -> None:
+    bench.write("s", rows(0, 5), KN)
+    bench.write("t", rows(0, 5), KN)
+    first = bench.run(LATE, strict=True)
+    assert first.code == 0, first.err
+    assert first.err.splitlines()[-1] == "out: exact"
+    assert first.batches[-1]["exact"] is True
+    bench.write("s", rows(2, 1), KN)
+    late = bench.run(LATE)
+    assert late.code == 0
+    said = "out: INEXACT: 1 row broke ORDERED BY n ON s, 0 results known to be lost, answers may be wrong since batch 1"
+    assert late.err.splitlines()[-1] == said
+    assert late.batches[-1]["inexact_because"][0] == "1 row broke ORDERED BY n ON s"
+    bench.write("s", rows(6, 1), KN)
+    again = bench.run(LATE, strict=True)
+    assert again.code == 5
+    assert again.err.splitlines()[-1] == said, "once inexact, always"
+
+
+def test_batches_that_were_committed_and_never_told_of_are_not_called_exact(bench: Bench) -> None:
+    bench.write("s", rows(0, 5), KN)
+    bench.write("t", rows(0, 5), KN)
+    assert bench.run(LATE).code == 0
+    (bench.folder / "checkpoint" / "out" / "exact.json").unlink()
+    after = bench.run(LATE)
+    assert "INEXACT: what 1 batch broke is not known" in after.err.splitlines()[-1]

@@ -12,6 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from penstock.model.predicates import conjunction
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
+from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
 from penstock.spark.pack import KeyedGrid
 
@@ -121,6 +123,31 @@ class Checkpoint:
                 detail="; ".join(differing),
                 hint="run what it was made for, or use another --checkpoint",
             )
+
+    @property
+    def _exactness_file(self) -> Path:
+        return self.folder / "exact.json"
+
+    def exactness(self) -> Exactness:
+        """What stood against the answer being exact when the last run ended, however it ended."""
+        if not self._exactness_file.exists():
+            known = Exactness()
+        else:
+            try:
+                known = Exactness(**json.loads(self._exactness_file.read_text(encoding="utf-8")))
+            except (OSError, ValueError, TypeError) as error:
+                raise DataError(
+                    f"{self._exactness_file} cannot be read: {error}", hint="delete it, if the answer was exact"
+                ) from error
+        commits = Path(self.spark) / "commits"
+        done = [int(file.name) for file in commits.iterdir() if file.name.isdigit()] if commits.is_dir() else []
+        return known.unseen_upto(max(done, default=-1))
+
+    def keep_exactness(self, known: Exactness) -> None:
+        """Keep it for the next run."""
+        temporary = self._exactness_file.with_suffix(".new")
+        temporary.write_text(json.dumps(asdict(known), ensure_ascii=False), encoding="utf-8")
+        temporary.replace(self._exactness_file)
 
     def hold(self) -> None:
         """Keep other runs from the folder until `release`; raises DataError if one is at work on it."""

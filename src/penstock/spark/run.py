@@ -10,7 +10,7 @@ import json
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -24,6 +24,7 @@ from penstock.model.stream import Sink
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
 from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_second_stage
+from penstock.runtime.exactness import Exactness
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
@@ -79,6 +80,8 @@ class Running:
     """The metrics of each batch, in order."""
     needed: int = 0
     """What the last batch would have taken, where there is a budget."""
+    exactness: Exactness = field(default_factory=Exactness)
+    """What stands against its answer being exact, since the checkpoint began."""
     observed: Observed | None = None
     """What the samples of this run show, where joins are replaced by counts."""
     clock: WatermarkBefore = field(default_factory=WatermarkBefore)
@@ -197,8 +200,9 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
         raise failure_of(query.name, error) from error
     resumes = checkpoint is not None and not checkpoint.is_new
     clock = WatermarkBefore(checkpoint.spark if checkpoint is not None else None)
+    exactness = checkpoint.exactness() if checkpoint is not None else Exactness()
     drains = drains_of(script, plan, checkpoint)
-    return Running(query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock)
+    return Running(query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness)
 
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:
@@ -311,9 +315,12 @@ def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None
         if progress["batchId"] <= one.seen or one.assembled.observation not in progress["observedMetrics"]:
             continue
         line = _metrics_line(one, progress)
-        if line is None:
+        if line is None:  # No row came, so nothing broke.
+            _account(one, replace(one.exactness, through=max(one.exactness.through, progress["batchId"])))
             continue
         one.seen = progress["batchId"]
+        _account(one, one.exactness.then(one.plan, line))
+        line |= {"exact": one.exactness.is_exact, "inexact_because": list(one.exactness.because())}
         one.batches.append(line)
         _observe(one, progress)
         if metrics is not None:
@@ -321,6 +328,12 @@ def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None
             metrics.flush()
         if follow is not None:
             follow(one, line)
+
+
+def _account(one: Running, now: Exactness) -> None:
+    one.exactness = now
+    if one.checkpoint is not None:
+        one.checkpoint.keep_exactness(now)
 
 
 def _observe(one: Running, progress: Any) -> None:

@@ -32,6 +32,11 @@ def opening_lines(plans: Sequence[tuple[Query, Plan]]) -> list[str]:
     return [f"note: {query.name}: {why}" for query, plan in plans for why in unwatched_failures(query, plan)]
 
 
+def last_lines(ran: Sequence[Running]) -> list[str]:
+    """Of each query whether its answer is exact, and if not why; the last that a run says."""
+    return [f"{one.query.name}: {one.exactness.sentence()}" for one in ran]
+
+
 def waiting_lines(ran: Sequence[Running]) -> list[str]:
     """What was read and still waits for the slowest stream, and what was worse than declared; a sentence for each."""
     found = []

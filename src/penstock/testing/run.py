@@ -30,6 +30,7 @@ from penstock.runtime.counts import (
     vocabulary,
     with_second_stage,
 )
+from penstock.runtime.exactness import Exactness
 from penstock.runtime.group.between_stages import deal, together
 from penstock.runtime.input.grid import Grid
 from penstock.testing.answering import Answering
@@ -64,6 +65,7 @@ class Run:
         self._reading = TableReader(self.query, self.plan, self._grid)
         self._stage = second_stage_of(self.plan)
         self._number = 0
+        self._exactness = Exactness()
         self._stores: list[dict[str, bytes]] = []
         self._cells: list[Cell] = []
         self._buckets: list[GroupStage] = []
@@ -118,6 +120,8 @@ class Run:
         self._given = given
         answer = self._answering.answer(pa.concat_tables(rows, promote_options="default") if rows else pa.table({}))
         line = metrics_line(self.query.name, self._number, known, time.perf_counter() - began)
+        self._exactness = self._exactness.then(self.plan, line)
+        line |= {"exact": self._exactness.is_exact, "inexact_because": list(self._exactness.because())}
         self._number += 1
         return Step(answer, line, tuple(kept for result in given for kept in result.quarantined))
 

@@ -1,0 +1,101 @@
+"""Is the answer so far exact? What a query's metrics say of it, added up from its first batch on.
+
+An answer is **exact** as long as it is that of the full history. What may make it otherwise is told by the counts of a
+batch: rows that broke a promise on which ADAPT or TRUST went on (what it had let go is lost, and what it had called
+final may be wrong), results known to be lost, rows that a budget evicted, rows given as unmatched that a late match
+contradicts, and counts in place of joins. Rows that QUARANTINE keeps out are no part of the answer, and RECOVER finds
+what was let go: they leave it exact. FAIL ends the run.
+
+Once inexact, always inexact: the account lives as long as the checkpoint, and says since which batch. Batches whose
+counts were never seen, because the run was killed between their end and the telling of it, count as not known.
+
+Not decided: promises that break without being seen (`explain` and the first lines of a run name them).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from penstock.model.schemes import Policy
+from penstock.plan.plan import Plan
+
+_HARMLESS = (Policy.QUARANTINE, Policy.RECOVER)
+
+
+@dataclass(frozen=True)
+class Exactness:
+    """What stands against a query's answer being exact, up to a batch."""
+
+    through: int = -1
+    """The last batch whose counts were seen."""
+    since: int | None = None
+    """The first batch whose answer may be wrong."""
+    broken: Mapping[str, int] = field(default_factory=dict)
+    """By constraint, the rows that broke it and were not kept out."""
+    lost: int = 0
+    evicted: int = 0
+    contradicted: int = 0
+    unknown: int = 0
+    """Batches of which nothing was seen."""
+    off_by: float = 0.0
+    """The share by which counts in place of joins may be off."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether nothing stands against it."""
+        return self.since is None
+
+    def then(self, plan: Plan, line: Mapping[str, Any]) -> Exactness:
+        """With the metrics of one more batch."""
+        broken = {c: n for c, n in line["violations"].items() if n and _policy(plan, c) not in _HARMLESS}
+        off_by = plan.rewriting.error_bound if plan.rewriting is not None else 0.0
+        found = replace(
+            self,
+            through=line["batch"],
+            broken={c: self.broken.get(c, 0) + broken.get(c, 0) for c in dict.fromkeys((*self.broken, *broken))},
+            lost=self.lost + line["lost"],
+            evicted=self.evicted + line["evicted"],
+            contradicted=self.contradicted + line.get("contradicted", 0),
+            off_by=off_by,
+        )
+        is_wrong = broken or line["lost"] or line["evicted"] or line.get("contradicted") or off_by
+        return replace(found, since=line["batch"]) if is_wrong and self.since is None else found
+
+    def unseen_upto(self, committed: int) -> Exactness:
+        """With batches that were committed and whose counts nobody saw."""
+        if committed <= self.through:
+            return self
+        since = self.through + 1 if self.since is None else self.since
+        return replace(self, unknown=self.unknown + committed - self.through, through=committed, since=since)
+
+    def because(self) -> Iterator[str]:
+        """What stands against it, a phrase for each."""
+        for constraint, count in self.broken.items():
+            yield f"{_rows(count)} broke {constraint}"
+        if self.broken or self.lost:
+            yield f"{self.lost:,} result{'' if self.lost == 1 else 's'} known to be lost"
+        if self.evicted:
+            yield f"{_rows(self.evicted)} evicted by the BUDGET"
+        if self.contradicted:
+            yield f"{_rows(self.contradicted)} given as unmatched that a late match contradicts"
+        if self.off_by:
+            yield f"counts stand for joins, and may be off by {self.off_by:.1%}"
+        if self.unknown:
+            batches = "1 batch" if self.unknown == 1 else f"{self.unknown:,} batches"
+            yield f"what {batches} broke is not known: the run was killed before it was told"
+
+    def sentence(self) -> str:
+        """`exact`, or what is not."""
+        if self.since is None:
+            return "exact"
+        return f"INEXACT: {', '.join(self.because())}, answers may be wrong since batch {self.since}"
+
+
+def _policy(plan: Plan, constraint: str) -> Policy:
+    return next((p.policy for p in plan.promises if p.constraint == constraint), Policy.ADAPT)
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

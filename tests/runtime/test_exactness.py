@@ -1,0 +1,74 @@
+"""The account of what stands against an answer: exact until something does, and never exact again."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.runtime.exactness import Exactness
+from penstock.testing import Run
+from tests.runtime.driving import plan_of
+
+STREAMS = """CREATE STREAM s (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts ON VIOLATION {policy});
+CREATE STREAM t (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);
+SELECT s.k FROM s, t WHERE s.k = t.k AND t.ts = s.ts;"""
+ORDERED = "ORDERED BY ts ON s"
+
+
+def line(batch: int, **counts: Any) -> dict[str, Any]:
+    return {"batch": batch, "violations": {}, "lost": 0, "evicted": 0, **counts}
+
+
+def plan(policy: str = "ADAPT") -> Any:
+    return plan_of(STREAMS.replace("{policy}", policy))
+
+
+def test_an_answer_is_exact_until_something_stands_against_it_and_then_for_ever_not() -> None:
+    known = Exactness().then(plan(), line(0)).then(plan(), line(1))
+    assert known.sentence() == "exact"
+    broken = known.then(plan(), line(2, violations={ORDERED: 3}, lost=1)).then(plan(), line(3))
+    assert not broken.is_exact
+    assert broken.sentence() == (
+        "INEXACT: 3 rows broke ORDERED BY ts ON s, 1 result known to be lost, answers may be wrong since batch 2"
+    )
+    assert broken.then(plan(), line(4, violations={ORDERED: 2})).broken == {ORDERED: 5}
+
+
+@pytest.mark.parametrize(
+    ("policy", "exact"), [("ADAPT", False), ("TRUST", False), ("QUARANTINE", True), ("RECOVER", True)]
+)
+def test_what_is_kept_out_or_recovered_leaves_it_exact(policy: str, exact: bool) -> None:
+    assert Exactness().then(plan(policy), line(0, violations={ORDERED: 1})).is_exact is exact
+
+
+@pytest.mark.parametrize("count", ["lost", "evicted", "contradicted"])
+def test_each_count_that_stands_against_it(count: str) -> None:
+    known = Exactness().then(plan(), line(7, **{count: 2}))
+    assert known.since == 7
+    assert any("2" in why for why in known.because())
+
+
+def test_batches_that_nobody_saw_are_not_known() -> None:
+    seen = Exactness().then(plan(), line(3))
+    assert seen.unseen_upto(3) == seen
+    lacking = seen.unseen_upto(5)
+    assert (lacking.unknown, lacking.since, lacking.through) == (2, 4, 5)
+    assert "2 batches" in lacking.sentence()
+
+
+def test_it_survives_as_plain_numbers() -> None:
+    known = Exactness().then(plan(), line(2, violations={ORDERED: 3}))
+    assert Exactness(**asdict(known)) == known
+
+
+def test_a_step_of_a_run_says_it_too() -> None:
+    run = Run(STREAMS.replace("{policy}", "ADAPT"))
+    first = run.step({"s": pa.table({"k": [1], "ts": [9]})})
+    assert (first.metrics["exact"], first.metrics["inexact_because"]) == (True, [])
+    late = run.step({"s": pa.table({"k": [1], "ts": [5]})})
+    assert late.metrics["exact"] is False
+    assert late.metrics["inexact_because"][0] == "1 row broke ORDERED BY ts ON s"
+    assert run.step({}).metrics["exact"] is False

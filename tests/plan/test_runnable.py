@@ -1,0 +1,57 @@
+"""What cannot be run is said before it starts; whose bound is not kept, by stream."""
+
+from __future__ import annotations
+
+import pytest
+
+import penstock
+from penstock.plan.runnable import may_have_budget, obstacles, unkept, unkept_bounds
+from tests.runtime.driving import plan_of
+
+STREAM = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts);"
+STREAMS = STREAM.format("r") + STREAM.format("s")
+BAND = "r.k = s.k AND s.ts - r.ts BETWEEN 0 AND 9"
+
+
+@pytest.mark.parametrize(
+    ("select", "says"),
+    [
+        (f"r.n FROM r, s WHERE {BAND}", None),
+        (f"/*+ SHED(INPUT) */ r.n FROM r, s WHERE {BAND}", "give one too"),
+        (f"/*+ SHED(INPUT), BUDGET(9 ROWS) */ r.n FROM r, s WHERE {BAND}", None),
+    ],
+)
+def test_obstacles(select: str, says: str | None) -> None:
+    (query,) = penstock.parse(f"{STREAMS} SELECT {select};").queries
+    found = obstacles(query)
+    assert len(found) == (says is not None)
+    assert says is None or says in found[0]
+
+
+def test_a_name_of_the_engines_own_is_refused() -> None:
+    (query,) = penstock.parse(f"CREATE STREAM u (__k BIGINT, n BIGINT); {STREAMS} SELECT u.n FROM u;").queries
+    assert [text for text in obstacles(query) if "__k" in text]
+
+
+@pytest.mark.parametrize("join", ["LEFT JOIN s ON {}", "FULL JOIN s ON {}", ", s WHERE {}"])
+def test_a_budget_could_be_held_under_any_join(join: str) -> None:
+    (query,) = penstock.parse(f"{STREAMS} SELECT r.n FROM r {join.format(BAND)};").queries
+    assert may_have_budget(query)
+
+
+def test_every_bound_of_a_band_is_kept_and_what_is_unbounded_has_none() -> None:
+    plan = plan_of(f"{STREAMS} SELECT r.n FROM r, s WHERE {BAND};")
+    assert unkept_bounds(plan) == ()
+    open_ = plan_of("CREATE STREAM r (k BIGINT); CREATE STREAM s (k BIGINT); SELECT r.k FROM r, s WHERE r.k = s.k;")
+    assert [unkept(open_, source) for source in open_.sources] == [None, None]
+
+
+def test_under_a_budget_no_other_bound_is_asked_for() -> None:
+    plan = plan_of(f"{STREAMS} SELECT /*+ BUDGET(9 ROWS) */ r.n FROM r, s WHERE {BAND};")
+    assert unkept_bounds(plan) == ()
+
+
+def test_a_recovering_query_forgets_no_distinct_row() -> None:
+    recovering = STREAMS.replace("ORDERED BY ts", "ORDERED BY ts ON VIOLATION RECOVER")
+    plan = plan_of(f"{recovering} SELECT DISTINCT r.ts FROM r, s WHERE {BAND};")
+    assert [why for why in unkept_bounds(plan) if "RECOVER" in why]

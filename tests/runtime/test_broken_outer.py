@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 import pytest
@@ -21,12 +22,15 @@ from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles
 from penstock.runtime import Batch, Cell
 from penstock.runtime.state.store import COLD
+from tests.runtime.aggregates import Row, aggregates_over, answers
 from tests.runtime.driving import Driver
 from tests.runtime.outer_reference import Evaluator
 from tests.runtime.outer_workloads import OuterWorkload, outer_workloads
+from tests.runtime.reference import Arrived
 from tests.runtime.test_broken_promises import BROKEN, learned
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.test_outer import KINDS
+from tests.runtime.test_outer_aggregates import COLUMNS, plain, run_of
 
 
 def run(workload: OuterWorkload, *, restart: bool) -> tuple[list[Counter[tuple[Any, ...]]], int]:
@@ -71,6 +75,34 @@ def test_every_match_is_recovered_and_what_it_contradicts_is_counted(kind: str) 
             workload = learned(workload, 3)  # type: ignore[assignment]
         assert obstacles(workload.query) == ()
         check(workload, *run(workload, restart=restart))
+
+    look()
+
+
+@pytest.mark.parametrize("kind", ["left", "full", "exists", "not exists"])
+def test_groups_follow_the_rows_that_are_recovered(kind: str) -> None:
+    """They hold what the same query without groups gives: a row that a late match contradicts, too."""
+
+    @BROKEN
+    @given(outer_workloads(KINDS[kind], most_rows=12, broken=Policy.RECOVER, batches=8), st.integers(0, 2**32))
+    def look(workload: OuterWorkload, seed: int) -> None:
+        assume(not simplified(workload.query).is_inner)
+        query = aggregates_over(workload.query, Random(seed), windowed=False)
+        assume(not obstacles(query))
+        groups = run_of(replace(workload, query=query), False)
+        groups.keeps_promises = False
+        bare = plain(query)
+        plan = make_plan(bare, check_query(bare))
+        cell = Cell(plan, absent=workload.absent(plan))
+        so_far: list[dict[str, Arrived]] = []
+        held: dict[Row, Row] = {}
+        for number in range(workload.batches):
+            for row in cell.step(workload.batch(plan, number)).rows.to_pylist():
+                so_far.append(
+                    {s.alias: Arrived(0, 0, {c: row[f"{s.alias}_{c}"] for c in COLUMNS}) for s in bare.sources}
+                )
+            held |= dict(groups.step(workload.batch(groups.plan, number)))
+            assert held == answers(query, so_far), f"batch {number}"
 
     look()
 

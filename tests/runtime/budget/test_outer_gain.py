@@ -24,13 +24,15 @@ PAIRS = np.array([0.0, 0.5, 8.0])
 
 def gain(kind: str, alias: str, pairs: Any = PAIRS, keys: Any = (1, 2, 3)) -> list[float]:
     driver = Driver(f"{STREAMS} SELECT /*+ BUDGET(1000 ROWS) */ {QUERIES[kind]};")
-    driver.step(**{alias: [(k, 1, 0) for k in keys]})
+    rows: dict[str, list[tuple[int | None, ...]]] = {alias: [(k, 1, 0) for k in keys]}
+    driver.step(**rows)
     gains = OuterGain(driver.plan, driver.cell.synopses)
     ids = driver.cell.synopses[alias].ids(ALL)
     assert len(ids) == len(keys)
     hashed = np.array(keys, np.uint64)
     ones = np.ones(len(keys))
-    found: list[float] = gains.of(alias, ids, pairs, ones, keys=hashed, lives=np.arange(len(keys)) + 1.0).tolist()
+    lives = np.arange(1, len(keys) + 1).astype(np.float64)
+    found: list[float] = gains.of(alias, ids, pairs, ones, keys=hashed, lives=lives).tolist()
     return found
 
 

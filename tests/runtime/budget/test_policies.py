@@ -26,10 +26,11 @@ def worth(driver: Driver, alias: str) -> list[float]:
 def test_a_row_whose_key_comes_often_on_the_other_stream_is_worth_more(policy: str) -> None:
     driver = Driver(STREAMS + PAIR.format(f", EVICT({policy})"))
     for ts in range(10):
-        driver.step(s=[(1, ts, 0)] * 9 + [(2, ts, 0)])
+        often: list[tuple[int | None, ...]] = [(1, ts, 0)] * 9
+        driver.step(s=[*often, (2, ts, 0)])
     driver.step(r=[(2, 10, 0), (1, 10, 0), (3, 10, 0)])
-    rare, often, never = worth(driver, "r")
-    assert often > rare >= never
+    seldom, most, never = worth(driver, "r")
+    assert most > seldom >= never
 
 
 @pytest.mark.parametrize("policy", ["gain", "life"])

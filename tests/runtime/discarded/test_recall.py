@@ -20,7 +20,7 @@ def chain() -> Driver:
     """All of r and s are set aside: r (1, 1) and (2, 2), s (1, 7) and (2, 8), by k and n."""
     driver = Driver(STREAMS + CHAIN)
     driver.step(r=[(1, 10, 1), (2, 10, 2)], s=[(1, 10, 7), (2, 10, 8)])
-    driver.step(**{name: [(99, 100, 99)] for name in "rst"})
+    driver.step(r=[(99, 100, 99)], s=[(99, 100, 99)], t=[(99, 100, 99)])
     assert [driver.stored(alias) for alias in "rst"] == [1, 1, 1]
     return driver
 

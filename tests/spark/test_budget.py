@@ -266,3 +266,44 @@ def test_bytes_values_distinct_groups_and_missing_rows_under_budgets(bench: Benc
     # BUDGET(40 ROWS) cannot hold a batch of 200 rows, and run says what could.
     assert "plain: BUDGET(40 ROWS) is less than one batch needs" in ran.err
     assert "BUDGET(200 ROWS) would hold it" in ran.err
+
+
+TREE = (
+    "".join(
+        f"CREATE STREAM {name} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 0) "
+        f"USING parquet OPTIONS (path '{{data}}/{name}', maxFilesPerTrigger '1');\n"
+        for name in "rst"
+    )
+    + SINK
+    + "INSERT INTO out SELECT /*+ BUDGET(60 ROWS) */ r.n AS rn, s.n AS sn, t.n AS tn FROM r "
+    "LEFT JOIN s ON r.k = s.k AND s.ts - r.ts BETWEEN 0 AND 40 "
+    "FULL JOIN t ON t.k = r.k AND t.ts - r.ts BETWEEN 0 AND 40;"
+)
+
+
+def test_under_a_tree_of_outer_joins_a_budget_is_held_and_nothing_wrong_is_given(bench: Bench) -> None:
+    random = np.random.default_rng(5)
+    streams = {name: random.integers(0, 60, 300) for name in "rst"}
+    schema = pa.schema([("k", pa.int64()), ("ts", pa.int64()), ("n", pa.int64())])
+    for start in range(0, 300, 60):
+        for name, keys in streams.items():
+            bench.write(name, [{"k": int(keys[n]), "ts": n, "n": n} for n in range(start, start + 60)], schema)
+    ran = bench.run(TREE, conf={"penstock.cells": "2"})
+    assert ran.code == 0, ran.err
+    assert all(sum(batch["state_rows"].values()) <= 60 for batch in ran.batches)
+    assert sum(batch["evicted"] for batch in ran.batches) > 0
+    r, s, t = (streams[name] for name in "rst")
+    left: list[tuple[int, int | None]] = []
+    rows: list[tuple[int | None, ...]] = []
+    for n in range(300):
+        met = [m for m in range(n, min(300, n + 41)) if s[m] == r[n]]
+        left += [(n, m) for m in met] or [(n, None)]
+    for n, m in left:
+        met = [o for o in range(n, min(300, n + 41)) if t[o] == r[n]]
+        rows += [(n, m, o) for o in met] or [(n, m, None)]
+    whole = Counter(rows)
+    met_by = {row[2] for row in whole}
+    whole += Counter((None, None, o) for o in range(300) if o not in met_by)
+    found = bench.sink()
+    assert found
+    assert not found - whole

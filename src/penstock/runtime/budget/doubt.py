@@ -163,6 +163,6 @@ class Doubt(Component):
             sketch.shrink(room // len(self.sketches))
 
     def expect(self, rows: int) -> None:
-        """Size what begins from now on for so many stored rows."""
+        """Size what begins from now on for so many stored rows, of all streams together."""
         for sketch in self.sketches.values():
-            sketch.rows = rows
+            sketch.rows = max(1, 2 * rows // len(self.plan.aliases))

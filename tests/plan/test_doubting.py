@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.explain.words import each_told
 from penstock.plan.doubting import (
     has_k,
     has_shadows,
@@ -64,7 +65,7 @@ def test_what_may_be_set_aside_and_then_contradict(select: str, s: str, aside: b
 )
 def test_recover_is_refused_where_results_would_be_lost(select: str, says: str | None) -> None:
     (query,) = penstock.parse(script(select, RECOVERING)).queries
-    found = list(recovery_obstacles(query))
+    found = each_told(recovery_obstacles(query))
     assert len(found) == (says is not None)
     assert says is None or says in found[0]
 

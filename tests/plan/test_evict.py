@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.explain.words import each_told
 from penstock.model.query import Query
 from penstock.plan.evict import BYTES_A_ROW, budget_obstacles, bytes_of, evict_plan
 from tests.runtime.driving import plan_of
@@ -68,7 +69,7 @@ OBSTACLES = [
 
 @pytest.mark.parametrize(("select", "says"), OBSTACLES)
 def test_what_cannot_be_held_is_said(select: str, says: str | None) -> None:
-    found = budget_obstacles(query_of(select))
+    found = each_told(budget_obstacles(query_of(select)))
     assert len(found) == (says is not None)
     assert says is None or says in found[0]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
+from penstock.explain.words import each_told
 from penstock.plan.runnable import may_have_budget, obstacles, unkept, unkept_bounds
 from tests.runtime.driving import plan_of
 
@@ -23,14 +24,14 @@ BAND = "r.k = s.k AND s.ts - r.ts BETWEEN 0 AND 9"
 )
 def test_obstacles(select: str, says: str | None) -> None:
     (query,) = penstock.parse(f"{STREAMS} SELECT {select};").queries
-    found = obstacles(query)
+    found = each_told(obstacles(query))
     assert len(found) == (says is not None)
     assert says is None or says in found[0]
 
 
 def test_a_name_of_the_engines_own_is_refused() -> None:
     (query,) = penstock.parse(f"CREATE STREAM u (__k BIGINT, n BIGINT); {STREAMS} SELECT u.n FROM u;").queries
-    assert [text for text in obstacles(query) if "__k" in text]
+    assert [text for text in each_told(obstacles(query)) if "__k" in text]
 
 
 @pytest.mark.parametrize("join", ["LEFT JOIN s ON {}", "FULL JOIN s ON {}", ", s WHERE {}"])
@@ -54,4 +55,4 @@ def test_under_a_budget_no_other_bound_is_asked_for() -> None:
 def test_a_recovering_query_forgets_no_distinct_row() -> None:
     recovering = STREAMS.replace("ORDERED BY ts", "ORDERED BY ts ON VIOLATION RECOVER")
     plan = plan_of(f"{recovering} SELECT DISTINCT r.ts FROM r, s WHERE {BAND};")
-    assert [why for why in unkept_bounds(plan) if "RECOVER" in why]
+    assert [why for why in each_told(unkept_bounds(plan)) if "RECOVER" in why]

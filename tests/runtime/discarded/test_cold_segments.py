@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from penstock.runtime.discarded.cold_segments import ColdSegments
-from penstock.runtime.promise.value_closers import MATCHED
+from penstock.runtime.promise.marks import MATCHED
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import COLD, EntryReader, EntryWriter
 

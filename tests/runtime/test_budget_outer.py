@@ -39,6 +39,7 @@ from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.test_outer import KINDS, shares_of
 from tests.runtime.test_outer_aggregates import grouped, present, run_of
+from tests.runtime.test_outer_arrival import COUNTED, OuterPaced, outer_paced
 
 EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(6, 1500)))
 
@@ -171,6 +172,31 @@ def test_groups_count_no_row_too_often(workload: OuterWorkload, budget: Budget, 
             assert stored + groups.promise_rows <= budget.rows
     assert cell.eviction is not None
     assert cell.eviction.loss.emitted <= len(results)
+
+
+@pytest.mark.parametrize("kind", COUNTED)
+def test_in_the_order_of_arrival_too_nothing_wrong_is_given(kind: str) -> None:
+    @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(outer_paced(COUNTED[kind]), st.sampled_from(ROWS), st.booleans())
+    def look(work: OuterPaced, budget: Budget, restart: bool) -> None:
+        query = replace(work.query, hints=Hints(budget=budget))
+        assume(not simplified(query).is_inner and not obstacles(query))
+        plan = make_plan(query, check_query(query))
+        absent = work.absent(plan)
+        cell, store, found = Cell(plan, absent=absent), dict[str, bytes](), Counter[tuple[Any, ...]]()
+        whole = Evaluator(work.query, work.history).answer()
+        for step in range(work.batches + 1):
+            result = cell.step(replace(work.batch(plan, step), is_last=step == work.batches))
+            found += bag(result.rows)
+            assert held([cell], [result], budget), f"step {step}"
+            assert not found - whole, f"wrong or twice in step {step}"
+            if restart and step < work.batches:
+                changes = cell.save()
+                store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
+                cell = Cell.restore(plan, store, absent=absent)
+        assert budget.amount != AMPLE or found == whole
+
+    look()
 
 
 WITHHOLDING = (

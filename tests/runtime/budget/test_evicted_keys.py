@@ -117,3 +117,14 @@ def test_what_is_taken_off_stays_within_what_an_integer_can_be() -> None:
     assert _less(values, 1).tolist() == [INT64.min, -1, INT64.max - 1]
     assert _less(values, -1).tolist() == [INT64.min + 1, 1, INT64.max]
     assert _less(values, INT64.max + 1).tolist() == [INT64.min] * 3
+
+
+def test_before_anything_came_a_place_in_the_order_of_arrival_is_below_every_integer() -> None:
+    """A limit that is less than an integer can be closes nothing."""
+    fields = "k BIGINT, ts BIGINT, n BIGINT, ARRIVES BY ts"
+    driver = Driver(
+        f"CREATE STREAM r ({fields}); CREATE STREAM s ({fields}, FOLLOWS r (k) ON (k) WITHIN 5 ROWS);"
+        "SELECT /*+ BUDGET(1 ROWS) */ r.n FROM r [ROWS 100] WHERE NOT EXISTS (SELECT 1 FROM s WHERE s.k = r.k);"
+    )
+    for step in range(4):
+        driver.step(s=[(1, step, 0), (2, step, 0)], r=[(3, step, step)])

@@ -245,7 +245,9 @@ class EvictedKeySketch(Component):
             missing = nulls(synopsis, (column,), ids)
             return least if missing is None else np.where(missing, INT64.min, least)
         limit = self.closing.limits[way]
-        return np.where(self._is_fresh(way.target, ids), limit if isinstance(limit, int) else INT64.min, INT64.min)
+        # Before anything came, the last place in the order of arrival is less than any integer.
+        known = min(INT64.max, max(INT64.min, limit)) if isinstance(limit, int) else INT64.min
+        return np.where(self._is_fresh(way.target, ids), known, INT64.min)
 
     def _is_fresh(self, alias: str, ids: Ints) -> Bools:
         synopsis = self.synopses[alias]

@@ -12,15 +12,15 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from penstock.explain.words import WORDS
+from penstock.explain.reason_words import WORDS
 
 SOURCE = Path(__file__).parents[1] / "src" / "penstock"
 WORD = re.compile(r"[A-Za-z]{2,}")
 
 NO_SENTENCES = {
-    ("analysis/rewriting/counts.py", "SELECT"): "a query in SQL",
-    ("analysis/rewriting/decide.py", "NOT coalesce(("): "a condition in SQL",
-    ("analysis/rewriting/decide.py", " IS NOT NULL"): "a condition in SQL",
+    ("analysis/rewriting/count_queries.py", "SELECT"): "a query in SQL",
+    ("analysis/rewriting/rewrite.py", "NOT coalesce(("): "a condition in SQL",
+    ("analysis/rewriting/rewrite.py", " IS NOT NULL"): "a condition in SQL",
     ("plan/plan.py", "ordered within"): "names of kinds of promises, in the plan's JSON",
     ("plan/plan.py", "follows within"): "names of kinds of promises, in the plan's JSON",
 }

@@ -172,7 +172,7 @@ def explain(
 
         curves = curves_of(script, plans, curve, _complain)
     if as_json:
-        from penstock.explain.as_json import explain_object, printed  # noqa: PLC0415
+        from penstock.explain.verdict_json import explain_object, printed  # noqa: PLC0415
 
         shown = explain_object([(v, p.to_dict()) for v, p in zip(verdicts, plans, strict=True)])
         _say([printed(shown if curves is None else {**shown, "curves": [asdict(c) for c in curves]})])
@@ -197,19 +197,19 @@ def implies(
     as_json: AsJson = False,
 ) -> int:
     """Do the declarations imply it?"""
-    from penstock.analysis.implication.decide import decide  # noqa: PLC0415
+    from penstock.analysis.implication.implied import decide  # noqa: PLC0415
     from penstock.sql import parse_constraint  # noqa: PLC0415
 
     script = _load(file)
     stream, scheme = parse_constraint(constraint, script)
     answer = decide(script, stream, scheme)
     if as_json:
-        from penstock.explain.as_json import implication_object, printed  # noqa: PLC0415
+        from penstock.explain.verdict_json import implication_object, printed  # noqa: PLC0415
 
         _say([printed(implication_object(answer))])
     else:
-        from penstock.explain.implication_text import implication_report  # noqa: PLC0415
         from penstock.explain.ink import Ink  # noqa: PLC0415
+        from penstock.explain.report import implication_report  # noqa: PLC0415
 
         _say(implication_report(scheme.on(stream.name), answer, Ink.of(sys.stdout)))
     return {True: DONE, False: NOT_IMPLIED, None: UNDECIDED}[answer.implied]
@@ -260,7 +260,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
 
         _say(run_quiet_hour(plans, settings, wanted, _complain))
         return DONE
-    from penstock.explain.words import told  # noqa: PLC0415
+    from penstock.explain.reason_words import told  # noqa: PLC0415
     from penstock.spark.run import RunOptions, run_script  # noqa: PLC0415
     from penstock.spark.told import last_lines, opening_lines, show_progress, waiting_lines  # noqa: PLC0415
 
@@ -292,7 +292,7 @@ def profile(file: ScriptFile, as_json: AsJson = False) -> int:
     finally:
         progress.close()
     if as_json:
-        from penstock.explain.as_json import printed  # noqa: PLC0415
+        from penstock.explain.verdict_json import printed  # noqa: PLC0415
         from penstock.profile.as_json import profile_object  # noqa: PLC0415
 
         _say([printed(profile_object(found))])
@@ -356,7 +356,7 @@ def _observed(script: Script, checkpoint: Path | None) -> dict[str, Observed]:
 
 def _report(verdicts: Sequence[Verdict], as_json: bool, witness: int | None) -> None:
     if as_json:
-        from penstock.explain.as_json import check_object, printed  # noqa: PLC0415
+        from penstock.explain.verdict_json import check_object, printed  # noqa: PLC0415
 
         _say([printed(check_object(verdicts, witness))])
     else:

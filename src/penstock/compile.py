@@ -85,7 +85,7 @@ def stream(
 
 def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> Plan:
     """The plan, if this version can run it and keep its bound; else an error that says what is missing."""
-    from penstock.explain.words import each_told  # noqa: PLC0415 - as in plan_of
+    from penstock.explain.reason_words import each_told  # noqa: PLC0415 - as in plan_of
     from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415
 
     if verdict.strategy is Strategy.REWRITE:

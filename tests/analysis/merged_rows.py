@@ -1,6 +1,6 @@
 """A synopsis applied to rows by its words alone: what stays of a stream, and how often it counts.
 
-Written from the header of analysis/synopsis.py. Columns are integers.
+Written from the header of analysis/synopsis_form.py. Columns are integers.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm
+from penstock.analysis.synopsis_form import BucketColumn, Extreme, SynopsisForm
 
 Values = dict[str, int | None]
 

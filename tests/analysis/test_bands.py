@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from penstock.analysis.facts.bands import Bands
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.model.clauses import RangeWindow
 from penstock.model.query import Query
 from penstock.model.relation import Join, JoinKind, Leaf
@@ -61,7 +61,7 @@ def _assignments(of: Query) -> list[dict[str, int]]:
 @settings(max_examples=25, deadline=None)
 @given(banded_queries())
 def test_the_closed_bands_are_the_tightest_that_brute_force_finds(of: Query) -> None:
-    bands = Combinations(of).of().bands
+    bands = Facts(of).of().bands
     assignments = _assignments(of)
     assert bool(bands.contradiction) == (not assignments)
     if not assignments:
@@ -78,7 +78,7 @@ def test_the_closed_bands_are_the_tightest_that_brute_force_finds(of: Query) -> 
 
 
 def _bands(of: Query, *together: str) -> Bands:
-    return Combinations(of).of(*together).bands
+    return Facts(of).of(*together).bands
 
 
 A = stream("a", "k BIGINT, ts TIMESTAMP", time="ts")
@@ -139,7 +139,7 @@ def test_a_promise_between_a_stream_and_itself_holds_for_both_orders_of_a_self_j
 
 def test_the_on_of_an_outer_join_is_a_band_only_where_the_two_stand_together() -> None:
     of = query([source(A), source(B)], tree=outer(JoinKind.LEFT, "a", "b", "b.ts <= a.ts + 5 seconds"))
-    assert not Combinations(of).of("a").bands.constraints
+    assert not Facts(of).of("a").bands.constraints
     assert _bands(of, "a", "b").upper(ref("b.ts"), ref("a.ts")) is not None
 
 
@@ -154,6 +154,6 @@ def test_a_window_does_not_decide_a_match_made_below_in_an_outer_join() -> None:
 
 def test_times_that_contradict_each_other_leave_no_result() -> None:
     of = query([source(A), source(B)], "b.ts < a.ts", "a.ts < b.ts")
-    assert Combinations(of).of().impossible
+    assert Facts(of).of().impossible
     rows = [Arrival("a", 0, (("k", 1), ("ts", 5))), Arrival("b", 1, (("k", 1), ("ts", 5)))]
     assert not Evaluator(of, rows).answer()

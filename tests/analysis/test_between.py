@@ -6,15 +6,15 @@ import pytest
 
 import penstock
 from penstock.analysis.closings.between import PairClosing, Way, closings_between
-from penstock.analysis.facts.combination import Combinations
-from penstock.explain.words import told
+from penstock.analysis.facts.together import Facts
+from penstock.explain.reason_words import told
 
 Shown = tuple[Way, tuple[str, ...], tuple[str, ...], bool]
 
 
 def _closings(script: str, own: str, target: str, starts: tuple[str, ...]) -> list[PairClosing]:
     (query,) = penstock.parse(script).queries
-    return list(closings_between(Combinations(query), query.by_alias[own], query.by_alias[target], starts))
+    return list(closings_between(Facts(query), query.by_alias[own], query.by_alias[target], starts))
 
 
 def _shown(script: str, own: str, target: str, starts: tuple[str, ...] = ("k", "n")) -> list[Shown]:

@@ -8,7 +8,7 @@ import pytest
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Strategy, Unbounded, Undecided
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 from penstock.model.hints import Budget, Hints
 from penstock.model.query import Query
 from penstock.model.relation import Existence, Join, JoinKind, Leaf

@@ -17,8 +17,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.domains import declared_domain
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Means
 from penstock.analysis.state import needed_columns
 from penstock.model.expressions import ColumnRef
@@ -102,12 +102,12 @@ def _outputs(of: Query) -> set[tuple[int | None, ...]]:
 @settings(max_examples=60, deadline=None)
 @given(small_queries())
 def test_no_value_of_a_row_that_matters_is_left_out(of: Query) -> None:
-    combinations = Combinations(of)
+    facts = Facts(of)
     found = findings(of)
     for name in "ab":
         rows = _mattering(of, name)
         for column in "xy":
-            size = combinations.of(name).domain(ref(f"{name}.{column}")).size
+            size = facts.of(name).domain(ref(f"{name}.{column}")).size
             assert size is not None
             assert size >= len({row.value(column) for row in rows})
         finding = found[name]
@@ -224,7 +224,7 @@ def test_columns_of_one_class_share_the_intersection_of_their_domains() -> None:
     left = stream("a", "k BIGINT", check("k >= 0"))
     right = stream("b", "k TINYINT")
     of = query([source(left), source(right)], "a.k = b.k")
-    assert Combinations(of).of("a").domain(ref("a.k")).size == 128
+    assert Facts(of).of("a").domain(ref("a.k")).size == 128
 
 
 def test_two_lists_of_timestamps_are_never_intersected_for_one_instant_has_many_spellings() -> None:
@@ -232,7 +232,7 @@ def test_two_lists_of_timestamps_are_never_intersected_for_one_instant_has_many_
     here = one_of("a.t", dt.datetime(2024, 1, 1, 1, tzinfo=dt.timezone(dt.timedelta(hours=1))))
     there = one_of("b.t", dt.datetime(2024, 1, 1))
     of = query([source(s) for s in kinds], "a.t = b.t", here, there)
-    assert Combinations(of).of().domain(ref("a.t")).size == 1
+    assert Facts(of).of().domain(ref("a.t")).size == 1
 
 
 def test_a_class_without_values_means_that_nothing_is_stored() -> None:
@@ -245,6 +245,6 @@ def test_a_class_without_values_means_that_nothing_is_stored() -> None:
 def test_the_on_of_an_outer_join_does_not_narrow_its_preserved_side() -> None:
     tree = outer(JoinKind.LEFT, "a", "b", "a.k = b.k", "a.k <= 3", "a.k >= 1")
     of = query([source(stream(n, "k BIGINT")) for n in "ab"], tree=tree)
-    combinations = Combinations(of)
-    assert combinations.of("a").domain(ref("a.k")).size is None
-    assert combinations.of("b").domain(ref("b.k")).size == 3
+    facts = Facts(of)
+    assert facts.of("a").domain(ref("a.k")).size is None
+    assert facts.of("b").domain(ref("b.k")).size == 3

@@ -12,9 +12,9 @@ import random
 import pytest
 
 import penstock
-from penstock.analysis.closings.excess import Allowance, Excess
-from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.differences import Limit
+from penstock.analysis.facts.excess import Allowance, Excess
+from penstock.analysis.facts.together import Facts
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
 from tests.measure import size
@@ -60,7 +60,7 @@ def test_an_excess_evaluated_as_widened_is_that_of_the_widened_script() -> None:
     for _ in range(size(60, 1_500)):
         windows, select = _drawn(rng)
         still, added = [0] * len(windows), [rng.choice((0, 1, 9)) for _ in windows]
-        before, after = (Combinations(_query(windows, select, by)) for by in (still, added))
+        before, after = (Facts(_query(windows, select, by)) for by in (still, added))
         widened = {
             f"COOCCURS (k) AND {other} (k) WINDOW [{low}, {high}] ON {own}": by
             for (own, other, low, high), by in zip(windows, added, strict=True)

@@ -18,12 +18,12 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Missing
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Unbounded, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.clauses import Aggregate, Source, TimeWindow
 from penstock.model.predicates import NullTest
 from penstock.model.query import Query
@@ -110,7 +110,7 @@ def suffices(graph: ClosingGraph, alias: str, declared: Iterable[Missing]) -> bo
 @settings(max_examples=30, deadline=None)
 @given(open_queries())
 def test_no_fix_of_a_source_is_larger_than_the_smallest_that_brute_force_finds(of: Query) -> None:
-    graph = ClosingGraph(Combinations(of))
+    graph = ClosingGraph(Facts(of))
     missing = tuple(dict.fromkeys(m for closing in graph.candidates for m in closing.missing))
     for alias in graph.aliases:
         fixes = fixes_of(graph, (alias,))

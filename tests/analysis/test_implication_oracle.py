@@ -8,9 +8,9 @@ from fractions import Fraction
 
 import pytest
 
-from penstock.analysis.implication.decide import decide
+from penstock.analysis.implication.implied import decide
 from penstock.compile import parse
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.schemes import Scheme
 from penstock.sql import parse_constraint
 from tests.analysis.tiny_models import TinyRow, keeps, masks, models

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from penstock.analysis.implication.decide import Implication, decide
+from penstock.analysis.implication.implied import Implication, decide
 from penstock.compile import parse
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.sql import parse_constraint
 
 SECTION_2 = (Path(__file__).parents[2] / "examples" / "syn_without_fin.sql").read_text(encoding="utf-8")

@@ -11,11 +11,11 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.facts.largest_value import never_passes
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Means, Undecided
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 from penstock.model.clauses import Aggregate, RangeWindow, TimeWindow
 from penstock.model.monotone import rises
 from penstock.model.predicates import Predicate
@@ -239,7 +239,7 @@ def limited_queries(draw: st.DrawFn) -> Query:
 @settings(max_examples=120, deadline=None)
 @given(limited_queries(), st.integers(0, 2**32))
 def test_a_stream_can_always_get_past_what_a_bound_names(of: Query, seed: int) -> None:
-    graph = ClosingGraph(Combinations(of))
+    graph = ClosingGraph(Facts(of))
     leaving = [
         alias
         for alias, finding in findings(of).items()

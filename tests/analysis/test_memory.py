@@ -10,9 +10,9 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Means, MemoryFinding, Strategy
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
-from penstock.analysis.synopsis import SynopsisForm, ValueLimits
+from penstock.analysis.synopsis_form import SynopsisForm, ValueLimits
 from penstock.compile import parse, plan_of
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 from penstock.model.query import Query
 from penstock.plan.runnable import unkept_bounds
 from tests.measure import allowed_seconds

@@ -18,7 +18,7 @@ import pytest
 
 import penstock
 from penstock.analysis.memory import memory_finding
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.clauses import Aggregate, Scalar
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, Predicate

@@ -11,9 +11,9 @@ import pytest
 
 from penstock.analysis.finding import MemoryFinding
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
-from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm, ValueLimits
+from penstock.analysis.synopsis_form import BucketColumn, Extreme, SynopsisForm, ValueLimits
 from penstock.compile import load, parse
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.query import Query
 
 TABLE_1 = {

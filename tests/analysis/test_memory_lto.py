@@ -9,7 +9,7 @@ import pytest
 
 from penstock.analysis.memory import memory_finding
 from penstock.analysis.memory.self_joins import folded
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.clauses import Aggregate, Scalar
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query

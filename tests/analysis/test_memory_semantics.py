@@ -18,7 +18,7 @@ from statistics import median
 import pytest
 
 from penstock.analysis.memory import growing_copies, memory_finding, memory_witness
-from penstock.analysis.memory.witness import Copies, Row
+from penstock.analysis.memory.witness import MemoryWitness, Row
 from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound
@@ -87,7 +87,7 @@ def _kinds(draw: random.Random, kind: str) -> Query:
     return built(plain_query(draw, kind == "distinct", kind == "grouped"))
 
 
-def _continuations(query: Query, copies: Copies, beside: Sequence[Row]) -> list[tuple[Row, ...]] | None:
+def _continuations(query: Query, copies: MemoryWitness, beside: Sequence[Row]) -> list[tuple[Row, ...]] | None:
     """Rows to come that may tell states apart: the rest of a copy, rows that come again, and both.
 
     A mean needs two values to take the mean of: the rest of two copies, in one group if their own values would put them

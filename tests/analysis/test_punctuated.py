@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import penstock
-from penstock.analysis.closings.punctuated import PunctuatedColumn, narrowed, punctuated_columns
-from penstock.analysis.facts.combination import Combinations
-from penstock.explain.words import told
+from penstock.analysis.closings.punctuated_columns import PunctuatedColumn, narrowed, punctuated_columns
+from penstock.analysis.facts.together import Facts
+from penstock.explain.reason_words import told
 from penstock.model.schemes import Punctuated
 
 OTHERS = "CREATE STREAM s (k BIGINT, m BIGINT); CREATE STREAM u (k BIGINT);"
@@ -18,7 +18,7 @@ def _columns(declared: str, select: str) -> tuple[PunctuatedColumn, ...]:
     (query,) = penstock.parse(script).queries
     source = query.by_alias["t"]
     (scheme,) = (s for s in source.stream.schemes if isinstance(s, Punctuated))
-    return punctuated_columns(Combinations(query), source, scheme)
+    return punctuated_columns(Facts(query), source, scheme)
 
 
 def test_equalities_are_closed_transitively() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 
 OTHER = "CREATE STREAM t (a BIGINT, y BIGINT, k STRING, PUNCTUATED ON (a) WHEN k = 'p');\n"
 JOIN = "SELECT s.a, t.y FROM s, t WHERE s.a = t.a;"

@@ -26,8 +26,8 @@ from hypothesis import strategies as st
 
 from penstock.analysis.check import check_query
 from penstock.analysis.closings.between import Way
-from penstock.analysis.closings.graph import ChainStep, ClosingGraph, Reachability
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ChainStep, ClosingGraph, Reachability
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Means
 from penstock.model.clauses import RangeWindow, Source
 from penstock.model.expressions import ColumnRef
@@ -270,7 +270,7 @@ def _start(of: Query, seed: int) -> tuple[World, str, Arrival]:
 @given(queries(), st.integers(0, 2**32))
 def test_a_row_is_settled_once_the_streams_have_passed_what_the_bound_names(of: Query, seed: int) -> None:
     world, alias, u = _start(of, seed)
-    assume(world.move_on(u, alias, ClosingGraph(Combinations(of)).reach(alias)))
+    assume(world.move_on(u, alias, ClosingGraph(Facts(of)).reach(alias)))
     assert world.settled(alias, u, range(-1, 14))
 
 

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from penstock.analysis.rewriting.counts import Rewriting
+from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.compile import check, parse
 from penstock.model.predicates import Bound, Comparison, Difference, Op, Predicate, aliases_of
 from penstock.model.query import Query

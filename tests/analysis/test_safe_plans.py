@@ -12,10 +12,10 @@ from functools import cache
 
 import pytest
 
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.safe_plans import SafeTree, safe_plans, safe_trees
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from tests.analysis.punctuated import cjq
 from tests.analysis.test_safety_oracle import Case
 from tests.analysis.test_safety_paper import CHAIN, CYCLE, THREE
@@ -25,7 +25,7 @@ Block = frozenset[str]
 
 
 def test_figure_5_and_7_no_tree_of_binary_joins_is_safe_and_the_single_three_way_join_is() -> None:
-    graph = ClosingGraph(Combinations(cjq(THREE, CYCLE, [("S1", "-+"), ("S2", "-+"), ("S3", "-+")])))
+    graph = ClosingGraph(Facts(cjq(THREE, CYCLE, [("S1", "-+"), ("S2", "-+"), ("S3", "-+")])))
     assert each_told(safe_plans(graph)) == (
         "the single 3-way join is safe",
         "no tree of binary joins is safe, nor any other tree: only all streams together close each other",
@@ -34,14 +34,14 @@ def test_figure_5_and_7_no_tree_of_binary_joins_is_safe_and_the_single_three_way
 
 def test_a_chain_that_closes_both_ways_is_safe_as_a_tree_of_binary_joins() -> None:
     schemes = [("S1", "-+"), ("S2", "+-"), ("S2", "-+"), ("S3", "+-")]
-    assert each_told(safe_plans(ClosingGraph(Combinations(cjq(THREE, CHAIN, schemes))))) == (
+    assert each_told(safe_plans(ClosingGraph(Facts(cjq(THREE, CHAIN, schemes))))) == (
         "the single 3-way join is safe",
         "so is this tree of binary joins: ((S1 ⋈ S2) ⋈ S3)",
     )
 
 
 def test_of_an_unsafe_query_the_joins_that_are_safe_are_named() -> None:
-    graph = ClosingGraph(Combinations(cjq(THREE, CHAIN, [("S1", "-+"), ("S2", "+-")])))
+    graph = ClosingGraph(Facts(cjq(THREE, CHAIN, [("S1", "-+"), ("S2", "+-")])))
     assert each_told(safe_plans(graph)) == ("no tree of joins is safe by promises", "safe is (S1 ⋈ S2)")
 
 
@@ -114,7 +114,7 @@ def test_the_tree_that_is_found_is_safe_and_no_safe_tree_is_narrower() -> None:
     widths = set()
     for seed in range(size(150, 5000)):
         case = Ring(seed) if seed % 5 == 0 else Case(seed)
-        trees = safe_trees(ClosingGraph(Combinations(case.query)))
+        trees = safe_trees(ClosingGraph(Facts(case.query)))
         assert all(_is_safe(case, tree) for tree in trees), seed
         least = _least_width(case)
         assert (least is None) is (len(trees) > 1), seed

@@ -16,8 +16,8 @@ from itertools import combinations, product
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.facts.together import Facts
 from penstock.model.query import Query
 from tests.analysis.punctuated import cjq
 from tests.measure import size
@@ -131,4 +131,4 @@ def test_definition_11_corrected_agrees_with_definition_10_on_random_graphs() ->
     for seed in range(size(150, 6000)):
         case = Case(seed)
         is_strongly_connected = all(case.reachable(name) == set(case.streams) for name in case.streams)
-        assert (len(ClosingGraph(Combinations(case.query)).components()) == 1) is is_strongly_connected, seed
+        assert (len(ClosingGraph(Facts(case.query)).components()) == 1) is is_strongly_connected, seed

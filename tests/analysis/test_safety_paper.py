@@ -8,11 +8,11 @@ from dataclasses import replace
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closings.graph import ChainStep, ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ChainStep, ClosingGraph
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Means, Unbounded, Verdict
 from penstock.compile import judged
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 from penstock.model.clauses import Aggregate, Output
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, ForeignKey, PrimaryKey, Punctuated, Scheme
@@ -31,7 +31,7 @@ def safe(verdict: Verdict) -> dict[str, bool | None]:
 
 
 def edges(of: Query, alias: str) -> list[tuple[tuple[str, ...], str]]:
-    found: tuple[ChainStep, ...] = ClosingGraph(Combinations(of)).reach(alias).edges
+    found: tuple[ChainStep, ...] = ClosingGraph(Facts(of)).reach(alias).edges
     return [(edge.sources, edge.target) for edge in found]
 
 
@@ -109,7 +109,7 @@ def test_section_3_2_1_a_cyclic_join_graph_has_another_way_round() -> None:
 
 def test_figure_5_and_example_3_the_punctuation_graph_is_a_cycle_and_the_query_is_safe() -> None:
     of = cjq(THREE, CYCLE, [("S1", "-+"), ("S2", "-+"), ("S3", "-+")])
-    graph = ClosingGraph(Combinations(of))
+    graph = ClosingGraph(Facts(of))
     assert {(c.needs, c.target) for c in graph.closings} == {
         ((("S2",),), "S1"),
         ((("S3",),), "S2"),
@@ -136,9 +136,9 @@ def test_figure_9_and_example_4_s1_and_s2_together_reach_s3_over_a_generalized_e
 
 
 def test_figure_10_and_example_5_s1_and_s2_merge_and_then_reach_s3() -> None:
-    as_printed = ClosingGraph(Combinations(cjq(THREE, CYCLE, [("S1", "-+"), ("S2", "+-"), ("S3", "++")])))
+    as_printed = ClosingGraph(Facts(cjq(THREE, CYCLE, [("S1", "-+"), ("S2", "+-"), ("S3", "++")])))
     assert as_printed.components() == (("S1", "S2"), ("S3",))
-    meant = ClosingGraph(Combinations(cjq(THREE, CYCLE, [("S1", "-+"), ("S1", "+-"), ("S2", "+-"), ("S3", "++")])))
+    meant = ClosingGraph(Facts(cjq(THREE, CYCLE, [("S1", "-+"), ("S1", "+-"), ("S2", "+-"), ("S3", "++")])))
     assert meant.components() == (("S1", "S2", "S3"),)
 
 
@@ -153,7 +153,7 @@ def test_erratum_theorems_1_to_4_need_the_equalities_closed_transitively_first()
 
 def test_erratum_definition_11_lacks_the_edge_of_a_scheme_that_one_stream_alone_carries() -> None:
     of = cjq({"S1": "AB", "S2": "AB"}, ("S1.A = S2.A", "S1.B = S2.B"), [("S1", "++"), ("S2", "++")])
-    assert ClosingGraph(Combinations(of)).components() == (("S1", "S2"),)
+    assert ClosingGraph(Facts(of)).components() == (("S1", "S2"),)
     assert check_query(of).purge.safe is True
 
 
@@ -168,7 +168,7 @@ def test_erratum_an_attribute_that_joins_with_several_streams_has_an_edge_for_ea
         ("S1.A = S3.A", "S2.A = S3.A", "S3.B = S4.B"),
         [("S3", "++"), ("S4", "+")],
     )
-    (closing,) = [c for c in ClosingGraph(Combinations(of)).closings if c.target == "S3"]
+    (closing,) = [c for c in ClosingGraph(Facts(of)).closings if c.target == "S3"]
     assert closing.needs == (("S1", "S2"), ("S4",))
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Unbounded, Undecided
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 from penstock.model.clauses import Aggregate, TimeWindow
 from penstock.model.relation import JoinKind
 from penstock.model.schemes import Ordered, PrimaryKey

@@ -15,10 +15,10 @@ from dataclasses import replace
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Means
-from penstock.explain.words import told
+from penstock.explain.reason_words import told
 from penstock.model.clauses import Output
 from penstock.model.query import Query
 from tests.analysis.build import findings, ref
@@ -53,7 +53,7 @@ def test_an_event_time_that_was_passed_gives_no_new_result(joined: Query, seed: 
     assume(own)
     value = world.random.choice(own).value("n")
     assert value is not None
-    reach = ClosingGraph(Combinations(of)).reach("a")
+    reach = ClosingGraph(Facts(of)).reach("a")
     assume(world.pass_value(of.by_alias["a"].stream, "n", value + 1))
     for row in own:
         assume(row.value("n") != value or world.move_on(row, "a", reach))

@@ -13,8 +13,8 @@ import random
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Row, Unbounded, Witness
 from penstock.analysis.witness.purge_witness import Scenario, scenarios
 from penstock.model.clauses import RangeWindow
@@ -138,7 +138,7 @@ def test_growing_inputs_keep_the_promises_and_their_rows_stay_needed() -> None:
         streams = list(dict.fromkeys(s.stream for s in of.all_sources))
         verdict = check_query(of)
         left = [alias for alias, is_safe in verdict.purge.streams if is_safe is False]
-        for alias, scenario in scenarios(ClosingGraph(Combinations(of)), left).items():
+        for alias, scenario in scenarios(ClosingGraph(Facts(of)), left).items():
             assert isinstance(scenario, Scenario), seed
             _is_needed(of, alias, scenario, streams)
             unsafe += 1

@@ -23,10 +23,10 @@ from penstock.analysis.finding import (
     Witness,
 )
 from penstock.cli import UNBOUNDED, UNDECIDED, _exit_code
-from penstock.explain.as_json import check_object, plain_value, printed
 from penstock.explain.ink import Ink
 from penstock.explain.plan_text import purge_lines, run_lines
 from penstock.explain.report import check_report
+from penstock.explain.verdict_json import check_object, plain_value, printed
 from penstock.model.query import Query
 from penstock.plan.planner import make_plan
 from tests.analysis.test_fixes import open_queries

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.analysis.reasons import Because, BoundedBy, Reason, ReasonKind, WaitsUntil, WhyOpen
-from penstock.explain.words import WORDS, each_told, told
+from penstock.explain.reason_words import WORDS, each_told, told
 from penstock.plan.codec import decode, encode
 
 SOURCE = Path(__file__).parents[2] / "src" / "penstock"

@@ -16,10 +16,10 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.compile import parse, plan_of, read_text
 from penstock.errors import PenstockError
-from penstock.explain.as_json import check_object, printed
 from penstock.explain.ink import Ink
 from penstock.explain.plan_text import explain_report
 from penstock.explain.report import check_report
+from penstock.explain.verdict_json import check_object, printed
 from penstock.model.script import Script
 from penstock.sql import print_script
 from tests.golden.bound import bound_text

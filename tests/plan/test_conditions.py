@@ -19,7 +19,7 @@ from penstock.analysis.check import check_query
 from penstock.model.predicates import NoneOf, NullTest, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
-from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values
+from penstock.plan.condition_moments import Moment, conditions_at, equal_values, needed_values
 from penstock.plan.planner import make_plan
 from tests.analysis.build import constant, query, ref, source, stream, where
 from tests.analysis.reference import Arrival, Evaluator, holds

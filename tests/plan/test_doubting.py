@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.plan.doubting import (
     has_k,
     has_shadows,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.query import Query
 from penstock.plan.evict import BYTES_A_ROW, budget_obstacles, bytes_of, evict_plan
 from tests.runtime.driving import plan_of

@@ -13,7 +13,7 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded
 from penstock.compile import judged, parse, plan_of
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.plan.runnable import obstacles, unkept_bounds
 from tests.measure import size
 

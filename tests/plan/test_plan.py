@@ -12,11 +12,11 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.facts.differences import Limit
 from penstock.explain.closing_text import when_closed
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
+from penstock.plan.parts import PurgeTree
 from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
-from penstock.plan.ties import PurgeTree
 from tests.measure import allowed_seconds, size
 from tests.runtime.workloads import Workload, workloads
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import penstock
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.plan.runnable import may_have_budget, obstacles, unkept, unkept_bounds
 from tests.runtime.driving import plan_of
 

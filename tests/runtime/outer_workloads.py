@@ -18,7 +18,7 @@ from penstock.model.simplify import simplified
 from penstock.model.spans import Span
 from penstock.model.stream import Arrival, Column, Stream
 from penstock.model.types import DataType
-from penstock.plan.conditions import Moment, conditions_at
+from penstock.plan.condition_moments import Moment, conditions_at
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Chunk
 from tests.runtime.outer_reference import holds

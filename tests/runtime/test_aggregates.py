@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import penstock
 from penstock.analysis.finding import Bounded
 from penstock.errors import DataError
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.clauses import RangeWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Op, Predicate

@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 
 import penstock
 from penstock.analysis.check import check_query
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.clauses import Aggregate, Output
 from penstock.model.hints import Hints, Monitoring
 from penstock.model.schemes import Clustered, Follows, Ordered, Policy, Scheme

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 import penstock
 from penstock.analysis.check import check_query
 from penstock.errors import PenstockError
-from penstock.explain.words import told
+from penstock.explain.reason_words import told
 from penstock.model.hints import EVICTION_POLICIES, Budget, Hints
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan

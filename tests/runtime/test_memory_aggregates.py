@@ -20,7 +20,7 @@ from penstock.model.clauses import Formula
 from penstock.model.predicates import aliases_of
 from penstock.model.query import Query
 from penstock.plan.aggregating import grouping_obstacles
-from penstock.plan.eliminate_covered_sources import without_covered
+from penstock.plan.merge_rows import without_covered
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import unkept_bounds

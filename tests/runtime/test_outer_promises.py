@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import penstock
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.plan.runnable import obstacles
 from penstock.runtime import PromiseBroken
 from tests.runtime.driving import Driver

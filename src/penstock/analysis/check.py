@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finality import finality
 from penstock.analysis.finding import (
     Bounded,
@@ -27,7 +27,7 @@ from penstock.analysis.memory import memory_finding
 from penstock.analysis.merging import merged_findings, merged_stage
 from penstock.analysis.reasons import Because, BoundedBy, Notice, Reason, Told
 from penstock.analysis.rewriting.bound import counted_state
-from penstock.analysis.rewriting.decide import rewrite_finding
+from penstock.analysis.rewriting.rewrite import rewrite_finding
 from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_findings
 from penstock.analysis.unbounded import settled
@@ -43,15 +43,15 @@ _WORST_FIRST = ("unbounded", "undecided", "bounded")
 
 def check_query(query: Query) -> Verdict:
     """Decide for each stream of a query, and for the query, whether its state is bounded."""
-    combinations = Combinations(query)
-    graph = ClosingGraph(combinations)
+    facts = Facts(query)
+    graph = ClosingGraph(facts)
     memory = memory_finding(query)
-    findings = merged_findings(combinations, memory, source_findings(combinations, graph))
+    findings = merged_findings(facts, memory, source_findings(facts, graph))
     entries = [StateFinding(s.stream.name, s.alias, findings[s.alias]) for s in query.all_sources]
-    stage = merged_stage(memory, second_stage(combinations, graph, findings))
+    stage = merged_stage(memory, second_stage(facts, graph, findings))
     if stage is not None:
         entries.append(stage)
-    left = [alias for alias in graph.aliases if not _is_purged(combinations, graph, findings[alias], alias)]
+    left = [alias for alias in graph.aliases if not _is_purged(facts, graph, findings[alias], alias)]
     found = scenarios(graph, left) if left else {}
     entries, witness = settled(graph, memory, found, entries)
     budget = query.hints.budget
@@ -101,9 +101,9 @@ def _strategy(entries: list[StateFinding], verdict: str, budget: Budget | None) 
     return Strategy.SYNOPSIS if Means.SYNOPSIS in means else Strategy.PURGE
 
 
-def _is_purged(combinations: Combinations, graph: ClosingGraph, finding: Finding, alias: str) -> bool:
+def _is_purged(facts: Facts, graph: ClosingGraph, finding: Finding, alias: str) -> bool:
     """Whether every row of a source leaves in the end, or none is stored."""
-    source = combinations.query.by_alias[alias]
+    source = facts.query.by_alias[alias]
     is_stateless = isinstance(finding, Bounded) and finding.means is Means.STATELESS
     return is_stateless or isinstance(source.window, RowsWindow) or graph.reach(alias).is_complete
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.closings.between import Way
-from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.fixes import text_of
 from penstock.analysis.reasons import Final, Reason
 from penstock.model.query import Query, certain

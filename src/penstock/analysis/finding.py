@@ -12,11 +12,11 @@ from enum import StrEnum
 from typing import TYPE_CHECKING
 
 from penstock.analysis.reasons import Told
-from penstock.analysis.rewriting.counts import Rewriting
-from penstock.analysis.synopsis import SynopsisForm
+from penstock.analysis.rewriting.count_queries import Rewriting
+from penstock.analysis.synopsis_form import SynopsisForm
 
 if TYPE_CHECKING:
-    from penstock.analysis.closings.graph import ClosingGraph
+    from penstock.analysis.closings.closing_graph import ClosingGraph
 
 
 class Means(StrEnum):

@@ -18,8 +18,8 @@ from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Closing, Missing
-from penstock.analysis.closings.graph import ClosingGraph
 
 Fix = tuple[Missing, ...]
 

@@ -11,18 +11,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Finding, Means, MemoryFinding, StateFinding
 from penstock.analysis.reasons import Because, BoundedBy
-from penstock.analysis.synopsis import ABSURD, SynopsisForm
+from penstock.analysis.synopsis_form import ABSURD, SynopsisForm
 from penstock.model.expressions import ColumnRef
 
 
-def merged_findings(
-    combinations: Combinations, memory: MemoryFinding, findings: Mapping[str, Finding]
-) -> dict[str, Finding]:
+def merged_findings(facts: Facts, memory: MemoryFinding, findings: Mapping[str, Finding]) -> dict[str, Finding]:
     """The findings of the sources, by alias, with merging where it helps."""
-    query = combinations.query
+    query = facts.query
     if memory.never and len(query.all_sources) > 1:
         because = (*memory.because, Because.NO_RESULT())
         nothing = Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, because, 0)
@@ -31,7 +29,7 @@ def merged_findings(
         return dict(findings)
     known = {synopsis.alias: synopsis for synopsis in memory.synopses}
     return {
-        alias: _merged(combinations, known[alias]) if alias in known and not _leaves(finding) else finding
+        alias: _merged(facts, known[alias]) if alias in known and not _leaves(finding) else finding
         for alias, finding in findings.items()
     }
 
@@ -54,8 +52,8 @@ def _leaves(finding: Finding) -> bool:
     return isinstance(finding, Bounded) and finding.means is not Means.SYNOPSIS
 
 
-def _merged(combinations: Combinations, synopsis: SynopsisForm) -> Bounded:
-    here = combinations.of(synopsis.alias)
+def _merged(facts: Facts, synopsis: SynopsisForm) -> Bounded:
+    here = facts.of(synopsis.alias)
     because = []
     for column in synopsis.columns:
         ref = ColumnRef(synopsis.alias, column.column)

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.reasons import Reason, SafeTrees
 
 _Closing = tuple[tuple[tuple[str, ...], ...], str]

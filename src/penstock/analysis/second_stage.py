@@ -22,11 +22,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from math import prod
 
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Missing, order_text
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.closings.punctuated import narrowed
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.punctuated_columns import narrowed
 from penstock.analysis.facts.largest_value import never_passes
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.reasons import Because, BoundedBy, Reason, Told, WhyOpen
@@ -64,16 +64,14 @@ class _Clock:
     may_be_null: bool
 
 
-def second_stage(
-    combinations: Combinations, graph: ClosingGraph, findings: Mapping[str, Finding]
-) -> StateFinding | None:
+def second_stage(facts: Facts, graph: ClosingGraph, findings: Mapping[str, Finding]) -> StateFinding | None:
     """The entry for DISTINCT or GROUP BY, if the query has one; `findings` are those of the sources."""
-    stage = _stage_of(combinations.query)
+    stage = _stage_of(facts.query)
     if stage is None:
         return None
-    finding = _finite(combinations, stage) or _by_time(combinations, stage, findings)
-    finding = finding or _by_punctuation(combinations, stage, findings)
-    return StateFinding(stage.name, stage.name, finding or _undecided(combinations, graph, stage, findings))
+    finding = _finite(facts, stage) or _by_time(facts, stage, findings)
+    finding = finding or _by_punctuation(facts, stage, findings)
+    return StateFinding(stage.name, stage.name, finding or _undecided(facts, graph, stage, findings))
 
 
 def _stage_of(query: Query) -> _Stage | None:
@@ -87,12 +85,12 @@ def _stage_of(query: Query) -> _Stage | None:
     return None
 
 
-def _finite(combinations: Combinations, stage: _Stage) -> Bounded | None:
-    impossible = combinations.of().impossible
+def _finite(facts: Facts, stage: _Stage) -> Bounded | None:
+    impossible = facts.of().impossible
     if impossible and stage.values:
         return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, (*impossible, Because.NO_RESULT()), 0)
-    items = _count(combinations, stage.values)
-    kept = [_count(combinations, (argument,)) for argument in stage.kept]
+    items = _count(facts, stage.values)
+    kept = [_count(facts, (argument,)) for argument in stage.kept]
     if items is None or any(count is None for count in kept):
         return None
     rows = items * (1 + sum(count for count in kept if count is not None))
@@ -104,53 +102,53 @@ def _finite(combinations: Combinations, stage: _Stage) -> Bounded | None:
     return Bounded(BoundedBy.DISTINCT_ROWS(rows), Means.SYNOPSIS, tuple(because), rows)
 
 
-def _count(combinations: Combinations, values: tuple[Scalar, ...]) -> int | None:
+def _count(facts: Facts, values: tuple[Scalar, ...]) -> int | None:
     """How many different choices of these values there are in results."""
     sizes: dict[ColumnRef, int] = {}
     for value in values:
         if isinstance(value, Expression) and not value.deterministic:
             return None
         for ref in columns_of(value):
-            size = _size_in_results(combinations, ref)
+            size = _size_in_results(facts, ref)
             if size is None:
                 return None
-            sizes[_counted_as(combinations, ref)] = size
+            sizes[_counted_as(facts, ref)] = size
     return prod(sizes.values())
 
 
-def _size_in_results(combinations: Combinations, ref: ColumnRef) -> int | None:
-    domain = combinations.of(ref.alias).domain(ref)
+def _size_in_results(facts: Facts, ref: ColumnRef) -> int | None:
+    domain = facts.of(ref.alias).domain(ref)
     if domain.size is None:
         return None
-    may_be_absent = ref.alias not in combinations.query.core
+    may_be_absent = ref.alias not in facts.query.core
     return domain.size + (may_be_absent and not domain.nullable)
 
 
-def _counted_as(combinations: Combinations, ref: ColumnRef) -> ColumnRef:
+def _counted_as(facts: Facts, ref: ColumnRef) -> ColumnRef:
     """Columns that are equal in every result count once; but 0.0 = -0.0, and the two are not the same output."""
-    kind = combinations.query.type_of(ref)
+    kind = facts.query.type_of(ref)
     if kind is not None and kind.kind in (Kind.FLOAT, Kind.DOUBLE):
         return ref
-    return combinations.of().equalities.class_of(ref)[0]
+    return facts.of().equalities.class_of(ref)[0]
 
 
-def _clocks(combinations: Combinations, value: Scalar) -> Iterator[_Clock]:
+def _clocks(facts: Facts, value: Scalar) -> Iterator[_Clock]:
     """The sources of which a value is the event time, or a window of it."""
-    query = combinations.query
+    query = facts.query
     if isinstance(value, Expression):
         return
     ref = value.column if isinstance(value, TimeWindow) else value
-    for equal in combinations.of().equalities.class_of(ref):
+    for equal in facts.of().equalities.class_of(ref):
         source = query.by_alias[equal.alias]
         if source.event_time == equal and equal.alias in query.core:
-            may_be_null = not isinstance(value, TimeWindow) and _may_be_null(combinations, equal)
+            may_be_null = not isinstance(value, TimeWindow) and _may_be_null(facts, equal)
             yield _Clock(source, equal, may_be_null)
 
 
-def _may_be_null(combinations: Combinations, ref: ColumnRef) -> bool:
-    if any(isinstance(s.window, RangeWindow) for s in combinations.query.all_sources):
+def _may_be_null(facts: Facts, ref: ColumnRef) -> bool:
+    if any(isinstance(s.window, RangeWindow) for s in facts.query.all_sources):
         return False
-    return combinations.of().domain(ref).nullable
+    return facts.of().domain(ref).nullable
 
 
 def _leaves(finding: Finding) -> bool:
@@ -158,13 +156,13 @@ def _leaves(finding: Finding) -> bool:
     return isinstance(finding, Bounded) and finding.means in _LEAVES
 
 
-def _by_time(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:
+def _by_time(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:
     for value in stage.values:
-        for clock in _clocks(combinations, value):
+        for clock in _clocks(facts, value):
             own, stream = findings[clock.source.alias], clock.source.stream
             if not stream.low or not isinstance(own, Bounded) or not _leaves(own):
                 continue
-            if never_passes(stream, clock.column.column) or not _passes_all(combinations, stage, value, clock):
+            if never_passes(stream, clock.column.column) or not _passes_all(facts, stage, value, clock):
                 continue
             alias = clock.source.alias
             because = (
@@ -178,13 +176,13 @@ def _by_time(combinations: Combinations, stage: _Stage, findings: Mapping[str, F
     return None
 
 
-def _by_punctuation(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:
+def _by_punctuation(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:
     """A scheme all of whose columns are in what is remembered, none of them ever NULL there."""
-    here = combinations.of()
+    here = facts.of()
     given = {equal for v in stage.values if isinstance(v, ColumnRef) for equal in here.equalities.class_of(v)}
-    for source in combinations.query.all_sources:
+    for source in facts.query.all_sources:
         own = findings[source.alias]
-        if source.alias not in combinations.query.core or not isinstance(own, Bounded) or not _leaves(own):
+        if source.alias not in facts.query.core or not isinstance(own, Bounded) or not _leaves(own):
             continue
         for scheme in source.stream.schemes:
             if not isinstance(scheme, Punctuated) or narrowed(scheme, source.stream) is not None:
@@ -208,24 +206,22 @@ def _with_its_rows(bound: Reason, alias: str, own: Bounded) -> Reason:
     return bound if own.means is Means.STATELESS else BoundedBy.ITEM_AND_ITS_ROWS(bound, alias)
 
 
-def _undecided(
-    combinations: Combinations, graph: ClosingGraph, stage: _Stage, findings: Mapping[str, Finding]
-) -> Undecided:
+def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mapping[str, Finding]) -> Undecided:
     columns = [ref for value in (*stage.values, *stage.kept) for ref in columns_of(value)]
-    endless = [str(ref) for ref in dict.fromkeys(columns) if _size_in_results(combinations, ref) is None]
+    endless = [str(ref) for ref in dict.fromkeys(columns) if _size_in_results(facts, ref) is None]
     because: list[Told] = [WhyOpen.ITEMS_REMEMBERED(stage.item)]
     if endless:
         because.append(WhyOpen.ENDLESS_COLUMNS(endless))
     unsure = [v for v in (*stage.values, *stage.kept) if isinstance(v, Expression) and not v.deterministic]
     because += [WhyOpen.MAY_DIFFER_EACH_TIME(value) for value in unsure]
-    clocks = [(value, clock) for value in stage.values for clock in _clocks(combinations, value)]
+    clocks = [(value, clock) for value in stage.values for clock in _clocks(facts, value)]
     fixes: dict[str, None] = {}
     for value, clock in clocks:
         limit = never_passes(clock.source.stream, clock.column.column)
         if limit is not None:
             because.append(WhyOpen.COLUMN_STOPS(clock.column, limit))
             continue
-        is_null_in_the_way = not _passes_all(combinations, stage, value, clock)
+        is_null_in_the_way = not _passes_all(facts, stage, value, clock)
         missing = _undeclared(clock.source, is_null_in_the_way)
         if not clock.source.stream.low:
             because.append(WhyOpen.NOT_ORDERED(clock.column))
@@ -241,7 +237,7 @@ def _undecided(
     if not clocks and stage.values:
         because.append(WhyOpen.CARRIES_NO_TIME(stage.item))
     advice = [] if unsure or not endless else [WhyOpen.CHECK_WOULD(endless)]
-    advice += [] if clocks else _times_to_carry(combinations, stage, findings)
+    advice += [] if clocks else _times_to_carry(facts, stage, findings)
     if advice:
         because.append(WhyOpen.WOULD_BOUND(advice))
     return Undecided(tuple(dict.fromkeys(because)), tuple(fixes))
@@ -258,21 +254,21 @@ def _undeclared(source: Source, is_null_in_the_way: bool) -> tuple[Missing, ...]
     return tuple(found)
 
 
-def _times_to_carry(combinations: Combinations, stage: _Stage, findings: Mapping[str, Finding]) -> Iterator[Reason]:
+def _times_to_carry(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Iterator[Reason]:
     """The event times that would close what is remembered, if it carried them."""
-    for source in combinations.query.all_sources if stage.values else ():
+    for source in facts.query.all_sources if stage.values else ():
         time = source.event_time
-        if time is None or source.alias not in combinations.query.core or not _leaves(findings[source.alias]):
+        if time is None or source.alias not in facts.query.core or not _leaves(findings[source.alias]):
             continue
         if never_passes(source.stream, time.column) is not None:
             continue
         is_grouped = stage.item == "group"
-        missing = _undeclared(source, not is_grouped and _may_be_null(combinations, time))
+        missing = _undeclared(source, not is_grouped and _may_be_null(facts, time))
         advice = WhyOpen.GROUPING_WOULD(time) if is_grouped else WhyOpen.GIVING_OUT_WOULD(time)
         yield WhyOpen.WITH_DECLARATIONS(advice, text_of(missing)) if missing else advice
 
 
-def _passes_all(combinations: Combinations, stage: _Stage, value: Scalar, clock: _Clock) -> bool:
+def _passes_all(facts: Facts, stage: _Stage, value: Scalar, clock: _Clock) -> bool:
     """Whether the clock passes every item: none is without an event time, or those without are finitely many."""
     rest = tuple(other for other in stage.values if other != value)
-    return not clock.may_be_null or _finite(combinations, _Stage(stage.name, stage.item, rest, stage.kept)) is not None
+    return not clock.may_be_null or _finite(facts, _Stage(stage.name, stage.item, rest, stage.kept)) is not None

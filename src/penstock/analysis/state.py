@@ -1,8 +1,8 @@
 """Is the state that a query keeps of one source bounded, and by what?
 
 Tried in this order: nothing is stored (one source alone; rows that never stand in a result); [ROWS n]; every row is
-purged in the end (graph.py); rows that the query cannot tell apart are merged, and the columns that it needs have
-finite domains.
+purged in the end (closing_graph.py); rows that the query cannot tell apart are merged, and the columns that it needs
+have finite domains.
 
 Merging keeps one row, with a count, for each choice of values of the needed columns: outputs, group keys, what
 conditions between streams read, the columns of VALUE, and the event time under a [RANGE] window; a filter on one
@@ -17,12 +17,11 @@ from collections.abc import Iterator
 from itertools import chain
 from math import prod
 
-from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.between import Way, guarantee
+from penstock.analysis.closings.closing_graph import ClosingGraph, Reachability, kept_until
 from penstock.analysis.closings.edges import passages, shared_columns, stalled
-from penstock.analysis.closings.graph import ClosingGraph, Reachability, kept_until
-from penstock.analysis.closings.guarantee import guarantee
 from penstock.analysis.closings.outer_join_purge import Stuck
-from penstock.analysis.facts.combination import Combination, Combinations
+from penstock.analysis.facts.together import Facts, Together
 from penstock.analysis.finding import Bounded, Finding, Means, Undecided
 from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.reasons import Because, BoundedBy, Reason, Told, WhyOpen
@@ -40,22 +39,22 @@ LARGE = 10**6
 """A bound above this many rows is true and of no use."""
 
 
-def source_findings(combinations: Combinations, graph: ClosingGraph) -> dict[str, Finding]:
+def source_findings(facts: Facts, graph: ClosingGraph) -> dict[str, Finding]:
     """The findings for the sources of a query, by alias; a fix bounds all sources that nothing bounds yet."""
-    found = {s.alias: _bounded(combinations, graph, s) for s in combinations.query.all_sources}
+    found = {s.alias: _bounded(facts, graph, s) for s in facts.query.all_sources}
     waiting = graph.stuck()
     for stuck in waiting:
         found |= {alias: None for alias in stuck.rows if not _is_unstored(found[alias])}
     open_ends = [alias for alias, finding in found.items() if finding is None]
     fixes = tuple(text_of(fix) for fix in fixes_of(graph, open_ends)) if open_ends else ()
     return {
-        alias: finding or _open(combinations, graph, combinations.query.by_alias[alias], waiting, fixes)
+        alias: finding or _open(facts, graph, facts.query.by_alias[alias], waiting, fixes)
         for alias, finding in found.items()
     }
 
 
-def _bounded(combinations: Combinations, graph: ClosingGraph, source: Source) -> Bounded | None:
-    stored_nothing = unstored(combinations, source)
+def _bounded(facts: Facts, graph: ClosingGraph, source: Source) -> Bounded | None:
+    stored_nothing = unstored(facts, source)
     if stored_nothing is not None:
         return stored_nothing
     if isinstance(source.window, RowsWindow):
@@ -64,7 +63,7 @@ def _bounded(combinations: Combinations, graph: ClosingGraph, source: Source) ->
     if reach.is_complete:
         reasons = dict.fromkeys(chain.from_iterable(edge.because for edge in reach.edges))
         return Bounded(kept_until(reach, source.alias), Means.PURGE, tuple(reasons))
-    return synopsis(combinations, source, needed_columns(combinations.query, source))
+    return synopsis(facts, source, needed_columns(facts.query, source))
 
 
 def _windowed(graph: ClosingGraph, source: Source, window: RowsWindow) -> Bounded:
@@ -82,10 +81,10 @@ def _is_unstored(finding: Bounded | None) -> bool:
 
 
 def _open(
-    combinations: Combinations, graph: ClosingGraph, source: Source, waiting: tuple[Stuck, ...], fixes: tuple[str, ...]
+    facts: Facts, graph: ClosingGraph, source: Source, waiting: tuple[Stuck, ...], fixes: tuple[str, ...]
 ) -> Undecided:
     reach = graph.reach(source.alias)
-    reasons: tuple[Told, ...] = (*_why_open(combinations, graph, source, reach), *_why_not_merged(combinations, source))
+    reasons: tuple[Told, ...] = (*_why_open(facts, graph, source, reach), *_why_not_merged(facts, source))
     if reach.is_complete:
         reasons = (*_why_stuck(source, waiting), *reasons)
     if not isinstance(source.window, RowsWindow):
@@ -94,12 +93,12 @@ def _open(
     return Undecided(reasons, fixes)
 
 
-def unstored(combinations: Combinations, source: Source) -> Bounded | None:
+def unstored(facts: Facts, source: Source) -> Bounded | None:
     """The finding for a source of which no row is ever stored."""
-    query = combinations.query
+    query = facts.query
     if len(query.all_sources) == 1:
         return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, (Because.FINAL_ON_ARRIVAL(),), 0)
-    why = combinations.of(source.alias).impossible
+    why = facts.of(source.alias).impossible
     if why:
         because = (*why, Because.IN_NO_RESULT(source.alias))
         return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, because, 0)
@@ -122,11 +121,11 @@ def needed_columns(query: Query, source: Source, windows: bool = True) -> tuple[
     return tuple(ref for ref in needed if ref.alias == source.alias)
 
 
-def synopsis(combinations: Combinations, source: Source, needed: tuple[ColumnRef, ...]) -> Bounded | None:
+def synopsis(facts: Facts, source: Source, needed: tuple[ColumnRef, ...]) -> Bounded | None:
     """The finding for a source whose needed columns are all of finite domain."""
-    if not _stands_in_every_result(combinations.query):
+    if not _stands_in_every_result(facts.query):
         return None
-    here = combinations.of(source.alias)
+    here = facts.of(source.alias)
     sizes = [(ref, here.domain(ref).size) for ref in needed]
     known = [(ref, size) for ref, size in sizes if size is not None]
     if len(known) < len(sizes):
@@ -150,11 +149,11 @@ def _why_stuck(source: Source, waiting: tuple[Stuck, ...]) -> Iterator[Reason]:
             yield WhyOpen.STUCK(stuck.rows, stuck.others)
 
 
-def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, reach: Reachability) -> Iterator[Reason]:
+def _why_open(facts: Facts, graph: ClosingGraph, source: Source, reach: Reachability) -> Iterator[Reason]:
     """For each source that nothing closes: what is known, and what is missing."""
-    query = combinations.query
+    query = facts.query
     for target in reach.unreached[:_MOST_REASONS]:
-        here = combinations.of(source.alias, target)
+        here = facts.of(source.alias, target)
         other = query.by_alias[target]
         clock = next((p for way, p in passages(source, other, here) if way is Way.CLOCK), None)
         shared = shared_columns(here, source.alias, target)
@@ -174,7 +173,7 @@ def _why_open(combinations: Combinations, graph: ClosingGraph, source: Source, r
         yield WhyOpen.WAITS_FOR_MORE(source.alias, more)
 
 
-def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Combination) -> Iterator[Reason]:
+def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Together) -> Iterator[Reason]:
     """Declarations that seem to close a source, and why they do not."""
     joined = {theirs for _, theirs in shared_columns(here, source.alias, other.alias)}
     for scheme in other.stream.schemes:
@@ -196,9 +195,9 @@ def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Combin
         yield WhyOpen.RANGE_WITHOUT_TIME(source.window, source.alias, other.alias)
 
 
-def _why_not_merged(combinations: Combinations, source: Source) -> Iterator[Reason]:
-    query = combinations.query
-    here = combinations.of(source.alias)
+def _why_not_merged(facts: Facts, source: Source) -> Iterator[Reason]:
+    query = facts.query
+    here = facts.of(source.alias)
     endless = [str(ref) for ref in needed_columns(query, source) if here.domain(ref).size is None]
     if endless:
         yield WhyOpen.ENDLESS_COLUMNS_UNMERGED(endless)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Finding, MemoryFinding, StateFinding, Unbounded, Undecided, Witness
 from penstock.analysis.reasons import NoWitness, Told, WhyOpen
 from penstock.analysis.witness.purge_witness import SHOWN, Scenario, growing

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Closing
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
+from penstock.analysis.closings.punctuated_columns import narrowed, punctuated_columns
 from penstock.analysis.reasons import Reason, WhyUseless
 from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import ColumnRef
@@ -71,10 +71,10 @@ def _loose_end(graph: ClosingGraph, source: Source, scheme: Punctuated) -> Reaso
     limited = narrowed(scheme, source.stream)
     if limited is not None:
         return limited
-    for column in punctuated_columns(graph.combinations, source, scheme):
+    for column in punctuated_columns(graph.facts, source, scheme):
         if column.equals or column.values is not None:
             continue
-        if graph.combinations.of(source.alias).domain(column.ref).size is None:
+        if graph.facts.of(source.alias).domain(column.ref).size is None:
             return WhyUseless.EQUALS_NOTHING(column.ref)
         return WhyUseless.NULL_PROMISES_NOTHING(column.ref)
     return WhyUseless.NO_COLUMN_TIED()
@@ -86,7 +86,7 @@ def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> b
         return False
     values = query.group_by if query.is_grouped else tuple(o.value for o in query.outputs)
     given = {ref for value in values if isinstance(value, ColumnRef) for ref in columns_of(value)}
-    equalities = graph.combinations.of().equalities
+    equalities = graph.facts.of().equalities
     return narrowed(scheme, source.stream) is None and all(
         not given.isdisjoint(equalities.class_of(ColumnRef(source.alias, column))) for column in scheme.columns
     )

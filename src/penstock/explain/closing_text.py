@@ -5,7 +5,7 @@ from __future__ import annotations
 from penstock.analysis.closings.between import passed_by
 from penstock.analysis.closings.edges import counted
 from penstock.analysis.reasons import Reason, WaitsUntil
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, SourcePlan

@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 
 from penstock.analysis.finding import RewriteFinding
-from penstock.analysis.rewriting.counts import Rewriting
-from penstock.explain.words import each_told, told
+from penstock.analysis.rewriting.count_queries import Rewriting
+from penstock.explain.reason_words import each_told, told
 from penstock.model.query import Query
 from penstock.model.spans import span_of_ticks
 from penstock.plan.counting import Observed, total

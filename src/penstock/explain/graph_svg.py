@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.explain.plan_text import pair_predicates
 from penstock.model.predicates import Predicate, aliases_of
 from penstock.model.query import Query

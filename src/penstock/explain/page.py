@@ -11,10 +11,9 @@ from html import escape
 from importlib.resources import files
 
 from penstock import __version__
-from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Bounded, StateFinding, Verdict
 from penstock.analysis.safe_plans import safe_plans
-from penstock.explain.as_json import plain_value
 from penstock.explain.counts_text import counts_items
 from penstock.explain.graph_svg import join_graph
 from penstock.explain.plan_text import (
@@ -28,8 +27,9 @@ from penstock.explain.plan_text import (
     purge_lines,
     run_lines,
 )
+from penstock.explain.reason_words import each_told, told
 from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
-from penstock.explain.words import each_told, told
+from penstock.explain.verdict_json import plain_value
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.plan.plan import Plan, SourcePlan

@@ -7,23 +7,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.analysis.closings.graph import ClosingGraph
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict
 from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
+from penstock.explain.reason_words import each_told, told
 from penstock.explain.report import headline
-from penstock.explain.words import each_told, told
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
-from penstock.plan.cluster_memory import cluster_memories
-from penstock.plan.conditions import Moment, conditions_at
+from penstock.plan.condition_moments import Moment, conditions_at
 from penstock.plan.counting import Observed
 from penstock.plan.evict import BYTES
-from penstock.plan.key_memory import key_memories
+from penstock.plan.memory_choice import cluster_memories, key_memories
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.plan.planner import as_run, closings_of
 from penstock.plan.runnable import obstacles, unkept, unkept_bounds

@@ -2,6 +2,9 @@
 
 For each query, in this order: the verdict in one line; one line for each piece of state; the reasons; what to declare;
 notices. So the answer is the first thing on the screen, and what to do about it the last.
+
+The answer of `penstock implies` is one line, then why: a proof stands step by step, a counter-model row by row. Neither
+is shortened: it is there to be checked by hand.
 """
 
 from __future__ import annotations
@@ -9,10 +12,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Unbounded, Verdict, Witness
-from penstock.explain.as_json import plain_value
+from penstock.analysis.implication.implied import Implication
 from penstock.explain.counts_text import offer
 from penstock.explain.ink import Ink
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
+from penstock.explain.verdict_json import plain_value
 
 STRATEGY_IN_WORDS = {
     Strategy.REWRITE: "the join is replaced by counts",
@@ -203,3 +207,20 @@ def _tally(verdicts: Sequence[Verdict]) -> str:
     found = [v.verdict for v in verdicts]
     counts = [f"{found.count(word)} {word}" for word in ("bounded", "unbounded", "undecided") if word in found]
     return f"{len(verdicts)} queries: {', '.join(counts)}"
+
+
+_SAID = {
+    True: ("bounded", "implied"),
+    False: ("unbounded", "not implied"),
+    None: ("undecided", "undecided"),
+}
+"""The ink of a verdict, and the word."""
+
+
+def implication_report(constraint: str, answer: Implication, ink: Ink) -> list[str]:
+    """The report, line by line."""
+    verdict, word = _SAID[answer.implied]
+    lines = [f"{ink.mark(verdict)} {ink.verdict(verdict, word)}: {ink.strong(constraint)}", ""]
+    for reason in each_told(answer.because):
+        lines += ink.wrapped(reason, "  ", "      ")
+    return lines

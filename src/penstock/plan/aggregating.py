@@ -29,11 +29,11 @@ from penstock.model.query import Query
 from penstock.model.relation import Join, Leaf
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
-from penstock.plan.conditions import Moment, conditions_at
-from penstock.plan.item_closing import punctuates_groups
-from penstock.plan.merging import synopsis_of
+from penstock.plan.condition_moments import Moment, conditions_at
+from penstock.plan.merge_rows import synopsis_of
 from penstock.plan.plan import OutputColumn
 from penstock.plan.plan_reasons import HowGrouped, PlanObstacle
+from penstock.plan.second_stage_plan import punctuates_groups
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
 

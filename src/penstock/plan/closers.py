@@ -10,7 +10,7 @@ from itertools import permutations
 
 from penstock.analysis.closings.between import PairClosing, Way, closings_between
 from penstock.analysis.closings.edges import order_text
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.reasons import Told
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
@@ -23,13 +23,13 @@ Kept = dict[str, tuple[str, ...]]
 _KINDS = {Way.KEY: CloserKind.KEY, Way.FOLLOWS: CloserKind.FOLLOWS, Way.CLUSTER: CloserKind.CLUSTER}
 
 
-def find_closers(combinations: Combinations, kept: Kept) -> tuple[Closer, ...]:
+def find_closers(facts: Facts, kept: Kept) -> tuple[Closer, ...]:
     """Every way to close one source for the tuples of another; `kept` are the columns that can be looked at."""
-    query = combinations.query
+    query = facts.query
     found = {
         _closer(query, closing)
         for own, target in permutations(query.all_sources, 2)
-        for closing in closings_between(combinations, own, target, kept[own.alias])
+        for closing in closings_between(facts, own, target, kept[own.alias])
     }
     return tuple(sorted(found, key=_place))
 
@@ -39,11 +39,11 @@ def _place(closer: Closer) -> tuple[object, ...]:
     return closer.source, closer.target, closer.kind, closer.target_columns, closer.columns, told
 
 
-def find_agreements(combinations: Combinations, kept: Kept) -> tuple[Agreement, ...]:
+def find_agreements(facts: Facts, kept: Kept) -> tuple[Agreement, ...]:
     """The bounds that rows of two sources keep wherever they stand in one result, whether written or implied."""
-    query, found = combinations.query, list[Agreement]()
+    query, found = facts.query, list[Agreement]()
     for i, j in permutations(query.all_sources, 2):
-        bands = combinations.of(i.alias, j.alias).bands
+        bands = facts.of(i.alias, j.alias).bands
         for left in (ColumnRef(i.alias, name) for name in kept[i.alias]):
             kind = query.type_of(left)
             if kind is None or not kind.is_clock or not bands.touches(left):

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from penstock.analysis.rewriting.bound import broken_rows, crossing, observed, total, violated
-from penstock.analysis.rewriting.counts import (
+from penstock.analysis.rewriting.count_queries import (
     BOUNDS,
     SOURCE,
     TIME,

@@ -16,7 +16,7 @@ from penstock.model.query import Query
 from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import Follows
 from penstock.model.spans import Auto
-from penstock.plan.arrival import counts_by_arrival
+from penstock.plan.order_across_streams import counts_by_arrival
 from penstock.plan.plan_reasons import Evicts, PlanObstacle
 
 BYTES = {"KB": 1 << 10, "MB": 1 << 20, "GB": 1 << 30}

@@ -12,19 +12,17 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from penstock.analysis.closings.excess import Excess
+from penstock.analysis.facts.excess import Excess
 from penstock.analysis.reasons import Reason, Told
-from penstock.analysis.rewriting.counts import Rewriting
+from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
 from penstock.model.schemes import Policy
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.codec import decode, encode
 from penstock.plan.evict import EvictPlan
-from penstock.plan.items import ItemCloser
-from penstock.plan.merge import MergePlan
-from penstock.plan.monitor import MonitorPlan
-from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.plan.merge_plan import MergePlan
+from penstock.plan.parts import ItemCloser, KeyAxis, MonitorPlan, PairPredicate
 from penstock.plan.tree import NodePlan, TreePlan
 
 FORMAT = 9

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.reasons import Because, Reason, Told
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
@@ -24,14 +24,11 @@ from penstock.model.simplify import simplified
 from penstock.model.stream import Stream
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
-from penstock.plan.arrival import counts_by_arrival
 from penstock.plan.closers import find_agreements, find_closers
-from penstock.plan.conditions import Moment, conditions_at, equal_values, needed_values, one_value
-from penstock.plan.eliminate_covered_sources import without_covered
+from penstock.plan.condition_moments import Moment, conditions_at, equal_values, needed_values, one_value
 from penstock.plan.evict import evict_plan
-from penstock.plan.item_closing import item_closers
-from penstock.plan.merge import MergePlan
-from penstock.plan.merging import (
+from penstock.plan.merge_plan import MergePlan
+from penstock.plan.merge_rows import (
     BY_ROW,
     Merging,
     checks_of,
@@ -40,10 +37,12 @@ from penstock.plan.merging import (
     stay,
     synopsis_of,
     unmerged,
+    without_covered,
     without_merged,
 )
-from penstock.plan.monitor import monitor_plan
+from penstock.plan.order_across_streams import counts_by_arrival
 from penstock.plan.outer_tree import block_tree, outer_axes, outer_plan
+from penstock.plan.parts import KeyAxis, PairPredicate, monitor_plan
 from penstock.plan.plan import (
     FORMAT,
     Closer,
@@ -61,10 +60,10 @@ from penstock.plan.plan import (
     WindowPlan,
 )
 from penstock.plan.promises import find_clusters, find_promises
-from penstock.plan.punctuations import find_punctuation_rows, find_punctuations
+from penstock.plan.punctuation_closers import find_punctuation_rows, find_punctuations
 from penstock.plan.purge_decisions import with_decisions
 from penstock.plan.purge_trees import find_purge_trees
-from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.plan.second_stage_plan import item_closers
 from penstock.plan.tree import TreePlan
 
 
@@ -76,7 +75,7 @@ def as_run(query: Query, verdict: Verdict) -> Query:
 def closings_of(query: Query, verdict: Verdict) -> ClosingGraph:
     """What closes what in a query as it is run: as the verdict derived it, unless it is run as another query."""
     known = verdict.graph
-    return known if known is not None and known.query == query else ClosingGraph(Combinations(query))
+    return known if known is not None and known.query == query else ClosingGraph(Facts(query))
 
 
 def make_plan(query: Query, verdict: Verdict) -> Plan:
@@ -85,31 +84,31 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     query = as_run(query, verdict)
     graph = JoinGraph.of(query)
     closing = closings_of(query, verdict)
-    combinations = closing.combinations
+    facts = closing.facts
     outputs = _outputs(query, verdict)
     aggregate = aggregate_plan(query, verdict, graph, outputs)
     predicates = _pair_predicates(query)
     met = {source.alias: _met(graph, source, predicates) for source in query.all_sources}
-    matched = {source.alias: _matched(combinations, source, met[source.alias]) for source in query.all_sources}
+    matched = {source.alias: _matched(facts, source, met[source.alias]) for source in query.all_sources}
     uses = punctuation_uses(closing)
     idle = {
         (u.alias, u.scheme.on(query.by_alias[u.alias].stream.name)): u.useless for u in uses if u.useless is not None
     }
     remembered = remembered_by_items(closing)
-    punctuations = find_punctuations(combinations, frozenset(idle), remembered)
-    found = find_closers(combinations, matched)
+    punctuations = find_punctuations(facts, frozenset(idle), remembered)
+    found = find_closers(facts, matched)
     clusters = tuple(c for c in found if c.kind is CloserKind.CLUSTER)
     closers = (*(c for c in found if c not in clusters), *punctuations.closers, *clusters)
-    promises = (*find_promises(combinations, closers), *punctuations.promises, *find_clusters(query, closers))
+    promises = (*find_promises(facts, closers), *punctuations.promises, *find_clusters(query, closers))
     axes = tuple(KeyAxis(k.columns) for k in graph.key_classes) if query.is_inner else outer_axes(query, graph)
     outer = None if query.is_inner else outer_plan(query, axes, closers)
     joint = punctuations.joint_closers
-    facts = _Facts(query, graph, outputs, aggregate, met, matched, {}, closers, joint, promises, verdict, outer)
-    merged = _merged(facts)
+    whole = _WholeQuery(query, graph, outputs, aggregate, met, matched, {}, closers, joint, promises, verdict, outer)
+    merged = _merged(whole)
     closers, promises = without_merged(merged, closers, punctuations.joint_closers, promises, remembered)
     promises = (*promises, *checks_of(query, merged))
-    facts = replace(facts, merged=merged, closers=closers, promises=promises)
-    sources = tuple(_source_plan(facts, source) for source in query.all_sources)
+    whole = replace(whole, merged=merged, closers=closers, promises=promises)
+    sources = tuple(_source_plan(whole, source) for source in query.all_sources)
     plan = Plan(
         FORMAT,
         query.name,
@@ -119,7 +118,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
         graph.components,
         predicates,
         # A row that stands for others has their values only where the query meets them.
-        find_agreements(combinations, matched | {alias: met[alias] for alias in stay(merged)}),
+        find_agreements(facts, matched | {alias: met[alias] for alias in stay(merged)}),
         find_punctuation_rows(query),
         promises,
         closers,
@@ -196,7 +195,7 @@ def _pair_predicates(query: Query) -> tuple[PairPredicate, ...]:
 
 
 @dataclass(frozen=True)
-class _Facts:
+class _WholeQuery:
     """What is known of the whole query when its sources are planned."""
 
     query: Query
@@ -214,16 +213,16 @@ class _Facts:
     outer: TreePlan | None
 
 
-def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
+def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
     alias = source.alias
-    query, matched, merged = facts.query, facts.matched[alias], facts.merged.get(alias)
-    kept = _kept(query, alias, facts.outputs, matched)
-    watched = {column for p in facts.promises if p.alias == alias for column in p.columns}
-    if any(p.policy is Policy.QUARANTINE and alias in (p.alias, p.partner) for p in facts.promises):
+    query, matched, merged = whole.query, whole.matched[alias], whole.merged.get(alias)
+    kept = _kept(query, alias, whole.outputs, matched)
+    watched = {column for p in whole.promises if p.alias == alias for column in p.columns}
+    if any(p.policy is Policy.QUARANTINE and alias in (p.alias, p.partner) for p in whole.promises):
         # What is kept out of the query is handed out whole.
         watched |= {column.name for column in source.stream.carried}
     # What a punctuation is told by: its columns, and the time from which it lives.
-    mortal = any(p.alias == alias and p.kind is PromiseKind.PUNCTUATED and p.high is not None for p in facts.promises)
+    mortal = any(p.alias == alias and p.kind is PromiseKind.PUNCTUATED and p.high is not None for p in whole.promises)
     timed = {source.stream.event_time} if mortal else set()
     read = (
         kept | watched | timed | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
@@ -232,14 +231,14 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         # A row of which nothing is read is a row still, and what is read is as long as its columns.
         read = {_narrowest(source.stream)}
     needed = needed_values(query, alias)
-    if facts.outer is not None and facts.outer.in_block(alias) and _has_range(query):
+    if whole.outer is not None and whole.outer.in_block(alias) and _has_range(query):
         needed |= {c for c in (source.stream.event_time,) if c is not None}
-    tests = () if facts.outer is None else tuple(test.column for test in facts.outer.tests_of(alias))
+    tests = () if whole.outer is None else tuple(test.column for test in whole.outer.tests_of(alias))
     windowed: tuple[str, ...] = ()
-    if facts.aggregate is not None:
-        watched |= facts.aggregate.only_shipped(alias)
-        read |= facts.aggregate.only_shipped(alias)
-        windowed = tuple(w.column for w in facts.aggregate.windows_of(alias))
+    if whole.aggregate is not None:
+        watched |= whole.aggregate.only_shipped(alias)
+        read |= whole.aggregate.only_shipped(alias)
+        windowed = tuple(w.column for w in whole.aggregate.windows_of(alias))
     return SourcePlan(
         alias,
         source.stream.name,
@@ -252,11 +251,11 @@ def _source_plan(facts: _Facts, source: Source) -> SourcePlan:
         _window(source),
         # Bands and windows make an event time needed too; under an outer join they decide no more than a match.
         # window() of NULL is no window.
-        tuple(dict.fromkeys((*(c for c in matched if facts.outer is None or c in needed), *windowed))),
+        tuple(dict.fromkeys((*(c for c in matched if whole.outer is None or c in needed), *windowed))),
         equal_values(query, alias),
         merged if isinstance(merged, MergePlan) else None,
         merged if isinstance(merged, Reason) else None,
-        _figure(_finding(facts.verdict, alias)),
+        _figure(_finding(whole.verdict, alias)),
     )
 
 
@@ -273,23 +272,23 @@ def _kept(query: Query, alias: str, outputs: tuple[OutputColumn, ...], matched: 
     return kept
 
 
-def _merged(facts: _Facts) -> dict[str, MergePlan | Reason]:
-    query, found = facts.query, dict[str, MergePlan | Reason]()
+def _merged(whole: _WholeQuery) -> dict[str, MergePlan | Reason]:
+    query, found = whole.query, dict[str, MergePlan | Reason]()
     for alias, source in query.by_alias.items():
-        synopsis = synopsis_of(facts.verdict, alias)
+        synopsis = synopsis_of(whole.verdict, alias)
         if not query.is_inner or query.hints.archive is not None:
             continue  # An archive is about single rows.
         if synopsis is None:
-            if (by_value := _merged_by_value(facts, source)) is not None:
+            if (by_value := _merged_by_value(whole, source)) is not None:
                 found[alias] = by_value
             continue
-        shown = {o.column for o in facts.outputs if o.alias == alias}
+        shown = {o.column for o in whole.outputs if o.alias == alias}
         if query.is_grouped:
             shown = {ref.column for ref in told_apart(query) if ref.alias == alias}
-        keys = {ref.column for k in facts.graph.key_classes for ref in k.columns if ref.alias == alias}
+        keys = {ref.column for k in whole.graph.key_classes for ref in k.columns if ref.alias == alias}
         merging = Merging(
             {column.name: column.type for column in source.stream.carried if column.type is not None},
-            tuple(sorted(_kept(query, alias, facts.outputs, facts.met[alias]))),
+            tuple(sorted(_kept(query, alias, whole.outputs, whole.met[alias]))),
             one_value(query, alias),
             frozenset(shown | keys),
             frozenset(asked_ends(query, alias)),
@@ -298,16 +297,16 @@ def _merged(facts: _Facts) -> dict[str, MergePlan | Reason]:
     return found
 
 
-def _merged_by_value(facts: _Facts, source: Source) -> MergePlan | None:
+def _merged_by_value(whole: _WholeQuery, source: Source) -> MergePlan | None:
     """How rows of a grouped query become one that differ in nothing but what is summed up of them."""
-    alias, aggregate = source.alias, facts.aggregate
-    is_watched = any(p.kind in BY_ROW and alias in (p.alias, p.partner) for p in facts.promises)
+    alias, aggregate = source.alias, whole.aggregate
+    is_watched = any(p.kind in BY_ROW and alias in (p.alias, p.partner) for p in whole.promises)
     # Of two rows of one stream that come in one batch, [ROWS n] of either alias asks which came first.
-    kin = [s for s in facts.query.all_sources if s.stream.name == source.stream.name]
-    is_counted = counts_by_arrival(facts.query) or any(isinstance(s.window, RowsWindow) for s in kin)
-    kept = _kept(facts.query, alias, facts.outputs, facts.matched[alias])
+    kin = [s for s in whole.query.all_sources if s.stream.name == source.stream.name]
+    is_counted = counts_by_arrival(whole.query) or any(isinstance(s.window, RowsWindow) for s in kin)
+    kept = _kept(whole.query, alias, whole.outputs, whole.matched[alias])
     types = [source.stream.type_of(column) for column in kept]
-    if aggregate is None or is_watched or is_counted or len(facts.query.all_sources) == 1:
+    if aggregate is None or is_watched or is_counted or len(whole.query.all_sources) == 1:
         return None
     if not all(kind is not None and kind.is_key for kind in types):
         return None
@@ -323,20 +322,20 @@ def _met(graph: JoinGraph, source: Source, predicates: tuple[PairPredicate, ...]
     return tuple(c.name for c in source.stream.carried if c.name in own)
 
 
-def _matched(combinations: Combinations, source: Source, met: tuple[str, ...]) -> tuple[str, ...]:
+def _matched(facts: Facts, source: Source, met: tuple[str, ...]) -> tuple[str, ...]:
     """The columns that meet other streams, and the event time of a band; a NULL in one meets nothing."""
     own = set(met)
     time = source.event_time
-    if time is not None and (_has_range(combinations.query) or _is_banded(combinations, time)):
+    if time is not None and (_has_range(facts.query) or _is_banded(facts, time)):
         own.add(time.column)
     return tuple(c.name for c in source.stream.carried if c.name in own)
 
 
-def _is_banded(combinations: Combinations, time: ColumnRef) -> bool:
+def _is_banded(facts: Facts, time: ColumnRef) -> bool:
     """Whether something limits how far an event time, or what equals it, lies from a column of another stream."""
-    others = [other.alias for other in combinations.query.all_sources if other.alias != time.alias]
-    # Sources that are in every result share their facts.
-    for here in dict.fromkeys(combinations.of(time.alias, other) for other in others):
+    others = [other.alias for other in facts.query.all_sources if other.alias != time.alias]
+    # Sources that are in every result share their whole.
+    for here in dict.fromkeys(facts.of(time.alias, other) for other in others):
         equal = here.equalities.class_of(time)
         for c in here.bands.constraints if here.bands.touches(time) else ():
             is_apart = c.later.alias != c.earlier.alias

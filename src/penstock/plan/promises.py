@@ -13,7 +13,7 @@ from itertools import permutations
 
 from penstock.analysis.closings.between import orders
 from penstock.analysis.facts.bands import match_window, tied
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.model.clauses import Source
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Follows, Policy, PrimaryKey, Scheme, reference_of
@@ -23,11 +23,11 @@ from penstock.model.stream import Arrival
 from penstock.plan.plan import Closer, CloserKind, PromiseKind, PromisePlan
 
 
-def find_promises(combinations: Combinations, closers: tuple[Closer, ...]) -> tuple[PromisePlan, ...]:
+def find_promises(facts: Facts, closers: tuple[Closer, ...]) -> tuple[PromisePlan, ...]:
     """The declarations that the runtime turns into promises and watches; of keys and clusters those that close."""
     found: list[PromisePlan] = []
     used = {(c.kind, c.target, c.target_columns) for c in closers}
-    for source in combinations.query.all_sources:
+    for source in facts.query.all_sources:
         for scheme in source.stream.schemes:
             if isinstance(scheme, PrimaryKey) and (CloserKind.KEY, source.alias, scheme.columns) in used:
                 found.append(promise_of(PromiseKind.PRIMARY_KEY, source, scheme, scheme.columns))
@@ -45,7 +45,7 @@ def find_promises(combinations: Combinations, closers: tuple[Closer, ...]) -> tu
                     in_time = order.column == source.stream.event_time
                     kind = PromiseKind.ORDERED_TIME if in_time else PromiseKind.ORDERED_ROWS
                     found.append(promise_of(kind, source, order, (order.column,)))
-    for i, j, scheme, own, other in _references(combinations):
+    for i, j, scheme, own, other in _references(facts):
         if isinstance(scheme, Follows) and isinstance(scheme.slack, Rows | Auto):
             rows = scheme.slack.count if isinstance(scheme.slack, Rows) else None
             kind = PromiseKind.FOLLOWS_ROWS
@@ -78,16 +78,16 @@ def find_clusters(query: Query, closers: tuple[Closer, ...]) -> tuple[PromisePla
 
 
 def _references(
-    combinations: Combinations,
+    facts: Facts,
 ) -> Iterator[tuple[Source, Source, Scheme, tuple[str, ...], tuple[str, ...]]]:
     """Schemes about two streams whose columns the query ties: own source, other source, scheme, columns of each."""
-    query = combinations.query
+    query = facts.query
     for i, j in permutations(query.all_sources, 2):
         for scheme in i.stream.schemes:
             reference = reference_of(scheme)
             if reference is None or reference.stream != j.stream.name:
                 continue
-            if tied(query, combinations.of(i.alias, j.alias).equalities, i.alias, j.alias, reference):
+            if tied(query, facts.of(i.alias, j.alias).equalities, i.alias, j.alias, reference):
                 own, other = (tuple(names) for names in zip(*reference.pairs, strict=True))
                 yield i, j, scheme, own, other
 

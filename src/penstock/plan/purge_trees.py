@@ -11,8 +11,8 @@ neighbours. Other graphs are not decided by trees alone: runtime/join/expansion.
 from __future__ import annotations
 
 from penstock.model.graph import JoinGraph
+from penstock.plan.parts import PurgeEdge, PurgeTree
 from penstock.plan.plan import Closer, CloserKind
-from penstock.plan.ties import PurgeEdge, PurgeTree
 
 
 def find_purge_trees(

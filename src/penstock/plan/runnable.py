@@ -11,15 +11,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.closings.outer_join_purge import Leaving
 from penstock.analysis.finding import Means
 from penstock.analysis.reasons import Reason
 from penstock.model.query import Query
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
-from penstock.plan.arrival import counts_by_arrival, uncomparable_arrivals
 from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles
-from penstock.plan.outer_leaving import every_row_leaves
+from penstock.plan.order_across_streams import counts_by_arrival, uncomparable_arrivals
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.plan_reasons import PlanObstacle, WhyUnkept
 
@@ -140,3 +140,17 @@ def _forgets_by_punctuation(plan: Plan) -> bool:
 
 def _orders(plan: Plan) -> Iterator[PromisePlan]:
     return (p for p in plan.promises if p.kind in ORDERS)
+
+
+def every_row_leaves(plan: Plan) -> bool:
+    """Whether every row leaves every node, and every block, in the end."""
+    assert not plan.inner
+    beyond = [() if node.block is None else node.block.beyond for node in plan.tree.nodes]
+    counted = frozenset(source.alias for source in plan.sources if source.has_rows_window)
+
+    def closes(there: frozenset[str], target: str) -> bool:
+        return any(c.certain and c.source in there and c.target == target for c in plan.closers) or any(
+            c.certain and c.target == target and c.within(there) is not None for c in plan.joint_closers
+        )
+
+    return next(Leaving(plan.tree.nodes, beyond, counted).stuck(closes), None) is None

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.ties import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
+from penstock.plan.parts import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
 TEST = "__test_"
 """How the columns of tests begin."""

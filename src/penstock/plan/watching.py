@@ -13,8 +13,8 @@ from collections.abc import Iterator
 from penstock.analysis.reasons import Reason
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
-from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.doubting import has_shadows, recovers, remembers_past_clusters, remembers_past_followers
+from penstock.plan.memory_choice import cluster_memories
 from penstock.plan.plan import MATCHES, ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import Unseen
 

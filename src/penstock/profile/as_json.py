@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.explain.as_json import plain_value
+from penstock.explain.verdict_json import plain_value
 from penstock.profile.declaring import text_of
 from penstock.profile.findings import ALL, AskedConstraint, Profile, Proposal
 from penstock.profile.replay import StateKept

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from penstock.analysis.closings.edges import shared_columns
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.model.clauses import Source
 from penstock.model.predicates import Comparison, Difference, aliases_of
 from penstock.model.query import Query
@@ -35,7 +35,7 @@ from penstock.model.schemes import (
 from penstock.model.script import Script
 from penstock.model.spans import Auto, Rows, Span
 from penstock.model.stream import Arrival, Stream
-from penstock.plan.arrival import by_arrival, uncomparable_arrivals
+from penstock.plan.order_across_streams import by_arrival, uncomparable_arrivals
 from penstock.spark.profiling.needs import NumberMeaning, Question
 
 Asked = tuple[Question, ...]
@@ -66,7 +66,7 @@ def asking_of(script: Script) -> ProfileQuestions:
     """What to ask of the data for the queries of a script."""
     found = ProfileQuestions()
     for query in script.queries:
-        combinations = Combinations(query)
+        facts = Facts(query)
         for source in query.all_sources:
             for column in _compared(query, source):
                 found.add((Question(source.stream, Ordered(column), NumberMeaning.ROWS),))
@@ -74,7 +74,7 @@ def asking_of(script: Script) -> ProfileQuestions:
         for own in query.all_sources:
             for other in query.all_sources:
                 if own.alias != other.alias:
-                    here = combinations.of(own.alias, other.alias)
+                    here = facts.of(own.alias, other.alias)
                     pairs = shared_columns(here, own.alias, other.alias)
                     if pairs:
                         _ask_of_join(found, query, own, other, pairs)

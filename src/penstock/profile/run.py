@@ -8,10 +8,10 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.model.names import quoted
 from penstock.model.script import Script
-from penstock.plan.arrival import by_arrival
+from penstock.plan.order_across_streams import by_arrival
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.profile.asking import (

@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.plan.cluster_memory import cluster_memories
 from penstock.plan.doubting import may_contradict
-from penstock.plan.key_memory import key_memories
+from penstock.plan.memory_choice import cluster_memories, key_memories
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.budget.loss import recall_of
 from penstock.runtime.group.stage import GroupStage

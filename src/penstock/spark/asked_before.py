@@ -13,7 +13,7 @@ from dataclasses import replace
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.plan.merge import is_code
+from penstock.plan.merge_plan import is_code
 from penstock.plan.plan import Plan, SourcePlan
 from penstock.runtime import Truth
 from penstock.spark.types import spark_type

@@ -17,7 +17,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
-from penstock.explain.words import told
+from penstock.explain.reason_words import told
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.plan.doubting import has_k, has_shadows, sets_aside

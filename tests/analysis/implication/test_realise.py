@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from penstock.analysis.implication.models import Row
 from penstock.analysis.implication.realise import Realised, realise
-from penstock.explain.words import told
+from penstock.explain.reason_words import told
 from tests.analysis.implication.scripts import Two
 
 

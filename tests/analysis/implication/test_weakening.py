@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.analysis.implication.decide import decide
+from penstock.analysis.implication.implied import decide
 from tests.analysis.implication.scripts import Two
 
 

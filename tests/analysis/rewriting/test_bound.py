@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 from penstock.analysis.rewriting.bound import boundary, broken_rows, counted_state, crossing, observed, total, violated
-from penstock.analysis.rewriting.decide import rewrite_finding
+from penstock.analysis.rewriting.rewrite import rewrite_finding
 from tests.analysis.rewriting.section_2 import question
 
 

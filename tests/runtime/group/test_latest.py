@@ -1,4 +1,4 @@
-"""Counts under [RANGE d], by the latest row of each result, against all combinations."""
+"""Counts under [RANGE d], by the latest row of each result, against all facts."""
 
 from __future__ import annotations
 

@@ -20,10 +20,10 @@ import penstock
 import penstock.testing
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Verdict
-from penstock.explain.words import told
+from penstock.explain.reason_words import told
 from penstock.model.predicates import aliases_of
 from penstock.model.query import Query
-from penstock.plan.eliminate_covered_sources import without_covered
+from penstock.plan.merge_rows import without_covered
 from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import unkept_bounds

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Op
-from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.plan.parts import KeyAxis, PairPredicate
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.synopsis import ALL

@@ -8,7 +8,7 @@ import pytest
 from penstock import parse
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded
-from penstock.explain.words import told
+from penstock.explain.reason_words import told
 from penstock.runtime.join.rows import ABSENT
 from penstock.runtime.match.rows_windows import RowsWindows, seen_columns
 from tests.runtime.driving import Driver, plan_of, rows_of

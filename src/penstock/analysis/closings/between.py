@@ -1,8 +1,8 @@
 """Which declarations close one source for a row of another, on which columns, and when: every way, as values.
 
 A closing from `source` to `target` is one way to know that no future row of target meets a row of source (DESIGN
-section 1). It is derived here and nowhere else: the graph asks whether such ways suffice (graph.py), the plan carries
-them, the runtime evaluates them. There is one when
+section 1). It is derived here and nowhere else: closing_graph.py asks whether such ways suffice, the plan carries them,
+the runtime evaluates them. There is one when
 
 - the target is ORDERED BY a column that lies only so far above one of the source, by a band, a window, an equality or a
   comparison: once it has passed that far. It closes what it passes, and so everything only if the column has no
@@ -11,8 +11,12 @@ them, the runtime evaluates them. There is one when
 - the target has a PRIMARY KEY, or is CLUSTERED BY a column, that the source names. These close only what came: certain
   where a guarantee says that the value arrives, and for a cluster the column has values without end.
 
+A **guarantee** that the value which a row names arrives is a FOREIGN KEY of its stream, where a NULL in none of its
+columns lets it demand nothing; or, in a self-join on these columns, that the row itself did arrive. What a FOREIGN KEY
+demands may have come before or come later: either way the key is named in the end.
+
 Preconditions: equalities and bands are those that hold where the two sources stand together. Punctuations, whose values
-several rows may carry between them, are edges.py's; whether the closings suffice is graph.py's question.
+several rows may carry between them, are edges.py's; whether the closings suffice is closing_graph.py's question.
 """
 
 from __future__ import annotations
@@ -21,16 +25,15 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 
-from penstock.analysis.closings.excess import Excess
-from penstock.analysis.closings.guarantee import Guarantee, guarantee
 from penstock.analysis.facts.bands import tied
-from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.analysis.facts.domains import declared_domain
+from penstock.analysis.facts.excess import Excess
 from penstock.analysis.facts.largest_value import never_passes
-from penstock.analysis.reasons import Reason, WaitsUntil
+from penstock.analysis.facts.together import Facts, Together
+from penstock.analysis.reasons import Because, Reason, Told, WaitsUntil
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
-from penstock.model.schemes import Clustered, Follows, Ordered, PrimaryKey, Scheme, reference_of
+from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Scheme, reference_of
 from penstock.model.spans import Auto, Rows, span_of_ticks
 
 
@@ -76,6 +79,18 @@ def passed_by(ordered: ColumnRef, start: ColumnRef, ticks: int, instants: bool) 
 
 
 @dataclass(frozen=True)
+class Guarantee:
+    """What makes sure that the values which a source carries in `own` arrive in those columns of the target.
+
+    Of several columns that the query makes equal only these will do: a row in which they differ is in no result, and
+    what it carries in the others may never arrive.
+    """
+
+    own: tuple[str, ...]
+    because: Told
+
+
+@dataclass(frozen=True)
 class PairClosing:
     """One way in which the target is closed for a row of the source."""
 
@@ -102,15 +117,13 @@ class PairClosing:
         return slack.count if isinstance(slack, Rows) else None
 
 
-def closings_between(
-    combinations: Combinations, own: Source, target: Source, starts: Iterable[str]
-) -> Iterator[PairClosing]:
+def closings_between(facts: Facts, own: Source, target: Source, starts: Iterable[str]) -> Iterator[PairClosing]:
     """Every way in which a source is closed for the rows of another; of these, `starts` are the columns to look at."""
-    here = combinations.of(own.alias, target.alias)
+    here = facts.of(own.alias, target.alias)
     names = tuple(starts)
     for order in orders(target):
         yield from passed(own, target, order, here, names)
-    yield from followed(combinations, own, target)
+    yield from followed(facts, own, target)
     yield from named(own, target, here)
 
 
@@ -121,7 +134,7 @@ def orders(source: Source) -> tuple[Ordered, ...]:
 
 
 def passages(
-    own: Source, ordered: ColumnRef, target: Source, here: Combination, starts: Iterable[str]
+    own: Source, ordered: ColumnRef, target: Source, here: Together, starts: Iterable[str]
 ) -> Iterator[Passage]:
     """Of some columns of a source, those that a column of the target never lies too far above."""
     kind = target.stream.type_of(ordered.column)
@@ -133,9 +146,7 @@ def passages(
             yield Passage(ordered, start, excess, kind.is_instant)
 
 
-def passed(
-    own: Source, target: Source, order: Ordered, here: Combination, starts: Iterable[str]
-) -> Iterator[PairClosing]:
+def passed(own: Source, target: Source, order: Ordered, here: Together, starts: Iterable[str]) -> Iterator[PairClosing]:
     """The closings by one ordered column of the target."""
     ordered = ColumnRef(target.alias, order.column)
     way = Way.CLOCK if ordered == target.event_time else Way.ORDER
@@ -145,19 +156,19 @@ def passed(
         yield PairClosing(way, own.alias, target.alias, columns, (order.column,), order, certain, passage)
 
 
-def followed(combinations: Combinations, own: Source, target: Source) -> Iterator[PairClosing]:
+def followed(facts: Facts, own: Source, target: Source) -> Iterator[PairClosing]:
     """The closings by a FOLLOWS of the source that counts rows."""
-    here = combinations.of(own.alias, target.alias)
+    here = facts.of(own.alias, target.alias)
     for scheme in own.stream.schemes:
         reference = reference_of(scheme)
         if not isinstance(scheme, Follows) or reference is None or not isinstance(scheme.slack, Rows | Auto):
             continue
-        if tied(combinations.query, here.equalities, own.alias, target.alias, reference):
+        if tied(facts.query, here.equalities, own.alias, target.alias, reference):
             columns, theirs = (tuple(names) for names in zip(*reference.pairs, strict=True))
             yield PairClosing(Way.FOLLOWS, own.alias, target.alias, columns, theirs, scheme, True)
 
 
-def named(own: Source, target: Source, here: Combination) -> Iterator[PairClosing]:
+def named(own: Source, target: Source, here: Together) -> Iterator[PairClosing]:
     """The closings by keys and clusters of the target that a row of the source names."""
     for scheme in target.stream.schemes:
         if not isinstance(scheme, PrimaryKey | Clustered):
@@ -174,3 +185,28 @@ def named(own: Source, target: Source, here: Combination) -> Iterator[PairClosin
             way = Way.CLUSTER
             certain = certain and declared_domain(target.stream, scheme.column).size is None
         yield PairClosing(way, own.alias, target.alias, carried, columns, scheme, certain, sure=sure)
+
+
+def guarantee(own: Source, target: Source, here: Together, columns: tuple[str, ...]) -> Guarantee | None:
+    """What makes sure that the value a source names in these columns of the target arrives; None if nothing does."""
+    if own.stream == target.stream and all(
+        here.equalities.equal(ColumnRef(own.alias, c), ColumnRef(target.alias, c)) for c in columns
+    ):
+        return Guarantee(columns, Because.ITSELF_A_ROW(own.alias, target.stream.name))
+    for scheme in own.stream.schemes:
+        if not isinstance(scheme, ForeignKey) or scheme.parent != target.stream.name:
+            continue
+        named = dict(zip(scheme.parent_columns, scheme.columns, strict=True))
+        # A NULL in any of its columns demands nothing.
+        demands = all(not _may_lack_value(own, column, here) for column in scheme.columns)
+        if demands and all(
+            c in named and here.equalities.equal(ColumnRef(own.alias, named[c]), ColumnRef(target.alias, c))
+            for c in columns
+        ):
+            return Guarantee(tuple(named[c] for c in columns), scheme.on(own.stream.name))
+    return None
+
+
+def _may_lack_value(own: Source, column: str, here: Together) -> bool:
+    found = own.stream.column(column)
+    return found is None or found.is_virtual or here.domain(ColumnRef(own.alias, found.name)).nullable

@@ -25,9 +25,9 @@ from dataclasses import dataclass
 
 from penstock.analysis.closings import between
 from penstock.analysis.closings.between import PairClosing, Passage, Way
-from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
-from penstock.analysis.facts.combination import Combination, Combinations
+from penstock.analysis.closings.punctuated_columns import narrowed, punctuated_columns
 from penstock.analysis.facts.largest_value import never_passes
+from penstock.analysis.facts.together import Facts, Together
 from penstock.analysis.reasons import Because, Reason, Told, WaitsUntil, WhyOpen
 from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
@@ -83,20 +83,20 @@ class Closing:
                 return WaitsUntil.KEY_ARRIVED(self.target)
 
 
-def declared_closings(combinations: Combinations, target: Source) -> Iterator[Closing]:
+def declared_closings(facts: Facts, target: Source) -> Iterator[Closing]:
     """Every way in which the declarations close a source, the uncertain ones included."""
     for scheme in target.stream.schemes:
         if isinstance(scheme, Punctuated):
-            yield from _punctuated(combinations, target, scheme)
-    for own in combinations.query.all_sources:
+            yield from _punctuated(facts, target, scheme)
+    for own in facts.query.all_sources:
         if own.alias == target.alias:
             continue
-        here = combinations.of(own.alias, target.alias)
+        here = facts.of(own.alias, target.alias)
         if here.impossible:
             yield Closing(target.alias, ((own.alias,),), Way.NEVER, here.impossible)
             continue
         yield from _ordered(own, target, here)
-        yield from _followed(combinations, own, target)
+        yield from _followed(facts, own, target)
         yield from _named(own, target, here)
         if isinstance(own.window, RowsWindow):
             count = own.window.count
@@ -104,13 +104,13 @@ def declared_closings(combinations: Combinations, target: Source) -> Iterator[Cl
             yield Closing(target.alias, ((own.alias,),), Way.WINDOW, because, rows=count)
 
 
-def shared_columns(here: Combination, own: str, other: str) -> tuple[tuple[str, str], ...]:
+def shared_columns(here: Together, own: str, other: str) -> tuple[tuple[str, str], ...]:
     """One pair of columns for each equality class that the two sources share."""
     mine, theirs = here.keys.get(own, {}), here.keys.get(other, {})
     return tuple(sorted((mine[number], theirs[number]) for number in mine if number in theirs))
 
 
-def stalled(own: Source, other: Source, here: Combination) -> Iterator[Reason]:
+def stalled(own: Source, other: Source, here: Together) -> Iterator[Reason]:
     """The ordered columns of a source that would close it for another's rows, and why they do not get there."""
     for column in other.stream.carried:
         ref = ColumnRef(other.alias, column.name)
@@ -129,7 +129,7 @@ def order_text(stream: Stream, scheme: Ordered) -> str:
     return stream.arrival.on(stream.name)
 
 
-def passages(own: Source, target: Source, here: Combination) -> Iterator[tuple[Way, Passage]]:
+def passages(own: Source, target: Source, here: Together) -> Iterator[tuple[Way, Passage]]:
     """The columns of a target that lie only so far above one of a source, and so close it if they are ordered."""
     for ref in here.touched(target):
         found = _first_passage(own, target, ref, here)
@@ -137,13 +137,13 @@ def passages(own: Source, target: Source, here: Combination) -> Iterator[tuple[W
             yield (Way.CLOCK if ref == target.event_time else Way.ORDER), found
 
 
-def _first_passage(own: Source, target: Source, ordered: ColumnRef, here: Combination) -> Passage | None:
+def _first_passage(own: Source, target: Source, ordered: ColumnRef, here: Together) -> Passage | None:
     """From the event time of the source, if that will do."""
     starts = (ref.column for ref in here.touched(own))
     return next(between.passages(own, ordered, target, here, starts), None)
 
 
-def _ordered(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
+def _ordered(own: Source, target: Source, here: Together) -> Iterator[Closing]:
     starts = tuple(ref.column for ref in here.touched(own))
     for ref in here.touched(target):
         for order in target.stream.ordering(ref.column)[:1]:
@@ -153,12 +153,12 @@ def _ordered(own: Source, target: Source, here: Combination) -> Iterator[Closing
                 yield _plain(closing, because)
 
 
-def _followed(combinations: Combinations, own: Source, target: Source) -> Iterator[Closing]:
-    for closing in between.followed(combinations, own, target):
+def _followed(facts: Facts, own: Source, target: Source) -> Iterator[Closing]:
+    for closing in between.followed(facts, own, target):
         yield _plain(closing, (closing.scheme.on(own.stream.name),))
 
 
-def _named(own: Source, target: Source, here: Combination) -> Iterator[Closing]:
+def _named(own: Source, target: Source, here: Together) -> Iterator[Closing]:
     for closing in between.named(own, target, here):
         guaranteed = () if closing.sure is None else (closing.sure.because,)
         yield _plain(closing, (closing.scheme.on(target.stream.name), *guaranteed))
@@ -177,10 +177,10 @@ def _plain(closing: PairClosing, because: tuple[Told, ...]) -> Closing:
     )
 
 
-def _punctuated(combinations: Combinations, target: Source, scheme: Punctuated) -> Iterator[Closing]:
+def _punctuated(facts: Facts, target: Source, scheme: Punctuated) -> Iterator[Closing]:
     if narrowed(scheme, target.stream) is not None:
         return
-    columns = punctuated_columns(combinations, target, scheme)
+    columns = punctuated_columns(facts, target, scheme)
     carried = tuple((column.ref, column.equals) for column in columns if column.equals)
     few: list[Reason] = []
     for column in columns:

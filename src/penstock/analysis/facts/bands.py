@@ -22,8 +22,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.analysis.closings.excess import Allowance, Excess
 from penstock.analysis.facts.differences import Demand, Differences, Limit
+from penstock.analysis.facts.excess import Allowance, Excess
 from penstock.model.clauses import RangeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Difference, Equalities, Op, Predicate

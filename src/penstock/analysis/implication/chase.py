@@ -6,12 +6,12 @@ limits leave open, split: inside, before, after. Where a row lacks the partner t
 every case ends in a contradiction the rule is implied, and the steps are the proof. A case in which nothing more
 follows is a counter-model.
 
-Full FOREIGN KEYs invent no values, so what may go on for ever is only a sequence of rows alike but for their times.
-The first pass follows new rows alone, the oldest row that lacks a partner first, so that every conclusion is drawn
-some time: it finds all refutations. Where it does not end soon, a counter-model is looked for on a grid of times
-(`grid.py`); then the first pass goes further; then a last one looks for a counter-model off the grid, of a single value
-first, and may also let an existing row be the partner, or let a row be an earlier one again one period later, and so on
-for ever.
+Full FOREIGN KEYs invent no values, so what may go on for ever is only a sequence of rows alike but for their times. The
+first pass follows new rows alone, the oldest row that lacks a partner first, so that every conclusion is drawn some
+time: it finds all refutations. Where it does not end soon, a counter-model is looked for on a grid of times
+(`grid_models.py`); then the first pass goes further; then a last one looks for a counter-model off the grid, of a
+single value first, and may also let an existing row be the partner, or let a row be an earlier one again one period
+later, and so on for ever.
 
 Preconditions: rules as `rules.py` makes them. Not decided: what goes beyond the limits below, which takes a FOREIGN
 KEY that is not full, an endless model of several periods, or a contradiction of an endless sequence as a whole that
@@ -27,7 +27,7 @@ from fractions import Fraction
 from penstock.analysis.decider_reasons import ProofStep
 from penstock.analysis.implication.chase_state import ChaseState
 from penstock.analysis.implication.goals import LEFT, broken, deny, window_text
-from penstock.analysis.implication.grid import models_on_a_grid
+from penstock.analysis.implication.grid_models import models_on_a_grid
 from penstock.analysis.implication.models import Row, keeps
 from penstock.analysis.implication.rising import outgrown, overtaken
 from penstock.analysis.implication.rules import (

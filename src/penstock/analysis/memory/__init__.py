@@ -5,6 +5,6 @@ Read in this order: `reading` (what of the query counts), `lines` and `order` (w
 `scale` (an input that shows why not), `self_joins` and `telling`, `measures`, `decide`.
 """
 
-from penstock.analysis.memory.decide import growing_copies, memory_finding, memory_witness
+from penstock.analysis.memory.constant_memory import growing_copies, memory_finding, memory_witness
 
 __all__ = ["growing_copies", "memory_finding", "memory_witness"]

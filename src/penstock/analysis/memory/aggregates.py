@@ -29,9 +29,9 @@ from itertools import islice
 
 from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.values import Interval
-from penstock.analysis.memory.conditions import FailedCondition, Placement, SourceComparison, active, stretches
+from penstock.analysis.memory.failed_conditions import FailedCondition, Placement, SourceComparison, active, stretches
+from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.reasons import Told
 from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef, Expression

@@ -23,8 +23,8 @@ from itertools import combinations, product
 from math import prod
 from statistics import median
 
-from penstock.analysis.memory.reading import MemoryReading
-from penstock.analysis.memory.witness import Copies, Row
+from penstock.analysis.memory.memory_reading import MemoryReading
+from penstock.analysis.memory.witness import MemoryWitness, Row
 from penstock.model.clauses import Aggregate
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import aliases_of
@@ -44,7 +44,7 @@ def copies_to_try(query: Query) -> tuple[int, int]:
     return 5, len(query.all_sources) + 4
 
 
-def tells_apart(reading: MemoryReading, copies: Copies) -> bool:
+def tells_apart(reading: MemoryReading, copies: MemoryWitness) -> bool:
     """Whether rows to come tell every two sets of the rows of a witness apart, but for its first and last row."""
     query = reading.query
     values = [o.value for o in query.outputs]
@@ -58,7 +58,7 @@ def tells_apart(reading: MemoryReading, copies: Copies) -> bool:
         return False
 
 
-def _all_apart(reading: MemoryReading, copies: Copies) -> bool:
+def _all_apart(reading: MemoryReading, copies: MemoryWitness) -> bool:
     query = reading.query
     join = _NaiveJoin(reading, [*copies.rows, *(row for probe in copies.probes for row in probe)])
     rows = join.numbers(copies.rows[1:-1])
@@ -74,7 +74,7 @@ def _all_apart(reading: MemoryReading, copies: Copies) -> bool:
     return not alike
 
 
-def _continuations(reading: MemoryReading, copies: Copies) -> Iterator[tuple[Row, ...]]:
+def _continuations(reading: MemoryReading, copies: MemoryWitness) -> Iterator[tuple[Row, ...]]:
     yield from copies.probes
     yield from ((row,) for row in copies.rows)
     if reading.query.is_grouped:

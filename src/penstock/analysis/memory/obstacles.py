@@ -23,7 +23,7 @@ from penstock.analysis.memory.aggregates import (
     is_holistic,
     multiplies_alike,
 )
-from penstock.analysis.memory.conditions import (
+from penstock.analysis.memory.failed_conditions import (
     FailedCondition,
     Placement,
     SourceComparison,
@@ -33,8 +33,8 @@ from penstock.analysis.memory.conditions import (
     equal_and_endless,
     extremes_in_conflict,
 )
+from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.scale import has_scale
 from penstock.analysis.memory.self_joins import covered_sources, folded, has_self_join
 from penstock.analysis.memory.synopses import is_bag

@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from penstock.analysis.facts.differences import Demand, Differences, Limit, least
 from penstock.analysis.facts.values import FAR, Interval, steps_of
 from penstock.analysis.memory.lines import Line, line_of, point_of, stretch_of
-from penstock.analysis.memory.reading import Condition, MemoryReading, is_opaque
+from penstock.analysis.memory.memory_reading import Condition, MemoryReading, is_opaque
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Equalities, NoneOf, OneOf, Op
 from penstock.model.types import DataType

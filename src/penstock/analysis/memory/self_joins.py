@@ -23,8 +23,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
+from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import MemoryReading
 from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Bound, Comparison, OneOf, Op, Predicate, aliases_of

@@ -10,7 +10,7 @@ matches whatever any row of the bucket matches.
 min and max of an endless column are such an extreme too: where nothing is active they are kept as an aggregate of the
 bucket, as sums and counts always are; else they choose the row in the buckets where nothing is active.
 
-Preconditions: no violation and no doubt bars the stream (conditions.py, aggregates.py).
+Preconditions: no violation and no doubt bars the stream (failed_conditions.py, aggregates.py).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from collections.abc import Iterator
 
 from penstock.analysis.facts.values import FAR, Interval, value_at
 from penstock.analysis.memory.aggregates import counts_duplicates, is_holistic
-from penstock.analysis.memory.conditions import SourceComparison, active, stretches
+from penstock.analysis.memory.failed_conditions import SourceComparison, active, stretches
 from penstock.analysis.memory.lines import Line
+from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import MemoryReading
-from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm, ValueLimits
+from penstock.analysis.synopsis_form import BucketColumn, Extreme, SynopsisForm, ValueLimits
 from penstock.model.clauses import Aggregate, columns_of
 from penstock.model.expressions import ColumnRef, Value
 from penstock.model.predicates import Comparison, Op

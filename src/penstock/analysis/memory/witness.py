@@ -27,10 +27,10 @@ from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.differences import least
 from penstock.analysis.facts.values import FAR, Interval
 from penstock.analysis.finding import Witness
-from penstock.analysis.memory.conditions import FailedCondition, Placement
-from penstock.analysis.memory.measures import is_measured, named_numbers, whole_numbers
+from penstock.analysis.memory.failed_conditions import FailedCondition, Placement
+from penstock.analysis.memory.measured_columns import is_measured, named_numbers, whole_numbers
+from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.scale import has_scale, is_open, limits_on_scale, on_scale, origin, value_of
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
@@ -43,7 +43,7 @@ Row = tuple[str, tuple[tuple[str, object], ...]]
 
 
 @dataclass(frozen=True)
-class Copies:
+class MemoryWitness:
     """N results to be: the tuple that arrives of each, and the rest that asks for it."""
 
     violation: FailedCondition
@@ -56,7 +56,7 @@ class Copies:
         return Witness(MemoryReason.MUST_BE_REMEMBERED(self.rows[0][0], self.violation.forced), self.rows)
 
 
-def copies_of(reading: MemoryReading, order: Order, violation: FailedCondition, count: int) -> Copies | None:
+def copies_of(reading: MemoryReading, order: Order, violation: FailedCondition, count: int) -> MemoryWitness | None:
     """The layout of a violation; None if there is none that passes every condition."""
     if any(reading.is_derived(ref) for ref, _ in violation.rungs):
         return None
@@ -72,7 +72,7 @@ def copies_of(reading: MemoryReading, order: Order, violation: FailedCondition, 
     others = [source for source in query.all_sources if source is not own]
     rows = tuple((own.stream.name, _row(values, own)) for values in found)
     probes = tuple(tuple((s.stream.name, _row(values, s)) for s in others) for values in found)
-    return Copies(violation, rows, probes)
+    return MemoryWitness(violation, rows, probes)
 
 
 def _row(values: Mapping[ColumnRef, object], source: Source) -> tuple[tuple[str, object], ...]:

@@ -7,7 +7,7 @@ counted in the next window though its root is in this one, or in this one though
   the window that their match can be beyond it. For one join or one anti-join that is enough. For both together (4.4) it
   takes lags that are much the same at both ends of the window: else rows of V may come in at the beginning, with
   nothing of A to take them off, while rows of A go out at the end, and their reaches add up (`Rewriting.apart_reach`;
-  `tests/analysis/rewriting/test_decide.py` has a case). ERROR(p PERCENT) is held against epsilon / k; explain says
+  `tests/analysis/rewriting/test_rewrite.py` has a case). ERROR(p PERCENT) is held against epsilon / k; explain says
   both.
 - `observed`: the same with the lags that were seen in place of the largest. A match that comes d after its root is
   beyond the end if the root was in the last d of the window; over all matches that is the mean lag / k. Where rows
@@ -31,7 +31,7 @@ from fractions import Fraction
 
 from penstock.analysis.finding import Bounded, Means, StateFinding
 from penstock.analysis.reasons import Because, BoundedBy
-from penstock.analysis.rewriting.counts import Rewriting
+from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.model.query import Query
 from penstock.model.spans import span_of_ticks
 

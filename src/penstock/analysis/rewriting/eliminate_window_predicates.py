@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.analysis.decider_reasons import CountReason
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.implication.rules import Reach
 from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.identity import Identity, pairs
@@ -30,7 +30,7 @@ class WindowPredicates:
     def __init__(self, known: SubStreams, identity: Identity) -> None:
         self.known = known
         self.identity = identity
-        self.combinations = Combinations(known.question.query)
+        self.facts = Facts(known.question.query)
 
     def follows_from_match(self, new: str, placed: Sequence[str]) -> Reason | None:
         """Why a row that matches rows of some sources need not be of their identity; None if it must."""
@@ -68,13 +68,13 @@ class WindowPredicates:
         start, end = question.time(earlier), question.time(later)
         assert start is not None
         assert end is not None
-        bands = self.combinations.of(earlier, later).bands
+        bands = self.facts.of(earlier, later).bands
         most, least = bands.upper(end, start), bands.upper(start, end)
         return Reach(None if least is None else -least.ticks, None if most is None else most.ticks)
 
     def _matched(self, old: str, new: str) -> tuple[Pairs, Reach]:
         """The columns on which two sources agree where they match, and how far apart their times lie."""
-        keys = self.combinations.of(old, new).keys
+        keys = self.facts.of(old, new).keys
         mine, its = keys.get(old, {}), keys.get(new, {})
         return tuple((mine[number], its[number]) for number in mine if number in its), self.reach(old, new)
 

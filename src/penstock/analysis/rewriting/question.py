@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 
 from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.reasons import Reason
-from penstock.analysis.rewriting.values import count_value
+from penstock.analysis.rewriting.count_values import count_value
 from penstock.model.clauses import Aggregate, Formula, RangeWindow, RowsWindow, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, Difference, Equalities, OneOf, Op, Predicate, aliases_of, rejects_null

@@ -24,13 +24,13 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import stalled
-from penstock.analysis.closings.graph import ClosingGraph
-from penstock.analysis.closings.punctuated import carriers, narrowed
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.punctuated_columns import carriers, narrowed
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.facts.truth import ticks_between
 from penstock.analysis.finding import Witness
-from penstock.analysis.memory.reading import MemoryReading, is_left_to_spark
+from penstock.analysis.memory.memory_reading import MemoryReading, is_left_to_spark
 from penstock.analysis.reasons import Growth, NoWitness, Told
 from penstock.analysis.witness.declarations_hold import Arrived, broken
 from penstock.analysis.witness.punctuating import punctuations
@@ -125,17 +125,17 @@ class Scenario:
 
     def _half_closed(self) -> Iterator[Told]:
         """What closes some values of a stream that is waited for and not others: neither safe nor shown to grow."""
-        combinations, by_alias = self.graph.combinations, self.graph.query.by_alias
+        facts, by_alias = self.graph.facts, self.graph.query.by_alias
         for target in self.waited_for:
             schemes = by_alias[target].stream.schemes
             for scheme in schemes:
                 if isinstance(scheme, Punctuated):
                     refs = [ColumnRef(target, column) for column in scheme.columns]
                     why = narrowed(scheme, by_alias[target].stream)
-                    if why is not None and any(carriers(combinations, ref) for ref in refs):
+                    if why is not None and any(carriers(facts, ref) for ref in refs):
                         yield why
             for via in self.met if any(isinstance(s, Ordered) for s in schemes) or by_alias[target].stream.low else ():
-                yield from stalled(by_alias[via], by_alias[target], combinations.of())
+                yield from stalled(by_alias[via], by_alias[target], facts.of())
         for closing in self.graph.declared:
             if closing.way is Way.CLUSTER and not closing.certain and len(closing.because) > 1:
                 yield NoWitness.FINITE_AND_CLUSTERED(closing.because[0])
@@ -224,7 +224,7 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
     why = _not_read(reading)
     if why is None:
         try:
-            layout = Layout(graph.combinations)
+            layout = Layout(graph.facts)
             layout.places  # noqa: B018 - laid out once, for all
         except CannotLayOut as doubt:
             why = doubt.reason
@@ -247,9 +247,7 @@ def scenarios(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario
 
 def _as_if_inner(graph: ClosingGraph, aliases: Sequence[str]) -> dict[str, Scenario | Told]:
     """Under outer joins: a row that the inner join of the same streams needs again is in a result to come here too."""
-    inner = ClosingGraph(
-        Combinations(graph.query.with_block(replace(graph.query.block, tree=_inner(graph.query.tree))))
-    )
+    inner = ClosingGraph(Facts(graph.query.with_block(replace(graph.query.block, tree=_inner(graph.query.tree)))))
     left = [alias for alias in aliases if not inner.reach(alias).is_complete]
     found = scenarios(inner, left)
     return {alias: found.get(alias, NoWitness.ONLY_ABSENCE()) for alias in aliases}

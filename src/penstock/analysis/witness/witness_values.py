@@ -17,11 +17,11 @@ from dataclasses import dataclass, replace
 from decimal import Decimal
 from functools import cached_property
 
-from penstock.analysis.facts.combination import Combinations
 from penstock.analysis.facts.differences import least
 from penstock.analysis.facts.domains import Domain
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.facts.values import has_steps, value_at
-from penstock.analysis.memory.measures import whole_numbers
+from penstock.analysis.memory.measured_columns import whole_numbers
 from penstock.analysis.reasons import NoWitness, Told
 from penstock.analysis.witness.declarations_hold import is_punctuation
 from penstock.model.expressions import Call, ColumnRef
@@ -56,9 +56,9 @@ class _Place:
 class Layout:
     """The nodes of a query and their numbers."""
 
-    def __init__(self, combinations: Combinations) -> None:
-        self.query = combinations.query
-        self.here = combinations.of()
+    def __init__(self, facts: Facts) -> None:
+        self.query = facts.query
+        self.here = facts.of()
         self._nodes: dict[ColumnRef, ColumnRef] = {}
         self._rows: dict[tuple[str, int, bool], dict[str, object]] = {}
         self.kinds = dict(self._carried())

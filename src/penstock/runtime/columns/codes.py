@@ -5,8 +5,8 @@ digits, and floats as Spark compares them (NaN equals itself and is the largest,
 and wide decimals have none, and are hashed instead (`hashing.py`). NULLs become 0: callers drop rows whose NULL matters
 before they ask.
 
-The constants of a plan are texts (plan/merge.py): a string as it is, anything else a code; a TIMESTAMP that is no code
-yet is one of UTC.
+The constants of a plan are texts (plan/merge_plan.py): a string as it is, anything else a code; a TIMESTAMP that is no
+code yet is one of UTC.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.plan.merge import is_code
+from penstock.plan.merge_plan import is_code
 
 Ints = npt.NDArray[np.int64]
 Bools = npt.NDArray[np.bool_]

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT
-from penstock.plan.merge import MergePlan
+from penstock.plan.merge_plan import MergePlan
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.group.derived import columns_of_measure

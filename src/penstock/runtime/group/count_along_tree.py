@@ -30,8 +30,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT, AggregatePlan, Fold
+from penstock.plan.parts import PairPredicate
 from penstock.plan.plan import Plan
-from penstock.plan.ties import PairPredicate
 from penstock.runtime.columns.codes import Bools, Ints, flat, is_coded, union
 from penstock.runtime.group.bag import Bag
 from penstock.runtime.group.derived import columns_of_measure

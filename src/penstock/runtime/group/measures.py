@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from penstock.model.types import digits_of
 from penstock.plan.aggregate import Fold
-from penstock.plan.merging import CODED_DIGITS
+from penstock.plan.merge_rows import CODED_DIGITS
 from penstock.runtime.columns.codes import Bools, Ints, codes, is_coded
 from penstock.runtime.group.numbering import Groups
 from penstock.runtime.group.totals import FLOAT, HELD, PARTS, WORD, Totals, WideTotals, in_parts

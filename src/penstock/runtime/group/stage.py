@@ -6,8 +6,8 @@ forgotten once an event time that it holds has been passed or a punctuation has 
 group that time has closed (only a broken promise brings one) is counted as lost: what was given is never retracted.
 What a punctuation closed is remembered no more, so such a result begins the group anew.
 
-DISTINCT is GROUP BY without measures (`plan/grouping.py`): of a group only its key is kept, and it is given as it
-begins. A result of it that is late is given, at worst again.
+DISTINCT is GROUP BY without measures (`plan/second_stage_plan.py`): of a group only its key is kept, and it is given as
+it begins. A result of it that is late is given, at worst again.
 
 count(DISTINCT x) and median keep the values of each group, with how often each came.
 
@@ -25,8 +25,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
-from penstock.plan.grouping import grouping, names_of_outputs
 from penstock.plan.plan import Plan
+from penstock.plan.second_stage_plan import grouping, names_of_outputs
 from penstock.runtime.columns.codes import Bools, Ints, flat, ticks
 from penstock.runtime.columns.row_values import null_safe_equal
 from penstock.runtime.group.admission import admit

@@ -8,7 +8,7 @@ buckets that occur. A row that stands for n counts n times in a result.
 Which rows share a bucket is decided on the values, never by a hash alone; the hash only finds the stored row. A column
 that is told apart by value is compared as it is, so rows are never merged that differ where results are made.
 
-Preconditions: the plan merges (plan/merge.py), so its sources have no window, and no promise looks at single rows by
+Preconditions: the plan merges (merge_plan.py), so its sources have no window, and no promise looks at single rows by
 their arrival or event time. Of a bucket without extremes the first row stays, with its arrival. Where another source
 has [ROWS n], which of its rows are the last depends on when each row arrives: then rows of a batch are merged only once
 they were joined, for all that comes later arrives after all of them.
@@ -24,7 +24,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.plan.aggregate import COUNT
-from penstock.plan.merge import ExtremeColumn, MergePlan, PartColumn
+from penstock.plan.merge_plan import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import (
     INT64,

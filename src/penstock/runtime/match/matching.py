@@ -16,7 +16,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.ties import KeyAxis, PairPredicate
+from penstock.plan.parts import KeyAxis, PairPredicate
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded
 from penstock.runtime.columns.hashing import combine
 from penstock.runtime.match.key_matching import Keyed, agree, match_keys, meeting
@@ -24,7 +24,7 @@ from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
 Partial = dict[str, Ints]
-"""Combinations of rows: for each alias the ids, all of one length."""
+"""Facts of rows: for each alias the ids, all of one length."""
 
 _COMPARE = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
 _ARROW_COMPARE = {Op.EQ: pc.equal, Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}

@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
+from penstock.plan.parts import KeyAxis, PairPredicate
 from penstock.plan.plan import Plan
-from penstock.plan.ties import KeyAxis, PairPredicate
 from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, combine

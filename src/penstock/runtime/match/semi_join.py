@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from penstock.plan.ties import PairPredicate
+from penstock.plan.parts import PairPredicate
 from penstock.runtime.columns.codes import Bools, Ints, is_coded, union
 from penstock.runtime.group.numbering import grouped
 from penstock.runtime.group.range_sums import limits

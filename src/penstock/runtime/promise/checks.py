@@ -2,7 +2,7 @@
 
 A merged source has a bucket only for what its CHECKs leave (MEMORY, section 9), so a row outside of them is seen before
 it is merged: FAIL and QUARANTINE answer it as they always do. Under the others it meets what is stored and is then
-left out; a later partner does not find it. Only conditions that codes decide exactly are watched (plan/merging.py);
+left out; a later partner does not find it. Only conditions that codes decide exactly are watched (plan/merge_rows.py);
 a NULL makes none of them false.
 """
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.merge import CheckedColumn
+from penstock.plan.merge_plan import CheckedColumn
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.columns.codes import Bools, compared
 from penstock.runtime.promise.violations import Breach

@@ -1,20 +1,18 @@
 """Which promises are worth remembering, chosen anew from what a cell sees (KMON section 8).
 
-Of closed keys (`plan/key_memory.py`) are seen: the rows of both streams, the share of keys that have left, the share of
-rows that name such a key and the clusters that it lets be forgotten (while keys are remembered; before they ever were,
-the share of keys stands in for it), and the k in force of the constraints that compete. Of clusters
-(`plan/cluster_memory.py`): the promise rows that they keep, or while they are not used what they kept before; the rows
+Of closed keys (`plan/memory_choice.py`) are seen: the rows of both streams, the share of keys that have left, the share
+of rows that name such a key and the clusters that it lets be forgotten (while keys are remembered; before they ever
+were, the share of keys stands in for it), and the k in force of the constraints that compete. Of clusters
+(`plan/memory_choice.py`): the promise rows that they keep, or while they are not used what they kept before; the rows
 that wait for the stream; and the k in force. A choice changes only when the other side is cheaper by a quarter, and not
-before W rows of each stream were seen, so that it does not swing. Either choice gives the same answer.
-"""
+before W rows of each stream were seen, so that it does not swing. Either choice gives the same answer."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.plan.cluster_memory import ClusterMemory, clusters_pay
-from penstock.plan.key_memory import KeyMemory, keeping_is_cheaper
+from penstock.plan.memory_choice import ClusterMemory, KeyMemory, clusters_pay, keeping_is_cheaper
 from penstock.plan.plan import Plan
 from penstock.runtime.state.component import Component
 

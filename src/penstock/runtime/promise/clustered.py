@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.cluster_memory import cluster_memories
+from penstock.plan.memory_choice import cluster_memories
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, flat, is_coded, union
 from penstock.runtime.input.batch import INDEX, Chunk

@@ -19,7 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.plan.items import ItemCloser
+from penstock.plan.parts import ItemCloser
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints, union
 from penstock.runtime.input.batch import Chunk

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.key_memory import key_memories
+from penstock.plan.memory_choice import key_memories
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union

@@ -22,7 +22,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.doubting import remembers_past_clusters, remembers_past_followers
-from penstock.plan.monitor import MonitorPlan
+from penstock.plan.parts import MonitorPlan
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, mix

@@ -7,7 +7,7 @@ import pytest
 from penstock.analysis.finding import RewriteFinding, Strategy, Verdict
 from penstock.analysis.rewriting.bound import boundary, crossing, observed, total, violated
 from penstock.compile import check, parse
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 from tests.analysis.test_implication_paper import SECTION_2, without
 
 ALLOWED = "SELECT /*+ ERROR(5 PERCENT) */ window"

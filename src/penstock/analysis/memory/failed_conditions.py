@@ -30,8 +30,8 @@ from itertools import chain, islice, product
 from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.values import FAR, Interval
 from penstock.analysis.memory.lines import Line
+from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.order import Order
-from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.reasons import Reason
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Op

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from penstock.analysis.rewriting.values import CountValue, N, count_value, formula_value
+from penstock.analysis.rewriting.count_values import CountValue, N, count_value, formula_value
 from penstock.compile import parse
 from penstock.model.clauses import Aggregate, Formula
 

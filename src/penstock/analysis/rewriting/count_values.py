@@ -6,7 +6,7 @@ multiples of such values. Each rises or falls with n all the way, so from limits
 how steeply.
 
 The types are Spark's: the sum of a whole number is a BIGINT, that of a DECIMAL ten digits wider. That a counted x is
-never NULL is asked of the declarations (`decide.py`). Not decided: sums of columns that the query or a declaration
+never NULL is asked of the declarations (`rewrite.py`). Not decided: sums of columns that the query or a declaration
 holds to one value, and numbers with a suffix or an exponent.
 """
 

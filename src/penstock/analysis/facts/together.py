@@ -18,7 +18,7 @@ from penstock.model.predicates import Equalities
 from penstock.model.query import Holding, Query
 
 
-class Combination:
+class Together:
     """The facts of one combination; each is worked out when it is first asked for."""
 
     def __init__(self, query: Query, holding: Holding, windows: tuple[Constraint, ...] | None) -> None:
@@ -79,18 +79,18 @@ class Combination:
         return (Because.CANNOT_ALL_HOLD(self.bands.contradiction),)
 
 
-class Combinations:
-    """The combinations of a query; `promised=False` looks at conditions, types and CHECK alone, as MEMORY does."""
+class Facts:
+    """The facts of a query; `promised=False` looks at conditions, types and CHECK alone, as MEMORY does."""
 
     def __init__(self, query: Query, promised: bool = True) -> None:
         self.query = query
         self._windows = tuple(window_constraints(query)) if promised else None
-        self._known: dict[frozenset[str], Combination] = {}
+        self._known: dict[frozenset[str], Together] = {}
 
-    def of(self, *together: str) -> Combination:
+    def of(self, *together: str) -> Together:
         """Where tuples of these sources stand together; of none, what holds in every result."""
         # What stands in every result adds nothing to what is asked for.
         optional = frozenset(together) - self.query.core
         if optional not in self._known:
-            self._known[optional] = Combination(self.query, self.query.holding(optional), self._windows)
+            self._known[optional] = Together(self.query, self.query.holding(optional), self._windows)
         return self._known[optional]

@@ -20,10 +20,10 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from penstock.analysis.closings.between import Passage, Way
-from penstock.analysis.closings.candidates import candidate_closings
+from penstock.analysis.closings.candidate_closings import candidate_closings
 from penstock.analysis.closings.edges import Closing, Missing, declared_closings
 from penstock.analysis.closings.outer_join_purge import Leaving, Stuck, beyond
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.facts.together import Facts
 from penstock.analysis.reasons import BoundedBy, Reason, Told, WaitsUntil
 from penstock.model.clauses import RowsWindow
 from penstock.model.nodes import nodes_of
@@ -71,9 +71,9 @@ class Reachability:
 class ClosingGraph:
     """The closings between the sources of a query: those there are, and those that more declarations would make."""
 
-    def __init__(self, combinations: Combinations) -> None:
-        self.combinations = combinations
-        self.query = combinations.query
+    def __init__(self, facts: Facts) -> None:
+        self.facts = facts
+        self.query = facts.query
         self.aliases = tuple(source.alias for source in self.query.all_sources)
         self._is_inner = self.query.is_inner
         self._known: dict[tuple[str, frozenset[Missing]], Reachability] = {}
@@ -104,7 +104,7 @@ class ClosingGraph:
     def declared(self) -> tuple[Closing, ...]:
         """The closings that the declarations give, the uncertain ones included; the preferred first for each target."""
         return tuple(
-            c for source in self.query.all_sources for c in _by_preference(declared_closings(self.combinations, source))
+            c for source in self.query.all_sources for c in _by_preference(declared_closings(self.facts, source))
         )
 
     @cached_property
@@ -116,9 +116,7 @@ class ClosingGraph:
     def candidates(self) -> tuple[Closing, ...]:
         """The closings that one or two more declarations would give."""
         return tuple(
-            c
-            for source in self.query.all_sources
-            for c in _by_preference(candidate_closings(self.combinations, source))
+            c for source in self.query.all_sources for c in _by_preference(candidate_closings(self.facts, source))
         )
 
     def reach(self, alias: str, added: frozenset[Missing] = frozenset()) -> Reachability:
@@ -198,7 +196,7 @@ class ClosingGraph:
 
     def stands_between(self, alias: str, via: str, target: str) -> bool:
         """Whether `via` is in every result of the other two, so that a path may lead over it."""
-        return self._is_inner or via == alias or via in self.combinations.of(alias, target).present
+        return self._is_inner or via == alias or via in self.facts.of(alias, target).present
 
     def _between(self, node_of: dict[str, Node]) -> set[tuple[Node, Node]]:
         """The edges between merged nodes: all needs of a closing met within one node."""

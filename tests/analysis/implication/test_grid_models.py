@@ -6,7 +6,7 @@ from itertools import islice
 
 import pytest
 
-from penstock.analysis.implication.grid import models_on_a_grid
+from penstock.analysis.implication.grid_models import models_on_a_grid
 from penstock.analysis.implication.models import keeps
 from tests.analysis.implication.scripts import Two
 

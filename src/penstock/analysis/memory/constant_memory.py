@@ -18,17 +18,17 @@ from functools import partial
 
 from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.finding import MemoryFinding, Row, Witness
-from penstock.analysis.memory.conditions import FailedCondition
 from penstock.analysis.memory.distinguishability import copies_to_try, tells_apart
-from penstock.analysis.memory.measures import is_measured, unmet
+from penstock.analysis.memory.failed_conditions import FailedCondition
+from penstock.analysis.memory.measured_columns import is_measured, unmet
+from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.obstacles import Obstacles
 from penstock.analysis.memory.order import conflicting
-from penstock.analysis.memory.reading import MemoryReading
 from penstock.analysis.memory.self_joins import has_self_join
 from penstock.analysis.memory.synopses import synopsis_of
-from penstock.analysis.memory.witness import Copies, copies_of
+from penstock.analysis.memory.witness import MemoryWitness, copies_of
 from penstock.analysis.reasons import Because
-from penstock.analysis.synopsis import SynopsisForm
+from penstock.analysis.synopsis_form import SynopsisForm
 from penstock.model.predicates import Comparison, Op
 from penstock.model.query import Query
 
@@ -94,7 +94,7 @@ def memory_witness(query: Query, count: int) -> Witness | None:
     return None if copies is None else copies.witness
 
 
-def growing_copies(query: Query, count: int) -> Copies | None:
+def growing_copies(query: Query, count: int) -> MemoryWitness | None:
     """The rows of the witness, and for each of them the rows that ask for it."""
     reading = MemoryReading(query)
     if reading.outside or reading.unread:
@@ -124,7 +124,7 @@ def _growing_sources(case: Obstacles, among: frozenset[str]) -> frozenset[str]:
     return frozenset(found)
 
 
-def _copies(case: Obstacles, count: int) -> Copies | None:
+def _copies(case: Obstacles, count: int) -> MemoryWitness | None:
     found = (_copies_of(case, violation, count) for violation in _by_plainness(case)[:_MOST_TRIED])
     return next((copies for copies in found if copies is not None), None)
 
@@ -134,7 +134,7 @@ def _by_plainness(case: Obstacles) -> list[FailedCondition]:
     return [*found, *(beside for v in found for beside in case.with_the_rest_high(v))]
 
 
-def _copies_of(case: Obstacles, violation: FailedCondition, count: int) -> Copies | None:
+def _copies_of(case: Obstacles, violation: FailedCondition, count: int) -> MemoryWitness | None:
     query = case.reading.query
     if has_self_join(query):
         tries = (copies_of(case.reading, case.order, violation, many) for many in copies_to_try(query))

@@ -12,11 +12,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.between import Way, guarantee
 from penstock.analysis.closings.edges import Closing, Missing, passages, shared_columns
-from penstock.analysis.closings.guarantee import guarantee
-from penstock.analysis.closings.punctuated import narrowed
-from penstock.analysis.facts.combination import Combination, Combinations
+from penstock.analysis.closings.punctuated_columns import narrowed
+from penstock.analysis.facts.together import Facts, Together
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Op, aliases_of
@@ -25,12 +24,12 @@ from penstock.model.spans import Auto
 from penstock.model.stream import Stream
 
 
-def candidate_closings(combinations: Combinations, target: Source) -> Iterator[Closing]:
+def candidate_closings(facts: Facts, target: Source) -> Iterator[Closing]:
     """The closings of a source that are not there yet, each with the declarations that it lacks."""
-    for own in combinations.query.all_sources:
+    for own in facts.query.all_sources:
         if own.alias == target.alias:
             continue
-        here = combinations.of(own.alias, target.alias)
+        here = facts.of(own.alias, target.alias)
         if here.impossible:
             continue
         for way, passage in passages(own, target, here):
@@ -47,7 +46,7 @@ def candidate_closings(combinations: Combinations, target: Source) -> Iterator[C
         pairs = shared_columns(here, own.alias, target.alias)
         if pairs:
             yield from _by_shared_columns(own, target, pairs)
-            for keys in _keys(own, target, here, pairs) if _leaves_a_question(combinations, own, target) else ():
+            for keys in _keys(own, target, here, pairs) if _leaves_a_question(facts, own, target) else ():
                 yield Closing(target.alias, ((own.alias,),), Way.KEY, (), keys)
 
 
@@ -64,7 +63,7 @@ def _by_shared_columns(own: Source, target: Source, pairs: tuple[tuple[str, str]
 
 
 def _keys(
-    own: Source, target: Source, here: Combination, pairs: tuple[tuple[str, str], ...]
+    own: Source, target: Source, here: Together, pairs: tuple[tuple[str, str], ...]
 ) -> Iterator[tuple[Missing, ...]]:
     """A key that the source names, and the guarantee that it arrives: what of the two is not declared."""
     of = {theirs: mine for mine, theirs in pairs}
@@ -80,10 +79,10 @@ def _keys(
                 yield ((target.stream.name, PrimaryKey(named)),)
 
 
-def _leaves_a_question(combinations: Combinations, own: Source, target: Source) -> bool:
+def _leaves_a_question(facts: Facts, own: Source, target: Source) -> bool:
     """Whether a row may lack its match in the target though the row that it names is sure to come."""
-    query = combinations.query
-    if target.alias in combinations.of(own.alias).present:
+    query = facts.query
+    if target.alias in facts.of(own.alias).present:
         return True
     asked = [p for p in query.predicates if target.alias in aliases_of(p)]
     windowed = any(source.window is not None for source in query.all_sources)

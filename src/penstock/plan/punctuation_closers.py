@@ -1,6 +1,6 @@
 """The punctuations of a query as the plan carries them: closers, joint closers, and the promises to be watched.
 
-What fixes the columns of a punctuation is the analysis's to say (analysis/closings/punctuated.py). Where one stream
+What fixes the columns of a punctuation is for analysis/closings/punctuated_columns.py to say. Where one stream
 carries them all it is a closer like any other; where only several do together it is a joint closer, one for all choices
 of partners. A scheme with a column that nothing fixes is **useless** to the query, and its punctuations are dropped at
 the source. They are no data all the same.
@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.analysis.closings.punctuated import narrowed, punctuated_columns
-from penstock.analysis.facts.combination import Combinations
+from penstock.analysis.closings.punctuated_columns import narrowed, punctuated_columns
+from penstock.analysis.facts.together import Facts
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, conjunction
@@ -67,7 +67,7 @@ def find_punctuation_rows(query: Query) -> tuple[PunctuationRows, ...]:
 
 
 def find_punctuations(
-    combinations: Combinations,
+    facts: Facts,
     useless: frozenset[tuple[str, str]] = frozenset(),
     remembered: frozenset[tuple[str, str]] = frozenset(),
 ) -> Punctuations:
@@ -79,8 +79,8 @@ def find_punctuations(
     closers: list[Closer] = []
     joint: list[JointCloser] = []
     promises: list[PromisePlan] = []
-    for use in _uses(combinations, remembered):
-        alone = [*_closers(combinations.query, use)]
+    for use in _uses(facts, remembered):
+        alone = [*_closers(facts.query, use)]
         if not alone and (use.source.alias, use.constraint) in useless:
             continue
         closers += alone
@@ -104,12 +104,12 @@ def find_punctuations(
     )
 
 
-def _uses(combinations: Combinations, remembered: frozenset[tuple[str, str]]) -> Iterator[_Use]:
-    for source in combinations.query.all_sources:
+def _uses(facts: Facts, remembered: frozenset[tuple[str, str]]) -> Iterator[_Use]:
+    for source in facts.query.all_sources:
         for scheme in source.stream.schemes:
             if not isinstance(scheme, Punctuated):
                 continue
-            columns = punctuated_columns(combinations, source, scheme)
+            columns = punctuated_columns(facts, source, scheme)
             carried = [column for column in columns if column.equals]
             fixed = [column.constant for column in columns if not column.equals and column.constant is not None]
             if carried and len(carried) + len(fixed) == len(columns):

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.rewriting.values import N
+from penstock.analysis.rewriting.count_values import N
 from penstock.model.names import quoted
 from penstock.model.spans import span_of_ticks
 

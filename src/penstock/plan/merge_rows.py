@@ -11,6 +11,10 @@ all. So what would close other streams for them is of no use, nor are the promis
 What watches single rows (FOLLOWS, COOCCURS, ARRIVES BY) looks at fresh ones before they are merged; of stored ones it
 sees those that stand for the others, each a row that came, with its own time and place: what it finds is broken.
 Not decided here: whether the synopsis is right.
+
+**Covered sources** (MEMORY, section 8.1): where it does not matter how often a result is found, a row of x is its own
+partner in y, and y can be left out of the query: Example 8.1 becomes a query over one stream. The engine then never
+reads the stream as y. What is covered is the verdict's to say.
 """
 
 from __future__ import annotations
@@ -21,15 +25,16 @@ from dataclasses import dataclass
 from decimal import Decimal
 
 from penstock.analysis.finding import Bounded, Means, Verdict
+from penstock.analysis.memory.self_joins import folded
 from penstock.analysis.reasons import Because, Reason, Told
-from penstock.analysis.synopsis import BucketColumn, Extreme, SynopsisForm
+from penstock.analysis.synopsis_form import BucketColumn, Extreme, SynopsisForm
 from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, OneOf, Op
 from penstock.model.query import Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
-from penstock.plan.merge import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
+from penstock.plan.merge_plan import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import WhyUnkept
 from penstock.plan.promises import promise_of
@@ -218,3 +223,13 @@ def _text(value: Value | None, kind: DataType | None = None) -> str | None:
 
 
 _EXACT = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.STRING)
+
+
+def without_covered(query: Query, verdict: Verdict) -> Query:
+    """The query that is run instead; the same if no bound rests on leaving a source out."""
+    if not query.is_inner or query.hints.value is not None:
+        return query
+    covered = [synopsis for synopsis in verdict.memory.synopses if synopsis.covered_by is not None]
+    if not any(synopsis_of(verdict, synopsis.alias) is synopsis for synopsis in covered):
+        return query
+    return folded(query, [(synopsis.alias, str(synopsis.covered_by)) for synopsis in covered])

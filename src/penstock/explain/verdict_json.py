@@ -10,10 +10,10 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from penstock.analysis.finding import Bounded, StateFinding, Verdict, Witness
-from penstock.explain.words import each_told, told
+from penstock.explain.reason_words import each_told, told
 
 if TYPE_CHECKING:
-    from penstock.analysis.implication.decide import Implication
+    from penstock.analysis.implication.implied import Implication
 
 Json = Mapping[str, object]
 

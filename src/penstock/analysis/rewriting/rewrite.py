@@ -18,11 +18,11 @@ from penstock.analysis.finding import RewriteFinding
 from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.bound import boundary
 from penstock.analysis.rewriting.compose import Composed, compose
-from penstock.analysis.rewriting.counts import BOUNDS, CountedSource, CountOutput, Rewriting
+from penstock.analysis.rewriting.count_queries import BOUNDS, CountedSource, CountOutput, Rewriting
+from penstock.analysis.rewriting.count_values import count_value, formula_value
 from penstock.analysis.rewriting.eliminate_joins import under
 from penstock.analysis.rewriting.question import CountQuestion, count_question
 from penstock.analysis.rewriting.substreams import SubStreams
-from penstock.analysis.rewriting.values import count_value, formula_value
 from penstock.model.clauses import Aggregate, Formula, Output, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold

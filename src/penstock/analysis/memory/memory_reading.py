@@ -24,7 +24,7 @@ from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.facts.truth import passes
 from penstock.analysis.facts.values import are_equal_only_if_same, has_steps, step_of
 from penstock.analysis.memory.lines import point_of
-from penstock.analysis.memory.measures import is_measured
+from penstock.analysis.memory.measured_columns import is_measured
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Aggregate, Source, columns_of
 from penstock.model.expressions import ColumnRef

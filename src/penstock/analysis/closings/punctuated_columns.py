@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from penstock.analysis.facts.combination import Combination, Combinations
 from penstock.analysis.facts.domains import contradiction
+from penstock.analysis.facts.together import Facts, Together
 from penstock.analysis.reasons import Reason, WhyUseless
 from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
@@ -37,27 +37,27 @@ class PunctuatedColumn:
     """How many values it takes; None if there is no limit, or it may be NULL, of which no punctuation says anything."""
 
 
-def punctuated_columns(combinations: Combinations, source: Source, scheme: Punctuated) -> tuple[PunctuatedColumn, ...]:
+def punctuated_columns(facts: Facts, source: Source, scheme: Punctuated) -> tuple[PunctuatedColumn, ...]:
     """The columns of a scheme of a source, each once."""
-    here = combinations.of(source.alias)
-    held = combinations.query.holding(frozenset({source.alias})).predicates
+    here = facts.of(source.alias)
+    held = facts.query.holding(frozenset({source.alias})).predicates
     constants = {p.column: p for p in reversed(held) if isinstance(p, Bound) and p.op is Op.EQ}
     found = []
     for name in dict.fromkeys(scheme.columns):
         ref = ColumnRef(source.alias, name)
         domain = here.domain(ref)
         values = None if domain.nullable else domain.size
-        found.append(PunctuatedColumn(ref, carriers(combinations, ref), constants.get(ref), values))
+        found.append(PunctuatedColumn(ref, carriers(facts, ref), constants.get(ref), values))
     return tuple(found)
 
 
-def carriers(combinations: Combinations, column: ColumnRef) -> tuple[ColumnRef, ...]:
+def carriers(facts: Facts, column: ColumnRef) -> tuple[ColumnRef, ...]:
     """The columns of other sources that equal a column wherever the two sources stand together."""
     # Sources that are in every result share one combination: each class is looked at once.
-    groups: dict[int, tuple[Combination, set[str]]] = {}
-    for other in combinations.query.all_sources:
+    groups: dict[int, tuple[Together, set[str]]] = {}
+    for other in facts.query.all_sources:
         if other.alias != column.alias:
-            here = combinations.of(other.alias, column.alias)
+            here = facts.of(other.alias, column.alias)
             groups.setdefault(id(here), (here, set()))[1].add(other.alias)
     found = [
         ref for here, aliases in groups.values() for ref in here.equalities.class_of(column) if ref.alias in aliases

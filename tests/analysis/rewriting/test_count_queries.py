@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.analysis.rewriting.counts import CountOutput, Rewriting, literal
-from penstock.analysis.rewriting.decide import rewrite_finding
+from penstock.analysis.rewriting.count_queries import CountOutput, Rewriting, literal
+from penstock.analysis.rewriting.rewrite import rewrite_finding
 from tests.analysis.rewriting.section_2 import question
 from tests.analysis.test_implication_paper import SECTION_2
 

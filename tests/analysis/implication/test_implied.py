@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.analysis.implication.decide import Implication, decide
+from penstock.analysis.implication.implied import Implication, decide
 from penstock.compile import parse
-from penstock.explain.words import each_told
+from penstock.explain.reason_words import each_told
 from penstock.sql import parse_constraint
 
 

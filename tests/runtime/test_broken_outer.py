@@ -33,29 +33,31 @@ from tests.runtime.test_outer import KINDS
 from tests.runtime.test_outer_aggregates import COLUMNS, plain, run_of
 
 
-def run(workload: OuterWorkload, *, restart: bool) -> tuple[list[Counter[tuple[Any, ...]]], int]:
-    """What each batch gives, the end of all streams last; and how many rows are said to be contradicted."""
+def run(workload: OuterWorkload, *, restart: bool) -> tuple[list[Counter[tuple[Any, ...]]], int, int]:
+    """What each batch gives, the end of all streams last; and how many rows are said to be contradicted, or lost."""
     plan = make_plan(workload.query, check_query(workload.query))
     absent = workload.absent(plan)
-    cell, store, found, contradicted = Cell(plan, absent=absent), dict[str, bytes](), [], 0
+    cell, store, found, contradicted, lost = Cell(plan, absent=absent), dict[str, bytes](), [], 0, 0
     for number in range(workload.batches + 1):
         if restart:
             cell.aside.fetch_by(store.__getitem__)
         result = cell.step(replace(workload.batch(plan, number), is_last=number == workload.batches))
         found.append(bag(result.rows))
         contradicted += result.metrics.contradicted
+        lost += result.metrics.lost
         if restart:
             changes = cell.save()
             store = {k: v for k, v in {**store, **changes.put}.items() if k not in changes.delete}
             kept = {k: v for k, v in store.items() if not k.startswith(COLD)}
             cell = Cell.restore(plan, kept, absent=absent) if number < workload.batches else cell
-    return found, contradicted
+    return found, contradicted, lost
 
 
-def check(workload: OuterWorkload, found: list[Counter[tuple[Any, ...]]], contradicted: int) -> None:
+def check(workload: OuterWorkload, found: list[Counter[tuple[Any, ...]]], contradicted: int, lost: int) -> None:
     evaluator = Evaluator(workload.query, workload.history)
     whole, given_rows = evaluator.answer(), sum(found, Counter())
     assert not whole - given_rows
+    assert lost == 0
     assert (given_rows - whole).total() == contradicted
     if any(e.negated for e in workload.query.existences):
         return
@@ -75,6 +77,31 @@ def test_every_match_is_recovered_and_what_it_contradicts_is_counted(kind: str) 
             workload = learned(workload, 3)  # type: ignore[assignment]
         assert obstacles(workload.query) == ()
         check(workload, *run(workload, restart=restart))
+
+    look()
+
+
+@pytest.mark.parametrize("kind", ["left", "right", "full", "exists", "not exists"])
+def test_what_shadows_know_to_be_lost_or_contradicted_is_no_more_than_is(kind: str) -> None:
+    """ADAPT, with every k learned: no match is given that is none."""
+
+    @BROKEN
+    @given(
+        outer_workloads(KINDS[kind], most_rows=12, broken=Policy.ADAPT, batches=8),
+        st.sampled_from([1, 5, 12]),
+        st.booleans(),
+    )
+    def look(workload: OuterWorkload, window: int, restart: bool) -> None:
+        assume(not simplified(workload.query).is_inner)
+        one: OuterWorkload = learned(workload, window)  # type: ignore[assignment]
+        assume(not obstacles(one.query))
+        found, contradicted, lost = run(one, restart=restart)
+        whole, given_rows = Evaluator(workload.query, workload.history).answer(), sum(found, Counter())
+        missing = Counter({row: n for row, n in (whole - given_rows).items() if None not in row})
+        wrong = given_rows - whole
+        assert kind == "not exists" or not [row for row in wrong if None not in row]
+        assert lost <= missing.total()
+        assert contradicted <= wrong.total()
 
     look()
 

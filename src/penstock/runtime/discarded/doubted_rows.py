@@ -159,7 +159,9 @@ class DoubtedRows(Component):
         given, lost = [], []
         for partial in partials:
             gone: Bools = np.zeros(len(next(iter(partial.values()))), np.bool_)
-            for alias, (first, end) in self._brought.items():
+            # What EXISTS was answered by stands in no result: a row that a shadow answers is given, and rightly.
+            for alias in self._brought.keys() & partial.keys():
+                first, end = self._brought[alias]
                 gone |= (partial[alias] >= first) & (partial[alias] < end)
             given.append({alias: ids[~gone] for alias, ids in partial.items()})
             lost.append({alias: ids[gone] for alias, ids in partial.items()})

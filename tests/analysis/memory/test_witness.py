@@ -1,0 +1,34 @@
+"""A growing input: as many rows as asked for, each of which passes every condition and is asked for by others."""
+
+from __future__ import annotations
+
+import pytest
+from penstock.analysis.memory.constant_memory import growing_copies, memory_finding, memory_witness
+
+from tests.analysis.memory.queries import query
+
+
+@pytest.mark.parametrize(
+    "select",
+    [
+        "SELECT DISTINCT s.a FROM s",
+        "SELECT s.b FROM s, r WHERE s.a = r.a",
+        "SELECT DISTINCT s.b FROM s, r WHERE s.b > 3 AND s.b < 9 AND s.a < r.a AND r.b < s.a",
+        "SELECT s.t FROM s, r WHERE s.t = r.t AND s.t > 'm'",
+    ],
+)
+def test_it_grows_as_far_as_it_is_asked_to(select: str) -> None:
+    asked = query(select)
+    assert memory_finding(asked).bounded is False
+    for count in (3, 20):
+        found = memory_witness(asked, count)
+        assert found is not None
+        assert len(set(found.rows)) == len(found.rows) >= count
+        copies = growing_copies(asked, count)
+        assert copies is not None
+
+
+def test_there_is_none_where_constant_memory_suffices() -> None:
+    asked = query("SELECT DISTINCT s.b FROM s WHERE s.b > 0 AND s.b < 5")
+    assert memory_finding(asked).bounded is True
+    assert memory_witness(asked, 5) is None

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from penstock.analysis.memory.memory_reading import MemoryReading
-
 from penstock.analysis.memory.order import Order
 from penstock.compile import parse
 from penstock.model.expressions import ColumnRef

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from penstock.analysis.memory.constant_memory import growing_copies
-from penstock.analysis.memory.memory_reading import MemoryReading
 
+from penstock.analysis.memory.constant_memory import growing_copies
 from penstock.analysis.memory.distinguishability import copies_to_try, tells_apart
+from penstock.analysis.memory.memory_reading import MemoryReading
 from tests.analysis.memory.queries import query
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+
 from penstock.analysis.memory.failed_conditions import (
     compared_in_one_stretch,
     edges_of,
     equal_and_endless,
     extremes_in_conflict,
 )
-
 from penstock.analysis.memory.order import Order
 from tests.analysis.memory.queries import order, reading
 

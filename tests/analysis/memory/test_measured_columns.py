@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.analysis.memory.measured_columns import is_measured, named_numbers, unmet, whole_numbers
-
 from penstock.analysis.facts.values import Interval
+from penstock.analysis.memory.measured_columns import is_measured, named_numbers, unmet, whole_numbers
 from tests.analysis.build import data_type, one_of, where
 
 DOUBLE = data_type("DOUBLE")

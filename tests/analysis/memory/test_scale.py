@@ -19,7 +19,7 @@ def test_values_rise_with_their_numbers(text: str) -> None:
     assert has_scale(kind)
     start = origin(kind)
     values = [value_of(line, kind, start + n) for n in range(5)]
-    assert values == sorted(values)  # type: ignore[type-var]
+    assert values == sorted(values)
     assert len(set(values)) == 5
     limits = limits_on_scale(kind)
     assert limits.low <= start <= limits.high

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from penstock.analysis.memory.failed_conditions import edges_of
-
 from penstock.analysis.memory.order import Order
 from penstock.analysis.memory.synopses import is_bag, synopsis_of
 from tests.analysis.memory.queries import reading

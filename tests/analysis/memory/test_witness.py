@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from penstock.analysis.memory.constant_memory import growing_copies, memory_finding, memory_witness
 
+from penstock.analysis.memory.constant_memory import growing_copies, memory_finding, memory_witness
 from tests.analysis.memory.queries import query
 
 

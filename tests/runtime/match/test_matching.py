@@ -57,6 +57,11 @@ def test_pairs_are_those_of_two_loops(
         if (not keyed or k == their_k) and all(HOLDS[op](their_ts - ts, ticks or 0) for op, ticks in asked)
     )
     assert sorted(zip(left.tolist(), right.tolist(), strict=True)) == expected
+    given_rows = {"s": np.arange(len(own))}, {"t": np.arange(len(others))}
+    first, second = matcher.between(*given_rows)
+    assert sorted(zip(first.tolist(), second.tolist(), strict=True)) == expected
+    back = matcher.between(given_rows[1], given_rows[0])
+    assert sorted(zip(back[1].tolist(), back[0].tolist(), strict=True)) == expected
     met = [any(a == place for place, _ in expected) for a in range(len(own))]
     assert matcher.meeting("s", np.arange(len(own)), "t").tolist() == met
 
@@ -67,6 +72,16 @@ def test_a_tuple_that_is_done_here_meets_nothing() -> None:
     assert matcher.pairs({"s": np.array([0])}, "t", ALL)[1].tolist() == [1]
     matcher.synopses["t"].mark(LEFT, np.array([1]))
     assert matcher.meeting("s", np.array([0]), "t").tolist() == [False]
+
+
+def test_no_rows_are_between_nothing() -> None:
+    matcher = matcher_of([(1, 0)], [(1, 0)], PartTies(("s", "t"), (KEY,), (predicate(Op.LT, 3),)))
+    none = np.zeros(0, np.int64)
+    for left, right in (({"s": none}, {"t": np.array([0])}), ({"s": np.array([0])}, {"t": none})):
+        first, second = matcher.between(left, right)
+        assert len(first) == len(second) == 0
+    assert matcher.ties_any({"s": none}, {"t": none})
+    assert not matcher.ties_any({"s": none}, {"u": none})
 
 
 def test_what_is_implied_is_asked_too() -> None:

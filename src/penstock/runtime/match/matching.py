@@ -1,4 +1,7 @@
-"""Which rows of one source agree with given rows of others, by the predicates that tie them. Columns in, pairs out.
+"""Which rows agree, by the predicates that tie their streams. Columns in, pairs out.
+
+Given rows are matched with the stored tuples of one more source, as a block and its purge go from source to source; or
+with other given rows, as the two sides of a node are (`node_matching.py`).
 
 Equalities drive: the hashes of all key classes that the sides share are probed, then verified on the values unless
 one coded column makes the hash exact. Where no class is shared, comparisons and bands drive: the target is searched
@@ -18,9 +21,10 @@ import pyarrow.compute as pc
 from penstock.model.predicates import Op
 from penstock.plan.parts import KeyAxis, PairPredicate
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded
-from penstock.runtime.columns.hashing import combine
+from penstock.runtime.columns.hashing import Hashes, combine
 from penstock.runtime.match.key_matching import Keyed, agree, match_keys, meeting
 from penstock.runtime.promise.marks import LEFT
+from penstock.runtime.state.key_index import spread
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
 Partial = dict[str, Ints]
@@ -123,6 +127,41 @@ class Matcher:
         found[self.pairs({alias: ids}, target, ALL, implied)[0]] = True
         return found
 
+    def ties_any(self, left: Partial, right: Partial) -> bool:
+        """Whether a key class ties streams of the two."""
+        return any(_holder(axis, left) and _holder(axis, right) for axis in self.plan.axes)
+
+    def between(self, left: Partial, right: Partial, implied: tuple[PairPredicate, ...] = ()) -> tuple[Ints, Ints]:
+        """All (place on the left, place on the right) of combinations that agree, all of them given: no index is asked.
+
+        Only what ties streams that are there is looked at, and none of the combinations may lack one of those.
+        """
+        first, second = self._equal(left, right)
+        for predicate in (*self.plan.predicates, *implied):
+            if {predicate.left.alias, predicate.right.alias} <= left.keys() | right.keys():
+                keep = self.holds(predicate, {**_taken(left, first), **_taken(right, second)})
+                first, second = first[keep], second[keep]
+        return first, second
+
+    def _equal(self, left: Partial, right: Partial) -> tuple[Ints, Ints]:
+        """Pairs that agree on every key class that both hold, by sorting the hashes of the fewer; else all pairs."""
+        ties = [(axis, _holder(axis, left), _holder(axis, right)) for axis in self.plan.axes]
+        ties = [(axis, one, other) for axis, one, other in ties if one and other]
+        if not ties:
+            many, few = (len(next(iter(rows.values()))) for rows in (left, right))
+            return np.repeat(np.arange(many), few), np.tile(np.arange(few), many)
+        mine = combine([self.synopses[one].hashes(axis.column(one) or "", left[one]) for axis, one, _ in ties])
+        theirs = combine([self.synopses[o].hashes(axis.column(o) or "", right[o]) for axis, _, o in ties])
+        if len(mine) < len(theirs):
+            second, first = _same(theirs, mine)
+        else:
+            first, second = _same(mine, theirs)
+        for axis, one, other in ties:
+            own, wanted = (Keyed(self.synopses[a], (axis.column(a) or "",)) for a in (one, other))
+            keep = agree(own, left[one][first], wanted, right[other][second])
+            first, second = first[keep], second[keep]
+        return first, second
+
     def _keyed(
         self, partial: Partial, target: str, part: str, axes: tuple[tuple[str, str, str], ...]
     ) -> tuple[Ints, Ints]:
@@ -192,6 +231,24 @@ class Matcher:
             if p.op in (Op.LE, Op.LT, Op.EQ):
                 high = np.minimum(high, edge)
         return synopsis.between(part, how, column, low, high)
+
+
+def _holder(axis: KeyAxis, rows: Partial) -> str:
+    """The first stream of a key class that is there."""
+    return next((ref.alias for ref in axis.columns if ref.alias in rows), "")
+
+
+def _taken(rows: Partial, places: Ints) -> Partial:
+    return {alias: ids[places] for alias, ids in rows.items()}
+
+
+def _same(many: Hashes, few: Hashes) -> tuple[Ints, Ints]:
+    """All pairs of places with equal hashes."""
+    order = np.argsort(few, kind="stable")
+    ordered = few[order]
+    start = np.searchsorted(ordered, many, "left")
+    size = np.searchsorted(ordered, many, "right") - start
+    return np.repeat(np.arange(len(size)), size), order[spread(start, size)]
 
 
 def _shifted(values: Ints, ticks: int) -> Ints:

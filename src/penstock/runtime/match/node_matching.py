@@ -3,7 +3,8 @@
 A row is **able** to match at a node if the streams that the conditions name are there, the columns they read are not
 NULL, those that must equal one column of the other side equal each other, the conditions on one side hold, and no event
 time is NULL where some stream has [RANGE]. What is not able matches nothing, now or ever. Stored tuples of one stream
-are looked up by the index of its synopsis; rows that wait are joined by sorting the hashes of their keys.
+are looked up by the index of its synopsis; so are rows that wait, by those that they are made of. What agrees is said
+by the matcher of blocks (`matching.py`), of which a node is a use: rows of one side, and tuples or rows of the other.
 """
 
 from __future__ import annotations
@@ -17,13 +18,11 @@ from penstock.plan.parts import KeyAxis, PairPredicate
 from penstock.plan.plan import Plan
 from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.columns.hashing import Hashes, combine
 from penstock.runtime.join.rows import ABSENT, Rows, count, take
 from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.key_matching import Keyed, about_distinct, agree, nulls
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.rows_windows import RowsWindows
-from penstock.runtime.state.key_index import spread
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
@@ -121,11 +120,8 @@ class NodeMatcher:
         asking = take(rows, ones)
         stored, keys = self.near({a: ids for a, ids in asking.items() if a in self.node.required}, side, part)
         others = np.flatnonzero(self.able(stored))
-        first, second = self._equal(asking, take(stored, others))
+        first, second = self.matcher.between(asking, take(stored, others))
         first, second = ones[first], others[second]
-        for predicate in self.ties.predicates:
-            keep = self.matcher.holds(predicate, {**take(rows, first), **take(stored, second)})
-            first, second = first[keep], second[keep]
         first, second = self._in_windows(rows, first, stored, second, second)
         return first, take(stored, second), keys[second]
 
@@ -135,18 +131,12 @@ class NodeMatcher:
         Only what ties these streams is asked, so it says yes too often, never too seldom. The axes of the plan, and
         what is `implied`, hold wherever two streams stand together; what is out of a [ROWS n] now stays so.
         """
-        axes = tuple(a for a in (*self.ties.axes, *self.plan.axes) if _side_of(a, partial) and _side_of(a, rows))
         found: Bools = np.zeros(count(partial), np.bool_)
         if not count(rows):
             return found
-        if not axes and count(partial) * count(rows) > LARGEST_CROSSING:
+        if not self._by_axes.ties_any(partial, rows) and count(partial) * count(rows) > LARGEST_CROSSING:
             return ~found
-        first, second = self._equal(partial, rows, axes)
-        for predicate in (*self.ties.predicates, *implied):
-            both = {**take(partial, first), **take(rows, second)}
-            if predicate.left.alias in both and predicate.right.alias in both:
-                keep = self.matcher.holds(predicate, both)
-                first, second = first[keep], second[keep]
+        first, second = self._by_axes.between(partial, rows, (*self.ties.predicates, *implied))
         inside = self.windows.inside({**take(partial, first), **take(rows, second)})
         found[first if inside is None else first[inside]] = True
         return found
@@ -187,29 +177,6 @@ class NodeMatcher:
             asking = {holder: ids[about_distinct(own, ids)]}
         return union([self._by_axes.pairs(asking, alias, part)[1]])
 
-    def _equal(self, left: Rows, right: Rows, axes: tuple[KeyAxis, ...] | None = None) -> tuple[Ints, Ints]:
-        axes = self.ties.axes if axes is None else axes
-        if not axes:
-            return np.repeat(np.arange(count(left)), count(right)), np.tile(np.arange(count(right)), count(left))
-        keys = []
-        for rows in (left, right):
-            hashed = []
-            for axis in axes:
-                alias = _side_of(axis, rows)
-                hashed.append(self.synopses[alias].hashes(axis.column(alias) or "", rows[alias]))
-            keys.append(combine(hashed))
-        if len(keys[0]) < len(keys[1]):
-            second, first = _same(keys[1], keys[0])
-        else:
-            first, second = _same(keys[0], keys[1])
-        for axis in axes:
-            one, other = _side_of(axis, left), _side_of(axis, right)
-            mine = Keyed(self.synopses[one], (axis.column(one) or "",))
-            theirs = Keyed(self.synopses[other], (axis.column(other) or "",))
-            keep = agree(mine, left[one][first], theirs, right[other][second])
-            first, second = first[keep], second[keep]
-        return first, second
-
     def _in_windows(self, left: Rows, first: Ints, right: Rows, second: Ints, keys: Ints) -> tuple[Ints, Ints]:
         if not len(first):
             return first, keys
@@ -234,15 +201,6 @@ def _equal_within(equalities: tuple[KeyAxis, ...]) -> Iterator[tuple[str, str, s
                         yield first.alias, first.column, second.column
 
 
-def _same(many: Hashes, few: Hashes) -> tuple[Ints, Ints]:
-    """All pairs of places with equal hashes."""
-    order = np.argsort(few, kind="stable")
-    ordered = few[order]
-    start = np.searchsorted(ordered, many, "left")
-    size = np.searchsorted(ordered, many, "right") - start
-    return np.repeat(np.arange(len(size)), size), order[spread(start, size)]
-
-
 def truth(synopsis: Synopsis, column: str, ids: Ints, absent: Truth) -> Bools:
     """What a test says of rows, where the stream is absent too."""
     found: Bools = np.full(len(ids), absent.get(column, False))
@@ -258,7 +216,3 @@ def _truth_reader(column: str) -> Callable[[Segment], Ints]:
 
 def _left_reader(segment: Segment) -> Bools:
     return segment.marks["#left"]
-
-
-def _side_of(axis: KeyAxis, rows: Rows) -> str:
-    return next((ref.alias for ref in axis.columns if ref.alias in rows), "")

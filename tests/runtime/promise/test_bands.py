@@ -47,7 +47,9 @@ def test_adapt_widens_both_ends_and_trust_does_not() -> None:
     run.step(s=[(1, 10, 1)], t=[(1, 20, 2)])
     assert watch(run).widened == 7
     assert watch(run).k == 10
-    assert run.step(s=[(2, 10, 1)], t=[(2, 1, 2)]).metrics.violations == {}
+    counted = run.step(s=[(2, 10, 1)], t=[(2, 1, 2)]).metrics
+    assert counted.violations == {CONSTRAINT: 1}, "as declared, however far it was widened"
+    assert counted.lost == 0
     run.restart()
     assert watch(run).widened == 7
     trusting = driver(" ON VIOLATION TRUST")

@@ -108,7 +108,9 @@ def test_adapt_widens_k_to_the_distance_within_one_batch() -> None:
     first = driver.step(s=[(1, 10, 1), (1, 12, 2), (1, 13, 3), (1, 11, 4)])
     assert first.metrics.violations == {constraint: 1}
     assert first.metrics.k == {constraint: 2}
-    assert driver.step(s=[(1, 12, 5)]).metrics.violations == {}
+    again = driver.step(s=[(1, 12, 5)]).metrics
+    assert (again.violations, again.k) == ({constraint: 1}, {constraint: 2})
+    assert driver.step(s=[(1, 13, 6)]).metrics.violations == {}
 
 
 ARRIVES = (

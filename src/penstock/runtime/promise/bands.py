@@ -51,14 +51,14 @@ class BandWatch(Watch):
         ]
 
     def _outside(self, step: WatchStep, mine: Ints, theirs: Ints) -> Ints:
-        """How far each match lies outside of the declared window; 0 if within it as widened."""
+        """How far each match lies outside of the window as it is declared; 0 within it."""
         difference = self._ticks(step, self.partner, theirs) - self._ticks(step, self.promise.alias, mine)
         outside = np.zeros(len(difference), np.int64)
         if self.promise.high is not None:
             outside = np.maximum(outside, difference - self.promise.high)
         if self.promise.low is not None:
             outside = np.maximum(outside, self.promise.low - difference)
-        return np.where(outside > self.widened, outside, 0)
+        return outside
 
     def _ticks(self, step: WatchStep, alias: str, ids: Ints) -> Ints:
         column = self.plan.by_alias[alias].event_time

@@ -123,10 +123,11 @@ class ClusteredWatch(PunctuatedWatch):
             return []
         largest = counted.largest
         self.monitor.see(len(counted.place), largest, self._rows_read)
-        if self.k is None or largest <= self.k:
+        allowed = self.monitor.allowed
+        if self.k is None or allowed is None or largest <= allowed:
             return []
         place, distance = counted.place, counted.distances()
-        late = distance > self.k
+        late = distance > allowed
         order = np.argsort(place[late])
         synopsis = step.synopses[self.alias]
         fresh = synopsis.ids(FRESH)

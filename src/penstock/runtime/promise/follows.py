@@ -104,8 +104,14 @@ class FollowsWatch(Watch):
         if not len(needed):
             return []
         self._largest = max(self._largest, int(needed.max()))
-        late: Bools = needed > (INT64.max if self.k is None else self.k)
+        late: Bools = needed > self._allowed
         return self._broken(fresh[place[late]], needed[late])
+
+    @property
+    def _allowed(self) -> int:
+        """What a match may need without breaking the constraint."""
+        allowed = self.monitor.allowed
+        return INT64.max if allowed is None else allowed
 
     def _by_batch(self, step: WatchStep) -> list[Breach]:
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
@@ -124,6 +130,8 @@ class FollowsWatch(Watch):
         needed = np.zeros(len(late), np.int64)
         needed[wanted] = self._rows_between(step, batch[wanted], fresh[left[wanted]])
         self._largest = int(needed.max())
+        if self.monitor.is_active:
+            late = late | (needed > self._allowed)
         return self._broken(fresh[left[late]], needed[late])
 
     def _broken(self, late: Ints, needed: Ints) -> list[Breach]:
@@ -150,7 +158,7 @@ class FollowsWatch(Watch):
             before = np.where(before <= across.base(self.parent_stream), 0, before)
         needed: Ints = np.maximum(arrival + 1 - before, 0)
         self._largest = int(needed.max())
-        late = needed > (INT64.max if self.k is None else self.k)
+        late = needed > self._allowed
         return self._broken(theirs[late], needed[late])
 
     def _beyond(self, child: Synopsis, mine: Ints, arrival: Ints, across: ArrivalOrder) -> Ints:

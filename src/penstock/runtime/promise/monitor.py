@@ -43,6 +43,11 @@ class Monitor(Component):
         """Of the last batches: the rows that arrived, and the largest distance among them; W rows or a little more."""
 
     @property
+    def allowed(self) -> int | None:
+        """What a row may need without breaking the constraint: as declared, however far ADAPT has widened it since."""
+        return self.k if self.declared is None else self.declared
+
+    @property
     def is_active(self) -> bool:
         """Whether distances are measured: k may fall."""
         return self.declared is None or (self.k is not None and self.k > self.declared)

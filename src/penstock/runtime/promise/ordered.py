@@ -2,10 +2,10 @@
 
 The headers tell where a climbed, to the row in the last c times k rows of each chunk, so m is known exactly before any
 row that is not of the same chunk; rows that are late within their chunk are told by its header. A row breaks the order
-if it would need a larger k or d than is in force. Of climbs more than c times k rows back only the highest is
-remembered, so what a row needs is known up to c times k; one that needs more is said to need what that climb asks for,
-at least. NULL makes no promise and breaks none. After ADAPT has widened k, headers still tell the last rows for the
-declared one: m may then be lower than it could be, never higher.
+if it would need a larger k or d than is declared, or was learned, be it that ADAPT has widened it since. Of climbs more
+than c times k rows back only the highest is remembered, so what a row needs is known up to c times k; one that needs
+more is said to need what that climb asks for, at least. NULL makes no promise and breaks none. After ADAPT has widened
+k, headers still tell the last rows for the declared one: m may then be lower than it could be, never higher.
 
 The d of WITHIN AUTO, for an event time, is learned from how far rows lie below the highest before them (KMON 6.3): rows
 of the cell against earlier chunks, all rows of a chunk among themselves by its header. The latter break nothing: no
@@ -160,9 +160,10 @@ class OrderedWatch(Watch):
         if column.null_count:
             needed[column.is_null().to_numpy(zero_copy_only=False)[rows]] = 0
         self._see(len(ids), swing, int(needed.max()))
-        if self.slack is None or not (needed > self.slack).any():
+        allowed = self.monitor.allowed
+        if allowed is None or not (needed > allowed).any():
             return []
-        broken: Bools = needed > self.slack
+        broken: Bools = needed > allowed
         return [Breach(self.promise, self.promise.alias, ids[broken], needed[broken])]
 
     def _see(self, arrivals: int, swing: int, needed: int) -> None:
@@ -177,7 +178,7 @@ class OrderedWatch(Watch):
             heights, values = self._numbers(segment, rows, climbs)
             # Most often no row is late, which the least of them shows.
             furthest = int(heights[-1]) - int(values.min())
-            most = 0 if self.monitor.is_active or self.slack is None else self.slack
+            most = 0 if self.monitor.is_active else self.monitor.allowed or 0
             if self.in_time and furthest * self._per_day > most:
                 needed = ticks_below(heights[-1], values, self._per_day)
             elif not self.in_time and furthest > 0:

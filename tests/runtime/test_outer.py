@@ -26,7 +26,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import Batch, Cell
-from penstock.runtime.match import semi_join
+from penstock.runtime.match import node_matching, semi_join
 from tests.measure import size
 from tests.runtime.driving import Driver
 from tests.runtime.outer_reference import Evaluator
@@ -131,6 +131,21 @@ def test_rows_of_a_crowd_are_those_of_its_pairs(kind: str, monkeypatch: pytest.M
     monkeypatch.setattr(semi_join, "_TIMES", 0)
 
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+    @given(outer_workloads(KINDS[kind]))
+    def look(workload: OuterWorkload) -> None:
+        assume(not obstacles(workload.query))
+        run(workload.moved_on())
+
+    look()
+
+
+@pytest.mark.parametrize("kind", ["mixed", "exists and not exists", "mixed, counted in rows", "mixed, all closing"])
+def test_rows_found_by_index_are_those_that_are_looked_at_one_by_one(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(node_matching, "FEW", 0)
+
+    @settings(max_examples=2 * EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
     @given(outer_workloads(KINDS[kind]))
     def look(workload: OuterWorkload) -> None:
         assume(not obstacles(workload.query))

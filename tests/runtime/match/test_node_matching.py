@@ -7,6 +7,7 @@ import pytest
 
 from penstock.runtime.join.rows import ABSENT
 from penstock.runtime.join.sides import StreamSide, WaitingSide
+from penstock.runtime.match import node_matching
 from penstock.runtime.match.node_matching import NodeMatcher, truth
 from penstock.runtime.state.synopsis import ALL
 from tests.runtime.driving import Driver, rows_of
@@ -54,7 +55,8 @@ def test_rows_match_the_stored_tuples_of_a_stream() -> None:
     assert (left.tolist(), right.tolist()) == ([1], [0])
 
 
-def test_what_is_near_holds_all_that_agree_and_no_other_key() -> None:
+def test_what_is_near_holds_all_that_agree_and_no_other_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_matching, "FEW", 0)
     driver = filled()
     (waiting,) = driver.cell.tree.waiting
     assert isinstance(waiting, WaitingSide)
@@ -71,7 +73,8 @@ def test_what_is_near_holds_all_that_agree_and_no_other_key() -> None:
     assert set(matched_keys.tolist()) <= set(keys.tolist())
 
 
-def test_where_no_key_ties_all_rows_are_near() -> None:
+def test_where_no_key_ties_all_rows_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(node_matching, "FEW", 0)
     driver = Driver(NESTED.replace("a.k = c.k AND ", ""))
     driver.step(a=[(1, 0, 1), (2, 0, 2)], b=[(1, 1, 5), (2, 1, 6)], c=[(7, 0, 9)])
     (waiting,) = driver.cell.tree.waiting

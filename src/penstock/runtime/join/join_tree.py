@@ -24,7 +24,7 @@ from penstock.runtime.join.settling import Settling
 from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.delta_join import delta_join
 from penstock.runtime.match.matching import Matcher, PartTies
-from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, truth
+from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, asks_few, truth
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED
@@ -224,6 +224,8 @@ class JoinTree(Component):
         if isinstance(own, StreamSide):
             return union([own.synopsis.ids(FRESH), self._changed(own.alias), *stirred])
         assert isinstance(own, WaitingSide)
+        if not asks_few(max(len(self._changed(alias)) for alias in own.aliases), own):
+            return None
         touched = [own.naming(alias, self._changed(alias)) for alias in own.aliases]
         return union([own.added_in(self.clock.batch), *touched, *stirred])
 

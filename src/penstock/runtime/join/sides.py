@@ -25,6 +25,10 @@ from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
 class Side(Protocol):
     """What a node asks of either kind."""
 
+    @property
+    def size(self) -> int:
+        """How many rows are stored, those that are not in play with them."""
+
     def rows(self, which: str) -> tuple[Rows, Ints]:
         """The rows of a part that are still in play, and their keys; FRESH are those added in this pass."""
 
@@ -63,6 +67,11 @@ class StreamSide:
         """Whether rows may wait that its tuples are part of: then a tuple that is done here is stored all the same."""
         self.late = False
         """In the second pass of a step no tuple is new."""
+
+    @property
+    def size(self) -> int:
+        """See Side."""
+        return self.synopsis.live
 
     def rows(self, which: str) -> tuple[Rows, Ints]:
         """See Side."""
@@ -136,6 +145,11 @@ class WaitingSide(Component):
         self._number = 0
         self._new = 0
         """The key of the first row that was added in this pass."""
+
+    @property
+    def size(self) -> int:
+        """See Side."""
+        return self.waiting.live
 
     def rows(self, which: str) -> tuple[Rows, Ints]:
         """See Side."""

@@ -26,6 +26,9 @@ from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
+FEW = 4
+"""An index is asked where at most one in so many rows asks."""
+
 LARGEST_CROSSING = 4_000_000
 """Pairs of rows that no key ties beyond which they are taken to agree."""
 
@@ -142,11 +145,14 @@ class NodeMatcher:
         return found
 
     def near(self, rows: Rows, side: Side, which: str) -> tuple[Rows, Ints]:
-        """The rows of a part of a side, and their keys, whose keys agree with some of the rows; all where no key ties.
+        """The rows of a part of a side, and their keys, whose keys agree with some of the rows; or more of them.
 
-        No stream is absent from the rows. Found by the indexes, so it costs what is found. A row of the side from which
-        a stream is absent that a match needs is left out.
+        No stream is absent from the rows. Found by the indexes, so it costs what is found; all rows are given where no
+        key ties them, or so many ask that it would not pay. A row of the side from which a stream is absent that a
+        match needs may be left out.
         """
+        if rows and not asks_few(count(rows), side):
+            return side.rows(which)
         if isinstance(side, StreamSide):
             tied = self._tied(rows, side.alias, side.part(which))
             if tied is None:
@@ -199,6 +205,11 @@ def _equal_within(equalities: tuple[KeyAxis, ...]) -> Iterator[tuple[str, str, s
                 for second in other.columns:
                     if first.alias == second.alias and first != second:
                         yield first.alias, first.column, second.column
+
+
+def asks_few(asking: int, side: Side) -> bool:
+    """Whether so few ask of a side that its indexes pay."""
+    return asking * FEW < side.size
 
 
 def truth(synopsis: Synopsis, column: str, ids: Ints, absent: Truth) -> Bools:

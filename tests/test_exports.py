@@ -25,3 +25,18 @@ def test_every_error_class_is_exported() -> None:
 def test_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="no attribute 'nonsense'"):
         _ = penstock.nonsense  # type: ignore[attr-defined]
+
+
+def test_the_settings_that_the_command_knows_are_those_that_something_reads() -> None:
+    import re
+    from pathlib import Path
+
+    from penstock.cli import SETTINGS
+
+    source = Path(__file__).parents[1] / "src" / "penstock"
+    named = {
+        found
+        for module in source.rglob("*.py")
+        for found in re.findall(r'^[A-Z]+ = "(penstock\.[a-z]+)"$', module.read_text(encoding="utf-8"), re.MULTILINE)
+    }
+    assert named == set(SETTINGS)

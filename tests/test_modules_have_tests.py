@@ -1,8 +1,10 @@
-"""Each module of the analysis has a test file named after it, in the room of the tests that mirrors its own."""
+"""Each module of the analysis and of the core has a test file named after it, in the room that mirrors its own."""
 
 from __future__ import annotations
 
 from pathlib import Path
+
+import pytest
 
 TESTS = Path(__file__).parent
 SOURCE = TESTS.parent / "src" / "penstock"
@@ -10,9 +12,10 @@ SOURCE = TESTS.parent / "src" / "penstock"
 TESTED_ELSEWHERE = {"decider_reasons": "kinds alone: test_reasons.py, and tests/explain/test_reason_words.py"}
 
 
-def test_each_module_of_the_analysis_has_its_test_file() -> None:
+@pytest.mark.parametrize("part", ["analysis", "runtime"])
+def test_each_module_has_its_test_file(part: str) -> None:
     lacking = []
-    for path in sorted((SOURCE / "analysis").rglob("*.py")):
+    for path in sorted((SOURCE / part).rglob("*.py")):
         room = TESTS / path.parent.relative_to(SOURCE)
         is_own = path.stem not in ("__init__", *TESTED_ELSEWHERE)
         if is_own and not (room / f"test_{path.stem}.py").exists():

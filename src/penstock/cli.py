@@ -37,6 +37,10 @@ NOT_IMPLIED = UNBOUNDED
 ARCHIVE = "penstock.archive"
 """A setting of `run`: `join` joins what budgets have archived, instead of the streams."""
 
+_OWN = ("archive", "cells", "parquet", "purge", "quarantine", "sample", "trigger")
+SETTINGS = tuple(f"penstock.{name}" for name in _OWN)
+"""The settings of Penstock's own; all others are Spark's."""
+
 _PASSING_SINKS = ("console", "memory", "noop")
 """Formats that keep nothing once the query stops; any other sink lasts, and needs a checkpoint to be exactly once."""
 
@@ -385,6 +389,15 @@ def _settings(given: Sequence[str]) -> dict[str, str]:
         if not name.strip() or not equals:
             raise UsageError(f"--conf {setting} is not of the form k=v", hint="e.g. --conf penstock.cells=4")
         settings[name.strip()] = value
+    for name in settings:
+        if name.lower().startswith("penstock.") and name not in SETTINGS:
+            from penstock.model.names import nearest  # noqa: PLC0415
+
+            close = nearest(name[len("penstock.") :], _OWN)
+            raise UsageError(
+                f"there is no setting {name}",
+                hint=f"did you mean penstock.{close}?" if close else f"these are known: {', '.join(SETTINGS)}",
+            )
     return settings
 
 

@@ -139,6 +139,10 @@ def test_run_into_a_lasting_sink_needs_a_checkpoint(penstock: Run, script: Write
 
 def test_run_wants_settings_as_pairs_and_a_query(penstock: Run, script: Write) -> None:
     assert "k=v" in penstock("run", script(scripts.BOUNDED), "--conf", "nonsense").stderr
+    misspelt = penstock("run", script(scripts.BOUNDED), "--conf", "penstock.cels=4")
+    assert (misspelt.returncode, "did you mean penstock.cells?" in misspelt.stderr) == (2, True)
+    unknown = penstock("run", script(scripts.BOUNDED), "--conf", "penstock.zzz=4")
+    assert "these are known: penstock.archive" in unknown.stderr
     done = penstock("run", script(scripts.NO_QUERY))
     assert done.returncode == 2
     assert "no query" in done.stderr

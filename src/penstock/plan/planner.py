@@ -227,9 +227,6 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
     read = (
         kept | watched | timed | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
     )
-    if not read:
-        # A row of which nothing is read is a row still, and what is read is as long as its columns.
-        read = {_narrowest(source.stream)}
     needed = needed_values(query, alias)
     if whole.outer is not None and whole.outer.in_block(alias) and _has_range(query):
         needed |= {c for c in (source.stream.event_time,) if c is not None}
@@ -239,6 +236,9 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         watched |= whole.aggregate.only_shipped(alias)
         read |= whole.aggregate.only_shipped(alias)
         windowed = tuple(w.column for w in whole.aggregate.windows_of(alias))
+    if not read:
+        # A row of which nothing is read is a row still, and what is read is as long as its columns.
+        read = {_narrowest(source.stream)}
     return SourcePlan(
         alias,
         source.stream.name,

@@ -22,20 +22,20 @@ CREATE STREAM t (k BIGINT, n BIGINT, EVENT TIME n, ORDERED BY n)
 QUERIES = {
     "ones": ("SELECT 1 AS one FROM s", [(1,)] * 4),
     "crossed": ("SELECT s.k FROM s [ROWS 100], t [ROWS 100]", [(k,) for k in range(4) for _ in range(2)]),
-    "bare": ("SELECT 'x' AS x FROM s [ROWS 100], t [ROWS 100]", [("x",)] * 8),
     "some": ("SELECT 1 AS one FROM s WHERE EXISTS (SELECT 1 FROM t WHERE t.k = s.k AND t.n = s.n)", [(1,)] * 2),
     "single": ("SELECT DISTINCT 1 AS one FROM s", [(1,)]),
+    "bare": ("SELECT 'x' AS x FROM s [ROWS 100], t [ROWS 100]", [("x",)] * 8),
     "none": ("SELECT DISTINCT 1 AS one FROM s WHERE s.k > 100", []),
 }
 
 
-def script(kind: str) -> str:
-    sinks = "".join(f"CREATE SINK {name} USING parquet OPTIONS (path '{{out}}/{name}');" for name in QUERIES)
-    queries = "".join(f"INSERT INTO {name} {query};" for name, (query, _) in QUERIES.items())
+def script(kind: str, asked: list[str]) -> str:
+    sinks = "".join(f"CREATE SINK {name} USING parquet OPTIONS (path '{{out}}/{name}');" for name in asked)
+    queries = "".join(f"INSERT INTO {name} {QUERIES[name][0]};" for name in asked)
     return STREAMS.replace("{format}", kind) + sinks + queries
 
 
-@pytest.mark.parametrize("reader", ["penstock", "spark", "json"][: size(2, 3)])
+@pytest.mark.parametrize("reader", ["penstock", "spark", "json"][: size(1, 3)])
 def test_rows_without_columns_are_counted_given_and_joined(bench: Bench, reader: str) -> None:
     for stream, batches in (("s", [(0, 1, 2), (3,)]), ("t", [(0, 1)])):
         for number, keys in enumerate(batches):
@@ -45,14 +45,16 @@ def test_rows_without_columns_are_counted_given_and_joined(bench: Bench, reader:
             else:
                 bench.write(stream, rows, KN)
     conf = {"penstock.parquet": reader} if reader != "json" else {}
-    ran = bench.run(script("json" if reader == "json" else "parquet"), conf=conf)
+    asked = list(QUERIES)[: size(4, len(QUERIES))]
+    ran = bench.run(script("json" if reader == "json" else "parquet", asked), conf=conf)
     assert ran.code == 0, ran.err
-    for name, (_, wanted) in QUERIES.items():
+    for name in asked:
+        wanted = QUERIES[name][1]
         found = sorted(bench.sink(name).elements())
         assert found == wanted, name
 
 
-@pytest.mark.parametrize("reader", ["penstock", "spark"])
+@pytest.mark.parametrize("reader", ["spark", "penstock"][: size(1, 2)])
 def test_all_rows_are_counted_of_which_nothing_is_read(spark: SparkSession, bench: Bench, reader: str) -> None:
     for stream, batches in (("s", [(0, 1, 2), (3,)]), ("t", [(0, 1)])):
         for keys in batches:

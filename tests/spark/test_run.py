@@ -264,7 +264,7 @@ def test_ctrl_c_stops_cleanly_and_a_restart_goes_on(outside: Bench) -> None:
 
 
 def test_the_queries_of_a_long_script_begin_in_turn_and_all_end(bench: Bench) -> None:
-    count = size(4, 15)
+    count = size(3, 15)
     bench.write("s", rows(0, 20), KN)
     bench.write("t", rows(0, 10), KN)
     queries = "".join(

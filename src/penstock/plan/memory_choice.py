@@ -1,7 +1,9 @@
 """Where it pays to remember what promises closed: the choice of KMON section 8, by cost, for keys and for clusters.
 
 **Keys.** A key of j that has left may still be named by rows of i to come. Remembered as a promise row it lets these go
-as they arrive; forgotten, they stay until another constraint closes j for them. Where there is none, it is remembered.
+as they arrive; forgotten, they stay until another constraint closes j for them. Where there is none, it is remembered,
+unless it would be for ever, nothing closing i for a key that has come, and for nothing that a bound rests on: the key
+of a row of i need not come at all, so rows of i are bounded by other streams or not at all.
 Where FOLLOWS closes j within k_f rows of j, and a constraint on i ends the need for the key within k_e rows of i,
 either will do, and the cheaper is chosen. Rows of i that leave by [ROWS n] need nothing remembered. In steady state,
 with r_i and r_j the rows of each stream in the same time:
@@ -39,6 +41,7 @@ from penstock.analysis.reasons import Reason
 from penstock.model.schemes import Policy
 from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import MemoryChoice
+from penstock.plan.promise_expiry import ending
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,8 @@ def _key_choice(plan: Plan, closer: Closer) -> KeyMemory:
         if c.certain and c.kind not in (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
     ]
     if not others:
+        if not closer.certain and not _may_end(plan, closer):
+            return KeyMemory(closer, (), (), False, MemoryChoice.NOTHING_ENDS())
         return KeyMemory(closer, (), (), True, MemoryChoice.NOTHING_ELSE())
     if any(c.kind is not CloserKind.FOLLOWS for c in others):
         return KeyMemory(closer, (), (), False, MemoryChoice.AN_ORDER_CLOSES())
@@ -87,6 +92,13 @@ def _key_choice(plan: Plan, closer: Closer) -> KeyMemory:
     kept = keeping_is_cheaper(wait, end)
     costs = MemoryChoice.KEYS_COST(wait, end)
     return KeyMemory(closer, tuple(waits), tuple(ends), kept, costs)
+
+
+def _may_end(plan: Plan, closer: Closer) -> bool:
+    """Whether anything says that no row of the source will name a key of the target that has come."""
+    if any(ending(plan, closer.target, closer.source, closer.target_columns)):
+        return True
+    return any(back.kind is CloserKind.FOLLOWS for back in plan.closers_between(closer.target, closer.source))
 
 
 def _ends(plan: Plan, closer: Closer) -> dict[str, int | None]:

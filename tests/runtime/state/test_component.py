@@ -245,8 +245,12 @@ OF_THE_BATCH = {
     "KeyWatch._newly_marked",
     "OuterAccount._purge",
     "OuterAccount.lost_now",
+    "JoinTree._asks_all",  # A restored cell asks about all rows once.
+    "JoinTree._closed_now",
+    "JoinTree._done",
     "JoinTree._left",
     "JoinTree._marked",
+    "JoinTree._passed",  # It asks about all rows that a window has passed, once more.
     "JoinTree._purged",
     "PunctuatedWatch._noted",
     "Purge._closed",

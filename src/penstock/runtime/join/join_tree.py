@@ -184,6 +184,7 @@ class JoinTree(Component):
             for rule, gone in left.counts.items():
                 self._purged.counts[rule] = self._purged.counts.get(rule, 0) + gone
             self._done |= {alias: list(ids) for alias, ids in left.rows.items()}
+        self._drop_hopeless()
         for number, node in self.nodes.items():
             self._note(number, node.let_go())
         rows = self._pass(late=True)
@@ -261,6 +262,17 @@ class JoinTree(Component):
                 return None
             found += stirred
         return found
+
+    def _drop_hopeless(self) -> None:
+        """Let the tuples of a stream go that stand in no result, as the plan knows; rows that are kept wait on."""
+        for node in self.nodes.values():
+            for side, keeps in zip(node.sides, node.plan.preserves, strict=True):
+                if isinstance(side, StreamSide) and not keeps:
+                    source, synopsis = self.plan.by_alias[side.alias], self.synopses[side.alias]
+                    ids = synopsis.ids(ALL) if source.state.rows == 0 and source.unmerged is None else empty_ids()
+                    if len(ids) and not side.retained:
+                        synopsis.kill(ids)
+                        self._purged.add(side.alias, "in no result", ids)
 
     def _note(self, number: int, gone: list[Left]) -> None:
         for left in gone:

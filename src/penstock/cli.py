@@ -269,7 +269,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     from penstock.spark.told import last_lines, opening_lines, show_progress, waiting_lines  # noqa: PLC0415
 
     notices = [f"note: {verdict.query}: {told(notice)}" for verdict in verdicts for notice in verdict.notices]
-    for line in (*notices, *opening_lines(plans)):
+    for line in (*notices, *opening_lines(script, plans)):
         _complain(line)
     progress = show_progress()
     progress.begin()

@@ -15,9 +15,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pyspark
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.spark.daemon import without_zips
+from penstock.spark.file_order import pattern_of, unheld
 from penstock.spark.pack import heads_of
+from penstock.spark.parquet_files import file_names
+from penstock.spark.sources import read_stream
+from penstock.sql import parse_script
 from tests.spark.conftest import Bench
 from tests.spark.oracle import Bag, same
 
@@ -90,6 +95,69 @@ def test_rows_windows_with_two_files_a_trigger(bench: Bench) -> None:
     ]
     assert bench.sink() == last_rows(batches, (7, 4))
     assert [line["rows_in"] for line in ran.batches] == [{"s": len(s), "t": len(t)} for s, t in batches]
+
+
+def test_files_of_one_time_come_by_path_from_batch_to_batch(bench: Bench) -> None:
+    """Unpacked or copied at once, files have one time; a disk lists them in no order. Folders within are left out."""
+    data: dict[str, list[Rows]] = {"s": [], "t": []}
+    for number in range(12):
+        for files in data.values():
+            files.append([{"k": (row * 5 + number) % 3, "n": number * 100 + row} for row in range(4)])
+    for number in (7, 2, 11, 0, 5, 9, 3, 10, 1, 8, 6, 4):
+        bench.write("s", data["s"][number], KN, f"part {number:02d}.parquet")
+        rows = "".join(f"{row['k']},{row['n']}\n" for row in data["t"][number])
+        bench.write_text("t", f"{number:02d}%20.csv", rows)
+    for stream in data:
+        for path in (bench.folder / "data" / stream).iterdir():
+            os.utime(path, (1_700_000_000, 1_700_000_000))
+    script = SCRIPT.replace("{options}", ", maxFilesPerTrigger '4'").replace("{format}", "parquet", 1)
+    ran = bench.run(script.replace("{format}", "csv"), unbounded=False)
+    assert ran.code == 0, ran.err
+    assert "disk lists" not in ran.err
+    s, t = ([[r for f in files[start : start + 4] for r in f] for start in (0, 4, 8)] for files in data.values())
+    assert bench.sink() == last_rows(list(zip(s, t, strict=True)), (7, 4))
+
+
+def test_folders_that_come_later_are_left_out_as_of_a_plain_folder(bench: Bench, spark: SparkSession) -> None:
+    bench.write("s", [{"k": 1, "n": 2}], KN)
+    script = parse_script(
+        bench.text(SCRIPT.replace("{options}", ", maxFilesPerTrigger '1'").replace("{format}", "parquet"))
+    )
+    stream = script.streams[0]
+    assert pattern_of(stream) is not None
+    frames = [read_stream(spark, stream, in_order=True).select("n"), file_names(spark, stream, True).select("path")]
+    bench.write("s/later", [{"k": 1, "n": 3}], KN)
+    assert pattern_of(stream) is None
+    for number, frame in enumerate(frames):
+        written = frame.writeStream.format("memory").queryName(f"seen_{number}").trigger(availableNow=True).start()
+        written.awaitTermination()
+        (row,) = spark.table(f"seen_{number}").collect()
+        assert row[0] == 2 or row[0].endswith("/s/0000.parquet")
+
+
+@pytest.mark.parametrize(
+    ("path", "options", "is_told"),
+    [
+        ("{folder}/flat", "", False),
+        ("{folder}/flat", ", maxFilesPerTrigger '1'", False),
+        ("{folder}/flat/*.json", ", maxFilesPerTrigger '1'", False),
+        ("s3a://bucket/deep", ", maxFilesPerTrigger '1'", False),
+        ("{folder}/deep", ", maxFilesPerTrigger '1'", True),
+        ("{folder}/deep", "", False),
+        ("{folder}/*/*", ", maxBytesPerTrigger '1'", True),
+        ("{folder}/flat", ", maxFilesPerTrigger '1', recursiveFileLookup 'true'", True),
+    ],
+)
+def test_where_the_order_of_files_cannot_be_held_it_is_told(
+    tmp_path: Path, path: str, options: str, is_told: bool
+) -> None:
+    for folder in ("flat", "deep/day=1"):
+        (tmp_path / folder).mkdir(parents=True)
+    text = f"CREATE STREAM s (k BIGINT) USING json OPTIONS (path '{path}'{options})".replace("{folder}", str(tmp_path))
+    why = unheld(parse_script(text).streams[0])
+    assert (why is not None) == is_told
+    if why is not None:
+        assert "files of s that have the same modification time" in why
 
 
 def test_rows_windows_over_files_read_in_several_blocks(bench: Bench) -> None:

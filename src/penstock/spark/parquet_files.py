@@ -24,12 +24,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime.input.wire_columns import value_columns
+from penstock.spark.file_order import is_deeper, pattern_of
 from penstock.spark.pack import PACKED, Packer, Place
 from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle
@@ -114,16 +116,23 @@ def _is_plain_folder(path: str, conf: Setting) -> bool:
     return parsed.scheme in ("", "file") and "=" not in path and next(Path(parsed.path).glob("*=*/"), None) is None
 
 
-def file_names(spark: SparkSession, stream: Stream) -> DataFrame:
-    """The files of the stream as they are read: name and time."""
+def file_names(spark: SparkSession, stream: Stream, in_order: bool) -> DataFrame:
+    """The files of the stream as they are read: name and time; `in_order` from batch to batch, where it can be had."""
     assert stream.storage is not None
     reader = spark.readStream.format("binaryFile").schema(_FILES).options(**dict(stream.storage.options))
-    return reader.load().selectExpr("path", "unix_micros(modificationTime) AS time")
+    pattern = pattern_of(stream) if in_order else None
+    files = (
+        reader.load()
+        if pattern is None
+        else reader.option("path", pattern).load().where(~is_deeper(stream, F.col("path")))
+    )
+    return files.selectExpr("path", "unix_micros(modificationTime) AS time")
 
 
 def packed_files(spark: SparkSession, stream: Stream, packer: Packer) -> DataFrame:
     """The stream, packed from its files."""
-    return file_names(spark, stream).mapInArrow(FilePacker(packer, schema_read(packer.plan, stream.name)), PACKED)
+    packs = FilePacker(packer, schema_read(packer.plan, stream.name))
+    return file_names(spark, stream, packer.ordered).mapInArrow(packs, PACKED)
 
 
 @dataclass(frozen=True)

@@ -65,7 +65,8 @@ def counted_answer(
         stream = script.stream(source.stream)
         assert stream is not None
         given = by_name.get(fold(source.stream))
-        frame, _ = with_declared_columns(given if given is not None else read_stream(spark, stream), stream, False)
+        read = given if given is not None else read_stream(spark, stream, in_order=True)
+        frame, _ = with_declared_columns(read, stream, False)
         parts.append(_rows(frame, made, source, input_observation(observation, source.alias)))
     rows = reduce(DataFrame.unionAll, parts)
     answer = _with_bounds(spark, rows, made) if made.with_bounds else _plain(rows, made)

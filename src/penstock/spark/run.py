@@ -28,6 +28,7 @@ from penstock.runtime.exactness import Exactness
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.parquet_files import reads_files
@@ -106,7 +107,9 @@ def run_script(
     quarantines = [(f"{name}, quarantine", sink) for name, into in kept_out.items() for sink in into]
     require_own_folders([*sinks.items(), *quarantines])
     quiet_errors()
-    spark = start_session("penstock", {**(FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}), **conf})
+    few = FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}
+    listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}
+    spark = start_session("penstock", {**few, **listing, **conf})
     if "spark.sql.shuffle.partitions" not in conf:
         spark.conf.set("spark.sql.shuffle.partitions", cells or str(spark.sparkContext.defaultParallelism))
     with noted_interrupts() as interrupt:

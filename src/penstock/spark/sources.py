@@ -23,6 +23,7 @@ from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
+from penstock.spark.file_order import is_deeper, pattern_of
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
 from penstock.spark.sinks import FILES
@@ -31,8 +32,8 @@ from penstock.spark.types import carried, spark_type
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 
 
-def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
-    """The stream as its storage gives it."""
+def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFrame:
+    """The stream as its storage gives it; with its files `in_order` from batch to batch, where that can be had."""
     if stream.storage is None:
         raise UsageError(
             f"stream {stream.name} has no USING, so there is nothing to read",
@@ -40,7 +41,11 @@ def read_stream(spark: SparkSession, stream: Stream) -> DataFrame:
         )
     require_columns(spark, stream)
     try:
-        return reader_of(spark.readStream, stream).load()
+        reader = reader_of(spark.readStream, stream)
+        pattern = pattern_of(stream) if in_order else None
+        if pattern is None:
+            return reader.load()
+        return reader.option("path", pattern).load().where(~is_deeper(stream, F.col("_metadata.file_path")))
     except SPARK_ERRORS as error:
         raise read_error(stream, error) from error
 

@@ -319,9 +319,9 @@ def _packed_stream(
     in_order = depends_on_order(plan, stream.name)
     if given is None and reads_files(plan, stream, lambda setting: spark.conf.get(setting, None)):
         # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
-        with_declared_columns(read_stream(spark, stream), stream, ordered=False)
+        with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
         return packed_files(spark, stream, Packer(plan, stream.name, grid, in_order))
-    frame = given if given is not None else read_stream(spark, stream)
+    frame = given if given is not None else read_stream(spark, stream, in_order)
     frame, ordered = with_declared_columns(frame, stream, in_order, straight=given is None)
     frame = with_filters(frame, plan, stream.name, ordered)
     return frame.mapInArrow(Packer(plan, stream.name, grid, ordered), PACKED)

@@ -20,16 +20,31 @@ from typing import Any, TextIO
 from penstock.explain.reason_words import told
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
+from penstock.model.script import Script
 from penstock.plan.doubting import has_k, has_shadows, sets_aside
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import unseen
+from penstock.spark.file_order import unheld
 from penstock.spark.run import Running
+from penstock.spark.sources import depends_on_order
 
 
-def opening_lines(plans: Sequence[tuple[Query, Plan]]) -> list[str]:
+def opening_lines(script: Script, plans: Sequence[tuple[Query, Plan]]) -> list[str]:
     """What to know of the plans before the first batch; a note for each."""
-    return [f"note: {query.name}: {why}" for query, plan in plans for why in unwatched_failures(query, plan)]
+    return [
+        f"note: {query.name}: {why}"
+        for query, plan in plans
+        for why in (*unwatched_failures(query, plan), *unordered_files(script, plan))
+    ]
+
+
+def unordered_files(script: Script, plan: Plan) -> Iterator[str]:
+    """The streams whose order matters and whose files may come out of it."""
+    for stream in map(script.stream, plan.streams):
+        if stream is not None and (plan.rewriting is not None or depends_on_order(plan, stream.name)):
+            why = unheld(stream)
+            yield from () if why is None else (why,)
 
 
 def last_lines(ran: Sequence[Running]) -> list[str]:

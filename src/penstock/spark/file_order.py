@@ -1,0 +1,113 @@
+"""Files with the same modification time are read in the order of their paths (DESIGN section 2), across batches too.
+
+Within a batch the place of each row restores the order. Which files make a batch is Spark's choice where a trigger
+takes so many files or bytes and no more: it sorts by modification time alone, and files with the same time stay as the
+disk lists them, which is in no order. A pattern it expands in the order of paths. So a folder of a local disk is then
+read as the pattern of all that lies in it; what lies in folders within it is left out, as it is of a plain folder.
+
+It is not done for folders with folders in them (partitions, `recursiveFileLookup`), for patterns (those of files are
+in order as they are), nor for the folder of a sink of Spark's, which lists what it holds. There `unheld` says so.
+Other file systems list by name.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from urllib.parse import quote, urlparse
+
+from pyspark.sql import Column
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock.model.stream import Stream
+from penstock.spark.sinks import FILES
+
+_LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
+_PATTERN = frozenset("{}[]*?\\")
+"""What makes a pattern of a path."""
+_VISIBLE = "{[^._]*,_*=*}"
+"""What Spark's file source does not pass over."""
+_SINK_LOG = "_spark_metadata"
+LISTS_AT_ONCE = {"spark.sql.sources.parallelPartitionDiscovery.threshold": "100000"}
+"""For local disks: Spark would start a job to ask for the times of more than 32 files, 4 s for a thousand of them."""
+
+
+def local_folder(stream: Stream) -> Path | None:
+    """The folder of a local disk that a stream is read from; None if it is another source, or a pattern."""
+    if stream.storage is None or stream.storage.format.lower() not in FILES:
+        return None
+    path = _options(stream).get("path", "")
+    parsed = urlparse(path)
+    if not path or parsed.scheme not in ("", "file") or _PATTERN & set(path):
+        return None
+    return Path(parsed.path if parsed.scheme else path)
+
+
+def is_local(stream: Stream) -> bool:
+    """Whether a stream is read from files of a local disk, as far as its path says."""
+    if stream.storage is None or stream.storage.format.lower() not in FILES:
+        return False
+    return urlparse(_options(stream).get("path", "")).scheme in ("", "file") and not os.environ.get("HADOOP_CONF_DIR")
+
+
+def pattern_of(stream: Stream) -> str | None:
+    """The pattern that has Spark read the files of a stream in order; None where it is not needed or cannot be."""
+    folder = local_folder(stream)
+    if folder is None or not _is_cut(stream) or not is_local(stream) or not _is_flat(stream, folder):
+        return None
+    return f"{_options(stream)['path'].rstrip('/')}/{_VISIBLE}"
+
+
+def unheld(stream: Stream) -> str | None:
+    """Why files with the same modification time may be read in another order than that of their paths; or None."""
+    if not _is_cut(stream) or not is_local(stream) or pattern_of(stream) is not None:
+        return None
+    path = _options(stream).get("path", "")
+    if _PATTERN & set(path) and "/" not in path[min(path.index(c) for c in _PATTERN & set(path)) :]:
+        return None  # A pattern of names in one folder, which is expanded in order.
+    limit = next(name for name, _ in _given(stream) if name.lower() in _LIMITS)
+    return (
+        f"files of {stream.name} that have the same modification time are read in the order in which the disk lists "
+        f"them where {limit} parts them: {path} is not one folder of files alone"
+    )
+
+
+def is_deeper(stream: Stream, path: Column) -> Column:
+    """Whether a file, named as a URL or plainly, lies in a folder within that of the stream."""
+    folder = local_folder(stream)
+    assert folder is not None
+    inside = os.path.abspath(folder).rstrip("/")
+    deeper = F.lit(False)
+    for named in dict.fromkeys((inside, quote(inside, safe=_UNQUOTED))):
+        for scheme in ("file://", "file:"):
+            start = f"{scheme}{named}/"
+            deeper = deeper | (path.startswith(start) & (F.locate("/", path, len(start) + 1) > 0))
+    return deeper
+
+
+_UNQUOTED = "/!$&'()*+,;=:@~"
+"""What a URL's path holds as it is."""
+
+
+def _is_cut(stream: Stream) -> bool:
+    """Whether a trigger may take a part of the files that are there."""
+    return any(name in _options(stream) for name in _LIMITS)
+
+
+def _is_flat(stream: Stream, folder: Path) -> bool:
+    options = _options(stream)
+    if options.get("recursivefilelookup", "").lower() == "true" or options.get("latestfirst", "").lower() == "true":
+        return False
+    try:
+        with os.scandir(folder) as entries:
+            return not any(e.is_dir() and (not e.name.startswith((".", "_")) or e.name == _SINK_LOG) for e in entries)
+    except OSError:
+        return False
+
+
+def _given(stream: Stream) -> tuple[tuple[str, str], ...]:
+    return stream.storage.options if stream.storage is not None else ()
+
+
+def _options(stream: Stream) -> dict[str, str]:
+    return {name.lower(): value for name, value in _given(stream)}

@@ -34,6 +34,25 @@ def is_closed_otherwise(plan: Plan, source: str, target: str) -> bool:
     return by_other or plan.by_alias[source].has_rows_window
 
 
+def closed_by_values_alone(plan: Plan) -> Iterator[tuple[str, bool]]:
+    """The streams that rows of outer joins and EXISTS wait for and only promises about values close for them.
+
+    With each, whether more than keys ties the two: then a row that stands for its key is not always a match.
+    """
+    for node in plan.nodes:
+        sides = ((node.left, node.right), (node.right, node.left))
+        for (own, other), waits in zip(sides, node.waits, strict=True):
+            if not waits or own is None or other is None:
+                continue
+            waiting = plan.nodes[own].aliases
+            for target in plan.nodes[other].aliases:
+                kinds = [c.kind for c in plan.closers if c.source in waiting and c.target == target]
+                is_joint = any(joint.target == target for joint in plan.joint_closers)
+                is_counted = any(plan.by_alias[alias].has_rows_window for alias in waiting)
+                if (kinds or is_joint) and all(kind in ABOUT_VALUES for kind in kinds) and not is_counted:
+                    yield target, bool(node.predicates or node.windows or node.tests)
+
+
 def endless_punctuations(plan: Plan) -> tuple[Reason, ...]:
     """A notice for each punctuation scheme whose promise rows nothing lets go."""
     found = []

@@ -186,6 +186,8 @@ class Cell(Component):
     def let_go(self, now: UnderWay) -> None:
         """Purge what is useless; add the rows that only now are certain, for they have no match."""
         now.asking = self.patient.asking(self._stored)
+        if self.eviction is not None:
+            self.eviction.settle(now.step, now.touched, now.met, now.asking)
         certain, now.purged = self.tree.settle(now.touched, now.asking, now.met)
         if certain:
             now.rows = self._rows(certain, now.rows)
@@ -211,7 +213,7 @@ class Cell(Component):
     def evict(self, now: UnderWay) -> None:
         """Drop what the cell's share of the budget cannot hold."""
         if self.eviction is not None:
-            self.eviction.make_room(now.step, now.purged)
+            self.eviction.make_room(now.purged)
             self.patient.owed |= self.eviction.needs_full_purge()
 
     def _answered(self, batch: Batch) -> tuple[Any, int]:
@@ -245,6 +247,8 @@ class Cell(Component):
                     if now.answers.answer(breach, self.synopses[breach.alias]):
                         watch.adapt(breach, now.step)
                         self.tree.doubt()
+                        if self.eviction is not None:
+                            self.eviction.account.due.doubt()
 
     def _rows(self, partials: list[Partial], beside: Any = None) -> Any:
         """The rows of combinations, and those that were made before."""

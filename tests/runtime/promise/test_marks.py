@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.runtime.promise.marks import DOUBTED, FOUND, LEFT, MATCHED, UNSURE, mark_name, mark_names
+from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED, TWICE, mark_name, mark_names, of_account
 from tests.runtime.driving import plan_of
 
 STREAMS = (
@@ -31,5 +31,5 @@ def test_outer_joins_and_budgets_add_their_own() -> None:
     assert {MATCHED, LEFT} <= set(mark_names(outer, "s"))
     assert not {MATCHED, LEFT} & set(mark_names(inner, "s"))
     held = plan_of(STREAMS + OUTER.format("/*+ BUDGET(9 ROWS) */"))
-    assert {DOUBTED, FOUND, UNSURE} <= set(mark_names(held, "s"))
-    assert not {DOUBTED, FOUND, UNSURE} & set(mark_names(outer, "s"))
+    assert {DOUBTED, *map(of_account, TWICE)} <= set(mark_names(held, "s"))
+    assert not {DOUBTED, *map(of_account, TWICE)} & set(mark_names(outer, "s"))

@@ -227,7 +227,6 @@ def test_what_a_save_writes_follows_the_batch_and_not_the_k(declared: str) -> No
 
 
 OF_THE_BATCH = {
-    "Account._purge",
     "Account.lost_now",
     "Clock.before",
     "Closedness.before",
@@ -243,8 +242,6 @@ OF_THE_BATCH = {
     "KeyWatch._met",
     "KeyWatch._naming",
     "KeyWatch._newly_marked",
-    "OuterAccount._purge",
-    "OuterAccount.lost_now",
     "JoinTree._asks_all",  # A restored cell asks about all rows once.
     "JoinTree._closed_now",
     "JoinTree._done",
@@ -252,6 +249,7 @@ OF_THE_BATCH = {
     "JoinTree._marked",
     "JoinTree._passed",  # It asks about all rows that a window has passed, once more.
     "JoinTree._purged",
+    "JoinTree.unsure",
     "PunctuatedWatch._noted",
     "Purge._closed",
     "Ranking._messages",

@@ -53,10 +53,23 @@ class _Opposite:
 class Doubt(Component):
     """What was lost below the nodes of one cell."""
 
+    numbers = ("unsure", "chance")
     parts = ("sketches",)
 
-    def __init__(self, plan: Plan, nodes: Mapping[int, Node], settling: Settling, closing: Closedness) -> None:
+    def __init__(
+        self,
+        plan: Plan,
+        nodes: Mapping[int, Node],
+        settling: Settling,
+        closing: Closedness,
+        *,
+        counts_chances: bool = False,
+    ) -> None:
         self.plan = plan
+        self.counts_chances = counts_chances
+        self.unsure = 0
+        self.chance = 0.0
+        """How many rows were in doubt as they came, and about how many of these by chance, where that is counted."""
         self.nodes = nodes
         self.settling = settling
         self.closing = closing
@@ -92,6 +105,19 @@ class Doubt(Component):
                     if not sketch.is_empty:
                         found |= sketch.of(rows)
                 self.nodes[number].sides[side].doubt(keys[found])
+                if self.counts_chances:
+                    self._count_chances(opposite, rows, found)
+
+    def _count_chances(self, opposite: _Opposite, rows: Rows, found: Bools) -> None:
+        """If f of the buckets that a row could fall into are filled, for (1 - f) not in doubt f are by chance."""
+        sure = take(rows, ~found)
+        clear = np.ones(count(sure))
+        for sketch in opposite.sketches.values():
+            if not sketch.is_empty:
+                clear *= 1.0 - sketch.by_chance(sure).clip(max=0.99)
+        in_doubt = int(found.sum())
+        self.unsure += in_doubt
+        self.chance += min(float((1.0 / clear - 1.0).sum()), float(in_doubt))
 
     def evicted(self, alias: str, ids: Ints, *, unmet: bool = False) -> None:
         """Remember tuples that are evicted; `unmet` ones leave before they were joined."""

@@ -29,7 +29,6 @@ from penstock.runtime.budget.archive import Archived, Archiver
 from penstock.runtime.budget.candidates import Candidates
 from penstock.runtime.budget.lifetimes import Lifetimes
 from penstock.runtime.budget.loss import Loss
-from penstock.runtime.budget.outer_account import BlindAccount, OuterAccount
 from penstock.runtime.budget.outer_gain import OuterGain
 from penstock.runtime.budget.policies import Ranking
 from penstock.runtime.budget.rates import Floats
@@ -40,7 +39,7 @@ from penstock.runtime.input.batch import Batch
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.join_tree import JoinTree
 from penstock.runtime.join.merge import Merge, stands_for
-from penstock.runtime.join.purged import Purged
+from penstock.runtime.join.purged import Asking, Purged
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.watch import Watch, WatchStep
@@ -83,12 +82,7 @@ class Eviction(Component):
         self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
         gain = None if plan.inner else OuterGain(plan, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
-        if plan.inner:
-            self.account = Account(plan, held.synopses, held.merge)
-        elif plan.tree.is_pair:
-            self.account = OuterAccount(plan, held.synopses, held.merge, held.tree)
-        else:
-            self.account = BlindAccount(plan, held.synopses, held.merge, held.tree)
+        self.account = Account(plan, held.tree, held.merge)
         self.doubt = held.tree.lost
         self.candidates = Candidates(held.synopses)
         self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None
@@ -114,7 +108,10 @@ class Eviction(Component):
         self.account.cells = max(1, len(self.shares.needs))
         self._share = self.shares.of(self.evict.limit - self._second, a_row)
         if self.doubt is not None:
-            self.doubt.expect(max(self.evict.about_rows // self.account.cells, self._share // a_row))
+            rows = max(self.evict.about_rows // self.account.cells, self._share // a_row)
+            self.doubt.expect(rows)
+            assert self.account.due.lost is not None
+            self.account.due.lost.expect(rows)
         self._fresh = {alias: synopsis.ids(FRESH) for alias, synopsis in self.held.synopses.items()}
         self.evicted = 0
         if self.archiver is not None:
@@ -124,12 +121,16 @@ class Eviction(Component):
         self._stood = {alias: stands_for(self.held.synopses[alias], ids) for alias, ids in self._fresh.items()}
         if self.plan.aggregate is not None and self.plan.inner and not self.account.is_missing:
             return []
-        return self.account.join(self.held.matcher, self.held.clock, self.held.across)
+        return self.account.join()
 
     def gave(self, rows: Any) -> None:
         """Note what a batch added to the groups of a grouped query, or to the answer of an outer join or EXISTS."""
         is_grouped = self.plan.aggregate is not None
-        self.account.emitted += int(rows.column(COUNT).to_numpy().sum()) if is_grouped else rows.num_rows
+        self.account.gave(int(rows.column(COUNT).to_numpy().sum()) if is_grouped else rows.num_rows)
+
+    def settle(self, step: WatchStep, touched: Mapping[str, Ints], met: Mapping[str, Ints], asking: Asking) -> None:
+        """Before anything is purged: what would be due by now."""
+        self.account.settle(step, touched, met, asking)
 
     def _shed(self, batch: Batch) -> None:
         """Before the join: let go of the rows of a batch that are worth least, where there is no time for all."""
@@ -152,12 +153,10 @@ class Eviction(Component):
                 self.account.shed(alias, gone)
                 self.evicted += len(gone)
 
-    def make_room(self, step: WatchStep, purged: Purged) -> None:
+    def make_room(self, purged: Purged) -> None:
         """After the purge: learn from the batch, and evict what the share cannot hold."""
-        self.account.mark(step)
-        self.account.outlive(purged, self.held.closing, self.held.clock, self.held.across)
-        self.account.expire(self.held.closing, self.held.clock, self.held.across)
-        self.account.part()
+        self.account.outlive(purged)
+        self.account.expire()
         if self.doubt is not None:
             self.doubt.begin_anew()
         self.ranking.observe(self._fresh, self._stood)
@@ -171,6 +170,7 @@ class Eviction(Component):
             self._evict_worst(over)
         if self.evict.rows is not None and (left := self._taken() - self.share) > 0:
             self._forget(left)
+        self.account.with_sampled.part()
 
     def finish(self) -> None:
         """After the step's segments were rewritten: a budget in bytes is looked at once more, to the byte."""
@@ -188,6 +188,7 @@ class Eviction(Component):
                 break
             for watch in self.held.watches:
                 watch.finish()
+            self.account.with_sampled.part()
             self._fit_statistics()
 
     def needs_full_purge(self) -> bool:

@@ -9,6 +9,9 @@ _BY_KEY = (PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED)
 ORDER = "__order"
 """The row's place in the order of ARRIVES BY: the code of the largest value up to it; where rows are counted so."""
 
+SEEN = "__seen_"
+"""How the columns begin in which rows carry what they have seen of other streams (`match/rows_windows.py`)."""
+
 
 def order_column(plan: Plan) -> tuple[str, ...]:
     """ORDER, where rows carry it."""
@@ -45,6 +48,7 @@ def matching_columns(plan: Plan, alias: str, stored: tuple[str, ...]) -> tuple[s
         needed |= set(promise.partner_columns) if promise.partner == alias else set()
     needed |= {column for columns in plan.by_alias[alias].equal for column in columns}
     needed |= {str(plan.by_alias[alias].event_time), *order_column(plan)}
+    needed |= {column for column in stored if column.startswith(SEEN)}
     # A table without any column has no rows.
     return tuple(column for column in stored if column in needed) or stored[:1]
 

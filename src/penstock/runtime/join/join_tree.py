@@ -3,23 +3,28 @@
 An inner join is the tree of one block, whose combinations are results. Under outer joins and EXISTS tuples are stored
 once, in the synopsis of their stream, whichever rows of whichever nodes they are part of. A tuple leaves when it is
 done in the block or the node that it feeds, and no waiting row names it.
+
+The account of a budget runs the same tree over stored and sampled rows (`budget/account.py`). There no tuple leaves by
+the tree: it is marked as done; and rows in doubt go on as unsure ones (`node.py`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
+
 from penstock.model.nodes import NodeKind
 from penstock.plan.plan import Plan
 from penstock.plan.tree import NodePlan
 from penstock.runtime.budget.doubt import Doubt
-from penstock.runtime.columns.codes import Ints, empty_ids, union
+from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.node import Left, Node, is_empty
 from penstock.runtime.join.purge import Purge
 from penstock.runtime.join.purged import Asking, Purged
-from penstock.runtime.join.rows import ABSENT, Rows, by_presence, nothing, take, together
+from penstock.runtime.join.rows import ABSENT, GivenRows, Rows, by_presence, given_together, nothing, take, together
 from penstock.runtime.join.settling import Settling
 from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.delta_join import delta_join
@@ -27,7 +32,7 @@ from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, asks_few, truth
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED
+from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED, UNSURE
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 
@@ -47,8 +52,12 @@ class JoinTree(Component):
         *,
         across: ArrivalOrder | None = None,
         absent: Truth = NO_TESTS,
+        of_account: bool = False,
     ) -> None:
         self.plan = plan
+        self.of_account = of_account
+        self.unsure: Bools | None = None
+        """Of an account, which of the rows that were last given may be none."""
         self.synopses = matcher.synopses
         self.closing = closing
         self.clock = clock
@@ -80,7 +89,8 @@ class JoinTree(Component):
         self._asks_all = True
         """Whether it is asked of all tuples if they may go: nothing was kept of the step before."""
         is_budgeted = plan.evict is not None and self.root is None
-        self.lost = Doubt(plan, self.nodes, self.settling, closing) if is_budgeted else None
+        doubt = Doubt(plan, self.nodes, self.settling, closing, counts_chances=of_account) if is_budgeted else None
+        self.lost = doubt
         """Under a budget, which rows may have had a partner that was evicted."""
         self.has_evicted = False
         """Whether tuples were evicted since rows were last settled, for which others may have waited."""
@@ -95,7 +105,7 @@ class JoinTree(Component):
         matcher = NodeMatcher(
             self.plan, node, (below[0], below[1]), synopses=self.synopses, windows=self.windows, absent=self.absent
         )
-        self.nodes[number] = Node(node, sides, matcher)
+        self.nodes[number] = Node(node, sides, matcher, gives_unsure=self.of_account)
         self.settling.sides[number] = sides
 
     def _side(self, above: int, number: int) -> Side:
@@ -103,10 +113,11 @@ class JoinTree(Component):
         if node.kind is NodeKind.BLOCK and len(node.aliases) == 1:
             (alias,) = node.aliases
             is_waited_for = self.plan.tree.parent(above) is not None and alias in self.plan.nodes[above].aliases
-            side = StreamSide(alias, self.synopses[alias], is_waited_for)
+            side = StreamSide(alias, self.synopses[alias], is_waited_for or self.of_account)
             self.streams.append(side)
             return side
-        marks = (MATCHED,) if self.plan.evict is None else (MATCHED, DOUBTED)
+        marks: tuple[str, ...] = (MATCHED,) if self.plan.evict is None else (MATCHED, DOUBTED)
+        marks += (UNSURE,) if self.of_account else ()
         waiting = WaitingSide(node, self.synopses, marks)
         self.waiting.append(waiting)
         return waiting
@@ -134,25 +145,28 @@ class JoinTree(Component):
                 side.evicting(alias, arrivals)
 
     def _pass(self, *, late: bool) -> Rows:
-        given: dict[int, Rows] = {}
+        given: dict[int, GivenRows] = {}
         for side in self.streams:
             side.late = late
         for number, node in enumerate(self.plan.nodes):
             if node.kind is NodeKind.BLOCK:
-                given[number] = nothing(node.aliases) if late else self._fresh(number, node)
+                given[number] = GivenRows(nothing(node.aliases) if late else self._fresh(number, node))
             elif not late:
                 given[number] = self._met(number, self._below(node, given))
             else:
                 given[number] = self._settled(number, self._below(node, given))
-        return self.results(given[len(self.plan.nodes) - 1], self.synopses)
+        answer = given[len(self.plan.nodes) - 1]
+        shown = self._shown(answer.rows, self.synopses)
+        self.unsure = answer.unsure if shown is None or answer.unsure is None else answer.unsure[shown]
+        return answer.rows if shown is None else take(answer.rows, shown)
 
-    def _met(self, number: int, new: tuple[Rows, Rows]) -> Rows:
+    def _met(self, number: int, new: tuple[GivenRows, GivenRows]) -> GivenRows:
         found = self.nodes[number].meet(new, self.clock.batch)
         if self.lost is not None:
             self.lost.arrived(number)
         return found
 
-    def _below(self, node: NodePlan, given: Mapping[int, Rows]) -> tuple[Rows, Rows]:
+    def _below(self, node: NodePlan, given: Mapping[int, GivenRows]) -> tuple[GivenRows, GivenRows]:
         assert node.left is not None
         assert node.right is not None
         return given[node.left], given[node.right]
@@ -194,7 +208,7 @@ class JoinTree(Component):
         self.has_evicted = False
         return [rows], self._purged
 
-    def _settled(self, number: int, late: tuple[Rows, Rows]) -> Rows:
+    def _settled(self, number: int, late: tuple[GivenRows, GivenRows]) -> GivenRows:
         node = self.nodes[number]
         given = [] if is_empty(late) else [self._met(number, late)]
         self._note(number, node.let_go())
@@ -205,7 +219,7 @@ class JoinTree(Component):
         if self.lost is not None:
             for rows in node.withheld:
                 self.lost.withheld(number, rows)
-        return together([*given, certain], node.plan.aliases)
+        return given_together([*given, certain], node.plan.aliases)
 
     def _asked(self, number: int, side: int) -> Ints | None:
         """The rows of a side, by key, whose answer may have changed; None where that is not known.
@@ -270,7 +284,9 @@ class JoinTree(Component):
                 if isinstance(side, StreamSide) and not keeps:
                     source, synopsis = self.plan.by_alias[side.alias], self.synopses[side.alias]
                     ids = synopsis.ids(ALL) if source.state.rows == 0 and source.unmerged is None else empty_ids()
-                    if len(ids) and not side.retained:
+                    if len(ids) and self.of_account:
+                        side.leave(side.in_play(ids))
+                    elif len(ids) and not side.retained:
                         synopsis.kill(ids)
                         self._purged.add(side.alias, "in no result", ids)
 
@@ -293,25 +309,47 @@ class JoinTree(Component):
 
         Only those are asked about that this step was done with, or whose rows left in it: of others nothing changed.
         """
+        if self.of_account:
+            return
         of_blocks = [alias for purge in self.blocks.values() for alias in purge.aliases]
         for alias in dict.fromkeys([*of_blocks, *(s.alias for s in self.streams if s.retained)]):
             synopsis = self.synopses[alias]
             ids = synopsis.ids(ALL) if self._asks_all else synopsis.alive(union(self._done.get(alias, [])))
-            ids = ids[synopsis.marked(LEFT, ids)] if len(ids) else ids
-            for side in self.waiting:
-                if alias in side.aliases and len(ids):
-                    ids = ids[~side.names(alias, ids)]
+            ids = ids[self.is_done(alias, ids)]
             if len(ids):
                 synopsis.kill(ids)
                 self._purged.rows.setdefault(alias, []).append(ids)
         self._asks_all = False
 
+    def is_done(self, alias: str, ids: Ints) -> Bools:
+        """Which tuples of a stream stand in no result to come, as they are marked or as the rule of the block says."""
+        if self.root is not None:
+            return self.root.useless(alias, ids)
+        done: Bools = np.zeros(len(ids), np.bool_)
+        if len(ids):
+            done |= self.synopses[alias].marked(LEFT, ids)
+        for side in self.waiting:
+            if alias in side.aliases and done.any():
+                done[done] = ~side.names(alias, ids[done])
+        return done
+
+    def begin_as(self, other: JoinTree) -> None:
+        """Let the rows wait that wait in another tree of the same query."""
+        for side, theirs in zip(self.waiting, other.waiting, strict=True):
+            side.begin_as(theirs)
+
     def results(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Rows:
         """The rows that pass the conditions of WHERE on streams that may be absent."""
+        shown = self._shown(rows, synopses)
+        return rows if shown is None else take(rows, shown)
+
+    def _shown(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Bools | None:
+        found: Bools | None = None
         for test in self.plan.tree.tests:
             if test.column in self.plan.tree.results:
-                rows = take(rows, truth(synopses[test.alias], test.column, rows[test.alias], self.absent))
-        return rows
+                passes = truth(synopses[test.alias], test.column, rows[test.alias], self.absent)
+                found = passes if found is None else found & passes
+        return found
 
     @property
     def nbytes(self) -> int:

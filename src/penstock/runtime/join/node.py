@@ -4,6 +4,10 @@ A step passes a node twice. First the rows of the batch are joined. Then, with t
 that came late from below (NULLs that are certain now) are joined, and each row that can match no more leaves; one
 that never matched, of a side whose rows are kept, is given with NULLs as it leaves. A row that matched carries a mark,
 so what its partner was may be long gone. EXISTS lets a row go, and gives it, at its first match; NOT EXISTS lets it go.
+
+Under a budget, a row that would be given so but is in doubt is withheld: what matches it may have been lost. Where an
+account asks what is due it is given all the same, as **unsure**. Whatever an unsure row is part of is so too, and what
+it alone matches is in doubt.
 """
 
 from __future__ import annotations
@@ -14,8 +18,8 @@ import numpy as np
 
 from penstock.model.nodes import NodeKind
 from penstock.plan.tree import NodePlan
-from penstock.runtime.columns.codes import Ints, empty_ids, union
-from penstock.runtime.join.rows import Rows, count, padded, take, together
+from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
+from penstock.runtime.join.rows import GivenRows, Rows, count, given_together, padded, take
 from penstock.runtime.join.settling import Settling
 from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.node_matching import NodeMatcher
@@ -40,8 +44,11 @@ class Left:
 class Node:
     """A join of two sides."""
 
-    def __init__(self, plan: NodePlan, sides: tuple[Side, Side], matcher: NodeMatcher) -> None:
+    def __init__(
+        self, plan: NodePlan, sides: tuple[Side, Side], matcher: NodeMatcher, *, gives_unsure: bool = False
+    ) -> None:
         self.plan = plan
+        self.gives_unsure = gives_unsure
         self.sides = sides
         self.matcher = matcher
         self.meeting = SemiJoinMatches(matcher)
@@ -50,7 +57,7 @@ class Node:
         self.withheld: list[Rows] = []
         """Rows that could match no more as they were last settled, had met nothing, and were in doubt."""
 
-    def meet(self, new: tuple[Rows, Rows], batch: int) -> Rows:
+    def meet(self, new: tuple[GivenRows, GivenRows], batch: int) -> GivenRows:
         """Take in new rows of both sides; gives what follows from matches."""
         for taking, rows in zip(self.sides, new, strict=True):
             taking.add(rows, batch)
@@ -59,18 +66,29 @@ class Node:
         if self.plan.kind in (NodeKind.SEMI, NodeKind.ANTI) and self._is_crowded(first):
             return self._answered(self.first_matches(_LEFT))
         found = [self._matches(first, ALL), self._matches(1 - first, OLD)]
-        given: list[Rows] = []
-        met: tuple[list[Ints], list[Ints]] = ([], [])
-        for matched, keys in found:
-            given.append(matched)
-            for side in (_LEFT, _RIGHT):
-                met[side].append(keys[side])
         if self.plan.kind in (NodeKind.SEMI, NodeKind.ANTI):
-            return self._answered(union(met[_LEFT]))
+            return self._answered(self._met(_LEFT, [keys for _, keys in found]))
         for side, keeps in enumerate(self.plan.preserves):
             if keeps:
-                self.sides[side].mark(union(met[side]))
-        return together(given, self.plan.aliases)
+                self.sides[side].mark(self._met(side, [keys for _, keys in found]))
+        return given_together([GivenRows(rows, self._unsure(keys)) for rows, keys in found], self.plan.aliases)
+
+    def _met(self, side: int, found: list[tuple[Ints, Ints]]) -> Ints:
+        """The rows of a side that matched; one that only an unsure row matches is in doubt."""
+        met, perhaps = [], []
+        for keys in found:
+            unsure = self.sides[1 - side].is_unsure(keys[1 - side])
+            met.append(keys[side] if unsure is None else keys[side][~unsure])
+            perhaps += [] if unsure is None else [keys[side][unsure]]
+        if perhaps:
+            self.sides[side].doubt(union(perhaps))
+        return union(met)
+
+    def _unsure(self, keys: tuple[Ints, Ints]) -> Bools | None:
+        """Which matches may be none, as one of the two rows may."""
+        told = [side.is_unsure(mine) for side, mine in zip(self.sides, keys, strict=True)]
+        known = [unsure for unsure in told if unsure is not None]
+        return np.logical_or.reduce(known) if known else None
 
     def first_matches(self, side: int) -> Ints:
         """The rows of a side that the batch gives a match; either side is a single stream, without [ROWS n]."""
@@ -106,13 +124,14 @@ class Node:
         matched = padded({**take(rows, places), **their_rows}, self.plan.aliases)
         return matched, (mine, theirs) if side == _LEFT else (theirs, mine)
 
-    def _answered(self, keys: Ints) -> Rows:
+    def _answered(self, keys: Ints) -> GivenRows:
         """The rows of the left whose first match this is."""
         new = keys[~np.isin(keys, self._done)] if len(self._done) else keys
         self._done = np.concatenate([self._done, new])
         if self.matcher.plan.evict is not None:
             self.sides[_LEFT].mark(new)
-        return self.sides[_LEFT].rows_of(new if self.plan.kind is NodeKind.SEMI else empty_ids())
+        given = new if self.plan.kind is NodeKind.SEMI else empty_ids()
+        return GivenRows(self.sides[_LEFT].rows_of(given), self.sides[_LEFT].is_unsure(given))
 
     def renumber_answered(self, first: int, end: int) -> Ints:
         """Tuples of the left that stood among the stored ones for a while go away again: gives the answered ones."""
@@ -129,7 +148,7 @@ class Node:
             self.sides[_LEFT].leave(done)
         return [Left(_LEFT, MATCHED_RULE, done)]
 
-    def settle(self, settling: Settling, asked: tuple[Ints | None, Ints | None]) -> tuple[Rows, list[Left]]:
+    def settle(self, settling: Settling, asked: tuple[Ints | None, Ints | None]) -> tuple[GivenRows, list[Left]]:
         """Let the rows go that can match no more; gives those that are certain now to have no match.
 
         `asked` are the keys of the rows whose answer may have changed; None for all.
@@ -137,7 +156,7 @@ class Node:
         assert self.plan.left is not None
         assert self.plan.right is not None
         gone: list[Left] = []
-        given: list[Rows] = []
+        given: list[GivenRows] = []
         self.withheld = []
         others = (self.plan.right, self.plan.left)
         for side, (keeps, waits) in enumerate(zip(self.plan.preserves, self.plan.waits, strict=True)):
@@ -149,15 +168,20 @@ class Node:
             if waits:
                 bare = ~self.sides[side].is_matched(leaving)
                 if self.matcher.plan.evict is not None:
-                    doubted = self.sides[side].is_doubted(leaving)
-                    self.withheld.append(padded(take(rows, settled[bare & doubted]), self.plan.aliases))
+                    doubted = bare & self.sides[side].is_doubted(leaving)
+                    held = padded(take(rows, settled[doubted]), self.plan.aliases)
+                    if self.gives_unsure:
+                        given.append(GivenRows(held, np.ones(count(held), np.bool_)))
+                    else:
+                        self.withheld.append(held)
                     bare &= ~doubted
                 if keeps:
-                    given.append(padded(take(rows, settled[bare]), self.plan.aliases))
+                    certain = padded(take(rows, settled[bare]), self.plan.aliases)
+                    given.append(GivenRows(certain, self.sides[side].is_unsure(leaving[bare])))
             gone.append(Left(side, SETTLED_RULE, leaving))
         for left in gone:
             self.sides[left.side].leave(left.keys)
-        return together(given, self.plan.aliases), gone
+        return given_together(given, self.plan.aliases), gone
 
     def _asked(self, side: int, keys: Ints | None) -> tuple[Rows, Ints]:
         chosen = self.sides[side]
@@ -167,6 +191,6 @@ class Node:
         return chosen.rows_of(keys), keys
 
 
-def is_empty(rows: tuple[Rows, Rows]) -> bool:
+def is_empty(new: tuple[GivenRows, GivenRows]) -> bool:
     """Whether neither side has a new row."""
-    return not any(count(side) for side in rows)
+    return not any(count(given.rows) for given in new)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,14 @@ from penstock.runtime.state.synopsis import Synopsis
 Rows = Partial
 
 ABSENT = -1
+
+
+@dataclass(frozen=True)
+class GivenRows:
+    """Rows that a node gives, and which of them may be none, for what they are made of is in doubt: unless None."""
+
+    rows: Rows
+    unsure: Bools | None = None
 
 
 def count(rows: Rows) -> int:
@@ -44,6 +53,15 @@ def together(pieces: list[Rows], aliases: tuple[str, ...]) -> Rows:
     if len(pieces) == 1:
         return pieces[0]
     return {a: np.concatenate([piece[a] for piece in pieces]) for a in aliases} if pieces else nothing(aliases)
+
+
+def given_together(pieces: list[GivenRows], aliases: tuple[str, ...]) -> GivenRows:
+    """The same of what nodes give."""
+    rows = together([piece.rows for piece in pieces], aliases)
+    if all(piece.unsure is None for piece in pieces):
+        return GivenRows(rows)
+    sure = [np.zeros(count(p.rows), np.bool_) if p.unsure is None else p.unsure for p in pieces]
+    return GivenRows(rows, np.concatenate(sure))
 
 
 def values(synopsis: Synopsis, column: str, ids: Ints) -> Any:

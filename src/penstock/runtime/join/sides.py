@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.join.rows import ABSENT, Rows, count
-from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED
+from penstock.runtime.join.rows import ABSENT, GivenRows, Rows, count
+from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED, UNSURE
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
@@ -35,7 +35,7 @@ class Side(Protocol):
     def rows_of(self, keys: Ints) -> Rows:
         """The rows by their keys."""
 
-    def add(self, rows: Rows, batch: int) -> None:
+    def add(self, given: GivenRows, batch: int) -> None:
         """Take in new rows."""
 
     def mark(self, keys: Ints) -> None:
@@ -49,6 +49,9 @@ class Side(Protocol):
 
     def is_doubted(self, keys: Ints) -> Bools:
         """Which of the rows are in doubt."""
+
+    def is_unsure(self, keys: Ints) -> Bools | None:
+        """Which of the rows may be none; None for none of them."""
 
     def only_in_play(self, keys: Ints) -> Ints:
         """Those of the rows that have not left."""
@@ -100,7 +103,7 @@ class StreamSide:
         """See Side."""
         return self.in_play(self.synopsis.alive(keys))
 
-    def add(self, rows: Rows, batch: int) -> None:
+    def add(self, given: GivenRows, batch: int) -> None:
         """See Side: the intake has stored them."""
 
     def mark(self, keys: Ints) -> None:
@@ -120,6 +123,10 @@ class StreamSide:
         """See Side."""
         found: Bools = self.synopsis.gather(keys, lambda s: s.mask(DOUBTED)).astype(np.bool_)
         return found
+
+    def is_unsure(self, keys: Ints) -> Bools | None:  # noqa: ARG002 - a tuple came, or it is not here
+        """See Side."""
+        return None
 
     def leave(self, keys: Ints) -> None:
         """See Side."""
@@ -166,15 +173,17 @@ class WaitingSide(Component):
         """See Side."""
         return {a: places(self.synopses[a], self.waiting.codes(a, keys)) for a in self.aliases}
 
-    def add(self, rows: Rows, batch: int) -> None:
+    def add(self, given: GivenRows, batch: int) -> None:
         """See Side."""
-        size = count(rows)
+        rows, size = given.rows, count(given.rows)
         self._new = sum(len(s) for s in self.waiting.segments)
         if not size:
             return
         columns = {a: pa.array(_arrivals(self.synopses[a], rows[a])) for a in self.aliases}
         numbers = np.arange(self._number, self._number + size)
         marks: dict[str, Bools] = {name: np.zeros(size, np.bool_) for name in self.marks}
+        if given.unsure is not None:
+            marks[UNSURE] = given.unsure
         batches = np.full(size, batch, np.int64)
         self.waiting.segments.append(Segment(pa.table(columns), numbers, batches, np.ones(size, np.bool_), marks))
         self.waiting.rebase()
@@ -197,6 +206,22 @@ class WaitingSide(Component):
         """See Side."""
         found: Bools = self.waiting.gather(keys, lambda s: s.mask(DOUBTED)).astype(np.bool_)
         return found
+
+    def is_unsure(self, keys: Ints) -> Bools | None:
+        """See Side."""
+        if UNSURE not in self.marks:
+            return None
+        found: Bools = self.waiting.gather(keys, lambda s: s.marks[UNSURE]).astype(np.bool_)
+        return found
+
+    def begin_as(self, other: WaitingSide) -> None:
+        """Let the rows wait that wait on another side of its kind; of these all are sure."""
+        segments = [segment.taken(segment.living()) for segment in other.waiting.segments if segment.live]
+        for segment in segments:
+            segment.marks = {name: segment.mask(name) for name in self.marks}
+        self.waiting.segments = segments
+        self.waiting.rebase()
+        self._number = other._number
 
     def naming(self, alias: str, ids: Ints, which: str = ALL) -> Ints:
         """The rows of a part, not of the new one, that some tuples of a stream are part of; found by an index."""

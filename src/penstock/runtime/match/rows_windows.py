@@ -24,7 +24,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
-from penstock.runtime.input.wire_columns import ORDER
+from penstock.runtime.input.wire_columns import ORDER, SEEN
 from penstock.runtime.join.rows import ABSENT, Rows, count
 from penstock.runtime.state.synopsis import Synopsis
 
@@ -120,7 +120,7 @@ def _carried(plan: Plan, alias: str) -> dict[str, str]:
     if not plan.tree.joins_late_rows:
         return {}
     own = plan.by_alias[alias].stream
-    return {stream: f"__seen_{stream}" for stream in plan.streams if stream in plan.rows_windowed and stream != own}
+    return {stream: f"{SEEN}{stream}" for stream in plan.streams if stream in plan.rows_windowed and stream != own}
 
 
 def _places(synopsis: Synopsis, ids: Ints) -> Ints:

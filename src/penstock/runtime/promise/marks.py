@@ -14,9 +14,13 @@ MATCHED, LEFT = "#matched", "#left"
 """Under outer joins: the row has matched, so it is given with no NULLs; it is done where it first meets others, and
 stored only because rows that it is part of wait."""
 
-DOUBTED, FOUND, UNSURE = "#doubted", "#found", "#unsure"
-"""Where a budget evicts partners: one that was evicted may have matched the row; the account's sample has one that
-does; it has none, but is not all that was evicted."""
+DOUBTED, UNSURE = "#doubted", "#unsure"
+"""Where a budget evicts partners: one that was evicted may have matched the row; the row itself may be none, as what it
+is made of was in doubt."""
+
+_ACCOUNT = "account:"
+TWICE = (MATCHED, LEFT, DOUBTED)
+"""The marks that a row has twice under a budget: as what is stored makes them, and as the account's sample does too."""
 
 
 def mark_name(closer: Closer) -> str:
@@ -25,9 +29,14 @@ def mark_name(closer: Closer) -> str:
     return f"{closer.source}>{closer.target}{by}({','.join(closer.target_columns)})"
 
 
+def of_account(mark: str) -> str:
+    """The name under which the account keeps its own of a mark."""
+    return _ACCOUNT + mark
+
+
 def mark_names(plan: Plan, alias: str) -> tuple[str, ...]:
     """The masks that rows of an alias carry."""
     closers = [c for c in plan.closers if c.is_marked]
     own = () if plan.inner else (MATCHED, LEFT)
-    evicting = () if plan.inner or plan.evict is None else (DOUBTED, FOUND, UNSURE)
+    evicting = () if plan.inner or plan.evict is None else (DOUBTED, *map(of_account, TWICE))
     return (*dict.fromkeys(mark_name(c) for c in closers if c.source == alias), *own, *evicting)

@@ -7,6 +7,7 @@ asked for and kept. A key index covers the rows alive when it was built: rows on
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import copy
 from typing import Any
 
 import numpy as np
@@ -155,6 +156,12 @@ class Segment:
         counts = 0 if self.counts is None else self.counts.nbytes
         own = int(self.table.nbytes) + self.arrival.nbytes + self.batch.nbytes + counts
         return own + len(self) * (2 + len(self.marks))
+
+    def under(self, marks: dict[str, Bools]) -> Segment:
+        """The same rows, and the same masks of who is alive, under other marks."""
+        twin = copy(self)
+        twin.marks = marks
+        return twin
 
     def taken(self, rows: Ints) -> Segment:
         """Some of the rows as a segment of their own."""

@@ -53,11 +53,9 @@ def _breakdown(data: Path, tiny: Path, home: Path, promises: bool) -> dict[str, 
     query = read.queries[0]
     plan = way.runnable_plan(query, way.check(read), allow_unbounded=False)
     spark = start_session("where the time goes", {**CONF, **FEW_ROWS_IN_JVM})
-    frames = {
-        "read": _read(spark, read, plan),
-        "pack": packed_streams(spark, read, plan, KeyedGrid.over(plan, CELLS, CELLS), {}),
-        "shuffle": packed_streams(spark, read, plan, KeyedGrid.over(plan, CELLS, CELLS), {}).repartition(CELLS, "cell"),
-    }
+    grid = KeyedGrid.over(plan, CELLS, CELLS)
+    packed = packed_streams(spark, read, plan, grid, {}, observation="where the time goes")
+    frames = {"read": _read(spark, read, plan), "pack": packed, "shuffle": packed.repartition(CELLS, "cell")}
     seconds = {name: _to_nowhere(frame, home / f"checkpoint-{name}") for name, frame in frames.items()}
     seconds["whole"], cells = _whole(text, home / "whole")
     tiny_text = script(tiny, home / "tiny-out", FILES_A_BATCH, promises=promises)

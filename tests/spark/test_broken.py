@@ -31,7 +31,7 @@ def planned(script: str) -> tuple[Query, Plan]:
 
 def told(script: str, constraint: str, k: Any = None) -> list[str]:
     _, plan = planned(script)
-    line = {"violations": {constraint: 3}, "lost": 2, "k": {} if k is None else {constraint: k}}
+    line = {"violations": {constraint: 3}, "malformed": {}, "lost": 2, "k": {} if k is None else {constraint: k}}
     broken = BrokenPromises()
     notes = list(broken.notes(plan, line))
     assert not list(broken.notes(plan, line)), "each once"

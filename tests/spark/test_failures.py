@@ -56,3 +56,13 @@ def test_what_the_core_said_stands_as_it_was_said() -> None:
 def test_a_failure_on_the_way_back_names_the_checkpoint() -> None:
     assert "cannot go on from the checkpoint dir" in failure_of("out", ValueError("x"), Path("dir")).message
     assert failure_of("out", ValueError("x")).message == "query out failed"
+
+
+def test_what_would_be_raised_is_not_what_was() -> None:
+    """Spark prints the plan with every failure, and the text of a malformed row's error stands in it."""
+    plan = "Filter CASE WHEN isnull(x) THEN true ELSE raise_error(stream s: a row does not read as declared, f"
+    said = failure_of("q", Exception(f"java.io.IOException: disk is gone\n=== Plan ===\n{plan}"))
+    assert said.detail == "disk is gone"
+    raised = "[USER_RAISED_EXCEPTION] stream s: a row does not read\n  detail: it is x\n  hint: do\n SQLSTATE: P0001"
+    found = failure_of("q", Exception(f"[STREAM_FAILED] terminated: {raised}\n=== Plan ===\n{plan}"))
+    assert (found.message, found.detail, found.hint) == ("stream s: a row does not read", "it is x", "do")

@@ -44,6 +44,7 @@ KINDS: dict[str, tuple[type, ...]] = {
     "recall": (type(None), float),
     "recall_error": (type(None), float),
     "violations": (dict,),
+    "malformed": (dict,),
     "lost": (int,),
     "k": (dict,),
     "seconds": (float, int),

@@ -200,6 +200,8 @@ class StreamWriter:
         if maybe(random, 0.3):
             column = random.choice(stream.of_kind(*ORDERED_KINDS))
             constraints.append(["ARRIVES", "BY", self._ref(column), *self._violation()])
+        if maybe(random, 0.2):
+            constraints.append(["ON", "MALFORMED", *self._malformed()])
         constraints += self._schemes(stream)
         random.shuffle(constraints)
         text = ["CREATE", "STREAM", stream.name, *listed(elements + constraints)]
@@ -250,6 +252,11 @@ class StreamWriter:
         if self.sinks and maybe(self.random, 0.3):
             return ["ON", "VIOLATION", "QUARANTINE", "INTO", other_case(self.random, self.random.choice(self.sinks))]
         return ["ON", "VIOLATION", *self.random.choice(_POLICIES)]
+
+    def _malformed(self) -> Tokens:
+        if self.sinks and maybe(self.random, 0.3):
+            return ["QUARANTINE", "INTO", other_case(self.random, self.random.choice(self.sinks))]
+        return [self.random.choice(["FAIL", "QUARANTINE", "NULL"])]
 
     def _schemes(self, stream: Written) -> list[Tokens]:
         random = self.random

@@ -139,6 +139,7 @@ class CountReason(ReasonKind):
     NO_TIMESTAMP = auto()
     MAY_COUNT_EQUAL = auto()
     TO_BE_WATCHED = auto()
+    KEPT_OUT = auto()
     WINDOW_END_UNKNOWN = auto()
     ERROR_ALLOWED = auto()
     DIFFERENCE = auto()

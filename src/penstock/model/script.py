@@ -11,7 +11,7 @@ from penstock.model.problem import Problem, Subject, require
 from penstock.model.query import Query
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, OnViolation, Policy, Scheme, StreamKey, reference_of
 from penstock.model.spans import Span, Window
-from penstock.model.stream import Sink, Stream, span_problem
+from penstock.model.stream import OnMalformed, Sink, Stream, span_problem
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,7 @@ def reference_problems(
         yield from _clock_problems(stream, other, scheme, subject)
     if stream.arrival is not None:
         yield from _quarantine_problems(stream.arrival.on_violation, sinks, broken, Subject("arrival"))
+    yield from _quarantine_problems(stream.on_malformed, sinks, broken, Subject("name", stream.name))
 
 
 def _did_you_mean(name: str, known: list[str]) -> str | None:
@@ -90,9 +91,9 @@ def _did_you_mean(name: str, known: list[str]) -> str | None:
 
 
 def _quarantine_problems(
-    on_violation: OnViolation | None, sinks: tuple[Sink, ...], broken: frozenset[str], subject: Subject
+    answer: OnViolation | OnMalformed | None, sinks: tuple[Sink, ...], broken: frozenset[str], subject: Subject
 ) -> Iterator[Problem]:
-    into = on_violation.into if on_violation is not None else None
+    into = answer.into if answer is not None else None
     if into is not None and fold(into) not in broken and all(s.name != into for s in sinks):
         yield Problem(subject, f"unknown sink {into}", _did_you_mean(into, [s.name for s in sinks]))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import StrEnum
 from functools import cached_property
 
 from penstock.model.expressions import Expression
@@ -52,6 +53,31 @@ class Arrival:
         return f"ARRIVES BY {quoted(self.column)} ON {quoted(stream)}"
 
 
+class MalformedPolicy(StrEnum):
+    """What to do with a row in which a value does not read as its declared type."""
+
+    FAIL = "FAIL"
+    QUARANTINE = "QUARANTINE"
+    NULL = "NULL"
+
+
+@dataclass(frozen=True)
+class OnMalformed:
+    """`ON MALFORMED …`; `into` is the sink of a QUARANTINE, None for a folder of the checkpoint."""
+
+    policy: MalformedPolicy = MalformedPolicy.FAIL
+    into: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.into is not None and self.policy is not MalformedPolicy.QUARANTINE:
+            raise ValueError("only QUARANTINE writes INTO a sink")
+
+    @property
+    def text(self) -> str:
+        """The clause."""
+        return f"ON MALFORMED {self.policy}" + (f" INTO {quoted(self.into)}" if self.into else "")
+
+
 @dataclass(frozen=True)
 class Storage:
     """`USING format OPTIONS (…)`: Spark's own names, passed on as they are."""
@@ -93,6 +119,8 @@ class Stream:
     schemes: tuple[Scheme, ...] = ()
     storage: Storage | None = None
     where: tuple[Predicate, ...] = ()
+    on_malformed: OnMalformed | None = None
+    """None if it is left out, which means FAIL."""
 
     def __post_init__(self) -> None:
         require([*_column_problems(self), *_clock_problems(self), *_scheme_problems(self), *_where_problems(self)])

@@ -152,6 +152,7 @@ def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: floa
         "recall": recall,
         "recall_error": error,
         "violations": known.get("violations", {}),
+        "malformed": known.get("malformed", {}),
         "lost": known.get("lost", 0),
         "k": known.get("k", {}),
         "seconds": seconds,

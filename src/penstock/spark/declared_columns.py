@@ -19,6 +19,7 @@ from penstock.errors import DataError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
+from penstock.spark.malformed import own_record
 
 _SELF_DESCRIBING = frozenset({"parquet", "orc", "avro"})
 _BY_FIELD = frozenset({"json", "xml"})
@@ -33,7 +34,8 @@ def require_columns(spark: SparkSession, stream: Stream) -> None:
     """Raise DataError if a declared column is not in the first files."""
     assert stream.storage is not None
     kind = stream.storage.format.lower()
-    wanted = {c.name.casefold(): c.name for c in stream.carried if c.derived is None}
+    text = own_record(stream)
+    wanted = {c.name.casefold(): c.name for c in stream.carried if c.derived is None and c.name != text}
     if kind not in _SELF_DESCRIBING | _BY_FIELD or not wanted:
         return
     files = _first_files(spark, stream)

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
@@ -30,7 +30,7 @@ from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
 from penstock.spark.pack import unpack_chunks
-from penstock.spark.quarantine import write_quarantined
+from penstock.spark.quarantine import write_malformed, write_quarantined
 from penstock.spark.worker import settle
 
 RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
@@ -153,6 +153,7 @@ class CellProcessor(StoredProcessor[Cell]):
         keys: tuple[int, ...],
         archive: str | None,
         turn: float | None,
+        malformed_into: Mapping[str, str | None],
     ) -> None:
         super().__init__(plan, identity, run, "cell")
         self.quarantine = quarantine
@@ -160,6 +161,8 @@ class CellProcessor(StoredProcessor[Cell]):
         self.absent = absent
         self.keys = keys
         self.archive = archive
+        self.malformed_into = dict(malformed_into)
+        """The sink for malformed rows of a stream, if it names one."""
         self.turn = turn
         """Under SHED(INPUT), the seconds that a batch of one cell may take."""
 
@@ -170,7 +173,7 @@ class CellProcessor(StoredProcessor[Cell]):
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one cell; called by Spark."""
         began = time.monotonic()
-        chunks = unpack_chunks(rows)
+        chunks, malformed = unpack_chunks(rows)
         cell, number, base = self.load(key[0])
         cell.aside.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
@@ -179,6 +182,8 @@ class CellProcessor(StoredProcessor[Cell]):
         self.seconds = (time.monotonic() - began) / keep
         if result.quarantined:
             write_quarantined(self.quarantine, result.quarantined, f"{number:09d}-{key[0]}")
+        if malformed:
+            write_malformed(self.quarantine, self.malformed_into, malformed, f"{number:09d}-{key[0]}")
         if result.archived is not None and self.archive is not None:
             write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
         self.store(key[0], cell, number, base)

@@ -31,6 +31,7 @@ from penstock.runtime.columns.codes import codes, flat
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.routing import route
 from penstock.runtime.state.store import from_ipc, to_ipc
+from penstock.spark.malformed import KEPT
 from penstock.spark.punctuations import take_out
 from penstock.spark.worker import settle
 
@@ -48,6 +49,8 @@ PLACE = "__place"
 ROWS, KEYS, PLACES, PUNCTUATIONS, NOTHING = "rows", "keys", "places", "punctuations", ""
 """The parts of a chunk: rows, keys of rows that are not there, the place of every row in the order across streams,
 punctuations, these under the number of their promise in place of an alias."""
+MALFORMED = "malformed"
+"""What a chunk brings beside its rows: the malformed ones, for the first cell to write."""
 _PARTS = (ROWS, KEYS, PLACES, PUNCTUATIONS)
 
 Place = tuple[int, str, int, int, int]
@@ -98,6 +101,7 @@ class Packer:
             yield (*_read_place(places[start].as_py()), task, number), data.slice(start, stop - start)
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
+        piece, malformed = _without_malformed(piece)
         data, punctuations = take_out(self.plan, self.stream, piece)
         chosen = {
             source.alias: data.column(passes(source.alias))
@@ -112,6 +116,8 @@ class Packer:
                 for cell, rows in shares:
                     told.add(cell)
                     self._add(packed, cell, (*place, header, str(name), part, to_ipc(rows)))
+        if malformed is not None:
+            self._add(packed, 0, (*place, header, "", MALFORMED, to_ipc(malformed)))
         if routed.order is not None:
             places = to_ipc(pa.table({ORDER: routed.order}))
             for cell in range(self.grid.cells):
@@ -125,6 +131,18 @@ class Packer:
         row = (self.grid.keys[cell], self.stream, *rest)
         for name, value in zip(_NAMES, row, strict=True):
             packed[name].append(value)
+
+
+def _without_malformed(piece: Any) -> tuple[Any, Any | None]:
+    """The rows to be joined, and file and text of those that are not."""
+    if KEPT[1] not in piece.column_names:
+        return piece, None
+    is_bad = pc.is_valid(piece.column(KEPT[1]))
+    bad = piece.select(KEPT).filter(is_bad)
+    piece = piece.drop_columns(list(KEPT))
+    if not bad.num_rows:
+        return piece, None
+    return piece.filter(pc.invert(is_bad)), bad.rename_columns(["source_file", "record"])
 
 
 def heads_of(places: Any) -> Any:
@@ -159,13 +177,19 @@ _KINDS = [
 ]
 
 
-def unpack_chunks(rows: Iterable[Any]) -> list[Chunk]:
-    """The chunks that one cell was given, each stream's in the order of arrival; places are counted from 0."""
+def unpack_chunks(rows: Iterable[Any]) -> tuple[list[Chunk], dict[str, Any]]:
+    """The chunks that one cell was given, each stream's in the order of arrival; places are counted from 0.
+
+    And by stream the malformed rows that it is to write.
+    """
     found: dict[tuple[str, Place], dict[str, Any]] = {}
+    malformed: dict[str, dict[Place, Any]] = {}
     for row in rows:
         place = (row["time"], row["path"], row["block"], row["task"], row["piece"])
         chunk = found.setdefault((row["stream"], place), {"header": row["header"], **{p: {} for p in _PARTS}})
-        if row["part"] != NOTHING:
+        if row["part"] == MALFORMED:
+            malformed.setdefault(row["stream"], {})[place] = from_ipc(row["payload"])
+        elif row["part"] != NOTHING:
             chunk[row["part"]][row["alias"]] = from_ipc(row["payload"])
     chunks = []
     for number, (stream, place) in enumerate(sorted(found)):
@@ -174,7 +198,9 @@ def unpack_chunks(rows: Iterable[Any]) -> list[Chunk]:
         header = read_header(stream, number, chunk["header"])
         punctuations = {int(promise): table for promise, table in chunk[PUNCTUATIONS].items()}
         chunks.append(Chunk(header, chunk[ROWS], chunk[KEYS], order, punctuations))
-    return chunks
+    return chunks, {
+        stream: pa.concat_tables([its[place] for place in sorted(its)]) for stream, its in malformed.items()
+    }
 
 
 @dataclass(frozen=True)

@@ -8,17 +8,19 @@ stay in a folder of their constraint.
 **INTO sink**: each exactly once. The files never change. A second streaming query reads those files and
 writes the sink, with a checkpoint of its own: Spark's file source knows which files it has read, and the sink is as
 exact as Spark makes it. A row has the columns of its stream. Where rows of several streams go into one sink, a row has
-the columns of all of them, NULL where its own stream has none.
+the columns of all of them, NULL where its own stream has none. Of a malformed row (ON MALFORMED QUARANTINE) its file
+and its text are kept, as the columns `source_file` and `record`.
 """
 
 from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
@@ -31,6 +33,7 @@ from penstock.model.stream import Sink
 from penstock.plan.plan import Plan
 from penstock.runtime import Quarantined
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.malformed import QUARANTINED, answer_to, quarantines
 from penstock.spark.types import carried_type, restored
 
 
@@ -57,12 +60,34 @@ def write_quarantined(root: str | None, found: Sequence[Quarantined], name: str)
             folder = Path(root) / folder_of(kept_out.constraint)
         else:
             folder = waiting_for(root, kept_out.into, kept_out.stream)
-        folder.mkdir(parents=True, exist_ok=True)
-        target = folder / f"{name}-{number}.parquet"
-        # Spark's file source passes over names that begin with a dot.
-        temporary = target.with_name(f".{target.name}")
-        pq.write_table(kept_out.rows, temporary)
-        temporary.replace(target)
+        _write(folder / f"{name}-{number}.parquet", kept_out.rows)
+
+
+def write_malformed(root: str | None, into: Mapping[str, str | None], found: Mapping[str, Any], name: str) -> None:
+    """Write the malformed rows that one cell was given of some streams: their files and their text."""
+    if root is None:
+        raise DataError(
+            f"a row of stream {next(iter(found))} does not read as declared, and there is no place for it",
+            hint="run with --checkpoint DIR; it is written to DIR/<query>/quarantine",
+        )
+    for stream, rows in found.items():
+        sink = into.get(stream)
+        about = malformed_of(stream)
+        folder = Path(root) / folder_of(about) if sink is None else waiting_for(root, sink, about)
+        _write(folder / f"{name}.parquet", rows)
+
+
+def malformed_of(stream: str) -> str:
+    """What the folder of a stream's malformed rows is named after."""
+    return f"malformed {stream}"
+
+
+def _write(target: Path, rows: Any) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    # Spark's file source passes over names that begin with a dot.
+    temporary = target.with_name(f".{target.name}")
+    pq.write_table(rows, temporary)
+    temporary.replace(target)
 
 
 _EVERY = "5 seconds"
@@ -75,6 +100,9 @@ class Drain:
     query: str
     sink: Sink
     streams: tuple[str, ...]
+    """Whose rows break a promise."""
+    malformed: tuple[str, ...]
+    """Whose rows do not read as declared."""
     root: str
     folder: Path
     """Its own checkpoint."""
@@ -92,6 +120,7 @@ class Drain:
     def start(self, spark: SparkSession, script: Script, *, available_now: bool) -> StreamingQuery:
         """Write what is there, or go on writing."""
         frames = [self._read(spark, script, stream) for stream in self.streams]
+        frames += [self._read_malformed(spark, stream) for stream in self.malformed]
         frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
         writer = frame.writeStream.queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
         writer = writer.format(self.sink.storage.format).options(**dict(self.sink.storage.options))
@@ -108,11 +137,23 @@ class Drain:
         rows = spark.readStream.schema(schema).parquet(str(folder))
         return rows.selectExpr(*(restored(c.name, str(c.type)) for c in stream.carried))
 
+    def _read_malformed(self, spark: SparkSession, name: str) -> DataFrame:
+        folder = waiting_for(self.root, self.sink.name, malformed_of(name))
+        folder.mkdir(parents=True, exist_ok=True)
+        return spark.readStream.schema(QUARANTINED).parquet(str(folder))
+
 
 def into_of(script: Script, plan: Plan) -> list[Sink]:
     """The sinks that the QUARANTINE INTO clauses of a query name."""
     names = dict.fromkeys(p.into for p in plan.promises if p.into is not None)
+    names |= dict.fromkeys(_malformed_into(script, plan).values())
     return [sink for name in names if (sink := script.sink(name)) is not None]
+
+
+def _malformed_into(script: Script, plan: Plan) -> dict[str, str]:
+    """The sinks for malformed rows, by stream."""
+    streams = filter(None, map(script.stream, plan.streams))
+    return {s.name: into for s in streams if quarantines(s) and (into := answer_to(s).into) is not None}
 
 
 def drains_of(script: Script, plan: Plan, checkpoint: Checkpoint | None) -> tuple[Drain, ...]:
@@ -123,6 +164,9 @@ def drains_of(script: Script, plan: Plan, checkpoint: Checkpoint | None) -> tupl
             for alias in (promise.alias, promise.partner):
                 if alias is not None:
                     streams.setdefault(promise.into, {})[plan.by_alias[alias].stream] = None
+    malformed = _malformed_into(script, plan)
+    for into in malformed.values():
+        streams.setdefault(into, {})
     found = []
     for name, read in streams.items():
         sink = script.sink(name)
@@ -130,5 +174,6 @@ def drains_of(script: Script, plan: Plan, checkpoint: Checkpoint | None) -> tupl
         if checkpoint is None:
             raise UsageError(f"QUARANTINE INTO {sink.name} needs a checkpoint", hint="add --checkpoint DIR")
         folder = checkpoint.folder / "quarantine_sinks" / folder_of(sink.name)
-        found.append(Drain(plan.query, sink, tuple(read), checkpoint.quarantine, folder))
+        bad = tuple(stream for stream, into in malformed.items() if into == name)
+        found.append(Drain(plan.query, sink, tuple(read), bad, checkpoint.quarantine, folder))
     return tuple(found)

@@ -36,6 +36,7 @@ from penstock.spark.cache import new_run
 from penstock.spark.checkpoint import Essence, stream_text
 from penstock.spark.lags import KEY, LIMITS, MEASURED, Measurer, sampled_rows
 from penstock.spark.late_rows import WINDOWS, WatermarkBefore, late_rows, order_broken, windows_of
+from penstock.spark.malformed import columns_read, judged
 from penstock.spark.sources import read_stream, with_declared_columns
 
 SAMPLE = "penstock.sample"
@@ -65,8 +66,10 @@ def counted_answer(
         stream = script.stream(source.stream)
         assert stream is not None
         given = by_name.get(fold(source.stream))
-        read = given if given is not None else read_stream(spark, stream, in_order=True)
-        frame, _ = with_declared_columns(read, stream, False)
+        if given is None:
+            read = read_stream(spark, stream, in_order=True)
+            given, _ = judged(read, stream, columns_read(plan, stream), observation)
+        frame, _ = with_declared_columns(given, stream, False)
         parts.append(_rows(frame, made, source, input_observation(observation, source.alias)))
     rows = reduce(DataFrame.unionAll, parts)
     answer = _with_bounds(spark, rows, made) if made.with_bounds else _plain(rows, made)

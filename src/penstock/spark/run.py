@@ -31,6 +31,7 @@ from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.late_rows import WatermarkBefore
+from penstock.spark.malformed import malformed_counts
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.quarantine import Drain, drains_of, into_of
 from penstock.spark.rewritten_query import counting_metrics, seen_in
@@ -376,6 +377,7 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         known |= counting_metrics(one.query, one.plan.rewriting, one.assembled.observation, progress, one.clock)
     elif (stage := second_stage_of(one.plan)) is not None:
         known = with_second_stage(stage, known, _counted(progress, second_observation(one.assembled.observation)))
+    known["malformed"] = malformed_counts(one.assembled.observation, one.assembled.texts, progress["observedMetrics"])
     one.needed = known.get("needed", 0)
     line = metrics_line(
         one.query.name, progress["batchId"], known, progress["durationMs"].get("triggerExecution", 0) / 1000

@@ -24,6 +24,7 @@ from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.file_order import is_deeper, pattern_of
+from penstock.spark.malformed import KEPT, is_text, reading_columns, reading_options
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
 from penstock.spark.sinks import FILES
@@ -58,9 +59,11 @@ def reader_of(reader: Reader, stream: Stream) -> Reader:
         # By their names, if the file tells them, and not by their places.
         reader = reader.option("enforceSchema", dict(stream.storage.options).get("enforceSchema", "false"))
     if stream.storage.format.lower() in FILES:
-        reader = reader.schema(
-            ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)
-        )
+        columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None]
+        if is_text(stream):
+            columns += reading_columns(stream)
+            reader = reader.options(**reading_options(stream))
+        reader = reader.schema(", ".join(columns))
     return reader
 
 
@@ -99,7 +102,9 @@ def with_declared_columns(
         if column.derived is not None:
             frame = frame.withColumn(column.name, F.expr(column.derived.text).cast(spark_type(str(column.type))))
     if stream.where:
-        frame = frame.where(conjunction(stream.where))
+        condition = F.expr(conjunction(stream.where))
+        # A malformed row is in quarantine whatever its values say.
+        frame = frame.where(condition | F.col(KEPT[1]).isNotNull() if KEPT[1] in frame.columns else condition)
     return frame, ordered
 
 
@@ -131,6 +136,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
     wanted = {c.name: c.type for source in plan.sources if source.stream == stream for c in source.read}
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [PLACE] if ordered else []
+    shown += [name for name in KEPT if name in frame.columns]
     for source in plan.sources:
         if source.stream == stream and source.filters:
             condition = " AND ".join(f"({text})" for text in source.filters)

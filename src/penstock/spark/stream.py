@@ -7,7 +7,7 @@ Files that the packer can decode itself go to it by name (`parquet_files`); ever
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
@@ -28,6 +28,7 @@ from penstock.spark.asked_before import in_session_zone, worth_of_absence
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
 from penstock.spark.groups import deal, show
+from penstock.spark.malformed import answer_to, columns_read, is_text, judged, quarantines
 from penstock.spark.operator import (
     ANSWER,
     COUNTS,
@@ -73,6 +74,8 @@ class Assembled:
     run: str
     """The name of its warm cache."""
     essence: Essence
+    texts: tuple[str, ...] = ()
+    """The streams whose malformed rows are observed."""
 
 
 def assemble(
@@ -90,11 +93,11 @@ def assemble(
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink.
     """
     if plan.rewriting is not None:
-        return Assembled(*counted_answer(spark, script, plan, inputs or {}))
+        return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
     plan = in_session_zone(spark, plan)
     _require_store(spark)
     quarantine = quarantine or spark.conf.get(QUARANTINE, None)
-    _require_runnable(plan, quarantine, has_sinks)
+    _require_runnable(script, plan, quarantine, has_sinks)
     sweep()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
@@ -102,8 +105,10 @@ def assemble(
     patience = purge_strategy(spark.conf.get(PURGE, None))
     # A copy takes room of a budget that another row could have.
     grid = KeyedGrid.over(plan, cells, partitions, may_copy=plan.evict is None or wanted is not None)
-    packed = packed_streams(spark, script, plan, grid, inputs or {})
     run = new_run()
+    observation = f"penstock_{run}"
+    texts = _texts(script, plan, inputs or {})
+    packed = packed_streams(spark, script, plan, grid, inputs or {}, observation=observation)
     essence = essence_of(script, query, plan, grid)
     told = (plan.to_json(), digest(essence), run)
     turn = turn_of(plan, trigger_seconds(spark.conf.get(TRIGGER, None)), grid, spark.sparkContext.defaultParallelism)
@@ -116,12 +121,12 @@ def assemble(
             keys=grid.keys,
             archive=archive_of(plan),
             turn=turn,
+            malformed_into={s.name: answer_to(s).into for s in script.streams if quarantines(s)},
         ),
         RESULT,
         "append",
         "None",
     )
-    observation = f"penstock_{run}"
     given = _observed(given, observation, vocabulary(plan))
     evaluated: DataFrame | None = None
     if plan.aggregate is not None:
@@ -130,7 +135,7 @@ def assemble(
         given = groups.rows.groupBy("target").transformWithState(processor, RESULT, "append", "None")
         given = _observed(given, second_observation(observation), second_vocabulary("(groups)"))
         answers = given.where(F.col("kind") == ANSWER).select("payload")
-        return Assembled(show(answers, query, groups), observation, run, essence)
+        return Assembled(show(answers, query, groups), observation, run, essence, texts)
     if query.distinct:
         told_all = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         if plan.distinct_over_expressions:
@@ -146,10 +151,16 @@ def assemble(
         carried_schema = _carried(final).schema
         rows = answers.mapInArrow(Unpacker(arrow_schema(carried_schema)), carried_schema)
         answer = rows.selectExpr(*(restored(f.name, f.dataType.simpleString()) for f in final.schema))
-        return Assembled(answer, observation, run, essence)
+        return Assembled(answer, observation, run, essence, texts)
     columns = output_columns(plan)
     rows = answers.mapInArrow(Unpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan))
-    return Assembled(_answer(rows, query, plan), observation, run, essence)
+    return Assembled(_answer(rows, query, plan), observation, run, essence, texts)
+
+
+def _texts(script: Script, plan: Plan, inputs: Mapping[str, DataFrame]) -> tuple[str, ...]:
+    bound = set(map(fold, inputs))
+    streams = (stream for name in plan.streams if (stream := script.stream(name)) is not None)
+    return tuple(stream.name for stream in streams if is_text(stream) and fold(stream.name) not in bound)
 
 
 def _evaluated(told_all: DataFrame, query: Query, plan: Plan) -> DataFrame:
@@ -205,17 +216,21 @@ def turn_of(plan: Plan, trigger: float | None, grid: KeyedGrid, slots: int) -> f
     return trigger * min(1.0, slots / grid.cells)
 
 
-def _require_runnable(plan: Plan, quarantine: str | None, has_sinks: bool) -> None:
+def _require_runnable(script: Script, plan: Plan, quarantine: str | None, has_sinks: bool) -> None:
     """Raise, before anything starts, on what would only fail when some row comes."""
-    for promise in plan.promises:
-        if promise.into is not None and not has_sinks:
+    asked = [(p.policy is Policy.QUARANTINE, p.into, f"break {p.constraint}") for p in plan.promises]
+    for stream in filter(None, map(script.stream, plan.streams)):
+        into = answer_to(stream).into
+        asked.append((quarantines(stream), into, f"do not read as stream {stream.name} declares"))
+    for is_kept_out, into, what in asked:
+        if into is not None and not has_sinks:
             raise UsageError(
-                f"QUARANTINE INTO {promise.into} is for `penstock run`: a DataFrame has no sinks",
+                f"QUARANTINE INTO {into} is for `penstock run`: a DataFrame has no sinks",
                 hint=f"leave INTO out, and spark.conf.set('{QUARANTINE}', folder)",
             )
-        if promise.policy is Policy.QUARANTINE and quarantine is None:
+        if is_kept_out and quarantine is None:
             raise UsageError(
-                f"there is no place for the rows that break {promise.constraint}",
+                f"there is no place for the rows that {what}",
                 hint=f"run with --checkpoint DIR; from Python, spark.conf.set('{QUARANTINE}', folder)",
             )
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
@@ -291,9 +306,15 @@ def _column(output: Output, names: Mapping[str, str]) -> Column:
 
 
 def packed_streams(
-    spark: SparkSession, script: Script, plan: Plan, grid: KeyedGrid, inputs: Mapping[str, DataFrame]
+    spark: SparkSession,
+    script: Script,
+    plan: Plan,
+    grid: KeyedGrid,
+    inputs: Mapping[str, DataFrame],
+    *,
+    observation: str,
 ) -> DataFrame:
-    """All streams of the query, as PACKED has it."""
+    """All streams of the query, as PACKED has it; malformed rows are observed under that name."""
     by_name = {fold(name): frame for name, frame in inputs.items()}
     read = {fold(name) for name in plan.streams}
     for name in inputs:
@@ -305,23 +326,27 @@ def packed_streams(
     for name in plan.streams:
         stream = script.stream(name)
         assert stream is not None
-        part = _packed_stream(spark, stream, plan, grid, by_name.get(fold(name)))
+        packer = Packer(plan, stream.name, grid, depends_on_order(plan, stream.name))
+        part = _packed_stream(spark, stream, packer, by_name.get(fold(name)), observation)
         packed = part if packed is None else packed.unionAll(part)
     assert packed is not None
     return packed
 
 
 def _packed_stream(
-    spark: SparkSession, stream: Stream, plan: Plan, grid: KeyedGrid, given: DataFrame | None
+    spark: SparkSession, stream: Stream, packer: Packer, given: DataFrame | None, observation: str
 ) -> DataFrame:
     if given is not None and not given.isStreaming:
         raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
-    in_order = depends_on_order(plan, stream.name)
+    plan, in_order = packer.plan, packer.ordered
     if given is None and reads_files(plan, stream, lambda setting: spark.conf.get(setting, None)):
         # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
         with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
-        return packed_files(spark, stream, Packer(plan, stream.name, grid, in_order))
-    frame = given if given is not None else read_stream(spark, stream, in_order)
-    frame, ordered = with_declared_columns(frame, stream, in_order, straight=given is None)
+        return packed_files(spark, stream, packer)
+    if given is not None:
+        frame, ordered = with_declared_columns(given, stream, in_order, straight=False)
+    else:
+        frame, kept = judged(read_stream(spark, stream, in_order), stream, columns_read(plan, stream), observation)
+        frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
     frame = with_filters(frame, plan, stream.name, ordered)
-    return frame.mapInArrow(Packer(plan, stream.name, grid, ordered), PACKED)
+    return frame.mapInArrow(replace(packer, ordered=ordered), PACKED)

@@ -146,6 +146,10 @@ class BrokenPromises:
         for constraint, count in line["violations"].items():
             if count and self._is_new(plan, constraint):
                 yield f"{_rows(count)} {constraint}; {_answer(plan, constraint, line['k'])}"
+        for stream, count in line["malformed"].items():
+            if count and self._is_new(plan, f"malformed {stream}"):
+                does = "1 row of {} does" if count == 1 else f"{count:,} rows of {{}} do"
+                yield f"{does.format(stream)} not read as declared; `malformed` in --metrics counts them"
         if line["lost"] and self._is_new(plan, _LOST):
             yield f"results are known to be lost, {line['lost']:,} in this batch; `lost` in --metrics counts them"
 

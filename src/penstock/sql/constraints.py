@@ -197,12 +197,15 @@ class ConstraintBinder:
         """ON VIOLATION."""
         if written is None or written.into is None:
             return None if written is None else OnViolation(written.policy)
-        into = written.into
+        return OnViolation(written.policy, self.sink(written.into))
+
+    def sink(self, into: Name) -> str | None:
+        """The sink that an INTO names; None, and reported, if there is none."""
         if fold(into.text) not in self.sinks:
             known = [sink for sink in self.sinks.values() if sink is not None]
             self.report(f"unknown sink {into.text}", into.at, did_you_mean(into.text, known))
-            return OnViolation(written.policy)
-        return OnViolation(written.policy, self.sinks[fold(into.text)] or into.text)
+            return None
+        return self.sinks[fold(into.text)] or into.text
 
 
 def _counted(columns: tuple[str, ...]) -> str:

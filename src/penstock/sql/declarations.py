@@ -15,6 +15,7 @@ from sqlglot.tokenizer_core import TokenType
 from penstock.errors import SyntaxMistake
 from penstock.model.names import nearest
 from penstock.model.schemes import Policy
+from penstock.model.stream import MalformedPolicy
 from penstock.model.types import TYPE_NAMES
 from penstock.sql.cursor import UNITS, Stop
 from penstock.sql.storage import StorageGrammar
@@ -27,6 +28,7 @@ from penstock.sql.tree import (
     CreateStream,
     Element,
     EventTime,
+    MalformedClause,
     Name,
     Stretch,
     TypeText,
@@ -48,6 +50,7 @@ _OPENINGS = (
     "FOLLOWS",
     "COOCCURS",
     "CHECK",
+    "ON MALFORMED",
 )
 """What a constraint begins with."""
 
@@ -165,6 +168,8 @@ class DeclarationGrammar(StorageGrammar):
             column = self.name("a column")
             violation = self._violation()
             return ArrivesBy(column, violation, self.stretch_from(index))
+        if self.words("ON", "MALFORMED"):
+            return self._malformed(index)
         constraint = self.constraint()
         return constraint if constraint is not None else self._column()
 
@@ -180,7 +185,8 @@ class DeclarationGrammar(StorageGrammar):
 
     def _opens_constraint(self) -> bool:
         """Whether what stands next is meant as a constraint that can be left out; without EVENT TIME, much is wrong."""
-        return self.looking_at("ARRIVES", "BY") or any(self._opens(opening) for opening, _ in self._forms())
+        opens = self.looking_at("ARRIVES", "BY") or self.looking_at("ON", "MALFORMED")
+        return opens or any(self._opens(opening) for opening, _ in self._forms())
 
     def _forms(self) -> tuple[tuple[tuple[str, ...], Callable[[], dict[str, Any]]], ...]:
         return (
@@ -294,6 +300,19 @@ class DeclarationGrammar(StorageGrammar):
                 self.stop("only QUARANTINE writes INTO a sink", self.stretch_from(self._index - 1))
             into = self.name("a sink")
         return ViolationClause(policy, into)
+
+    def _malformed(self, index: int) -> MalformedClause:
+        word = "" if self.at_end else self._curr.text.upper()
+        if word not in MalformedPolicy.__members__:
+            self.expected(f"one of {', '.join(MalformedPolicy)}")
+        self._advance()
+        policy = MalformedPolicy(word)
+        into = None
+        if self.words("INTO"):
+            if policy is not MalformedPolicy.QUARANTINE:
+                self.stop("only QUARANTINE writes INTO a sink", self.stretch_from(self._index - 1))
+            into = self.name("a sink")
+        return MalformedClause(policy, into, self.stretch_from(index))
 
     # Columns
 

@@ -35,6 +35,7 @@ def print_stream(stream: Stream) -> str:
     if stream.arrival is not None:
         elements.append(f"ARRIVES BY {quoted(stream.arrival.column)}{_violation(stream.arrival.on_violation)}")
     elements += [scheme.text + _violation(scheme.on_violation) for scheme in stream.schemes]
+    elements += [stream.on_malformed.text] if stream.on_malformed is not None else []
     body = ",\n".join(f"  {element}" for element in elements)
     text = f"CREATE STREAM {quoted(stream.name)} (\n{body}\n)"
     if stream.storage is not None:

@@ -14,7 +14,7 @@ from penstock.model.expressions import Expression
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem, Subject
 from penstock.model.schemes import Punctuated, Scheme
-from penstock.model.stream import Arrival, Column, Storage, Stream
+from penstock.model.stream import Arrival, Column, OnMalformed, Storage, Stream
 from penstock.model.types import TYPE_NAMES
 from penstock.sql.constraints import ConstraintBinder, Outline
 from penstock.sql.expressions import bind_expression
@@ -27,6 +27,7 @@ from penstock.sql.tree import (
     Constraint,
     CreateStream,
     EventTime,
+    MalformedClause,
     StorageClause,
     Stretch,
 )
@@ -83,6 +84,7 @@ class StreamBinder:
         columns = self._derived(columns, constraints.scope)
         event_time, event_at = self._event_time(constraints)
         arrival, arrival_at = self._arrival(constraints)
+        on_malformed = self._on_malformed(constraints)
         schemes: list[Scheme] = []
         places: list[Stretch] = []
         for element in self.written.elements:
@@ -98,9 +100,8 @@ class StreamBinder:
         storage = bound_storage(self.written.storage) if self.written.storage is not None else None
         while True:
             try:
-                stream = Stream(
-                    self.written.name.text, tuple(columns), event_time, arrival, tuple(schemes), storage, where
-                )
+                made = (tuple(columns), event_time, arrival, tuple(schemes), storage, where, on_malformed)
+                stream = Stream(self.written.name.text, *made)
                 # Without one of its columns, or its clock, the uses of the stream cannot be judged.
                 unsure = self.broken or without_clock
                 return None if unsure else BoundStream(stream, self.written.name.at, places, arrival_at)
@@ -201,6 +202,15 @@ class StreamBinder:
         column = constraints.column(written[0].column)
         arrival = Arrival(column, constraints.violation(written[0].violation)) if column is not None else None
         return arrival, written[0].at
+
+    def _on_malformed(self, constraints: ConstraintBinder) -> OnMalformed | None:
+        written = [e for e in self.written.elements if isinstance(e, MalformedClause)]
+        for extra in written[1:]:
+            self.report(f"stream {self.written.name.text} says twice what to do ON MALFORMED", extra.at, "keep one")
+        if not written:
+            return None
+        into = written[0].into
+        return OnMalformed(written[0].policy, None if into is None else constraints.sink(into))
 
 
 def bound_storage(written: StorageClause) -> Storage:

@@ -16,6 +16,7 @@ from penstock.model.clauses import RangeWindow, RowsWindow
 from penstock.model.relation import JoinKind
 from penstock.model.schemes import Policy
 from penstock.model.spans import Span, Window, Within
+from penstock.model.stream import MalformedPolicy
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,15 @@ class ViolationClause:
 
     policy: Policy
     into: Name | None
+
+
+@dataclass(frozen=True)
+class MalformedClause:
+    """`ON MALFORMED policy [INTO sink]`."""
+
+    policy: MalformedPolicy
+    into: Name | None
+    at: Stretch
 
 
 @dataclass(frozen=True)
@@ -110,7 +120,7 @@ class Constraint:
     violation: ViolationClause | None = None
 
 
-Element = ColumnDefinition | BrokenColumn | EventTime | ArrivesBy | Constraint
+Element = ColumnDefinition | BrokenColumn | EventTime | ArrivesBy | MalformedClause | Constraint
 
 
 @dataclass(frozen=True)

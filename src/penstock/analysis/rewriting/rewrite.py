@@ -30,7 +30,7 @@ from penstock.model.predicates import Bound, Equalities, OneOf, conjunct, conjun
 from penstock.model.query import Query
 from penstock.model.schemes import Policy, Punctuated
 from penstock.model.spans import Span
-from penstock.model.stream import Stream
+from penstock.model.stream import MalformedPolicy, Stream
 from penstock.model.types import Kind
 
 
@@ -186,6 +186,8 @@ def _unable(question: CountQuestion, made: Rewriting) -> Iterator[Reason]:
             policy = scheme.on_violation.policy if scheme.on_violation is not None else Policy.ADAPT
             if policy in (Policy.FAIL, Policy.QUARANTINE, Policy.RECOVER):
                 yield CountReason.TO_BE_WATCHED(scheme.on(stream.name), policy)
+        if stream.on_malformed is not None and stream.on_malformed.policy is MalformedPolicy.QUARANTINE:
+            yield CountReason.KEPT_OUT(stream.on_malformed.text, stream.name)
     for alias in (source.alias for source in made.sources):
         stream = query.by_alias[alias].stream
         clock = stream.clock

@@ -24,6 +24,7 @@ from penstock.model.predicates import conjunction
 from penstock.model.schemes import Punctuated
 from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
+from penstock.spark.malformed import judged
 from penstock.spark.sinks import FILES
 from penstock.spark.sources import has_column, read_error, reader_of, with_declared_columns
 from penstock.spark.types import carried
@@ -71,7 +72,8 @@ def arrived(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> Prof
     require_readable(stream)
     assert stream.storage is not None
     try:
-        raw = reader_of(spark.read, stream).load()
+        raw, kept = judged(reader_of(spark.read, stream).load(), stream, columns)
+        raw = raw if not kept else raw.where(kept[1].isNull())
         place = _place(raw)
         frame, _ = with_declared_columns(raw, replace(stream, where=()), ordered=False, beside=place)
         passes = F.lit(True) if not stream.where else F.coalesce(F.expr(conjunction(stream.where)), F.lit(False))

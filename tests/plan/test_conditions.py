@@ -147,4 +147,4 @@ def test_an_outer_join_needs_no_value_of_its_preserved_side() -> None:
     assert (first.filters, first.not_null, first.equal) == ((), (), ())
     assert (second.filters, second.not_null, second.equal) == ((), ("x", "y"), (("x", "y"),))
     # What the joined row is asked for was asked as its tuple came.
-    assert second.kept == ("x", "y", "__test_0")
+    assert second.kept == ("x", "y", "__ps_test_0")

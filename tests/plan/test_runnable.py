@@ -30,8 +30,8 @@ def test_obstacles(select: str, says: str | None) -> None:
 
 
 def test_a_name_of_the_engines_own_is_refused() -> None:
-    (query,) = penstock.parse(f"CREATE STREAM u (__k BIGINT, n BIGINT); {STREAMS} SELECT u.n FROM u;").queries
-    assert [text for text in each_told(obstacles(query)) if "__k" in text]
+    (query,) = penstock.parse(f"CREATE STREAM u (__PS_k BIGINT, n BIGINT); {STREAMS} SELECT u.n FROM u;").queries
+    assert [text for text in each_told(obstacles(query)) if "__PS_k" in text]
 
 
 @pytest.mark.parametrize("join", ["LEFT JOIN s ON {}", "FULL JOIN s ON {}", ", s WHERE {}"])

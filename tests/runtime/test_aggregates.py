@@ -174,7 +174,7 @@ def tumbling(policy: str, *batches: list[tuple[int | None, ...]]) -> tuple[list[
         result = driver.step(s=rows)
         found = stage.step(number, result.rows, result.frontier)
         lost += found.lost
-        given.append([(row["__w0"], row[given_name(1)]) for row in found.rows.to_pylist()])
+        given.append([(row["__ps_w0"], row[given_name(1)]) for row in found.rows.to_pylist()])
     return given, lost
 
 

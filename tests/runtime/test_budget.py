@@ -360,7 +360,7 @@ def test_value_keeps_the_results_that_are_worth_most() -> None:
         name: {"k": random.integers(0, 100, rows), "j": random.integers(0, 2, rows) * 100, "ts": np.arange(rows)}
         for name in "rs"
     }
-    streams["s"]["__value_s"] = streams["s"]["j"].astype(np.float64)
+    streams["s"]["__ps_value_s"] = streams["s"]["j"].astype(np.float64)
     script = PAIR.replace("s.ts AS y", "s.j AS y")
     worth = {}
     for hints in ("", ", VALUE(s.j)"):

@@ -152,7 +152,9 @@ GROUP BY window(s.ts, 10);
 def windows_of(driver: Driver, stage: GroupStage, number: int, **rows: list[tuple[int | None, ...]]) -> list[Any]:
     result = driver.step(**rows)
     given_out = stage.step(number, result.rows, result.frontier)
-    return [tuple(row[c] for c in ("__w0", *(given_name(n) for n in range(3)))) for row in given_out.rows.to_pylist()]
+    return [
+        tuple(row[c] for c in ("__ps_w0", *(given_name(n) for n in range(3)))) for row in given_out.rows.to_pylist()
+    ]
 
 
 def test_a_window_waits_for_its_last_outer_row() -> None:

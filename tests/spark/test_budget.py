@@ -132,7 +132,7 @@ def test_what_the_archive_gives_later_completes_the_answer_and_a_restart_changes
 
 def test_an_archive_is_of_one_run_and_a_replayed_batch_changes_nothing(tmp_path: Path) -> None:
     plan = plan_of(STREAMS + "SELECT /*+ BUDGET(1 ROWS), ARCHIVE('a') */ r.n FROM r, s WHERE r.k = s.k;")
-    rows = pa.table({"k": [1], "n": [2], "__arrival": [0], "__batch": [3]})
+    rows = pa.table({"k": [1], "n": [2], "__ps_arrival": [0], "__ps_batch": [3]})
     write_archived(str(tmp_path), plan, 0, 3, Archived({"r": rows}))
     write_archived(str(tmp_path), plan, 0, 3, Archived({"r": rows.slice(0, 0)}))
     (read,) = read_archived(plan, tmp_path / "cell-00000", 3)

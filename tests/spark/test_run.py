@@ -135,7 +135,7 @@ def test_fail_names_the_row_and_writes_nothing_of_its_batch(bench: Bench) -> Non
     ran = bench.run(script)
     assert is_clean(ran, 1)
     assert "a row of s breaks PRIMARY KEY (k) ON s" in ran.err
-    assert "k=2" in ran.err
+    assert "k = 2" in ran.err
     assert bench.sink() == expected(rows(0, 4), rows(0, 4))
 
 
@@ -188,7 +188,7 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
         (PLAIN + JOIN + JOIN.replace("s.n", "s.k"), 2, "give each query a sink of its own"),
         (PLAIN.replace("OPTIONS (path '{out}')", "") + JOIN, 2, "has no path"),
         (PLAIN.replace("{out}", "{data}/../checkpoint") + JOIN, 2, "lie one in the other"),
-        (PLAIN.replace("t (k BIGINT", "t (__index BIGINT, k BIGINT") + JOIN, 2, "begins with two underscores"),
+        (PLAIN.replace("t (k BIGINT", "t (__ps_index BIGINT, k BIGINT") + JOIN, 2, "begins with __ps_"),
         (PLAIN.replace("SINK out", "SINK `../out`") + JOIN.replace("INTO out", "INTO `../out`"), 2, "plainer name"),
         (
             STREAMS.replace("{s}", ", PRIMARY KEY (k) ON VIOLATION QUARANTINE INTO out").replace("{t}", "") + JOIN,

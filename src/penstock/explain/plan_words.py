@@ -78,7 +78,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "{} asks to RECOVER: a window of time is given once, so what is recovered later cannot be added; {}, "
         "or group by other columns"
     ),
-    PlanObstacle.NAME_OF_ENGINE: "a name that begins with two underscores is the engine's own: {}",
+    PlanObstacle.NAME_OF_ENGINE: "a name that begins with __ps_ is the engine's own: {}",
     PlanObstacle.UNCOMPARABLE_ARRIVALS: "rows cannot be counted across streams that arrive by {}",
     PlanObstacle.SHED_WITHOUT_BUDGET: "SHED(INPUT) is done by what a BUDGET knows of the rows: give one too",
     WhyUnkept.MERGING_ENDS: "merging rows of which min or max asks for {: and }",

@@ -13,7 +13,7 @@ from enum import StrEnum
 from penstock.analysis.reasons import Reason
 from penstock.model.expressions import ColumnRef
 
-COUNT = "__n"
+COUNT = "__ps_n"
 """The number of results that a row of the first stage stands for, or of rows that a stored row stands for."""
 
 

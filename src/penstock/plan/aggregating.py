@@ -130,7 +130,7 @@ def _measures(query: Query, verdict: Verdict) -> dict[tuple[Fold, ColumnRef], Me
     for fold, ref in dict.fromkeys(wanted):
         if fold is Fold.COUNT and ref in summed:
             continue
-        made[fold, ref] = Measure(f"__m{len(made)}", fold, ref.alias, ref.column)
+        made[fold, ref] = Measure(f"__ps_m{len(made)}", fold, ref.alias, ref.column)
     return made
 
 
@@ -139,7 +139,7 @@ def _windows(query: Query) -> dict[TimeWindow, WindowColumn]:
     for key in query.group_by:
         if isinstance(key, TimeWindow):
             found[replace(key, end=None)] = WindowColumn(
-                f"__w{len(found)}", key.column.alias, key.column.column, key.span.ticks
+                f"__ps_w{len(found)}", key.column.alias, key.column.column, key.span.ticks
             )
     return found
 
@@ -159,7 +159,7 @@ def _key(
         case ColumnRef():
             return GroupKey(named[key], str(key), None, None, _clocks(query, key))
         case Expression():
-            return GroupKey(f"__g{number}", str(key), key.text, None, ())
+            return GroupKey(f"__ps_g{number}", str(key), key.text, None, ())
 
 
 def _clocks(query: Query, ref: ColumnRef) -> tuple[ColumnRef, ...]:
@@ -184,7 +184,7 @@ def _column(
     if ref is None:
         return AggregateColumn(name, text, function, False, None, None, None, None)
     if isinstance(ref, Expression):
-        return AggregateColumn(name, text, function, aggregate.distinct, None, f"__v_{name}", ref.text, None)
+        return AggregateColumn(name, text, function, aggregate.distinct, None, f"__ps_v_{name}", ref.text, None)
     fold = None if aggregate.distinct else _FOLDS.get(function)
     measure = None if fold is None else measures.get((fold, ref))
     if measure is None and fold is Fold.COUNT:

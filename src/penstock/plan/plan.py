@@ -28,7 +28,7 @@ from penstock.plan.tree import NodePlan, TreePlan
 FORMAT = 9
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
-ROW = "__row"
+ROW = "__ps_row"
 """The one column of results of which nothing is asked but that they are there: a table without columns has no rows."""
 
 

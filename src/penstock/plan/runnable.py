@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from penstock.analysis.closings.outer_join_purge import Leaving
 from penstock.analysis.finding import Means
 from penstock.analysis.reasons import Reason
+from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
@@ -23,7 +24,8 @@ from penstock.plan.order_across_streams import counts_by_arrival, uncomparable_a
 from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.plan_reasons import PlanObstacle, WhyUnkept
 
-_OURS = "__"
+_OURS = "__ps_"
+"""What columns of our own begin with, beside those of a stream."""
 
 
 def obstacles(query: Query) -> tuple[Reason, ...]:
@@ -36,7 +38,8 @@ def obstacles(query: Query) -> tuple[Reason, ...]:
         found += budget_obstacles(query)
     elif query.hints.shed_input:
         found.append(PlanObstacle.SHED_WITHOUT_BUDGET())
-    if reserved := sorted({c.name for s in query.all_sources for c in s.stream.carried if c.name.startswith(_OURS)}):
+    columns = {c.name for s in query.all_sources for c in s.stream.carried}
+    if reserved := sorted(name for name in columns if fold(name).startswith(_OURS)):
         found.append(PlanObstacle.NAME_OF_ENGINE(reserved))
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
         found.append(PlanObstacle.UNCOMPARABLE_ARRIVALS(types))

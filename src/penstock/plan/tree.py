@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from penstock.model.nodes import NodeKind
 from penstock.plan.parts import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
-TEST = "__test_"
+TEST = "__ps_test_"
 """How the columns of tests begin."""
 
 

@@ -154,7 +154,7 @@ def _replay(
     tables, names = {}, dict[tuple[str | None, str], str]()
     for name, stream in read.items():
         flags = {c for some in plans for plan in some.values() for c in conditions_of(plan, name)}
-        own = {flag: names.setdefault(flag, f"__flag_{len(names)}") for flag in sorted(flags, key=str)}
+        own = {flag: names.setdefault(flag, f"__ps_flag_{len(names)}") for flag in sorted(flags, key=str)}
         wanted: dict[str, str] = {}
         for some in plans:
             wanted |= reads(some, name)

@@ -22,6 +22,7 @@ from penstock.plan.aggregate import AggregateColumn, AggregatePlan
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
 from penstock.runtime.group.between_stages import final_type, measure_columns
+from penstock.spark.arrow_map import mapped
 from penstock.spark.operator import ANSWER
 from penstock.spark.types import arrow_schema, carried, carried_type, restored, spark_type
 from penstock.spark.unpack import (
@@ -67,7 +68,7 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     complete = replace(aggregate, columns=columns)
     _require_groups(complete, types)
     moved = evaluated.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in evaluated.schema))
-    rows = moved.mapInArrow(EvaluatedRedealer(keys, names), DEALT)
+    rows = mapped(moved, EvaluatedRedealer(keys, names), DEALT)
     return Dealt(rows, replace(plan, aggregate=complete), {name: types[name] for name in names})
 
 

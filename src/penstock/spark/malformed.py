@@ -25,9 +25,9 @@ from penstock.plan.plan import Plan
 
 _TEXTS = frozenset({"json", "csv", "xml"})
 _OPTION = "columnNameOfCorruptRecord"
-_RECORD = "__malformed"
+_RECORD = "__ps_malformed"
 """The text of a malformed row, as Spark's reader gives it."""
-KEPT = ("__malformed_file", "__malformed_record")
+KEPT = ("__ps_malformed_file", "__ps_malformed_record")
 """What the packer is handed of a row in quarantine: its file and its text; NULL for every other row."""
 QUARANTINED = "source_file STRING, record STRING"
 """What is written of it."""

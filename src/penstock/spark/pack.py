@@ -20,7 +20,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
-from penstock.plan.plan import Plan
+from penstock.errors import DataError
+from penstock.plan.plan import ORDERS, Plan
 from penstock.runtime import (
     ORDER,
     Chunk,
@@ -44,7 +45,7 @@ PACKED = (
 Task and piece set apart what came from one block in several tasks, as after a repartition of a bound DataFrame.
 """
 
-PLACE = "__place"
+PLACE = "__ps_place"
 """The place of a row in the order of arrival, as `time/block/path`; a row without one has that of the row before it."""
 ROWS, KEYS, PLACES, PUNCTUATIONS, NOTHING = "rows", "keys", "places", "punctuations", ""
 """The parts of a chunk: rows, keys of rows that are not there, the place of every row in the order across streams,
@@ -58,7 +59,7 @@ Place = tuple[int, str, int, int, int]
 
 def passes(alias: str) -> str:
     """The boolean column that says which rows an alias's filters let through."""
-    return f"__pass_{alias}"
+    return f"__ps_pass_{alias}"
 
 
 @dataclass(frozen=True)
@@ -108,6 +109,7 @@ class Packer:
             for source in self.plan.sources
             if source.stream == self.stream and source.filters
         }
+        self._require_text(data)
         routed = route(self.plan, self.grid, self.stream, data, passes=chosen, punctuations=punctuations)
         header = spell(routed.header)
         told: set[int] = set()
@@ -126,6 +128,21 @@ class Packer:
         for cell in range(self.grid.cells):
             if cell not in told:
                 self._add(packed, cell, (*place, header, "", NOTHING, None))
+
+    def _require_text(self, data: Any) -> None:
+        """Raise on bytes that are no text in a column that is ordered: how far it has come is told as text."""
+        for promise in self.plan.promises:
+            column = promise.columns[0] if promise.kind in ORDERS else None
+            is_here = column is not None and self.plan.by_alias[promise.alias].stream == self.stream
+            if not is_here or not pa.types.is_string(data.schema.field(column).type):
+                continue
+            try:
+                data.column(column).validate(full=True)
+            except pa.ArrowInvalid:
+                raise DataError(
+                    f"{promise.constraint}: the column holds bytes that are no text in UTF-8",
+                    hint=f"declare {column} BINARY, and order by a column derived of it: STRING AS (hex({column}))",
+                ) from None
 
     def _add(self, packed: dict[str, list[Any]], cell: int, rest: tuple[Any, ...]) -> None:
         row = (self.grid.keys[cell], self.stream, *rest)

@@ -13,7 +13,7 @@ from typing import Any
 from penstock.plan.plan import Plan
 from penstock.runtime import Punctuating, apart, punctuation_promises
 
-PUNCTUATION = "__punctuation"
+PUNCTUATION = "__ps_punctuation"
 """Whether a row satisfies some WHEN."""
 
 
@@ -32,7 +32,7 @@ def conditions(plan: Plan, stream: str) -> Iterator[tuple[str | None, str, str]]
 def _column(plan: Plan, stream: str, number: int) -> str:
     """The column that says which rows make a promise: that of the one WHEN, where nothing sets them apart."""
     whens = [f"({rows.when})" for rows in plan.punctuations if rows.stream == stream]
-    return PUNCTUATION if whens == [plan.promises[number].when] else f"__makes_{number}"
+    return PUNCTUATION if whens == [plan.promises[number].when] else f"__ps_makes_{number}"
 
 
 def take_out(plan: Plan, stream: str, piece: Any) -> tuple[Any, dict[int, Any]]:

@@ -24,6 +24,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.runtime.counts import Count, second_vocabulary, vocabulary
 from penstock.spark.archive_files import archive_of
+from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import in_session_zone, worth_of_absence
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
@@ -140,7 +141,7 @@ def assemble(
         told_all = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         if plan.distinct_over_expressions:
             evaluated = _evaluated(told_all, query, plan)
-            dealt = _carried(evaluated).mapInArrow(EvaluatedRedealer(grid.keys), DEALT)
+            dealt = mapped(_carried(evaluated), EvaluatedRedealer(grid.keys), DEALT)
         else:
             dealt = told_all.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
         given = dealt.groupBy("target").transformWithState(SecondProcessor(*told, grid.keys), RESULT, "append", "None")
@@ -349,4 +350,4 @@ def _packed_stream(
         frame, kept = judged(read_stream(spark, stream, in_order), stream, columns_read(plan, stream), observation)
         frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
     frame = with_filters(frame, plan, stream.name, ordered)
-    return frame.mapInArrow(replace(packer, ordered=ordered), PACKED)
+    return mapped(frame, replace(packer, ordered=ordered), PACKED)

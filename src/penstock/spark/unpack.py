@@ -90,7 +90,7 @@ def _as_dealt(dealt: list[tuple[int, str, bytes]]) -> Any:
     )
 
 
-TOLD = ("__kind", "__told")
+TOLD = ("__ps_kind", "__ps_told")
 """Beside the columns of an answer on its way through SELECT: what a row is, and what the second stage must know."""
 
 

@@ -144,7 +144,7 @@ class TableReader:
             values = table.column(given[fold(column.name)])
             columns[column.name] = as_declared(stream.name, column.name, values, str(column.type))
         # A table without columns has no rows either: a query may count rows and read nothing of them.
-        return pa.table(columns) if columns else pa.table({"__row": pa.nulls(table.num_rows)})
+        return pa.table(columns) if columns else pa.table({"__ps_row": pa.nulls(table.num_rows)})
 
 
 def _punctuated(stream: Stream) -> list[Punctuated]:

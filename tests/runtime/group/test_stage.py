@@ -59,7 +59,7 @@ def test_what_is_saved_goes_on_as_if_it_had_never_stopped() -> None:
     store = dict(stage.save().put)
     again = GroupStage.restore(plan_of(RUNNING), store)
     given = again.step(1, rows(names, (1, 2), (None, 1)), {}).rows.to_pylist()
-    assert sorted(row["__out0"] for row in given) == [2, 5]
+    assert sorted(row["__ps_out0"] for row in given) == [2, 5]
 
 
 def test_with_little_room_known_groups_go_on_and_new_ones_are_counted_as_lost() -> None:
@@ -68,7 +68,7 @@ def test_with_little_room_known_groups_go_on_and_new_ones_are_counted_as_lost() 
     given = stage.step(1, rows(names, (2, 4), (1, 1)), {})
     assert given.lost == 4
     assert stage.live == 1
-    assert given.rows.column("__out0").to_pylist() == [4]
+    assert given.rows.column("__ps_out0").to_pylist() == [4]
 
 
 @pytest.mark.parametrize("restarts", [False, True])

@@ -60,6 +60,6 @@ def test_rows_carry_their_place_where_rows_are_counted_across_streams() -> None:
 
 def test_the_value_of_a_row_travels_under_a_budget_that_asks_for_it() -> None:
     script = KEYED.replace("SELECT a.x", "SELECT /*+ BUDGET(10 ROWS), VALUE(a.k) */ a.x")
-    assert value_columns(plan_of(script), "a") == ("__value_a",)
+    assert value_columns(plan_of(script), "a") == ("__ps_value_a",)
     assert value_columns(plan_of(script), "b") == ()
     assert value_columns(plan_of(KEYED), "a") == ()

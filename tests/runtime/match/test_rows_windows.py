@@ -61,7 +61,7 @@ def test_no_rows_are_in_no_window() -> None:
 def test_only_what_meets_late_rows_carries_what_it_has_seen() -> None:
     inner, nested = plan_of(INNER), plan_of(NESTED)
     assert [seen_columns(inner, alias) for alias in "ab"] == [(), ()]
-    assert [seen_columns(nested, alias) for alias in "abc"] == [("__seen_c",), ("__seen_c",), ()]
+    assert [seen_columns(nested, alias) for alias in "abc"] == [("__ps_seen_c",), ("__ps_seen_c",), ()]
 
 
 @pytest.mark.parametrize("restart", [False, True])

@@ -31,7 +31,7 @@ def test_fail_stops_and_names_the_row() -> None:
     with pytest.raises(PromiseBroken) as caught:
         broken(merged("FAIL"))
     assert caught.value.constraint == f"{CHECK} ON s"
-    assert caught.value.rows[0]["k"] == 7
+    assert caught.value.rows.to_pylist()[0]["k"] == 7
 
 
 def test_quarantine_keeps_the_rows_out_and_hands_them_over_whole() -> None:

@@ -228,7 +228,7 @@ def test_fail_stops_and_names_the_row_that_came_after_its_punctuation(in_one_bat
     with pytest.raises(PromiseBroken) as caught:
         late("FAIL", in_one_batch=in_one_batch)
     assert caught.value.constraint == f"{ON_K} ON t"
-    assert caught.value.rows == [{"k": 1, "n": 21}]
+    assert caught.value.rows.to_pylist() == [{"k": 1, "n": 21}]
 
 
 @pytest.mark.parametrize("in_one_batch", [False, True])

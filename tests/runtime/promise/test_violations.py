@@ -30,7 +30,7 @@ def test_fail_stops_and_names_the_row() -> None:
     with pytest.raises(PromiseBroken) as caught:
         late_row("FAIL")
     assert caught.value.constraint == "ORDERED BY ts WITHIN 2 ON s"
-    assert caught.value.rows == [{"k": 2, "ts": 6, "n": 101}]
+    assert caught.value.rows.to_pylist() == [{"k": 2, "ts": 6, "n": 101}]
 
 
 def test_fail_names_ten_rows_and_says_how_many_more_there_are() -> None:
@@ -42,7 +42,7 @@ def test_fail_names_ten_rows_and_says_how_many_more_there_are() -> None:
     driver.step(s=[(1, 100, 0)])
     with pytest.raises(PromiseBroken) as caught:
         driver.step(s=[(1, ts, ts) for ts in range(86, 100)])
-    assert [row["n"] for row in caught.value.rows] == list(range(86, 96))
+    assert [row["n"] for row in caught.value.rows.to_pylist()] == list(range(86, 96))
     assert str(caught.value).splitlines()[0] == "error: 12 rows of s break ORDERED BY ts WITHIN 2 ON s"
 
 

@@ -30,7 +30,7 @@ from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
-ARRIVAL, BATCH, LEFT = "__arrival", "__batch", "__left"
+ARRIVAL, BATCH, LEFT = "__ps_arrival", "__ps_batch", "__ps_left"
 
 
 @dataclass(frozen=True)

@@ -20,8 +20,8 @@ from penstock.runtime.columns.hashing import mix
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
 
-_ARRIVAL, _BATCH, _WEIGHT, _STANDS, _TALLY = "__arrival", "__batch", "__weight", "__stands", "__tally"
-_MARK = "__mark_"
+_ARRIVAL, _BATCH, _WEIGHT, _STANDS, _TALLY = "__ps_arrival", "__ps_batch", "__ps_weight", "__ps_stands", "__ps_tally"
+_MARK = "__ps_mark_"
 _OWN = np.uint64(0x9E3779B97F4A7C15)
 
 

@@ -23,8 +23,8 @@ from penstock.runtime.state.store import COLD, EntryReader, EntryWriter, from_ip
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
-_ARRIVAL, _BATCH, _HOME, _STANDS_FOR = "__arrival", "__batch", "__home", "__stands_for"
-_MATCHED = "__matched"
+_ARRIVAL, _BATCH, _HOME, _STANDS_FOR = "__ps_arrival", "__ps_batch", "__ps_home", "__ps_stands_for"
+_MATCHED = "__ps_matched"
 
 
 @dataclass(eq=False)

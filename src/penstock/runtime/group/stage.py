@@ -45,7 +45,7 @@ _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN
 
 def given_name(number: int) -> str:
     """The column in which the stage gives an aggregate, by its number among them."""
-    return f"__out{number}"
+    return f"__ps_out{number}"
 
 
 @dataclass(frozen=True)

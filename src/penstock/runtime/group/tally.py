@@ -23,7 +23,7 @@ from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
-_KEY, _GROUP = "__key", "__group"
+_KEY, _GROUP = "__ps_key", "__ps_group"
 
 Columns = Mapping[str, Any]
 """Arrow arrays of one length."""

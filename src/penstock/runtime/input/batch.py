@@ -25,9 +25,9 @@ from penstock.runtime.input.wire_columns import (
     punctuation_promises,
 )
 
-INDEX = "__index"
+INDEX = "__ps_index"
 """The row's index among the data rows of its chunk."""
-HOME = "__home"
+HOME = "__ps_home"
 """True in exactly one of the cells that hold a copy of the row."""
 
 

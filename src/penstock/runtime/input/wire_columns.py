@@ -6,10 +6,10 @@ from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 
 _BY_KEY = (PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED)
 
-ORDER = "__order"
+ORDER = "__ps_order"
 """The row's place in the order of ARRIVES BY: the code of the largest value up to it; where rows are counted so."""
 
-SEEN = "__seen_"
+SEEN = "__ps_seen_"
 """How the columns begin in which rows carry what they have seen of other streams (`match/rows_windows.py`)."""
 
 
@@ -21,7 +21,7 @@ def order_column(plan: Plan) -> tuple[str, ...]:
 def value_columns(plan: Plan, alias: str) -> tuple[str, ...]:
     """What VALUE gives for the rows of an alias, where it is about them."""
     values = plan.evict.values if plan.evict is not None else ()
-    return (f"__value_{alias}",) if any(value.alias == alias for value in values) else ()
+    return (f"__ps_value_{alias}",) if any(value.alias == alias for value in values) else ()
 
 
 def hidden_columns(plan: Plan, alias: str) -> tuple[str, ...]:
@@ -79,7 +79,7 @@ def clustered_columns(plan: Plan, alias: str) -> tuple[str, ...]:
 
 def belongs(column: str) -> str:
     """The boolean column of a key: whether rows here may name its value of a clustered column."""
-    return f"__belongs_{column}"
+    return f"__ps_belongs_{column}"
 
 
 def promise_columns(plan: Plan, alias: str) -> tuple[str, ...]:

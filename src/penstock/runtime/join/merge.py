@@ -43,7 +43,7 @@ from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.join.purged import Purged
 from penstock.runtime.state.synopsis import FRESH, OLD, Synopsis
 
-BUCKET = "__bucket"
+BUCKET = "__ps_bucket"
 """The hash of a row's bucket, a column of merged sources."""
 
 

@@ -33,7 +33,7 @@ from penstock.runtime.state.synopsis import ALL, Synopsis
 if TYPE_CHECKING:
     from penstock.runtime.promise.closing import Closedness
 
-BLOCKED = "__blocked"
+BLOCKED = "__ps_blocked"
 """Whether a cell still stores a row with the values of a punctuation."""
 
 

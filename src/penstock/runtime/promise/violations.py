@@ -7,12 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.errors import PenstockError
 from penstock.model.schemes import Policy
 from penstock.plan.plan import MATCHES, PromisePlan
 from penstock.plan.tree import TEST
 from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.columns.readable import rows_read
 from penstock.runtime.input.batch import Quarantined
 from penstock.runtime.input.wire_columns import ORDER
 from penstock.runtime.state.synopsis import Synopsis
@@ -24,9 +26,9 @@ _MOST_NAMED = 10
 class PromiseBroken(PenstockError):
     """Rows broke a constraint that is declared ON VIOLATION FAIL; the batch must not be committed."""
 
-    def __init__(self, constraint: str, alias: str, rows: list[dict[str, Any]], count: int) -> None:
-        named = "; ".join(", ".join(f"{name}={value!r}" for name, value in row.items()) for row in rows)
-        more = f"; and {count - len(rows):,} more" if count > len(rows) else ""
+    def __init__(self, constraint: str, alias: str, rows: Any, count: int) -> None:
+        named = "; ".join(rows_read(rows))
+        more = f"; and {count - rows.num_rows:,} more" if count > rows.num_rows else ""
         super().__init__(
             f"a row of {alias} breaks {constraint}" if count == 1 else f"{count:,} rows of {alias} break {constraint}",
             detail=f"the row is: {named}" if count == 1 else f"the rows are: {named}{more}",
@@ -68,12 +70,11 @@ class Answers:
         self.violations[constraint] = self.violations.get(constraint, 0) + len(counted)
         match breach.promise.policy:
             case Policy.FAIL:
-                named = [
-                    row
-                    for segment, _, rows in synopsis.split(np.sort(breach.ids)[:_MOST_NAMED])
-                    for row in _declared(segment.table.take(rows)).to_pylist()
-                ]
-                raise PromiseBroken(constraint, breach.alias, named, len(breach.ids))
+                split = synopsis.split(np.sort(breach.ids)[:_MOST_NAMED])
+                named = [_declared(segment.table.take(rows)) for segment, _, rows in split]
+                raise PromiseBroken(
+                    constraint, breach.alias, pa.concat_tables(named, promote_options="permissive"), len(breach.ids)
+                )
             case Policy.QUARANTINE:
                 for segment, _, rows in synopsis.split(counted):
                     taken = _declared(segment.table.take(rows))

@@ -30,7 +30,7 @@ COLD = "cold/"
 """How the keys of entries begin that a cell does not hold in memory."""
 
 _SEGMENT, _MASK = "segment/", "mask/"
-_ARRIVAL, _BATCH, _HOME, _ALIVE, _COUNT = "__arrival", "__batch", "__home", "__alive", "__count"
+_ARRIVAL, _BATCH, _HOME, _ALIVE, _COUNT = "__ps_arrival", "__ps_batch", "__ps_home", "__ps_alive", "__ps_count"
 
 
 @dataclass(frozen=True)

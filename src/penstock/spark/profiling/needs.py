@@ -45,7 +45,7 @@ from penstock.spark.profiling.ranks import COUNT, RISEN, VALUE, counted_below, r
 from penstock.spark.profiling.reading import BATCH, BLOCK, FILE, FILE_TIME, IS_DATA, POS, ROW, ProfiledStream, ticks
 
 NEED = "need"
-_TIME, _FIRST, _LAST = "__ts", "__first", "__last"
+_TIME, _FIRST, _LAST = "__ps_ts", "__ps_first", "__ps_last"
 
 
 def needs(question: Question, streams: Mapping[str, ProfiledStream]) -> DataFrame:
@@ -97,9 +97,13 @@ def _clustered(own: ProfiledStream, column: str) -> DataFrame:
     value = F.col(quoted(column))
     same = Window.partitionBy(value).orderBy(POS)
     others_before = F.col(POS) - F.row_number().over(same)
-    ranked = own.data.select(value.isNull().alias("__null"), others_before.alias("n"), F.min(POS).over(same).alias("f"))
+    ranked = own.data.select(
+        value.isNull().alias("__ps_null"), others_before.alias("n"), F.min(POS).over(same).alias("f")
+    )
     # Among rows of one value the first has number 1, so its count of others is f - 1.
-    return ranked.select(F.when(F.col("__null"), 0).otherwise(F.col("n") - F.col("f") + 1).cast("bigint").alias(NEED))
+    return ranked.select(
+        F.when(F.col("__ps_null"), 0).otherwise(F.col("n") - F.col("f") + 1).cast("bigint").alias(NEED)
+    )
 
 
 def _unique(own: ProfiledStream, columns: tuple[str, ...]) -> DataFrame:
@@ -114,12 +118,12 @@ def _unique(own: ProfiledStream, columns: tuple[str, ...]) -> DataFrame:
 def _after_punctuation(own: ProfiledStream, scheme: Punctuated) -> DataFrame:
     """1 where a punctuation that named the row's values came before it."""
     made = F.coalesce(F.expr(conjunction(scheme.when)), F.lit(False))
-    named = [F.col(quoted(c)).alias(f"__k{n}") for n, c in enumerate(scheme.columns)]
-    values = [f"__k{n}" for n in range(len(named))]
+    named = [F.col(quoted(c)).alias(f"__ps_k{n}") for n, c in enumerate(scheme.columns)]
+    values = [f"__ps_k{n}" for n in range(len(named))]
     place = F.struct(FILE_TIME, FILE, BLOCK, ROW)
-    rows = own.every.select(*named, made.alias("__made"), IS_DATA, place.alias("__at"))
-    told = rows.where("__made").dropna(subset=values).groupBy(*values).agg(F.min("__at").alias("__told"))
-    return rows.where(IS_DATA).join(told, values, "left").select(_number(F.col("__told") < F.col("__at")))
+    rows = own.every.select(*named, made.alias("__ps_made"), IS_DATA, place.alias("__ps_at"))
+    told = rows.where("__ps_made").dropna(subset=values).groupBy(*values).agg(F.min("__ps_at").alias("__ps_told"))
+    return rows.where(IS_DATA).join(told, values, "left").select(_number(F.col("__ps_told") < F.col("__ps_at")))
 
 
 def _keys(question: Question) -> tuple[list[Column], list[Column], list[str]]:
@@ -127,7 +131,7 @@ def _keys(question: Question) -> tuple[list[Column], list[Column], list[str]]:
     assert not isinstance(question.constraint, Arrival)
     reference = reference_of(question.constraint)
     assert reference is not None
-    names = [f"__k{n}" for n in range(len(reference.pairs))]
+    names = [f"__ps_k{n}" for n in range(len(reference.pairs))]
     mine = [F.col(quoted(a)).alias(name) for (a, _), name in zip(reference.pairs, names, strict=True)]
     theirs = [F.col(quoted(b)).alias(name) for (_, b), name in zip(reference.pairs, names, strict=True)]
     return mine, theirs, names
@@ -174,7 +178,7 @@ def _referring(own: ProfiledStream, parent: ProfiledStream, question: Question) 
     if isinstance(constraint, ForeignKey) and window not in (None, TimeWindow()):
         assert window is not None
         return _without_partner(rows, parent.data.select(*theirs), names, window)
-    ends = (F.min(_LAST).alias(_FIRST), F.max(_LAST).alias(_LAST), F.lit(1).alias("__any"))
+    ends = (F.min(_LAST).alias(_FIRST), F.max(_LAST).alias(_LAST), F.lit(1).alias("__ps_any"))
     matches = parent.data.select(*theirs).groupBy(*names).agg(*ends)
     met = rows.join(matches, names, "left")
     after, before = F.col(_LAST) - F.col(_TIME), F.col(_TIME) - F.col(_FIRST)
@@ -183,7 +187,7 @@ def _referring(own: ProfiledStream, parent: ProfiledStream, question: Question) 
             demands = F.lit(True)
             for name in names:
                 demands = demands & F.col(name).isNotNull()
-            return met.select(_number(demands & F.col("__any").isNull()))
+            return met.select(_number(demands & F.col("__ps_any").isNull()))
         case Cooccurs(window=declared), NumberMeaning.BROKEN:
             broken = F.lit(False)
             if declared is not None and declared.low is not None:
@@ -208,9 +212,9 @@ def _without_partner(rows: DataFrame, matches: DataFrame, names: list[str], wind
     if window.high is not None:
         within = within & (span <= window.high.ticks)
     demands = rows.dropna(subset=names)
-    found = demands.join(matches, names).where(within).select(POS).distinct().withColumn("__any", F.lit(1))
+    found = demands.join(matches, names).where(within).select(POS).distinct().withColumn("__ps_any", F.lit(1))
     met = demands.join(found, POS, "left")
-    broken = met.select(_number(F.col("__any").isNull()))
+    broken = met.select(_number(F.col("__ps_any").isNull()))
     return broken.unionByName(
         rows.join(demands.select(POS), POS, "left_anti").select(F.lit(0).cast("bigint").alias(NEED))
     )

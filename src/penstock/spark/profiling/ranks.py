@@ -14,8 +14,8 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.spark.profiling.reading import POS
 
-STRETCH, RISEN, VALUE, COUNT = "__stretch", "__risen", "__value", "__count"
-_TOP, _BELOW, _IS_QUERY = "__top", "__below", "__is_query"
+STRETCH, RISEN, VALUE, COUNT = "__ps_stretch", "__ps_risen", "__ps_value", "__ps_count"
+_TOP, _BELOW, _IS_QUERY = "__ps_top", "__ps_below", "__ps_is_query"
 ROWS_A_STRETCH = 250_000
 """Rows that one task sorts."""
 

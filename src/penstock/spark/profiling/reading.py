@@ -29,9 +29,16 @@ from penstock.spark.sinks import FILES
 from penstock.spark.sources import has_column, read_error, reader_of, with_declared_columns
 from penstock.spark.types import carried
 
-POS = "__pos"
+POS = "__ps_pos"
 """The number of a data row among the data rows of its stream, from 0."""
-IS_DATA, FILE, FILE_TIME, BLOCK, ROW, BATCH = "__data", "__file", "__time", "__block", "__row", "__batch"
+IS_DATA, FILE, FILE_TIME, BLOCK, ROW, BATCH = (
+    "__ps_data",
+    "__ps_file",
+    "__ps_time",
+    "__ps_block",
+    "__ps_row",
+    "__ps_batch",
+)
 
 
 @dataclass(frozen=True)
@@ -77,16 +84,18 @@ def arrived(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> Prof
         place = _place(raw)
         frame, _ = with_declared_columns(raw, replace(stream, where=()), ordered=False, beside=place)
         passes = F.lit(True) if not stream.where else F.coalesce(F.expr(conjunction(stream.where)), F.lit(False))
-        frame = frame.withColumns({"__passes": passes, IS_DATA: ~punctuating(stream)})
+        frame = frame.withColumns({"__ps_passes": passes, IS_DATA: ~punctuating(stream)})
         files = _files(frame)
     except SPARK_ERRORS as error:
         raise read_error(stream, error) from error
     offsets, batches = _offsets(files, _files_a_batch(stream))
     known = spark.createDataFrame(offsets)
-    every = frame.where("__passes").drop("__passes")
+    every = frame.where("__ps_passes").drop("__ps_passes")
     inside = Window.partitionBy(FILE).orderBy(BLOCK, ROW)
-    data = every.where(IS_DATA).withColumn("__inside", F.row_number().over(inside) - 1)
-    data = data.join(F.broadcast(known), FILE).withColumn(POS, (F.col("__offset") + F.col("__inside")).cast("bigint"))
+    data = every.where(IS_DATA).withColumn("__ps_inside", F.row_number().over(inside) - 1)
+    data = data.join(F.broadcast(known), FILE).withColumn(
+        POS, (F.col("__ps_offset") + F.col("__ps_inside")).cast("bigint")
+    )
     data = data.select(*map(quoted, columns), POS, BATCH)
     # Every question reads it, and numbering sorts: it is kept, on disk where memory is short.
     return ProfiledStream(stream, every, data.persist(), sum(count for *_, count in files), batches)
@@ -117,7 +126,7 @@ def punctuating(stream: Stream) -> Column:
 
 def _files(frame: DataFrame) -> list[tuple[int, str, int]]:
     """Each file with any row, in the order of arrival, and how many of its rows are data."""
-    counted = frame.groupBy(FILE_TIME, FILE).agg(F.count_if(F.col("__passes") & F.col(IS_DATA)).alias("n"))
+    counted = frame.groupBy(FILE_TIME, FILE).agg(F.count_if(F.col("__ps_passes") & F.col(IS_DATA)).alias("n"))
     return sorted((row[FILE_TIME], row[FILE], row["n"]) for row in counted.collect())
 
 
@@ -140,7 +149,7 @@ def _offsets(files: list[tuple[int, str, int]], files_a_batch: int | None) -> tu
     table = pa.table(
         {
             FILE: pa.array([path for _, path, _ in files], pa.string()),
-            "__offset": pa.array(offsets, pa.int64()),
+            "__ps_offset": pa.array(offsets, pa.int64()),
             BATCH: pa.array(batch_of, pa.int64()),
         }
     )
@@ -157,7 +166,7 @@ def ticks(stream: Stream, column: str) -> Column:
     return F.unix_micros(value.cast("timestamp"))
 
 
-INSTANT = "__instant"
+INSTANT = "__ps_instant"
 """When a row came, on a clock that the streams share, if there is one."""
 
 

@@ -44,7 +44,7 @@ def check(script: Script, query: str | None = None) -> Verdict:
 def judged(query: Query) -> Verdict:
     """The verdict on a query, with notices of what this version cannot run of it, and of promises that pile up."""
     from penstock.plan.promise_expiry import endless_punctuations  # noqa: PLC0415 - with the planner
-    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415
+    from penstock.plan.runnable import asks_for_plan, obstacles, unkept_bounds  # noqa: PLC0415
 
     verdict = check_query(query)
     if verdict.strategy is Strategy.REWRITE:
@@ -52,7 +52,7 @@ def judged(query: Query) -> Verdict:
     said: tuple[Told, ...] = ()
     if found := obstacles(query):
         said = (Notice.CANNOT_RUN(found),)
-    elif verdict.verdict == "bounded":
+    elif verdict.verdict == "bounded" and asks_for_plan(query, verdict):
         made = plan_of(query, verdict)
         said = endless_punctuations(made)
         if unkept := unkept_bounds(made):

@@ -184,24 +184,25 @@ class World:
     def _pass(self, edge: ChainStep, met: dict[str, Arrival]) -> bool:
         target = self.query.by_alias[edge.target].stream
         start = met[edge.source]
-        if edge.way in (Way.PUNCTUATION, Way.KEY, Way.CLUSTER):
+        if edge.closing.way in (Way.PUNCTUATION, Way.KEY, Way.CLUSTER):
             return self._close(edge, target, met)
-        if edge.passage is not None:
-            value = start.value(edge.passage.start.column)
+        if edge.closing.passage is not None:
+            value = start.value(edge.closing.passage.start.column)
             if value is None:
                 return True
-            return self.pass_value(target, edge.passage.ordered.column, value + edge.passage.excess.tightest.ticks + 1)
-        if isinstance(edge.scheme, Follows):
+            return self.pass_value(target, edge.closing.passage.ordered.column, value + edge.closing.passage.ticks + 1)
+        if isinstance(edge.closing.scheme, Follows):
             later = self.history[self.history.index(start) + 1 :]
             arrived = [a for a in later if a.stream == target.name and not is_punctuation(target, a)]
-            missing = rows_of(edge.scheme.slack) - len(arrived)
+            missing = rows_of(edge.closing.scheme.slack) - len(arrived)
             return all(self._fill(target, {}) for _ in range(missing))
         return True
 
     def _close(self, edge: ChainStep, target: Stream, met: dict[str, Arrival]) -> bool:
         """A punctuation of the values that the rows carry; or the row that they name, and others after it."""
-        assert isinstance(edge.scheme, Punctuated | PrimaryKey | Clustered)
-        columns = (edge.scheme.column,) if isinstance(edge.scheme, Clustered) else edge.scheme.columns
+        scheme = edge.closing.scheme
+        assert isinstance(scheme, Punctuated | PrimaryKey | Clustered)
+        columns = (scheme.column,) if isinstance(scheme, Clustered) else scheme.columns
         equalities = self.query.equalities(frozenset({*met, edge.target}))
         values: dict[str, int | None] = {}
         for column in columns:
@@ -210,14 +211,14 @@ class World:
         if None in values.values():
             return True
         named = {column: value for column, value in values.items() if value is not None}
-        if isinstance(edge.scheme, Punctuated):
+        if isinstance(scheme, Punctuated):
             closing = self.row(target.name, 0, named.get("k"), named.get("m"), kind=1)
             self.history.append(closing)
             return keeps_promises(self.streams, self.history)
         arrived = any(all(a.value(c) == v for c, v in named.items()) for a in self.data(target.name))
         if not arrived and not self._fill(target, named):
             return False
-        others = rows_of(edge.scheme.slack) + 1 if isinstance(edge.scheme, Clustered) else 0
+        others = rows_of(scheme.slack) + 1 if isinstance(scheme, Clustered) else 0
         return all(self._fill(target, {}) for _ in range(others))
 
     def pass_value(self, target: Stream, column: str, low: int) -> bool:

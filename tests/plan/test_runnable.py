@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import penstock
+from penstock.analysis.check import check_query
 from penstock.explain.reason_words import each_told
-from penstock.plan.runnable import may_have_budget, obstacles, unkept, unkept_bounds
+from penstock.plan.planner import make_plan
+from penstock.plan.promise_expiry import endless_punctuations
+from penstock.plan.runnable import asks_for_plan, may_have_budget, obstacles, unkept, unkept_bounds
 from tests.runtime.driving import plan_of
 
 STREAM = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts);"
@@ -56,3 +61,19 @@ def test_a_recovering_query_forgets_no_distinct_row() -> None:
     recovering = STREAMS.replace("ORDERED BY ts", "ORDERED BY ts ON VIOLATION RECOVER")
     plan = plan_of(f"{recovering} SELECT DISTINCT r.ts FROM r, s WHERE {BAND};")
     assert [why for why in each_told(unkept_bounds(plan)) if "RECOVER" in why]
+
+
+GOLDEN = sorted((Path(__file__).parents[1] / "golden/check").glob("*.sql"))
+
+
+def test_where_no_plan_is_asked_for_it_has_nothing_to_say() -> None:
+    unasked = 0
+    for case in GOLDEN:
+        for query in penstock.parse(case.read_text(encoding="utf-8")).queries:
+            verdict = check_query(query)
+            if verdict.verdict == "bounded" and not obstacles(query) and not asks_for_plan(query, verdict):
+                unasked += 1
+                plan = make_plan(query, verdict)
+                assert not unkept_bounds(plan), case.name
+                assert not endless_punctuations(plan), case.name
+    assert unasked > 5

@@ -16,8 +16,8 @@ from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.fixes import text_of
 from penstock.analysis.reasons import Final, Reason
-from penstock.model.query import Query, certain
-from penstock.model.relation import JoinKind, joins, leaves
+from penstock.model.query import Query
+from penstock.model.relation import JoinKind, certain, joins, leaves
 
 _LIKELY = (Way.FOLLOWS, Way.CLOCK, Way.PUNCTUATION, Way.CLUSTER, Way.ORDER, Way.WINDOW, Way.KEY, Way.NEVER)
 """What one is likeliest to know of streams that need not meet."""
@@ -36,7 +36,7 @@ def _final(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
         ):
             # What must be there for other reasons makes it an inner join.
             if join.kind in kinds and query.core.isdisjoint(leaves(other)):
-                there, others = frozenset(certain(kept)), frozenset(certain(other) or leaves(other))
+                there, others = certain(kept), certain(other) or frozenset(leaves(other))
                 once, rows = _once(graph, there, others), (leaves(kept), leaves(other))
                 yield Final.UNMATCHED_WITH_NULLS(*rows, once) if once else _never(rows, graph, there, others)
     for existence in query.existences:

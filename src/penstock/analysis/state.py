@@ -61,7 +61,7 @@ def _bounded(facts: Facts, graph: ClosingGraph, source: Source) -> Bounded | Non
         return _windowed(graph, source, source.window)
     reach = graph.reach(source.alias)
     if reach.is_complete:
-        reasons = dict.fromkeys(chain.from_iterable(edge.because for edge in reach.edges))
+        reasons = dict.fromkeys(chain.from_iterable(edge.closing.because for edge in reach.edges))
         return Bounded(kept_until(reach, source.alias), Means.PURGE, tuple(reasons))
     return synopsis(facts, source, needed_columns(facts.query, source))
 

@@ -60,6 +60,8 @@ class Ink:
 
     def wrapped(self, text: str, first: str, rest: str | None = None) -> list[str]:
         """Text broken at the width; `first` leads the first line, and blanks of that width, or `rest`, the others."""
+        if text.isprintable() and 0 < len(text) <= self.width - len(first) and not text.endswith(" "):
+            return [first + text]  # A line that fits, which reports of hundreds of streams have by the ten thousand.
         return textwrap.wrap(
             text,
             self.width,

@@ -251,7 +251,7 @@ def chain_lines(graph: ClosingGraph, source: SourcePlan) -> list[str]:
     if len(chain.edges) > 1 or (chain.edges and chain.unreached):
         for number, step in enumerate(chain.edges, start=1):
             lines.append(
-                f"{number}. {' and '.join(step.sources)} -> {step.target}: {'; '.join(each_told(step.because))}"
+                f"{number}. {' and '.join(step.sources)} -> {step.target}: {'; '.join(each_told(step.closing.because))}"
             )
     if chain.unreached and source.state.verdict != "bounded":
         lines.append(f"never reached: {', '.join(chain.unreached)}")

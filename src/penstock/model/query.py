@@ -25,9 +25,9 @@ from penstock.model.relation import (
     Group,
     Join,
     JoinKind,
-    Leaf,
     Project,
     block_of,
+    certain,
     joins,
     leaves,
 )
@@ -204,15 +204,6 @@ class Query:
     def equalities(self, together: frozenset[str]) -> Equalities:
         """The columns that are equal wherever these sources stand together."""
         return self._holding(self._asked(together))[1]
-
-
-def certain(tree: FromTree) -> set[str]:
-    """The aliases that have a tuple in every row of a part of FROM."""
-    if isinstance(tree, Leaf):
-        return {tree.alias}
-    left = certain(tree.left) if tree.kind in (JoinKind.INNER, JoinKind.LEFT) else set()
-    right = certain(tree.right) if tree.kind in (JoinKind.INNER, JoinKind.RIGHT) else set()
-    return left | right
 
 
 def matched(join: Join, present: AbstractSet[str]) -> bool:

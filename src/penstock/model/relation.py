@@ -12,9 +12,10 @@ may become a tree of blocks: by one more kind of leaf in `FromTree`, whose rows 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
+from functools import cached_property
 
 from penstock.model.clauses import Aggregate, Formula, Output, Scalar, Source
 from penstock.model.predicates import Predicate
@@ -44,6 +45,35 @@ class Join:
     left: FromTree
     right: FromTree
     on: tuple[Predicate, ...] = ()
+
+    @cached_property
+    def joins(self) -> tuple[Join, ...]:
+        """The joins in it, inner ones first, itself last."""
+        found, waiting = list[Join](), [self]
+        while waiting:
+            join = waiting.pop()
+            found.append(join)
+            waiting += [side for side in (join.left, join.right) if isinstance(side, Join)]
+        return tuple(reversed(found))
+
+    @cached_property
+    def leaves(self) -> tuple[str, ...]:
+        """The aliases in it, from left to right."""
+        self._know_below("leaves")
+        return leaves(self.left) + leaves(self.right)
+
+    @cached_property
+    def certain(self) -> frozenset[str]:
+        """The aliases that have a tuple in every row of it."""
+        self._know_below("certain")
+        left = certain(self.left) if self.kind in (JoinKind.INNER, JoinKind.LEFT) else frozenset[str]()
+        right = certain(self.right) if self.kind in (JoinKind.INNER, JoinKind.RIGHT) else frozenset[str]()
+        return left | right
+
+    def _know_below(self, name: str) -> None:
+        """Have what is cached of each join in it known, inner ones first: hundreds of joins are no deep recursion."""
+        for join in self.joins[:-1]:
+            getattr(join, name)
 
 
 FromTree = Leaf | Join
@@ -104,15 +134,17 @@ Relation = Rows | Project | Group | Distinct
 
 def leaves(tree: FromTree) -> tuple[str, ...]:
     """The aliases of a part of FROM, from left to right."""
-    return (tree.alias,) if isinstance(tree, Leaf) else leaves(tree.left) + leaves(tree.right)
+    return (tree.alias,) if isinstance(tree, Leaf) else tree.leaves
 
 
-def joins(tree: FromTree) -> Iterator[Join]:
+def certain(tree: FromTree) -> frozenset[str]:
+    """The aliases that have a tuple in every row of a part of FROM."""
+    return frozenset({tree.alias}) if isinstance(tree, Leaf) else tree.certain
+
+
+def joins(tree: FromTree) -> tuple[Join, ...]:
     """The joins of a part of FROM, inner ones first."""
-    if isinstance(tree, Join):
-        yield from joins(tree.left)
-        yield from joins(tree.right)
-        yield tree
+    return () if isinstance(tree, Leaf) else tree.joins
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from enum import Enum
 from fractions import Fraction
-from functools import cached_property
+from functools import cache, cached_property
 
 
 class Unit(Enum):
@@ -78,6 +78,7 @@ def written_span(amount: Decimal, unit: Unit | None) -> Span:
     return Span(amount, unit)
 
 
+@cache
 def span_of_ticks(ticks: int, instants: bool) -> Span:
     """The shortest way to write a number of ticks; a length below a millisecond is a fraction of one."""
     if not instants or ticks == 0:

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from penstock.model.predicates import Predicate, aliases_of, rejects_null
-from penstock.model.query import Query, certain, matched
-from penstock.model.relation import Join, joins
+from penstock.model.query import Query, matched
+from penstock.model.relation import Join, certain, joins
 
 
 class Moment(Enum):

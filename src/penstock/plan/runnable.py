@@ -4,7 +4,8 @@ A query that cannot be run at all has `obstacles`. One that can, but whose state
 does not make yet (merging rows that a promise watches), has `unkept_bounds`: its answer is right and its
 state may grow. Whether a bound is kept is read off the plan alone: a stream's rows are merged; or they leave by
 [ROWS n], at once where nothing joins them, or where certain closers, of one stream or of several together, lead from it
-to every other stream.
+to every other stream. Where nothing but clocks and counted rows closes streams that are all joined by inner joins, the
+engine's closers are those of the verdict: then no plan is made to find that out (`asks_for_plan`).
 """
 
 from __future__ import annotations
@@ -12,10 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.closings.outer_join_purge import Leaving
-from penstock.analysis.finding import Means
+from penstock.analysis.finding import Bounded, Means, Verdict
 from penstock.analysis.reasons import Reason
 from penstock.model.names import fold
 from penstock.model.query import Query
+from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.doubting import recovers, recovery_obstacles
@@ -44,6 +46,16 @@ def obstacles(query: Query) -> tuple[Reason, ...]:
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
         found.append(PlanObstacle.UNCOMPARABLE_ARRIVALS(types))
     return tuple(found)
+
+
+def asks_for_plan(query: Query, verdict: Verdict) -> bool:
+    """Whether only the plan of a bounded query tells if its bounds are kept, and which promises pile up."""
+    if not query.is_inner or query.distinct or query.is_grouped:
+        return True
+    schemes = (scheme for source in query.all_sources for scheme in source.stream.schemes)
+    if any(isinstance(scheme, PrimaryKey | Clustered | Punctuated) for scheme in schemes):
+        return True
+    return any(isinstance(s.finding, Bounded) and s.finding.means is Means.SYNOPSIS for s in verdict.streams)
 
 
 def may_have_budget(query: Query) -> bool:

@@ -27,7 +27,7 @@ from penstock.model.schemes import (
 )
 from penstock.model.stream import Stream
 from penstock.sql.conditions import bind_condition
-from penstock.sql.scope import Scope, did_you_mean
+from penstock.sql.scope import Scope
 from penstock.sql.source import SourceText
 from penstock.sql.tree import (
     BrokenColumn,
@@ -129,7 +129,7 @@ class ConstraintBinder:
                 return None  # it is declared, and its own mistakes are reported there
             names = [outline.name for outline in self.outlines.values() if outline is not None]
             self.report(
-                f"unknown stream {written.other.text}", written.other.at, did_you_mean(written.other.text, names)
+                f"unknown stream {written.other.text}", written.other.at, self.source.guess(written.other.text, names)
             )
             return None
         name = other.name
@@ -172,7 +172,7 @@ class ConstraintBinder:
         for name in written.other_columns:
             spelling = other.spelling(name.text)
             if spelling is None:
-                hint = did_you_mean(name.text, list(other.columns))
+                hint = self.source.guess(name.text, list(other.columns))
                 self.report(f"stream {other.name} has no column {name.text}", name.at, hint)
             else:
                 found.append(spelling)
@@ -185,7 +185,9 @@ class ConstraintBinder:
             if fold(name.text) in self.broken:
                 return None
             known = [c.name for c in self.shell.columns]
-            self.report(f"stream {self.shell.name} has no column {name.text}", name.at, did_you_mean(name.text, known))
+            self.report(
+                f"stream {self.shell.name} has no column {name.text}", name.at, self.source.guess(name.text, known)
+            )
             return None
         return column.name
 
@@ -203,7 +205,7 @@ class ConstraintBinder:
         """The sink that an INTO names; None, and reported, if there is none."""
         if fold(into.text) not in self.sinks:
             known = [sink for sink in self.sinks.values() if sink is not None]
-            self.report(f"unknown sink {into.text}", into.at, did_you_mean(into.text, known))
+            self.report(f"unknown sink {into.text}", into.at, self.source.guess(into.text, known))
             return None
         return self.sinks[fold(into.text)] or into.text
 

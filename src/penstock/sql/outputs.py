@@ -19,7 +19,7 @@ from penstock.sql.constants import number_of, span_or_none
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.formulas import bind_formula, outer_aggregates
-from penstock.sql.scope import Scope, did_you_mean
+from penstock.sql.scope import Scope
 from penstock.sql.tree import Code, Select, SelectItem, Stretch
 from penstock.sql.words import place_of, unwrapped
 
@@ -124,7 +124,7 @@ class OutputBinder:
                 self.scope.report(
                     f"unknown stream or alias {item.star_of.text}",
                     item.star_of.at,
-                    did_you_mean(item.star_of.text, list(self.scope.streams)),
+                    self.scope.source.guess(item.star_of.text, list(self.scope.streams)),
                 )
         return [
             Output(column.name, ColumnRef(alias, column.name))

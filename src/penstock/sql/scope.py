@@ -14,7 +14,7 @@ from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake
 from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold, nearest, quoted
+from penstock.model.names import fold, quoted
 from penstock.model.stream import Column, Stream
 from penstock.model.types import Kind
 from penstock.sql.source import SourceText
@@ -146,7 +146,9 @@ class Scope:
                 if alias is not None:
                     names = [c.name for c in scope.streams[alias].columns]
                     self.report(
-                        f"stream {alias} has no column {parts[1].text}", parts[1].at, did_you_mean(parts[1].text, names)
+                        f"stream {alias} has no column {parts[1].text}",
+                        parts[1].at,
+                        self.source.guess(parts[1].text, names),
                     )
                     return
                 why = scope.hidden.get(fold(first.text))
@@ -155,18 +157,18 @@ class Scope:
                     return
             named = {alias: s.name for scope in self._chain() for alias, s in scope.streams.items()}
             hidden = [alias for alias, stream in named.items() if fold(stream) == fold(first.text)]
-            hint = did_you_mean(first.text, list(named))
+            hint = self.source.guess(first.text, list(named))
             if hidden:
                 hint = f"in this query it goes by its alias, {' or '.join(hidden)}"
             self.report(f"unknown stream or alias {first.text}", first.at, hint)
             return
-        names = [c.name for scope in self._chain() for stream in scope.streams.values() for c in stream.columns]
+        known = (c.name for scope in self._chain() for stream in scope.streams.values() for c in stream.columns)
         if in_declaration and len(parts) > 1:
             self.report(
                 f"unknown column {first.text}", first.at, "in a declaration, columns stand without their stream's name"
             )
             return
-        self.report(f"unknown column {first.text}", first.at, did_you_mean(first.text, names))
+        self.report(f"unknown column {first.text}", first.at, self.source.guess(first.text, known))
 
     def _chain(self) -> list[Scope]:
         return [self] if self.around is None else [self, *self.around._chain()]
@@ -174,15 +176,6 @@ class Scope:
 
 def _has_fields(column: Column) -> bool:
     return column.type is not None and column.type.kind in _WITH_FIELDS
-
-
-def did_you_mean(name: str, known: list[str]) -> str | None:
-    """The nearest known name; else all of them, if they are few."""
-    close = nearest(name, known)
-    if close is not None:
-        return f"did you mean {close}?"
-    names = list(dict.fromkeys(known))
-    return f"these are known: {', '.join(names)}" if 0 < len(names) <= 12 else None
 
 
 def _name(part: exp.Expr) -> Name:

@@ -18,7 +18,6 @@ from penstock.model.script import Script, reference_problems
 from penstock.model.stream import Sink, Stream
 from penstock.sql.constraints import ConstraintBinder, Outline
 from penstock.sql.dialect import read_constraint, read_statements
-from penstock.sql.scope import did_you_mean
 from penstock.sql.selects import SelectBinder
 from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
@@ -146,7 +145,7 @@ def _sink_of(
         return None
     wanted = statement.sink.text
     if fold(wanted) not in sinks:
-        close = did_you_mean(wanted, [s.name for s in sinks.values() if s is not None])
+        close = source.guess(wanted, [s.name for s in sinks.values() if s is not None])
         hint = close or f"declare it: CREATE SINK {wanted} USING parquet OPTIONS (path '…')"
         if fold(wanted) in streams:
             hint = f"{wanted} is a stream, which is read; write to a sink: CREATE SINK out USING …"
@@ -178,7 +177,7 @@ def parse_constraint(text: str, script: Script) -> tuple[Stream, Scheme]:
     stream = next((s for s in script.streams if fold(s.name) == fold(name.text)), None)
     if stream is None:
         known = [s.name for s in script.streams]
-        source.report(DeclarationMistake, f"unknown stream {name.text}", name.at, hint=did_you_mean(name.text, known))
+        source.report(DeclarationMistake, f"unknown stream {name.text}", name.at, hint=source.guess(name.text, known))
         raise ScriptErrors(source.mistakes)
     outlines: dict[str, Outline | None] = {fold(s.name): Outline.of(s) for s in script.streams}
     sinks = {fold(s.name): s.name for s in script.sinks}

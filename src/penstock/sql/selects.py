@@ -18,7 +18,7 @@ from penstock.model.stream import Stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.hints import bind_hints
 from penstock.sql.outputs import OutputBinder, Outputs
-from penstock.sql.scope import Scope, did_you_mean
+from penstock.sql.scope import Scope
 from penstock.sql.source import SourceText
 from penstock.sql.tree import FromItem, FromPart, Insert, Select, Stretch
 
@@ -94,7 +94,7 @@ class SelectBinder:
         stream = self.streams.get(fold(item.stream.text))
         if stream is None:
             if fold(item.stream.text) not in self.streams:
-                hint = did_you_mean(item.stream.text, self.names)
+                hint = self.source.guess(item.stream.text, self.names)
                 self.report(f"unknown stream {item.stream.text}", item.stream.at, hint)
             # The mistakes of a stream that is wrong itself are reported where it is declared.
             self.missing.add(fold(alias))

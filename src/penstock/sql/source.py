@@ -6,9 +6,14 @@ All mistakes of a script are reported at once: whoever finds one adds it here an
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 
 from penstock.errors import Mistake, Place, ScriptErrors
+from penstock.model.names import nearest
 from penstock.sql.tree import Stretch
+
+_MOST_GUESSES = 50
+"""How many mistakes are answered with a guess: each looks at all names, and thousands of both would take minutes."""
 
 
 class SourceText:
@@ -33,6 +38,16 @@ class SourceText:
         mistake = kind(message, self.place(at), detail=detail, hint=hint)
         if (mistake.place, mistake.message) not in self._said:
             self.add(mistake)
+
+    def guess(self, name: str, known: Iterable[str]) -> str | None:
+        """The hint to a name that is unknown: the nearest known one; else all of them, if they are few."""
+        if len(self.mistakes) >= _MOST_GUESSES:
+            return None
+        names = list(dict.fromkeys(known))
+        close = nearest(name, names)
+        if close is not None:
+            return f"did you mean {close}?"
+        return f"these are known: {', '.join(names)}" if 0 < len(names) <= 12 else None
 
     def add(self, mistake: Mistake) -> None:
         """Remember a mistake that is made already."""

@@ -18,7 +18,7 @@ from penstock.model.stream import Arrival, Column, OnMalformed, Storage, Stream
 from penstock.model.types import TYPE_NAMES
 from penstock.sql.constraints import ConstraintBinder, Outline
 from penstock.sql.expressions import bind_expression
-from penstock.sql.scope import Scope, did_you_mean
+from penstock.sql.scope import Scope
 from penstock.sql.source import SourceText
 from penstock.sql.tree import (
     ArrivesBy,
@@ -155,7 +155,11 @@ class StreamBinder:
             if kind is None:
                 head = element.type.text.split("(")[0].strip()
                 sized = head.upper() in TYPE_NAMES
-                hint = "write sizes as in DECIMAL(10,2), VARCHAR(20)" if sized else did_you_mean(head, list(TYPE_NAMES))
+                hint = (
+                    "write sizes as in DECIMAL(10,2), VARCHAR(20)"
+                    if sized
+                    else self.source.guess(head, list(TYPE_NAMES))
+                )
                 self.report(f"{element.type.text} is not a Spark type", element.type.at, hint)
                 self.broken.add(fold(element.name.text))
                 continue

@@ -22,10 +22,10 @@ several rows may carry between them, are edges.py's; whether the closings suffic
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 
-from penstock.analysis.facts.bands import tied
+from penstock.analysis.facts.bands import Bands, tied
 from penstock.analysis.facts.domains import declared_domain
 from penstock.analysis.facts.excess import Excess
 from penstock.analysis.facts.largest_value import never_passes
@@ -52,23 +52,35 @@ class Way(IntEnum):
 
 @dataclass(frozen=True)
 class Passage:
-    """The target is closed once its column `ordered` has passed `start`, a column of the source, by the excess."""
+    """The target is closed once its column `ordered` has passed `start`, a column of the source, by some ticks.
+
+    There is one for each pair of a chain of streams: what makes it so is worked out for whoever asks.
+    """
 
     ordered: ColumnRef
     start: ColumnRef
-    excess: Excess
+    ticks: int
     instants: bool
     """Whether lengths between the two are durations."""
+    bands: Bands = field(compare=False, repr=False)
+    """What says so."""
+
+    @property
+    def excess(self) -> Excess:
+        """By how much it may lie above, whatever is widened."""
+        found = self.bands.excess(self.ordered, self.start)
+        assert found is not None
+        return found
 
     @property
     def reasons(self) -> tuple[str, ...]:
         """What limits it, each once."""
-        return tuple(dict.fromkeys(self.excess.tightest.reasons))
+        return self.bands.reasons(self.ordered, self.start)
 
     @property
     def wait(self) -> Reason:
         """What must happen."""
-        return passed_by(self.ordered, self.start, self.excess.tightest.ticks, self.instants)
+        return passed_by(self.ordered, self.start, self.ticks, self.instants)
 
 
 def passed_by(ordered: ColumnRef, start: ColumnRef, ticks: int, instants: bool) -> Reason:
@@ -140,10 +152,10 @@ def passages(
     kind = target.stream.type_of(ordered.column)
     for name in starts if kind is not None else ():
         start = ColumnRef(own.alias, name)
-        excess = here.bands.excess(ordered, start)
+        limit = here.bands.closes(ordered, start)
         # Only clocks have lengths; other columns are closed by the value itself.
-        if excess is not None and kind is not None and (kind.is_clock or excess.tightest.ticks == 0):
-            yield Passage(ordered, start, excess, kind.is_instant)
+        if limit is not None and kind is not None and (kind.is_clock or limit.ticks == 0):
+            yield Passage(ordered, start, limit.ticks, kind.is_instant, here.bands)
 
 
 def passed(own: Source, target: Source, order: Ordered, here: Together, starts: Iterable[str]) -> Iterator[PairClosing]:

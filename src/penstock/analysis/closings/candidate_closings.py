@@ -35,14 +35,7 @@ def candidate_closings(facts: Facts, target: Source) -> Iterator[Closing]:
         for way, passage in passages(own, target, here):
             if not target.stream.ordering(passage.ordered.column):
                 missing = (target.stream.name, Ordered(passage.ordered.column, Auto()))
-                yield Closing(
-                    target.alias,
-                    ((own.alias,),),
-                    way,
-                    passage.reasons,
-                    (missing,),
-                    passage=passage,
-                )
+                yield Closing(target.alias, ((own.alias,),), way, (), (missing,), passage=passage)
         pairs = shared_columns(here, own.alias, target.alias)
         if pairs:
             yield from _by_shared_columns(own, target, pairs)

@@ -19,15 +19,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from penstock.analysis.closings.between import Passage, Way
 from penstock.analysis.closings.candidate_closings import candidate_closings
 from penstock.analysis.closings.edges import Closing, Missing, declared_closings
 from penstock.analysis.closings.outer_join_purge import Leaving, Stuck, beyond
 from penstock.analysis.facts.together import Facts
-from penstock.analysis.reasons import BoundedBy, Reason, Told, WaitsUntil
+from penstock.analysis.reasons import BoundedBy, Reason, WaitsUntil
 from penstock.model.clauses import RowsWindow
 from penstock.model.nodes import nodes_of
-from penstock.model.schemes import Scheme
 from penstock.model.simplify import simplified
 
 Node = tuple[str, ...]
@@ -38,21 +36,29 @@ Node = tuple[str, ...]
 class ChainStep:
     """One step of a chain: `target` is closed for rows of `sources` that stand together."""
 
-    sources: tuple[str, ...]
-    target: str
-    way: Way
-    wait: Reason
-    """What must happen first."""
-    because: tuple[Told, ...]
-    scheme: Scheme | None = None
-    """The declaration that closes, if it is a single one."""
-    passage: Passage | None = None
-    """The ordered column that must pass, if that is what closes."""
+    closing: Closing
+    carriers: tuple[str, ...]
+    """Who meets its needs, one for each."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """Those whose rows stand together."""
+        return tuple(dict.fromkeys(self.carriers))
 
     @property
     def source(self) -> str:
         """The first of the sources; the only one but for a generalized edge."""
-        return self.sources[0]
+        return self.carriers[0]
+
+    @property
+    def target(self) -> str:
+        """What is closed."""
+        return self.closing.target
+
+    @property
+    def wait(self) -> Reason:
+        """What must happen first."""
+        return self.closing.wait(self.carriers)
 
 
 @dataclass(frozen=True)
@@ -175,7 +181,7 @@ class ClosingGraph:
                     if carriers is not None:
                         del left[closing.target]
                         frontier.append(closing.target)
-                        path.append(_edge(closing, carriers))
+                        path.append(ChainStep(closing, carriers))
             if not left:
                 break
         return Reachability(tuple(path), tuple(left))
@@ -251,11 +257,6 @@ def _merged(nodes: tuple[Node, ...], edges: set[tuple[Node, Node]]) -> tuple[Nod
     for node in nodes:
         groups.setdefault(component[node], []).extend(node)
     return tuple(tuple(members) for members in groups.values())
-
-
-def _edge(closing: Closing, carriers: tuple[str, ...]) -> ChainStep:
-    wait, sources = closing.wait(carriers), tuple(dict.fromkeys(carriers))
-    return ChainStep(sources, closing.target, closing.way, wait, closing.because, closing.scheme, closing.passage)
 
 
 def kept_until(reach: Reachability, alias: str) -> Reason:

@@ -48,7 +48,8 @@ class Closing:
     needs: tuple[tuple[str, ...], ...]
     """For each, one of these sources must be among those that stand together."""
     way: Way
-    because: tuple[Told, ...]
+    stated: tuple[Told, ...]
+    """The declarations by which it closes, or why nothing meets; what limits a passage is beside them."""
     missing: tuple[Missing, ...] = ()
     """The declarations that would make this a closing; none if it is one."""
     scheme: Scheme | None = None
@@ -61,6 +62,11 @@ class Closing:
     """Whether it closes every value in the end; if not, only values that did arrive."""
     rows: int | None = None
     """The n of the [ROWS n] that closes, if one does."""
+
+    @property
+    def because(self) -> tuple[Told, ...]:
+        """What makes it so."""
+        return self.stated if self.passage is None else (*self.passage.reasons, *self.stated)
 
     def wait(self, carriers: tuple[str, ...]) -> Reason:
         """What must happen before the target is closed for rows of those who meet its needs."""
@@ -149,8 +155,7 @@ def _ordered(own: Source, target: Source, here: Together) -> Iterator[Closing]:
         for order in target.stream.ordering(ref.column)[:1]:
             closing = next(between.passed(own, target, order, here, starts), None)
             if closing is not None and closing.passage is not None and closing.certain:
-                because = (*closing.passage.reasons, order_text(target.stream, order))
-                yield _plain(closing, because)
+                yield _plain(closing, (order_text(target.stream, order),))
 
 
 def _followed(facts: Facts, own: Source, target: Source) -> Iterator[Closing]:
@@ -164,13 +169,13 @@ def _named(own: Source, target: Source, here: Together) -> Iterator[Closing]:
         yield _plain(closing, (closing.scheme.on(target.stream.name), *guaranteed))
 
 
-def _plain(closing: PairClosing, because: tuple[Told, ...]) -> Closing:
+def _plain(closing: PairClosing, stated: tuple[Told, ...]) -> Closing:
     """A closing for the rows of one source as an edge."""
     return Closing(
         closing.target,
         ((closing.source,),),
         closing.way,
-        because,
+        stated,
         scheme=closing.scheme,
         passage=closing.passage,
         certain=closing.certain,

@@ -27,8 +27,8 @@ from penstock.analysis.facts.excess import Allowance, Excess
 from penstock.model.clauses import RangeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Comparison, Difference, Equalities, Op, Predicate
-from penstock.model.query import Holding, Query, certain
-from penstock.model.relation import FromTree, Leaf, leaves
+from penstock.model.query import Holding, Query
+from penstock.model.relation import FromTree, Leaf, certain, leaves
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, Reference, Scheme, reference_of
 from penstock.model.spans import Span, Unit, Window
 from penstock.model.types import DataType, Kind
@@ -80,12 +80,22 @@ class Bands:
         """The most by which one column exceeds the other; None if there is no limit, or a contradiction."""
         return self._closed.upper(self._node(later), self._node(earlier))
 
+    def closes(self, later: ColumnRef, earlier: ColumnRef) -> Limit | None:
+        """As `upper`; of constraints that contradict each other the tightest single one: such rows must leave too."""
+        if not self._closed.conflict:
+            return self.upper(later, earlier)
+        excess = self.excess(later, earlier)
+        return None if excess is None else excess.limit()
+
     def reasons(self, later: ColumnRef, earlier: ColumnRef) -> tuple[str, ...]:
-        """What makes it so."""
+        """What makes it so, each once."""
         first, second = self._node(later), self._node(earlier)
         if first == second:
             return () if later == earlier else (f"{earlier} = {later}",)
-        return _each_once(self._closed.because(first, second))
+        if not self._closed.conflict:
+            return _each_once(self._closed.because(first, second))
+        excess = self.excess(later, earlier)
+        return () if excess is None else tuple(dict.fromkeys(excess.tightest.reasons))
 
     def excess(self, later: ColumnRef, earlier: ColumnRef) -> Excess | None:
         """By how much one column may exceed the other, whatever is widened; None if there is no limit."""
@@ -93,9 +103,10 @@ class Bands:
         if first == second:
             return Excess(True, (Allowance(0, False, self.reasons(later, earlier), ()),))
         if (first, second) not in self._known and not self._may_widen:
-            limit, path = self._closed.upper(first, second), self._closed.because(first, second)
-            reasons = tuple([c.reason.text for c in reversed(path)])
-            one = None if limit is None else Excess(False, (Allowance(limit.ticks, limit.strict, reasons, ()),))
+            limit, one = self._closed.upper(first, second), None
+            if limit is not None:
+                reasons = tuple([c.reason.text for c in reversed(self._closed.because(first, second))])
+                one = Excess(False, (Allowance(limit.ticks, limit.strict, reasons, ()),))
             self._known[first, second] = one
         elif (first, second) not in self._known:
             ways = self._closed.ways(first, second, lambda reason: reason.text if reason.declared else None)
@@ -113,18 +124,19 @@ class Bands:
 
 
 def _allowance(path: tuple[Constraint, ...]) -> Allowance:
+    # Lists and not generators: chains of hundreds of streams have long paths, and a great many.
     reasons = [c.reason for c in reversed(path)]
     return Allowance(
-        sum(c.limit.ticks for c in path),
-        any(c.limit.strict for c in path),
-        tuple(r.text for r in reasons),
-        tuple(r.text for r in reasons if r.declared),
+        sum([c.limit.ticks for c in path]),
+        True in [c.limit.strict for c in path],
+        tuple([r.text for r in reasons]),
+        tuple([r.text for r in reasons if r.declared]),
     )
 
 
 def _each_once(constraints: Sequence[Constraint]) -> tuple[str, ...]:
     """The reasons of a path, from its later end on."""
-    return tuple(dict.fromkeys(c.reason.text for c in reversed(constraints)))
+    return tuple(dict.fromkeys([c.reason.text for c in reversed(constraints)]))
 
 
 def bands_of(query: Query, holding: Holding, equalities: Equalities, windows: tuple[Constraint, ...] | None) -> Bands:

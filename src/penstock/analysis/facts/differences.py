@@ -82,15 +82,8 @@ class Demand(Generic[Name, Reason]):
     reason: Reason
 
 
-@dataclass(frozen=True)
-class _Way:
-    """A path: its weight, the names of what may stretch it, the path without its last demand, and that."""
-
-    weight: int
-    rests: frozenset[str]
-    before: _Way | None
-    last: int
-
+_Way = tuple[frozenset[str], tuple[int, ...]]
+"""A path: the names of what may stretch it, and the numbers of its demands."""
 
 _Row = dict[Name, tuple[int, int]]
 """From one value: for each later one the weight of the shortest path, and the number of its last demand."""
@@ -163,14 +156,15 @@ class Differences(Generic[Name, Reason]):
         if self.conflict:
             direct = [d for d in self._demands if (d.later, d.earlier) == (later, earlier)]
             return ((min(direct, key=lambda d: (d.limit.ticks, not d.limit.strict)),),) if direct else ()
-        path = self.because(later, earlier)
         if self._is_rigid is None:
             self._is_rigid = all(stretched_by(d.reason) is None for d in self._demands)
-        if self._is_rigid or all(stretched_by(d.reason) is None for d in path):
+        if self._is_rigid:
+            path = self.because(later, earlier)
             return (path,) if path else ()
         if earlier not in self._ways:
             self._ways[earlier] = self._ways_from(earlier, stretched_by, most)
-        return tuple(self._retraced(way) for way in self._ways[earlier].get(later, ()))
+        demands = self._demands
+        return tuple(tuple([demands[number] for number in way]) for _, way in self._ways[earlier].get(later, ()))
 
     def equal_to(self, name: Name) -> tuple[Name, ...]:
         """The other values that must equal one."""
@@ -256,28 +250,21 @@ class Differences(Generic[Name, Reason]):
             rests = frozenset[str]() if named is None else frozenset({named})
             steps.setdefault(d.earlier, []).append((_weight(d.limit), rests, number))
         found: dict[Name, list[_Way]] = {}
-        queue: list[tuple[int, int, Name, _Way]] = [(0, 0, start, _Way(0, frozenset(), None, -1))]
+        queue: list[tuple[int, int, Name, _Way]] = [(0, 0, start, (frozenset(), ()))]
         count = 0
         while queue:
-            reduced, _, name, way = heapq.heappop(queue)
+            reduced, _, name, (rests, way) = heapq.heappop(queue)
             known = found.setdefault(name, [])
-            if any(one.rests <= way.rests for one in known) or (len(known) >= most and way.rests):
+            if any(less <= rests for less, _ in known) or (len(known) >= most and rests):
                 continue
-            known.append(way)
-            for weight, rests, number in steps.get(name, ()):
+            known.append((rests, way))
+            for weight, more, number in steps.get(name, ()):
                 later = self._demands[number].later
                 if later != start:
                     count += 1
-                    onward = _Way(way.weight + weight, way.rests | rests, way, number)
+                    onward = rests | more, (*way, number)
                     heapq.heappush(queue, (reduced + weight + height[name] - height[later], count, later, onward))
         return found
-
-    def _retraced(self, way: _Way | None) -> tuple[Demand[Name, Reason], ...]:
-        found: list[Demand[Name, Reason]] = []
-        while way is not None and way.before is not None:
-            found.append(self._demands[way.last])
-            way = way.before
-        return tuple(reversed(found))
 
     def _settled(self) -> dict[Name, int]:
         """The potentials: values that keep every demand (Bellman and Ford); notes a conflict, if there is one."""

@@ -24,12 +24,18 @@ from penstock.analysis.implication.rules import Apart, OneRow, Partner, Rule, Sa
 _MOST_STEPS = 12
 """The longest window, in steps of the grid."""
 _MOST_COLOURS = 24
+_MOST_CHOICES = 1_000
+"""Choices of which values are equal; rows of seven columns in question have no more."""
 _MOST_TAKEN = 300
 """Rows that are taken, in all ways tried, before a way to break the rule is left; so many times in all."""
 _MOST_IN_ALL = 20 * _MOST_TAKEN
+_MOST_COMPARED = 2_000_000
+"""Pairs of rows that are compared in all: a second or two."""
 
 Colour = tuple[int, tuple[int, ...]]
 """A stream, by its place, and the values of a row but its time."""
+Known = dict[tuple[object, ...], bool]
+"""What rows that agree keep, by the rule and where they stand on a grid: whatever their values are."""
 
 
 def models_on_a_grid(shapes: tuple[StreamShape, ...], rules: Sequence[Rule], goal: Rule) -> Iterator[tuple[Row, ...]]:
@@ -37,7 +43,7 @@ def models_on_a_grid(shapes: tuple[StreamShape, ...], rules: Sequence[Rule], goa
     ends = [abs(end) for rule in (*rules, goal) for end in ends_of(rule) if end]
     unit = math.gcd(*ends) if ends else max(shape.step for shape in shapes) or 1
     chosen = list(_choices(shapes, rules, goal))
-    left = _MOST_IN_ALL
+    left, uncompared = _MOST_IN_ALL, _MOST_COMPARED
     for parts in (1, 2) if all(shape.step == 0 for shape in shapes) else (1,):
         step = Fraction(unit, parts)
         most = math.ceil(max(ends, default=0) / step)
@@ -46,12 +52,15 @@ def models_on_a_grid(shapes: tuple[StreamShape, ...], rules: Sequence[Rule], goa
         # In the longest period two rows take turns, each out of the other's reach.
         periods = {1, 2, 3, most, most + 1, 2 * (most + 1)} - {0}
         sizes = sorted(itertools.product(periods, (0, 1, most + 1)), key=sum)
-        for (period, half), (rows, colours) in itertools.product(sizes, chosen):
-            grid = _Grid(rules, goal, rows, colours)
-            yield from grid.models(step, period, half)
-            left -= grid.taken_in_all
-            if left < 0:
-                return
+        for period, half in sizes:
+            known: Known = {}
+            for rows, colours in chosen:
+                grid = _Grid(rules, goal, rows, colours, known)
+                yield from grid.models(step, period, half)
+                left -= grid.taken_in_all
+                uncompared -= grid.compared
+                if left < 0 or uncompared < 0:
+                    return
 
 
 def _choices(
@@ -61,27 +70,37 @@ def _choices(
     valued = tuple((True,) * len(shape.columns) for shape in shapes)
     for denied in deny(goal, shapes, valued)[:1]:
         terms = sorted({term for row in denied.alive for term in denied.terms(row)})
-        for groups in _groupings(len(terms)):
+        for groups in itertools.islice(_groupings(len(terms)), _MOST_CHOICES):
             state = denied.copy()
             for term, group in zip(terms, groups, strict=True):
                 state.join(terms[groups.index(group)], term)
             if broken(goal, state):
                 rows = tuple((state.facts[row].stream, state.terms(row)) for row in state.alive)
                 colours = _reached(shapes, rules, rows)
-                if len(colours) <= _MOST_COLOURS:
+                if colours is not None:
                     yield rows, colours
 
 
-def _groupings(count: int) -> list[tuple[int, ...]]:
+def _groupings(count: int) -> Iterator[tuple[int, ...]]:
     """Every way to put so many things into groups, as the number of each one's group; few groups first."""
-    found: list[tuple[int, ...]] = [()]
-    for _ in range(count):
-        found = [(*groups, group) for groups in found for group in range(max(groups, default=-1) + 2)]
-    return sorted(found, key=lambda groups: (len(set(groups)), groups))
+
+    def onward(groups: tuple[int, ...], wanted: int) -> Iterator[tuple[int, ...]]:
+        known, left = max(groups, default=-1) + 1, count - len(groups)
+        if not left:
+            yield groups
+            return
+        # As many things must be left as groups are still to be begun.
+        for group in range(min(known + 1, wanted)) if left > wanted - known else (known,):
+            yield from onward((*groups, group), wanted)
+
+    for wanted in range(min(count, 1), count + 1):
+        yield from onward((), wanted)
 
 
-def _reached(shapes: tuple[StreamShape, ...], rules: Sequence[Rule], rows: Sequence[Colour]) -> tuple[Colour, ...]:
-    """These colours and those that FOREIGN KEYs lead to from them."""
+def _reached(
+    shapes: tuple[StreamShape, ...], rules: Sequence[Rule], rows: Sequence[Colour]
+) -> tuple[Colour, ...] | None:
+    """These colours and those that FOREIGN KEYs lead to from them; None if they are too many."""
     values = sorted({value for _, row in rows for value in row})
     found = list(dict.fromkeys(rows))
     for stream, row in found:  # it grows meanwhile
@@ -91,7 +110,11 @@ def _reached(shapes: tuple[StreamShape, ...], rules: Sequence[Rule], rows: Seque
             given = {j: row[i] for i, j in rule.premise.pairs}
             width = len(shapes[rule.premise.right].columns)
             partners = itertools.product(*([given[j]] if j in given else values for j in range(width)))
-            found += [new for one in partners if (new := (rule.premise.right, one)) not in found]
+            for one in partners:
+                if (rule.premise.right, one) not in found:
+                    found.append((rule.premise.right, one))
+                if len(found) > _MOST_COLOURS:
+                    return None
     return tuple(found)
 
 
@@ -99,12 +122,13 @@ class _Grid:
     """The rows of some colours at the times of a grid, numbered; sets of rows are the bits of a number."""
 
     def __init__(
-        self, rules: Sequence[Rule], goal: Rule, rows: tuple[Colour, ...], colours: tuple[Colour, ...]
+        self, rules: Sequence[Rule], goal: Rule, rows: tuple[Colour, ...], colours: tuple[Colour, ...], known: Known
     ) -> None:
         self.rules, self.goal = rules, goal
         self.broken_by = rows
         self.colours = colours
-        self.taken = self.taken_in_all = 0
+        self._known = known
+        self.taken = self.taken_in_all = self.compared = 0
 
     def models(self, step: Fraction, period: int, half: int) -> Iterator[tuple[Row, ...]]:
         """One model for each way to break the rule, if one is found.
@@ -121,7 +145,6 @@ class _Grid:
             for colour in self.colours
             for at, way in zip(self.times, ever, strict=True)
         ]
-        self._known: dict[tuple[object, ...], bool] = {}
         self._against: dict[int, int] = {}
         self._calls: dict[int, tuple[int, ...]] = {}
         left = self.colours.index(self.broken_by[0]) * len(self.times) - self.times[0]
@@ -174,16 +197,22 @@ class _Grid:
             for rule in self.rules:
                 if isinstance(rule, Partner) or stream not in (rule.premise.left, rule.premise.right):
                     continue
-                for other in range(len(self.rows)):
-                    if not self._keep(rule, number, other) or not self._keep(rule, other, number):
-                        found |= 1 << other
+                # Whether rows agree is a matter of their colours alone.
+                for first in range(0, len(self.rows), len(self.times)):
+                    there = agree(rule.premise, self.rows[number], self.rows[first])
+                    back = agree(rule.premise, self.rows[first], self.rows[number])
+                    self.compared += len(self.times) * (there + back)
+                    for other in range(first, first + len(self.times)) if there or back else ():
+                        kept = (not there or self._keep(rule, number, other)) and (
+                            not back or self._keep(rule, other, number)
+                        )
+                        found |= 0 if kept else 1 << other
             self._against[number] = found
         return self._against[number]
 
     def _keep(self, rule: OneRow | SameValues | Apart, one: int, other: int) -> bool:
+        """Whether two rows that agree as a rule says keep it."""
         left, right = self.rows[one], self.rows[other]
-        if not agree(rule.premise, left, right):
-            return True
         same = isinstance(rule, SameValues) and all(left.values[i] == right.values[j] for i, j in rule.values)
         (at, way), (its, other_way) = self.places[one], self.places[other]
         case = (rule.text, its - at, way, other_way, one == other, same)

@@ -10,10 +10,10 @@ the ON of an outer join never narrows its preserved side. NULL counts as one mor
 certain to hold rejects it, the column stands in a PRIMARY KEY or in ARRIVES BY, or `IS NOT NULL` says so; any other
 CHECK lets NULL pass.
 
-Finite are small types (values.py) by themselves; whole numbers, dates and decimals between two constants; any type
-by `=` or IN. Reasoning is on whole steps, so `a > 10 AND a < 11` leaves nothing. Not decided: opaque conditions,
-ranges of dense types (TIMESTAMP, FLOAT, DOUBLE, STRING), ranges that follow only from comparisons with other
-columns.
+What is left is a set of places (places.py), which here are steps. Finite are small types (values.py) by themselves;
+whole numbers, dates and decimals between two constants; any type by `=` or IN. Reasoning is on whole steps, so
+`a > 10 AND a < 11` leaves nothing. Not decided: opaque conditions, ranges of dense types (TIMESTAMP, FLOAT, DOUBLE,
+STRING), ranges that follow only from comparisons with other columns.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
 
+from penstock.analysis.facts.places import ANYWHERE, Places
 from penstock.analysis.facts.values import (
-    EVERYTHING,
     FAR,
     Interval,
     are_told_apart,
@@ -45,10 +45,8 @@ from penstock.model.types import DataType, Kind
 class Domain:
     """The values that a column may take; steps are whole numbers, days, or units of a decimal's last digit."""
 
-    steps: Interval = EVERYTHING
-    """A range of steps; all of them for types that have none."""
-    members: frozenset[object] | None = None
-    """A finite set: of steps, or of constants where the type has none."""
+    values: Places = ANYWHERE
+    """Steps: all of them for types that have none, of which constants may be listed."""
     nullable: bool = True
     zeros: int = 1
     """How many values equal zero: two for FLOAT and DOUBLE, where 0.0 = -0.0."""
@@ -58,18 +56,26 @@ class Domain:
     @property
     def low(self) -> int | None:
         """The least step; None if there is no limit."""
-        return None if self.steps.low == -FAR else self.steps.low
+        return None if self.values.range.low == -FAR else self.values.range.low
 
     @property
     def high(self) -> int | None:
         """The greatest step; None if there is no limit."""
-        return None if self.steps.high == FAR else self.steps.high
+        return None if self.values.range.high == FAR else self.values.range.high
+
+    @property
+    def members(self) -> frozenset[object] | None:
+        """A finite set: of steps, or of constants where the type has none."""
+        return self.values.left
 
     @property
     def size(self) -> int | None:
         """How many values, NULL included; None if there is no limit."""
-        values = self._values
-        return None if values is None else values + self.nullable
+        count = self.values.size
+        if count is None:
+            return None
+        zeros = self.zeros - 1 if self.values.left and 0 in self.values.left else 0
+        return count + zeros + self.nullable
 
     @property
     def listed(self) -> tuple[Told, ...]:
@@ -80,15 +86,6 @@ class Domain:
     def is_empty(self) -> bool:
         """Whether no tuple can be: no value, and no NULL either."""
         return self.size == 0
-
-    @property
-    def _values(self) -> int | None:
-        if self.members is not None:
-            return sum(self.zeros if member == 0 else 1 for member in self.members if self._in_range(member))
-        return None if self.low is None or self.high is None else self.steps.size
-
-    def _in_range(self, member: object) -> bool:
-        return not isinstance(member, int) or self.steps.low <= member <= self.steps.high
 
 
 def domain_of(query: Query, holding: Holding, equalities: Equalities, ref: ColumnRef) -> Domain:
@@ -191,44 +188,45 @@ def _within_range(domain: Domain, op: Op, constant: Constant, kind: DataType | N
 
 
 def _clipped(domain: Domain, steps: Interval, *reasons: Told) -> Domain:
-    return replace(domain, steps=domain.steps.within(steps), because=(*domain.because, *reasons))
+    return replace(domain, values=domain.values.within(steps), because=(*domain.because, *reasons))
 
 
 def _within_set(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: Told) -> Domain:
     if kind is None or not are_told_apart(kind):
         return domain
-    if has_steps(kind):
-        steps = [step_of(constant, kind) for constant in constants]
-        if any(step is None for step in steps):
-            return domain
-        members = frozenset[object](int(step) for step in steps if step is not None and step.denominator == 1)
-    else:
-        members = frozenset[object](constant.value for constant in constants)
-    return _intersection(domain, replace(domain, members=members, because=(reason,)), kind)
+    if has_steps(kind) and any(step_of(constant, kind) is None for constant in constants):
+        return domain
+    listed = _among(domain.values, frozenset(_named(constants, kind)), kind)
+    return replace(domain, values=listed, because=(*domain.because, reason))
 
 
 def _without(domain: Domain, constants: tuple[Constant, ...], kind: DataType | None, reason: Told) -> Domain:
-    """Less some values: of a set, or at the ends of a range."""
-    steps = {step_of(constant, kind) for constant in constants}
-    gone = steps if kind is not None and has_steps(kind) else {constant.value for constant in constants}
-    low, high, members = domain.steps.low, domain.steps.high, domain.members
-    while low in steps:
-        low += 1
-    while high in steps:
-        high -= 1
-    if members is not None:
-        members = frozenset(member for member in members if member not in gone)
-    left = replace(domain, steps=Interval(low, high), members=members)
-    return left if left == domain else replace(left, because=(*domain.because, reason))
+    """Less some values; of a type without steps, only of those that are listed."""
+    if kind is None or (domain.members is None and not has_steps(kind)):
+        return domain
+    left = domain.values.without(_named(constants, kind))
+    return domain if left == domain.values else replace(domain, values=left, because=(*domain.because, reason))
+
+
+def _named(constants: tuple[Constant, ...], kind: DataType) -> Iterator[object]:
+    """The steps of constants that have one; the constants themselves where the type has no steps."""
+    for constant in constants:
+        step = step_of(constant, kind)
+        if not has_steps(kind):
+            yield constant.value
+        elif step is not None and step.denominator == 1:
+            yield int(step)
+
+
+def _among(values: Places, members: frozenset[object], kind: DataType | None) -> Places:
+    if kind is not None and (has_steps(kind) or (kind.kind is Kind.STRING and not kind.is_padded)):
+        return values.among(members)
+    # Constants of these types may be written in two ways and be equal.
+    return values.among_alike(members)
 
 
 def _intersection(left: Domain, right: Domain, kind: DataType | None) -> Domain:
-    merged = _clipped(left, right.steps, *right.because)
-    if left.members is None or right.members is None:
-        members = left.members if right.members is None else right.members
-    elif kind is not None and (has_steps(kind) or (kind.kind is Kind.STRING and not kind.is_padded)):
-        members = left.members & right.members
-    else:
-        # Constants of these types may be written in two ways and be equal: the smaller set is still a limit.
-        members = min(left.members, right.members, key=len)
-    return replace(merged, members=members, nullable=left.nullable and right.nullable)
+    merged = _clipped(left, right.values.range, *right.because)
+    values = merged.values if right.members is None else _among(merged.values, right.members, kind)
+    values = values.without(right.values.gaps)
+    return replace(merged, values=values, nullable=left.nullable and right.nullable)

@@ -12,6 +12,10 @@ A stream that moves on brings ever larger values, as far as its declarations let
 - perhaps, if it is derived by an expression that is not known to rise with its columns (model/monotone.py), such as
   `a % 10`.
 
+This is no domain: a domain is finite only if it is known to be, a clock endless only if it is known to be, and what is
+not known falls on opposite sides. So what only Spark reads limits a clock and no domain, and a DECIMAL(9) has a largest
+value here and no end there.
+
 Preconditions: none; a filter of the query is no limit, since a stream's clock counts the rows that a query drops.
 INT and every type of more values, STRING, dates and timestamps are taken to be endless. Not decided: conditions that
 only Spark reads and that tie the column to others, which are taken not to limit it.

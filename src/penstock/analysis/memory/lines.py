@@ -12,6 +12,9 @@ A small type (BOOLEAN, TINYINT, SMALLINT, short decimals) has its limits as poin
 and longer decimals count as endless, unless a constant leaves at most FEW values up to a limit: then the limit is a
 point too.
 
+A line is no domain: it says where values lie, and which of them bounded memory cannot tell apart; what conditions leave
+of it to a column is a set of its places (facts/places.py), kept by order.py.
+
 Preconditions: `=` tells the values apart, so no collations and no CHAR(n).
 """
 

@@ -5,6 +5,9 @@ two of them lie more values than anyone counts. MEMORY's buckets know no such pl
 filters, like those that only Spark reads. But what they leave is known. Conditions that leave nothing are found
 (`unmet`), and a growing input takes whole numbers that pass (`whole_numbers`).
 
+This is no domain: the numbers between two constants cannot be counted, so nothing here is ever finite, and only whether
+anything is left is asked. The range of whole numbers among them is one of facts/values.py.
+
 Preconditions: constants are exact (sql/constants.py); NaN lies above every number, as in Spark, so that no upper limit
 passes it. Not decided: conditions that leave nothing only by way of comparisons between columns.
 """

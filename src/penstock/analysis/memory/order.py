@@ -1,7 +1,7 @@
 """What the conditions say of the order of columns: their closure, and whether they can hold (MEMORY, section 4).
 
 Columns that the conditions make equal are one node; `x <= y AND y <= x` does that too. `below(x, y)` is `x <= y` in P+.
-Each node has a domain of places (lines.py): a stretch, or some places of it.
+Each node has places (facts/places.py) on its line (lines.py): a stretch, or some of it.
 
 Theorem. Conditions of the kinds `x <= y`, `x < y` and `x in D` hold of the least assignment that they allow, if of
 any (`facts/differences.py`). So raising what is too low decides whether they can hold, and the same once more with
@@ -25,6 +25,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.analysis.facts.differences import Demand, Differences, Limit, least
+from penstock.analysis.facts.places import Places
 from penstock.analysis.facts.values import FAR, Interval, steps_of
 from penstock.analysis.memory.lines import Line, line_of, point_of, stretch_of
 from penstock.analysis.memory.memory_reading import Condition, MemoryReading, is_opaque
@@ -46,30 +47,10 @@ class _Node:
 
     columns: list[ColumnRef]
     line: Line
-    domain: Interval
-    members: frozenset[int] | None = None
-    excluded: frozenset[int] = frozenset()
-    """Places that `<>` or NOT IN keep it from; none of them is a member."""
+    places: Places
+    """Those that types and constants leave it by itself."""
     is_null: bool = False
     """Whether it can be NULL and nothing else: its CHECKs leave it no value, and no condition needs one."""
-
-    def raised(self, place: int) -> int | None:
-        """The least place of the domain that is no lower."""
-        place = max(place, self.domain.low)
-        if self.members is not None:
-            place = min((m for m in self.members if m >= place), default=FAR)
-        while place in self.excluded:
-            place += 1
-        return place if place <= self.domain.high else None
-
-    def lowered(self, place: int) -> int | None:
-        """The greatest place of the domain that is no higher."""
-        place = min(place, self.domain.high)
-        if self.members is not None:
-            place = max((m for m in self.members if m <= place), default=-FAR)
-        while place in self.excluded:
-            place -= 1
-        return place if place >= self.domain.low else None
 
 
 class Order:
@@ -95,7 +76,9 @@ class Order:
         pairs += self._of_one_stream() if by_stream else []
         self._tied = Equalities.of(Comparison(left, Op.EQ, right) for left, right in pairs)
         lines = self._lines()
-        self._nodes = [_Node(list(group), lines[group[0]], self._limits(lines[group[0]], group)) for group in groups]
+        self._nodes = [
+            _Node(list(group), lines[group[0]], Places(self._limits(lines[group[0]], group))) for group in groups
+        ]
         self._index = {ref: number for number, group in enumerate(groups) for ref in group}
         found = {(self._index[low], self._index[high], strict) for low, high, strict in upwards}
         self._edges = sorted((low, high, strict) for low, high, strict in found if low != high)
@@ -140,13 +123,12 @@ class Order:
             return allowed is not None and reach.within(allowed) == reach
         stretches = [stretch_of(line, kind, Op.EQ, constant) for constant in predicate.constants]
         members = {s.low for s in stretches if s is not None and s.size == 1}
-        own = self.domain(ref)[1]
+        own = self.places(ref).members
         return own is not None and own <= members
 
-    def domain(self, ref: ColumnRef) -> tuple[Interval, frozenset[int] | None]:
-        """The places that constants and types leave to a column by itself: a stretch, or some places of it."""
-        node = self._nodes[self._index[ref]]
-        return node.domain, node.members
+    def places(self, ref: ColumnRef) -> Places:
+        """What constants and types leave to a column by itself."""
+        return self._nodes[self._index[ref]].places
 
     def reach(self, ref: ColumnRef) -> Interval:
         """The least and the greatest place of a column in any solution; nothing if it can only be NULL."""
@@ -163,8 +145,8 @@ class Order:
             return None
         node = self._nodes[self._index[ref]]
         reach = self.reach(ref)
-        if node.members is not None:
-            return sum(reach.low <= member <= reach.high for member in node.members)
+        if node.places.members is not None:
+            return node.places.within(reach).size
         return node.line.apart(reach)[0]
 
     def buckets(self, ref: ColumnRef) -> tuple[int, int]:
@@ -189,7 +171,7 @@ class Order:
     def _is_listed(self, ref: ColumnRef) -> bool:
         """Whether a column of a dense type takes but listed values, each of them a point and so in no open stretch."""
         node = self._nodes[self._index[ref]]
-        return node.members is not None and not node.line.has_steps
+        return node.places.members is not None and not node.line.has_steps
 
     def admits(self, pins: Pins) -> bool:
         """Whether some tuples satisfy the conditions and have these columns in these stretches."""
@@ -212,7 +194,7 @@ class Order:
         assert self._highs is not None
         if self._nodes[node].is_null:
             return False
-        place = self._nodes[node].raised(max(stretch.low, self._lows[node]))
+        place = self._nodes[node].places.raised(max(stretch.low, self._lows[node]))
         return place is not None and place <= min(stretch.high, self._highs[node])
 
     def _passes(self, asked: Sequence[tuple[int, Interval]]) -> bool:
@@ -232,7 +214,7 @@ class Order:
             tops[number] = min(tops.get(number, FAR), stretch.high)
 
         def raised(number: int, place: int) -> int | None:
-            found = self._nodes[number].raised(place)
+            found = self._nodes[number].places.raised(place)
             return None if found is None or found > tops.get(number, FAR) else found
 
         return least(starts, self._rises(starts, downwards=False), raised)
@@ -244,7 +226,7 @@ class Order:
         starts = dict.fromkeys(self._lows, -FAR)
 
         def raised(number: int, place: int) -> int | None:
-            found = self._nodes[number].lowered(-place)
+            found = self._nodes[number].places.lowered(-place)
             return None if found is None else -found
 
         found = least(starts, self._rises(starts, downwards=True), raised)
@@ -308,31 +290,27 @@ class Order:
         return found
 
     def _narrow(self) -> None:
-        """Narrow the domains to the constants that columns are compared with."""
+        """Narrow the places to the constants that columns are compared with."""
         for predicate in self._predicates:
-            if isinstance(predicate, NoneOf):
-                node = self._nodes[self._index[predicate.column]]
-                kind = _kind(self._reading, predicate.column)
-                node.excluded |= frozenset(_places(node.line, kind, predicate.constants))
-            if not isinstance(predicate, Bound | OneOf):
+            if not isinstance(predicate, Bound | OneOf | NoneOf):
                 continue
             kind = _kind(self._reading, predicate.column)
             node = self._nodes[self._index[predicate.column]]
-            if isinstance(predicate, Bound):
-                stretch = stretch_of(node.line, kind, predicate.op, predicate.constant)
-                assert stretch is not None
-                node.domain = node.domain.within(stretch)
-                continue
-            stretches = [stretch_of(node.line, kind, Op.EQ, constant) for constant in predicate.constants]
-            members = frozenset(s.low for s in stretches if s is not None and s.size == 1)
-            node.members = members if node.members is None else node.members & members
+            match predicate:
+                case Bound(op=op, constant=constant):
+                    stretch = stretch_of(node.line, kind, op, constant)
+                    assert stretch is not None
+                    node.places = node.places.within(stretch)
+                case OneOf(constants=constants):
+                    stretches = [stretch_of(node.line, kind, Op.EQ, constant) for constant in constants]
+                    node.places = node.places.among(s.low for s in stretches if s is not None and s.size == 1)
+                case NoneOf(constants=constants):
+                    node.places = node.places.without(_places(node.line, kind, constants))
         for node in self._nodes:
-            if node.members is None and node.excluded and node.line.has_steps and node.domain.size <= _LISTED:
-                node.members = frozenset(range(node.domain.low, node.domain.high + 1))
-            if node.members is not None:
-                node.members, node.excluded = node.members - node.excluded, frozenset()
-            if node.raised(-FAR) is None and self._reading.given.isdisjoint(node.columns):
-                node.is_null, node.members = True, frozenset()
+            if node.line.has_steps:
+                node.places = node.places.listed(_LISTED)
+            if node.places.raised(-FAR) is None and self._reading.given.isdisjoint(node.columns):
+                node.is_null, node.places = True, node.places.among(())
 
 
 def conflicting(reading: MemoryReading) -> tuple[Condition, ...]:

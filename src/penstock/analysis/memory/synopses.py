@@ -73,12 +73,11 @@ def _bucket_column(reading: MemoryReading, order: Order, ref: ColumnRef) -> Buck
     line, reach = order.line(ref), order.reach(ref)
     kind = reading.kind(ref)
     assert kind is not None
-    _, places = order.domain(ref)
     if not reach.size:
         return BucketColumn(ref.column, values + null, members=())
     limits, members = _reached(line, reach, kind), None
-    if places is not None:
-        reached = sorted(place for place in places if reach.low <= place <= reach.high)
+    reached = order.places(ref).within(reach).numbers
+    if reached is not None:
         members = tuple(value_at(place, kind) if line.has_steps else line.points[place // 2] for place in reached)
     if not line.has_steps:
         inside = range(reach.low, reach.high + 1)

@@ -215,10 +215,10 @@ class _Layout:
         found = {}
         for head in self._heads:
             line = self._order.line(head)
-            domain, _ = self._order.domain(head)
+            stretch = self._order.places(head).range
             span = limits = Interval(-FAR, FAR)
             for ref in self._order.equal_to(head):
-                span = span.within(on_scale(line, self._kind(ref), domain)).within(self._measured(ref))
+                span = span.within(on_scale(line, self._kind(ref), stretch)).within(self._measured(ref))
                 limits = limits.within(limits_on_scale(self._kind(ref)))
             most = min(on_scale(line, self._kind(head), self._order.reach(head)).high, span.high)
             found[head] = span, span.low > limits.low, most
@@ -257,12 +257,12 @@ class _Layout:
         return whole_numbers(c.predicate for c in self._reading.binding if c.predicate.columns == (ref,))
 
     def _raised(self, head: ColumnRef, number: int) -> int:
-        _, members = self._order.domain(head)
-        if members is None:
+        listed = self._order.places(head).numbers
+        if listed is None:
             shunned = self._shunned.get(head, ())
             while shunned and value_of(self._order.line(head), self._kind(head), number) in shunned:
                 number += 1
             return number
         line, kind = self._order.line(head), self._kind(head)
-        places = sorted(on_scale(line, kind, Interval(member, member)).low for member in members)
+        places = sorted(on_scale(line, kind, Interval(member, member)).low for member in listed)
         return next((place for place in places if place >= number), FAR)

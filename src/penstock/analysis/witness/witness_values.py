@@ -19,6 +19,7 @@ from functools import cached_property
 
 from penstock.analysis.facts.differences import least
 from penstock.analysis.facts.domains import Domain
+from penstock.analysis.facts.places import Places
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.facts.values import has_steps, value_at
 from penstock.analysis.memory.measured_columns import whole_numbers
@@ -244,7 +245,7 @@ class Layout:
         """The domain of a node that is not finite; only whole numbers may have a limit."""
         domain, kind = self.here.domain(node), self.kinds[node]
         if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
-            return replace(domain, steps=whole_numbers(self._said(node)))
+            return replace(domain, values=Places(whole_numbers(self._said(node))))
         if not kind.is_integer and self._is_limited(node):
             raise CannotLayOut(NoWitness.COMPARED_WITH_CONSTANT(node, kind))
         if kind.length is not None or kind.is_collated:
@@ -273,8 +274,9 @@ class Layout:
         else:
             assert domain.low is not None
             assert domain.high is not None
-            steps = dict.fromkeys(min(max(n, domain.low), domain.high) for n in (0, 1, domain.low, domain.high))
-            candidates = [value_at(step, kind) for step in steps]
+            wanted = [min(n, domain.high) for n in (0, 1, domain.low, domain.high)]
+            steps = dict.fromkeys(domain.values.raised(step) for step in wanted)
+            candidates = [value_at(step, kind) for step in steps if step is not None]
         if kind.kind in (Kind.FLOAT, Kind.DOUBLE):
             candidates = [float(value) for value in candidates if isinstance(value, int | Decimal)]
         for value in candidates:

@@ -305,7 +305,7 @@ def profile(file: ScriptFile, as_json: AsJson = False) -> int:
         from penstock.profile.text import profile_report  # noqa: PLC0415
 
         _say(profile_report(found, Ink.of(sys.stdout)))
-    return DONE
+    return DONE if found.failed is None else FAILED
 
 
 # What stands after NAME belongs to the experiment, `--help` included.

@@ -17,6 +17,8 @@ from penstock.cli import app
 from penstock.explain.ink import Ink
 from penstock.model.script import Script
 from penstock.profile import run
+from penstock.profile.as_json import profile_object
+from penstock.profile.asking import ProfileQuestions
 from penstock.profile.declaring import declaring
 from penstock.profile.findings import Profile
 from penstock.profile.replay import conditions_of, plans_of
@@ -179,3 +181,45 @@ def test_outer_joins_and_exists_are_replayed_with_the_conditions_that_joined_row
     assert list(plans) == ["query_1", "query_2"]
     flags = {condition for plan in plans.values() for condition in conditions_of(plan, "payments")}
     assert [alias for alias, text in flags if "void" in text] == ["p"]
+
+
+def test_proposals_of_three_streams_that_share_an_order_are_ranked_together(bench: Bench) -> None:
+    schema = pa.schema([("k", pa.int64()), ("ms", pa.int64())])
+    streams = []
+    for number, name in enumerate("abc"):
+        bench.write(name, [{"k": n, "ms": 1000 * n + 100 * number} for n in range(200)], schema)
+        columns = "k BIGINT, ms BIGINT, ts TIMESTAMP AS (timestamp_millis(ms)), EVENT TIME ts"
+        streams.append(f"CREATE STREAM {name} ({columns}) USING parquet OPTIONS (path '{{data}}/{name}');")
+    script = bench.script(f"{' '.join(streams)} SELECT a.k FROM a, b, c WHERE a.k = b.k AND b.k = c.k;")
+    done = _profiled(str(script), "--json")
+    assert done.exit_code == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["failed"] is None
+    assert found["bounding"] is not None
+    declared = [d for p in found["proposals"] for d in p["declarations"] if d.startswith("ORDERED BY ts")]
+    assert len(declared) > len(set(declared))
+
+
+def test_an_order_that_two_proposals_name_is_declared_once() -> None:
+    script = penstock.parse("CREATE STREAM s (ts TIMESTAMP, EVENT TIME ts); SELECT ts FROM s;")
+    named = [parse_constraint(f"ORDERED BY ts WITHIN {n} SECONDS ON s", script) for n in (3, 3, 5)]
+    (stream,) = declaring(script, [(stream.name, scheme) for stream, scheme in named]).streams
+    assert [scheme.text for scheme in stream.schemes] == ["ORDERED BY ts WITHIN 5 SECONDS"]
+
+
+def test_what_was_measured_is_reported_though_a_later_step_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    def failing(_: object, __: Profile) -> Profile:
+        raise ValueError("no such luck\nat all")
+
+    monkeypatch.delenv("PENSTOCK_DEBUG", raising=False)
+    monkeypatch.setattr(run._Judging, "_with_values", lambda _, found: found)
+    monkeypatch.setattr(run._Judging, "_with_proposals", failing)
+    nothing: Any = None
+    script = penstock.parse("CREATE STREAM s (a INT, PRIMARY KEY (a)); SELECT a FROM s;")
+    told = run._Told(ProfileQuestions(), [("PRIMARY KEY (a) ON s", None)], {})
+    profile = run._Judging(nothing, script, {}, told, nothing).profile()
+    assert profile.failed == "replaying the proposals failed: ValueError: no such luck"
+    text = " ".join(profile_report(profile, Ink(10_000)))
+    assert "no such luck" in text
+    assert "PRIMARY KEY (a) ON s: not verified" in text
+    assert profile_object(profile)["bounding"] is None

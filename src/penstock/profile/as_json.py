@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from penstock.explain.verdict_json import plain_value
 from penstock.profile.declaring import text_of
-from penstock.profile.findings import ALL, AskedConstraint, Profile, Proposal
+from penstock.profile.findings import ALL, AskedConstraint, Bounding, Profile, Proposal
 from penstock.profile.replay import StateKept
 from penstock.spark.profiling.needs import LEVELS, NumberMeaning
 
@@ -30,10 +30,7 @@ def profile_object(profile: Profile) -> Json:
             "kept": _kept(profile.kept),
         },
         "proposals": [_proposal(proposal) for proposal in profile.proposals],
-        "bounding": {
-            "declared": profile.bounding.declared,
-            "more": None if profile.bounding.more is None else [text_of(d) for d in profile.bounding.more],
-        },
+        "bounding": None if profile.bounding is None else _bounding(profile.bounding),
         "declared": [
             {
                 "constraint": v.constraint,
@@ -58,12 +55,18 @@ def profile_object(profile: Profile) -> Json:
             }
             for d in profile.domains
         ],
+        "failed": profile.failed,
         "notes": list(profile.notes),
     }
 
 
 def _kept(kept: StateKept) -> Json:
     return {"mean": round(kept.mean, 1), "peak": kept.peak}
+
+
+def _bounding(bounding: Bounding) -> Json:
+    more = None if bounding.more is None else [text_of(d) for d in bounding.more]
+    return {"declared": bounding.declared, "more": more}
 
 
 def _proposal(proposal: Proposal) -> Json:

@@ -52,7 +52,7 @@ def declares(stream: Stream, scheme: Scheme) -> bool:
 
 
 def declaring(script: Script, declarations: Iterable[Declaration]) -> Script:
-    """The script with these declared, each in place of what it says more of."""
+    """The script with these declared, each in place of what it says more of; of two about one subject the later one."""
     new: dict[str, list[Scheme]] = {}
     for name, scheme in declarations:
         new.setdefault(name, []).append(scheme)
@@ -62,9 +62,9 @@ def declaring(script: Script, declarations: Iterable[Declaration]) -> Script:
 
 
 def _with(stream: Stream, new: list[Scheme]) -> Stream:
-    subjects = {subject_of(scheme) for scheme in new}
-    kept = [scheme for scheme in stream.schemes if subject_of(scheme) not in subjects]
-    return replace(stream, schemes=(*kept, *new))
+    added = {subject_of(scheme): scheme for scheme in new}
+    kept = [scheme for scheme in stream.schemes if subject_of(scheme) not in added]
+    return replace(stream, schemes=(*kept, *added.values()))
 
 
 def over_streams(query: Query, streams: Mapping[str, Stream]) -> Query:

@@ -100,7 +100,10 @@ class Profile:
     declared: tuple[Verified, ...]
     unverified: tuple[str, ...]
     domains: tuple[ValuesSeen, ...]
-    bounding: Bounding
+    bounding: Bounding | None
+    """None if the steps did not get that far."""
+    failed: str | None = None
+    """Which step failed, and why: what it would have found, and what comes after it, is missing."""
 
 
 ALL = 0

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from penstock.errors import UsageError
@@ -15,6 +16,7 @@ from penstock.plan.order_across_streams import by_arrival
 from penstock.plan.plan import Plan
 from penstock.plan.runnable import obstacles
 from penstock.profile.asking import (
+    Asked,
     ProfileQuestions,
     asking_of,
     columns_asked,
@@ -28,7 +30,7 @@ from penstock.profile.proposals import ProposalRanking, bounding, candidates_of
 from penstock.profile.replay import NOTHING, Replay, conditions_of, plans_of, reads, shared_clock
 from penstock.runtime import Truth
 from penstock.spark.asked_before import worth_of_absence
-from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors, what_it_says
 from penstock.spark.profiling.distributions import answers, domains
 from penstock.spark.profiling.needs import Answer, NumberMeaning, Question
 from penstock.spark.profiling.progress import Progress
@@ -91,7 +93,7 @@ def _profiled(spark: SparkSession, script: Script, progress: Progress) -> Profil
         spark.conf.set("spark.sql.codegen.wholeStage", str(rows > _INTERPRETED_ROWS).lower())
         with progress.following(spark, f"measuring {len(asked)} questions over {rows:,} rows"):
             told = dict(zip(asked, answers(asked, read), strict=True))
-        return _judged(spark, script, read, _Told(asking, declared, told), progress)
+        return _Judging(spark, script, read, _Told(asking, declared, told), progress).profile()
     finally:
         spark.conf.unset("spark.sql.codegen.wholeStage")
         for one in read.values():
@@ -107,39 +109,95 @@ class _Told:
     answers: Mapping[Question, Answer]
 
 
-def _judged(
-    spark: SparkSession, script: Script, read: Mapping[str, ProfiledStream], said: _Told, progress: Progress
-) -> Profile:
-    asking, declared, told = said.asking, said.declared, said.answers
-    columns: dict[str, list[str]] = {}
-    for name, column in asking.domains:
-        columns.setdefault(name, []).append(column)
-    with progress.following(spark, "counting the values of joined columns"):
-        values = [d for name, listed in columns.items() for d in _domains(script, read[name], listed)]
-    facts = {fact: AskedConstraint(fact, tuple(told[question] for question in fact)) for fact in asking.facts}
-    ideas = [[facts[part] for part in idea] for idea in asking.ideas]
-    checks = [d.declaration for d in values if d.declaration is not None]
-    candidates = candidates_of(script, ideas, checks)
-    base = plans_of(script)
-    clock = shared_clock(script)
-    plans = [base, *(plans for c in candidates for plans in c.plans.values())]
-    with progress.following(spark, "fetching the first rows"):
-        replay = _replay(read, plans, None if clock is None else clock[1], partial(worth_of_absence, spark))
-    proposals = ProposalRanking(script, replay, base, progress.say).proposals(candidates)
-    how = "in proportion, for they share no clock" if clock is None else f"by {clock[0]}"
-    return Profile(
-        tuple((name, stream.rows) for name, stream in read.items()),
-        (f"in the replay, rows of different streams are cut into batches {how}", *_notes(script, base)),
-        replay.rows,
-        replay.batches,
-        replay.kept(base) if base else NOTHING,
-        tuple(proposals),
-        tuple(facts.values()),
-        tuple(_verified(text, question, told[question]) for text, question in declared if question is not None),
-        tuple(text for text, question in declared if question is None),
-        tuple(values),
-        bounding(script, proposals, tuple(facts.values())),
-    )
+@dataclass(frozen=True)
+class _Judging:
+    """The steps after measuring; what was measured is not lost where one of them fails."""
+
+    spark: SparkSession
+    script: Script
+    read: Mapping[str, ProfiledStream]
+    said: _Told
+    progress: Progress
+
+    def profile(self) -> Profile:
+        """One step after the other, as far as they go."""
+        found = self._measured()
+        steps = {
+            "counting the values of joined columns": self._with_values,
+            "replaying the proposals": self._with_proposals,
+            "looking for what bounds the queries": self._with_bounding,
+        }
+        for name, step in steps.items():
+            try:
+                found = step(found)
+            except SPARK_ERRORS as error:
+                return replace(found, failed=f"{name} failed: {what_it_says(error)}")
+            except Exception as error:
+                # Whatever goes wrong in a later step, minutes of measuring are worth a report.
+                if os.environ.get("PENSTOCK_DEBUG"):
+                    raise
+                return replace(found, failed=f"{name} failed: {type(error).__name__}: {_first_line(error)}")
+        return found
+
+    @cached_property
+    def _facts(self) -> dict[Asked, AskedConstraint]:
+        told = self.said.answers
+        return {
+            fact: AskedConstraint(fact, tuple(told[question] for question in fact)) for fact in self.said.asking.facts
+        }
+
+    def _measured(self) -> Profile:
+        declared, told = self.said.declared, self.said.answers
+        return Profile(
+            rows=tuple((name, stream.rows) for name, stream in self.read.items()),
+            notes=(),
+            replayed_rows=0,
+            replayed_batches=0,
+            kept=NOTHING,
+            proposals=(),
+            facts=tuple(self._facts.values()),
+            declared=tuple(_verified(text, q, told[q]) for text, q in declared if q is not None),
+            unverified=tuple(text for text, question in declared if question is None),
+            domains=(),
+            bounding=None,
+        )
+
+    def _with_values(self, found: Profile) -> Profile:
+        columns: dict[str, list[str]] = {}
+        for name, column in self.said.asking.domains:
+            columns.setdefault(name, []).append(column)
+        with self.progress.following(self.spark, "counting the values of joined columns"):
+            values = [d for name, listed in columns.items() for d in _domains(self.script, self.read[name], listed)]
+        return replace(found, domains=tuple(values))
+
+    def _with_proposals(self, found: Profile) -> Profile:
+        checks = [d.declaration for d in found.domains if d.declaration is not None]
+        ideas = [[self._facts[part] for part in idea] for idea in self.said.asking.ideas]
+        candidates = candidates_of(self.script, ideas, checks)
+        base = plans_of(self.script)
+        clock = shared_clock(self.script)
+        plans = [base, *(plans for c in candidates for plans in c.plans.values())]
+        with self.progress.following(self.spark, "fetching the first rows"):
+            absent = partial(worth_of_absence, self.spark)
+            replay = _replay(self.read, plans, None if clock is None else clock[1], absent)
+        proposals = ProposalRanking(self.script, replay, base, self.progress.say).proposals(candidates)
+        how = "in proportion, for they share no clock" if clock is None else f"by {clock[0]}"
+        cut = f"in the replay, rows of different streams are cut into batches {how}"
+        return replace(
+            found,
+            notes=(cut, *_notes(self.script, base)),
+            replayed_rows=replay.rows,
+            replayed_batches=replay.batches,
+            kept=replay.kept(base) if base else NOTHING,
+            proposals=tuple(proposals),
+        )
+
+    def _with_bounding(self, found: Profile) -> Profile:
+        return replace(found, bounding=bounding(self.script, found.proposals, found.facts))
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).partition("\n")[0]
 
 
 def _replay(

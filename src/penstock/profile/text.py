@@ -20,6 +20,9 @@ def profile_report(profile: Profile, ink: Ink) -> list[str]:
             f"{ink.strong('state')}  ",
             "       ",
         )
+    if profile.failed is not None:
+        told = f"{profile.failed}; what was found before it stands below"
+        lines += ink.wrapped(told, f"{ink.strong('failed')} ", "       ")
     for note in profile.notes:
         lines += ink.wrapped(note, f"{ink.strong('note')}   ", "       ")
     helping = [p for p in profile.proposals if p.saves]
@@ -27,7 +30,7 @@ def profile_report(profile: Profile, ink: Ink) -> list[str]:
     lines += ["", ink.strong("declare, largest saving first")]
     for number, proposal in enumerate(helping, 1):
         lines += _proposal(number, proposal, profile, ink)
-    if not helping:
+    if not helping and profile.failed is None:
         lines += ["  nothing that was measured would save state"]
     lines += _bounding(profile, ink)
     lines += _declared(profile, ink)
@@ -62,7 +65,7 @@ def _proposal(number: int, proposal: Proposal, profile: Profile, ink: Ink) -> li
 
 def _bounding(profile: Profile, ink: Ink) -> list[str]:
     """Whether what is proposed bounds every query, and what else would."""
-    if profile.bounding.declared:
+    if profile.bounding is None or profile.bounding.declared:
         return []
     if profile.bounding.more is None:
         return [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import replace
+from decimal import Decimal
 from itertools import combinations
 
 import pytest
@@ -28,8 +29,8 @@ from penstock.model.clauses import Aggregate, Source, TimeWindow
 from penstock.model.predicates import NullTest
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
-from penstock.model.schemes import Follows, Ordered, Scheme
-from penstock.model.spans import Auto
+from penstock.model.schemes import Cooccurs, Follows, Ordered, Scheme
+from penstock.model.spans import Auto, Span, Unit, Window
 from penstock.model.stream import Stream
 from tests.analysis.build import check, findings, query, recent, ref, seconds, source, stream, where
 
@@ -89,6 +90,10 @@ def _read(text: str, streams: list[Stream]) -> list[tuple[str, Scheme]]:
             for columns in (("k",), ("m",), ("k", "m")):
                 scheme = Follows(other, columns, columns, Auto())
                 known[scheme.on(name)] = (name, scheme)
+                near = Cooccurs(
+                    columns, other, columns, Window(Span(Decimal(-1), Unit.HOUR), Span(Decimal(1), Unit.HOUR))
+                )
+                known[near.on(name)] = (name, near)
     return [known[part] for part in text.split("; ")]
 
 
@@ -111,12 +116,14 @@ def suffices(graph: ClosingGraph, alias: str, declared: Iterable[Missing]) -> bo
 @given(open_queries())
 def test_no_fix_of_a_source_is_larger_than_the_smallest_that_brute_force_finds(of: Query) -> None:
     graph = ClosingGraph(Facts(of))
-    missing = tuple(dict.fromkeys(m for closing in graph.candidates for m in closing.missing))
+    # A fix by COOCCURS stands beside the others, and is as large as it is.
+    missing = tuple(dict.fromkeys(m for c in graph.candidates for m in c.missing if not isinstance(m[1], Cooccurs)))
     for alias in graph.aliases:
-        fixes = fixes_of(graph, (alias,))
-        assert len({len(fix) for fix in fixes}) <= 1
-        for fix in fixes:
+        found = fixes_of(graph, (alias,))
+        for fix in found:
             assert suffices(graph, alias, fix)
+        fixes = [fix for fix in found if not any(isinstance(scheme, Cooccurs) for _, scheme in fix)]
+        assert len({len(fix) for fix in fixes}) <= 1
         least = len(fixes[0]) if fixes else 2
         for size in range(min(least, 3)):
             for smaller in combinations(missing, size):
@@ -130,7 +137,26 @@ def test_the_fixes_of_an_event_time_under_a_band_bound_both_streams_with_two_dec
     assert isinstance(found["b"], Unbounded)
     assert found["a"].fixes == found["b"].fixes
     assert found["a"].fixes[0] == "FOLLOWS a (k) ON (k) WITHIN AUTO ON b; ORDERED BY ts WITHIN AUTO ON b"
-    assert all(fix.count(";") == 1 for fix in found["a"].fixes)
+    assert all(fix.count(";") == 1 for fix in found["a"].fixes[:-1])
+    assert found["a"].fixes[-1] == (
+        "COOCCURS (k) AND b (k) WINDOW [-1 HOUR, 1 HOUR] ON a; "
+        "ORDERED BY ts WITHIN AUTO ON a; ORDERED BY ts WITHIN AUTO ON b"
+    )
+
+
+def test_a_stream_with_a_watermark_is_not_to_be_ordered_by_a_mere_join_key() -> None:
+    plain, timed = stream("a", "k BIGINT, ts TIMESTAMP"), stream("b", "k BIGINT, ts TIMESTAMP", time="ts")
+    found = findings(query([source(plain), source(timed)], "a.k = b.k"))["a"]
+    assert isinstance(found, Unbounded)
+    assert any("ORDERED BY k WITHIN AUTO ON a" in fix for fix in found.fixes)
+    assert not any("ORDERED BY k WITHIN AUTO ON b" in fix for fix in found.fixes)
+
+
+def test_ordered_clocks_need_only_be_said_how_far_they_lie_apart() -> None:
+    streams = [stream(n, "k BIGINT, n BIGINT", Ordered("n"), time="n") for n in "ab"]
+    found = findings(query([source(s) for s in streams], "a.k = b.k"))["a"]
+    assert isinstance(found, Unbounded)
+    assert found.fixes[-1] == "COOCCURS (k) AND b (k) WINDOW [-1000, 1000] ON a"
 
 
 def test_a_cross_product_has_no_fix_but_advice() -> None:

@@ -9,6 +9,7 @@ from decimal import Decimal
 import pytest
 from hypothesis import given, settings
 
+import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import (
     Bounded,
@@ -23,7 +24,9 @@ from penstock.analysis.finding import (
     Witness,
 )
 from penstock.cli import UNBOUNDED, UNDECIDED, _exit_code
+from penstock.compile import plan_of
 from penstock.explain.ink import Ink
+from penstock.explain.page import page
 from penstock.explain.plan_text import purge_lines, run_lines
 from penstock.explain.report import check_report
 from penstock.explain.verdict_json import check_object, plain_value, printed
@@ -82,6 +85,7 @@ REPORT = """\
   fix  declare one of the lines; the last ON of each part names the stream that declares it
     c    FOLLOWS impressions (ad) ON (ad) WITHIN AUTO ON clicks
       or ORDERED BY ad WITHIN AUTO ON impressions
+    what is WITHIN AUTO is learned as the query runs: it is exact if the learned lateness holds
 
   note  a notice"""
 
@@ -148,3 +152,22 @@ def test_explain_never_contradicts_check(of: Query) -> None:
         assert ("nothing lets a stored row go" in lines) <= (source.state.verdict != "bounded")
         is_not_done = any("this version's engine does not do it yet" in line or "nothing yet" in line for line in lines)
         assert is_not_done <= bool(run_lines(of, plan))
+
+
+@pytest.mark.parametrize(
+    ("order", "band", "says"),
+    [
+        ("WITHIN 3 SECONDS", True, "BOUNDED - exact;"),
+        ("WITHIN AUTO", True, "BOUNDED - exact if the learned lateness holds;"),
+        ("WITHIN AUTO", False, "UNBOUNDED - the state"),
+    ],
+)
+def test_what_rests_on_a_learned_lateness_says_so(order: str, band: bool, says: str) -> None:
+    streams = [f"CREATE STREAM {n} (k BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts {order});" for n in "ab"]
+    near = " AND b.ts - a.ts BETWEEN INTERVAL 0 SECONDS AND INTERVAL 5 SECONDS" if band else ""
+    script = penstock.parse(f"{' '.join(streams)} SELECT a.k FROM a, b WHERE a.k = b.k{near};")
+    verdict = penstock.check(script)
+    assert f"query_1: {says}" in " ".join(" ".join(check_report([verdict], Ink())).split())
+    shown = page("x", script, [verdict], [plan_of(script.queries[0], verdict)])
+    assert ("Exact if the learned lateness holds" in shown) == ("learned" in says)
+    assert json.loads(printed(check_object([verdict])))["queries"][0]["exact"]

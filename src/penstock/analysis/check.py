@@ -75,6 +75,7 @@ def check_query(query: Query) -> Verdict:
         witness,
         notices=(*_notices(query, graph), *_key_notices(query, graph), *_counting_notice(query, rewrite)),
         finality=finality(simplified(query), graph),
+        learned=() if rewrite.applies else graph.learned,
         graph=graph,
     )
 

@@ -175,5 +175,7 @@ class Verdict:
     """What the user should know though it changes no verdict."""
     finality: tuple[Told, ...] = ()
     """When rows that may have no match are given, for each outer join and EXISTS."""
+    learned: tuple[str, ...] = ()
+    """The declarations WITHIN AUTO that let rows go: the answer is exact if what is learned of them holds."""
     graph: ClosingGraph | None = field(default=None, compare=False, repr=False)
     """What closes what, as it was derived for the query: for the planner, which derives nothing."""

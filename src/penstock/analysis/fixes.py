@@ -5,21 +5,23 @@ others, whatever fix there is must open a closing whose needs are reached and wh
 of Definition 9's fixpoint); so branching on these closings, smallest sets first, meets every smallest fix. Before
 that, a fix is grown for each order of preference and what turns out not to be needed is dropped again: such a fix has
 no part that can be left out. If it has few parts, the smallest are searched for; if it has many, or the search takes
-more than `_MOST_STEPS`, it is given as it is, though another of fewer parts may exist. For very many streams that do
-not close each other no fix is given.
+more than `_MOST_STEPS`, it is given as it is, though another of fewer parts may exist. Beside
+these one of clocks alone is given, with COOCCURS, which is no part of the others: its window is an example. For very
+many streams that do not close each other no fix is given.
 Under outer joins and EXISTS every row must also leave each join in which it waits (outer_join_purge.py).
 Sources and declarations are bits of whole numbers here, so that a reach is a few machine operations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import heappop, heappush
 
 from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Closing, Missing
+from penstock.model.schemes import Cooccurs
 
 Fix = tuple[Missing, ...]
 
@@ -50,11 +52,25 @@ def fixes_of(graph: ClosingGraph, aliases: Iterable[str]) -> tuple[Fix, ...]:
     """Declarations that would make all these sources purgeable: alternatives, the smallest and preferred first."""
     if len(graph.components()) > _MOST_PARTS:
         return ()
-    search = _Search(graph, tuple(aliases))
+    goals = tuple(aliases)
+    search = _Search(graph, goals, [c for c in graph.candidates if not _names_cooccurs(c)])
     found = sorted(dict.fromkeys(search.grown()), key=int.bit_count)
     if found and found[0].bit_count() <= _FEW:
         found = search.smallest(found[0].bit_count()) or found
-    return tuple(search.fix(chosen) for chosen in found[:_MOST])
+    fixes = [search.fix(chosen) for chosen in found]
+    by_clocks = _by_clocks(graph, goals)
+    return (*fixes[: _MOST - len(by_clocks)], *by_clocks)
+
+
+def _by_clocks(graph: ClosingGraph, goals: tuple[str, ...]) -> list[Fix]:
+    """The fix of clocks alone, and of how far they lie apart: the promise that many can make best."""
+    search = _Search(graph, goals, [c for c in graph.candidates if c.way is Way.CLOCK])
+    fix = next((search.fix(chosen) for chosen in search.grown()), ())
+    return [fix] if any(isinstance(scheme, Cooccurs) for _, scheme in fix) else []
+
+
+def _names_cooccurs(closing: Closing) -> bool:
+    return any(isinstance(scheme, Cooccurs) for _, scheme in closing.missing)
 
 
 def text_of(fix: Iterable[Missing]) -> str:
@@ -65,14 +81,14 @@ def text_of(fix: Iterable[Missing]) -> str:
 class _Search:
     """The closings of a graph in bits, for some goals."""
 
-    def __init__(self, graph: ClosingGraph, goals: tuple[str, ...]) -> None:
+    def __init__(self, graph: ClosingGraph, goals: tuple[str, ...], candidates: Sequence[Closing]) -> None:
         self.graph = graph
         self.bit = {alias: 1 << place for place, alias in enumerate(graph.aliases)}
         self.goals = tuple(self.bit[alias] for alias in goals)
         self.all = (1 << len(graph.aliases)) - 1
-        self.missing = tuple(dict.fromkeys(m for c in graph.candidates for m in c.missing))
+        self.missing = tuple(dict.fromkeys(m for c in candidates for m in c.missing))
         self.number = {missing: 1 << place for place, missing in enumerate(self.missing)}
-        closings = (*graph.closings, *graph.candidates)
+        closings = (*graph.closings, *candidates)
         self.any: tuple[_Step, ...] = ()
         """Of outer joins, whoever uses them."""
         if graph.query.is_inner:

@@ -28,7 +28,7 @@ from penstock.explain.plan_text import (
     run_lines,
 )
 from penstock.explain.reason_words import each_told, told
-from penstock.explain.report import STRATEGY_IN_WORDS, rows_text
+from penstock.explain.report import STRATEGY_IN_WORDS, exact_in_words, remarks_on, rows_text
 from penstock.explain.verdict_json import plain_value
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -80,7 +80,7 @@ def _badge(verdict: str) -> str:
 
 def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[str]:
     yield f'<section id="q{number}">\n<h2>{escape(verdict.query)} {_badge(verdict.verdict)}</h2>'
-    exact = "Exact" if verdict.exact else "Not exact"
+    exact = exact_in_words(verdict).capitalize()
     how = STRATEGY_IN_WORDS[verdict.strategy]
     if verdict.verdict == "bounded":
         yield f'<p class="soft">{escape(f"{exact}; {how}")}.</p>'
@@ -154,6 +154,8 @@ def _fixes(verdict: Verdict) -> Iterator[str]:
             alternatives = "one of these" if len(state.finding.fixes) > 1 else "this"
             yield f'<p class="soft">Declare {alternatives}; the last ON names the stream that declares it:</p>'
             yield '<ol class="mono">' + "".join(f"<li>{escape(fix)}</li>" for fix in state.finding.fixes) + "</ol>"
+            for remark in remarks_on(state.finding.fixes):
+                yield f'<p class="soft">{escape(remark)}.</p>'
         yield "</div>"
 
 

@@ -14,7 +14,7 @@ from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
 from penstock.explain.reason_words import each_told, told
-from penstock.explain.report import headline
+from penstock.explain.report import headline, remarks_on
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
@@ -197,8 +197,8 @@ def _second_stage(state: StateFinding, ink: Ink) -> Iterator[str]:
 
 
 def fix_lines(fixes: Sequence[str]) -> list[str]:
-    """The alternatives, one a line."""
-    return [("or " if number else "") + fix for number, fix in enumerate(fixes)]
+    """The alternatives, one a line, and what they leave open."""
+    return [*(("or " if number else "") + fix for number, fix in enumerate(fixes)), *remarks_on(fixes)]
 
 
 def finding_of(verdict: Verdict, alias: str) -> Finding:

@@ -9,7 +9,7 @@ is shortened: it is there to be checked by hand.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.analysis.implication.implied import Implication
@@ -25,6 +25,12 @@ STRATEGY_IN_WORDS = {
     Strategy.BUDGET: "over the budget rows are evicted, and their results lost",
     Strategy.NONE: "",
 }
+
+_REMARKS = {
+    " WITHIN AUTO": "what is WITHIN AUTO is learned as the query runs: it is exact if the learned lateness holds",
+    "COOCCURS ": "the window of COOCCURS is an example: declare the one that `penstock profile` measures",
+}
+"""What a fix leaves open, by a word in it."""
 
 _MOST_NAMED = 4
 """Streams that share a fix beyond these are only counted."""
@@ -61,8 +67,7 @@ def headline(verdict: Verdict, ink: Ink) -> list[str]:
     open_ends = [s.alias for s in verdict.streams if not isinstance(s.finding, Bounded)]
     match verdict.verdict:
         case "bounded":
-            exact = "exact" if verdict.exact else "not exact"
-            says = f"{exact}; {STRATEGY_IN_WORDS[verdict.strategy]}"
+            says = f"{exact_in_words(verdict)}; {STRATEGY_IN_WORDS[verdict.strategy]}"
         case "unbounded":
             grows = [s.alias for s in verdict.streams if isinstance(s.finding, Unbounded)]
             says = f"the state of {_listed(grows)} grows without limit"
@@ -72,6 +77,13 @@ def headline(verdict: Verdict, ink: Ink) -> list[str]:
     first, *rest = ink.wrapped(f"{verdict.query}: {word} - {says}", "x ", "  ")
     shown = first.removeprefix("x ").replace(word, ink.verdict(verdict.verdict, word), 1)
     return [f"{ink.mark(verdict.verdict)} {shown}", *rest]
+
+
+def exact_in_words(verdict: Verdict) -> str:
+    """Whether the answer is that of the full history, and on what that rests beside what is declared."""
+    if not verdict.exact:
+        return "not exact"
+    return "exact if the learned lateness holds" if verdict.learned else "exact"
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -174,9 +186,17 @@ def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
             label = named if number == 0 else ""
             joint = "  " if number == 0 else "or"
             lines += ink.wrapped(fix, f"    {label:<{width}} {joint} ")
+    for remark in remarks_on(fix for fixes in labels for fix in fixes):
+        lines += ink.wrapped(remark, "    ")
     if others:
         lines += ink.wrapped(f"these alone do not bound the query: {none_known}", "    ")
     return lines
+
+
+def remarks_on(fixes: Iterable[str]) -> list[str]:
+    """What some fixes leave open."""
+    proposed = " ".join(fixes)
+    return [remark for mark, remark in _REMARKS.items() if mark in proposed]
 
 
 def _witness(witness: Witness | None, ink: Ink, rows: int | None) -> list[str]:

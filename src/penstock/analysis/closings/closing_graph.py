@@ -26,7 +26,9 @@ from penstock.analysis.facts.together import Facts
 from penstock.analysis.reasons import BoundedBy, Reason, WaitsUntil
 from penstock.model.clauses import RowsWindow
 from penstock.model.nodes import nodes_of
+from penstock.model.schemes import Clustered, Follows, Ordered
 from penstock.model.simplify import simplified
+from penstock.model.spans import Auto
 
 Node = tuple[str, ...]
 """The sources that are merged into one, in the order of FROM."""
@@ -117,6 +119,20 @@ class ClosingGraph:
     def closings(self) -> tuple[Closing, ...]:
         """Those that close every value in the end."""
         return tuple(closing for closing in self.declared if closing.certain)
+
+    @cached_property
+    def learned(self) -> tuple[str, ...]:
+        """The declarations WITHIN AUTO by which something closes: what comes later than was learned finds it closed."""
+        found: dict[str, None] = {}
+        for closing in self.declared:
+            match closing.scheme:
+                case Follows(slack=Auto()) as scheme:
+                    found[scheme.on(self.query.by_alias[closing.needs[0][0]].stream.name)] = None
+                case (Ordered(slack=Auto()) | Clustered(slack=Auto())) as scheme:
+                    found[scheme.on(self.query.by_alias[closing.target].stream.name)] = None
+                case _:
+                    continue
+        return tuple(found)
 
     @cached_property
     def candidates(self) -> tuple[Closing, ...]:

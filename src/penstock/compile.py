@@ -43,7 +43,7 @@ def check(script: Script, query: str | None = None) -> Verdict:
 
 def judged(query: Query) -> Verdict:
     """The verdict on a query, with notices of what this version cannot run of it, and of promises that pile up."""
-    from penstock.plan.promise_expiry import endless_punctuations  # noqa: PLC0415 - with the planner
+    from penstock.plan.endless_promises import endless_promises  # noqa: PLC0415 - with the planner
     from penstock.plan.runnable import asks_for_plan, obstacles, unkept_bounds  # noqa: PLC0415
 
     verdict = check_query(query)
@@ -54,7 +54,7 @@ def judged(query: Query) -> Verdict:
         said = (Notice.CANNOT_RUN(found),)
     elif verdict.verdict == "bounded" and asks_for_plan(query, verdict):
         made = plan_of(query, verdict)
-        said = endless_punctuations(made)
+        said = endless_promises(made)
         if unkept := unkept_bounds(made):
             said = (*said, Notice.ONLY_UNBOUNDED(unkept))
     return replace(verdict, notices=(*verdict.notices, *said))
@@ -118,6 +118,11 @@ def plan_of(query: Query, verdict: Verdict) -> Plan:
 
 def query_named(script: Script, name: str | None) -> Query:
     """The query of that name, whatever its case; the only one if there is no name."""
+    if not isinstance(script, Script):
+        raise UsageError(
+            f"a script is wanted, and this is of type {type(script).__name__}",
+            hint="pass what penstock.parse(text) gives",
+        )
     names = [q.name for q in script.queries]
     if not names:
         raise UsageError("the script has no query", hint="add a SELECT, or INSERT INTO sink SELECT …")

@@ -14,6 +14,8 @@ from typing import Any
 
 import pytest
 
+import penstock
+from penstock.errors import UsageError
 from tests.cli import scripts
 from tests.cli.conftest import Run
 from tests.measure import FULL, allowed_seconds, size
@@ -225,3 +227,10 @@ def test_ten_streams_are_checked_in_well_under_a_second(script: Write, tmp_path:
         f"penstock check, ten streams, best of {len(walls)}: {min(walls):.3f} s of wall time, {min(cpus):.3f} s of CPU"
     )
     assert min(walls if FULL else cpus) < allowed_seconds(0.8)
+
+
+def test_a_text_that_was_not_parsed_is_refused_in_words() -> None:
+    wrong: Any = "SELECT 1"
+    with pytest.raises(UsageError, match=r"a script is wanted, and this is of type str") as raised:
+        penstock.check(wrong)
+    assert "penstock.parse(text)" in str(raised.value)

@@ -9,8 +9,8 @@ import pytest
 import penstock
 from penstock.analysis.check import check_query
 from penstock.explain.reason_words import each_told
+from penstock.plan.endless_promises import endless_promises
 from penstock.plan.planner import make_plan
-from penstock.plan.promise_expiry import endless_punctuations
 from penstock.plan.runnable import asks_for_plan, may_have_budget, obstacles, unkept, unkept_bounds
 from tests.runtime.driving import plan_of
 
@@ -75,5 +75,5 @@ def test_where_no_plan_is_asked_for_it_has_nothing_to_say() -> None:
                 unasked += 1
                 plan = make_plan(query, verdict)
                 assert not unkept_bounds(plan), case.name
-                assert not endless_punctuations(plan), case.name
+                assert not endless_promises(plan), case.name
     assert unasked > 5

@@ -35,7 +35,7 @@ from penstock.analysis.witness.purge_witness import Scenario, scenarios
 from penstock.model.clauses import RowsWindow
 from penstock.model.hints import Budget
 from penstock.model.query import Query
-from penstock.model.schemes import Follows, PrimaryKey
+from penstock.model.schemes import Follows
 from penstock.model.simplify import simplified
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
@@ -73,7 +73,7 @@ def check_query(query: Query) -> Verdict:
         _purge(graph, found),
         rewrite,
         witness,
-        notices=(*_notices(query, graph), *_key_notices(query, graph), *_counting_notice(query, rewrite)),
+        notices=(*_notices(query, graph), *_counting_notice(query, rewrite)),
         finality=finality(simplified(query), graph),
         learned=() if rewrite.applies else graph.learned,
         graph=graph,
@@ -123,18 +123,6 @@ def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[Reason]:
         yield Notice.COUNTS_WATCH_NOTHING()
     elif query.hints.error is not None and rewrite.rewriting is None:
         yield Notice.ERROR_REMOVES_NOTHING(rewrite.because[0])
-
-
-def _key_notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
-    """Rows that leave by [ROWS n] leave their keys behind, where others wait for these and nothing ends that."""
-    remembered: dict[str, None] = {}
-    for closing in graph.closings:
-        if isinstance(closing.scheme, PrimaryKey) and isinstance(query.by_alias[closing.target].window, RowsWindow):
-            waiting = {alias for need in closing.needs for alias in need}
-            if not all(isinstance(query.by_alias[alias].window, RowsWindow) for alias in waiting):
-                remembered[closing.target] = None
-    for alias in remembered:
-        yield Notice.KEYS_REMEMBERED(alias)
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:

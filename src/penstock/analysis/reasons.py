@@ -223,11 +223,12 @@ class Notice(ReasonKind):
 
     COUNTS_WATCH_NOTHING = auto()
     ERROR_REMOVES_NOTHING = auto()
-    KEYS_REMEMBERED = auto()
     COUNTED_AS_READ = auto()
     CANNOT_RUN = auto()
     ONLY_UNBOUNDED = auto()
     PUNCTUATIONS_REMEMBERED = auto()
+    KEYS_REMEMBERED = auto()
+    CLUSTERS_REMEMBERED = auto()
 
 
 class Final(ReasonKind):

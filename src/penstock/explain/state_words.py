@@ -221,9 +221,6 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     ),
     Notice.COUNTS_WATCH_NOTHING: "counts watch no declaration: a row that breaks one is counted like any other",
     Notice.ERROR_REMOVES_NOTHING: "ERROR removes no join here: {}",
-    Notice.KEYS_REMEMBERED: (
-        "each key of {} is remembered after [ROWS n] let its row go: promise rows, counted in promise_rows"
-    ),
     Notice.COUNTED_AS_READ: (
         "{} counts rows across streams that do not all declare ARRIVES BY: it is about the order of reading"
     ),
@@ -232,6 +229,14 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Notice.PUNCTUATIONS_REMEMBERED: (
         "{}: each of these punctuations is remembered, for nothing says when no more rows of {} with its values will "
         "come; promise_rows in the metrics counts them"
+    ),
+    Notice.KEYS_REMEMBERED: (
+        "{}: each of these keys is remembered after its row left, for nothing says when no more rows of {} will name "
+        "it; promise_rows in the metrics counts them"
+    ),
+    Notice.CLUSTERS_REMEMBERED: (
+        "{}: each of these clusters is remembered after it ended, for nothing says when no more rows of {} with its "
+        "value will come; promise_rows in the metrics counts them"
     ),
     Final.UNMATCHED_WITH_NULLS: "a row of {} without a match in {} is given with NULLs once {:, or }",
     Final.UNMATCHED: "a row of {} without a match in {} is given once {:, or }",

@@ -1,19 +1,17 @@
-"""What ends the need for a promise about values, and which punctuations nothing ends: read off the plan.
+"""What ends the need for a promise about values: read off the plan.
 
-A punctuation `a = v` of x is needed by rows of i that carry v and are still to come. What closes v on i ends that: i's
-own punctuation, its key, its cluster, or an ordered column that equals `a`. Where another scheme closes x for rows of
-i, or they leave by [ROWS n], nothing to come needs it. Where none of these is declared, each punctuation is remembered
-for ever: promise rows, which `check` says in a notice. LIFESPAN bounds them too, where the event time has a low.
+A promise `a = v` of x is needed by rows of i that carry v and are still to come. What closes v on i ends that: i's own
+punctuation, its key, its cluster, or an ordered column that equals `a`. Where another scheme closes x for rows of i, or
+they leave by [ROWS n], nothing to come needs it. Where none of these is declared, endless_promises.py says so.
 
-Not decided: punctuations that several streams carry between them, and keys whose row never comes.
+Not decided: promises that several streams carry between them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.analysis.reasons import Notice, Reason
-from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Closer, CloserKind, Plan
 
 ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
 """Kinds whose promises are about values: marks on the rows that carry them, remembered as promise rows."""
@@ -51,32 +49,3 @@ def closed_by_values_alone(plan: Plan) -> Iterator[tuple[str, bool]]:
                 is_counted = any(plan.by_alias[alias].has_rows_window for alias in waiting)
                 if (kinds or is_joint) and all(kind in ABOUT_VALUES for kind in kinds) and not is_counted:
                     yield target, bool(node.predicates or node.windows or node.tests)
-
-
-def endless_punctuations(plan: Plan) -> tuple[Reason, ...]:
-    """A notice for each punctuation scheme whose promise rows nothing lets go."""
-    found = []
-    for promise in plan.promises:
-        if promise.kind is PromiseKind.PUNCTUATED and not _has_lifespan(plan, promise):
-            carriers = dict.fromkeys(c.source for c in _users(plan, promise) if not _ends(plan, promise, c))
-            if carriers:
-                found.append(Notice.PUNCTUATIONS_REMEMBERED(promise.constraint, tuple(carriers)))
-    return tuple(found)
-
-
-def _users(plan: Plan, promise: PromisePlan) -> Iterator[Closer]:
-    for closer in plan.closers:
-        is_own = closer.target == promise.alias and promise.constraint in closer.constraints
-        if closer.kind is CloserKind.PUNCTUATION and is_own:
-            yield closer
-
-
-def _ends(plan: Plan, promise: PromisePlan, closer: Closer) -> bool:
-    ended = any(True for _ in ending(plan, promise.alias, closer.source, closer.target_columns))
-    return ended or is_closed_otherwise(plan, closer.source, promise.alias)
-
-
-def _has_lifespan(plan: Plan, promise: PromisePlan) -> bool:
-    time = plan.by_alias[promise.alias].event_time
-    has_low = any(p.kind in ORDERS and (p.alias, p.columns) == (promise.alias, (time,)) for p in plan.promises)
-    return promise.high is not None and has_low

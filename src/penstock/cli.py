@@ -109,11 +109,15 @@ def _bug(error: Exception) -> InternalError:
 def _complain(text: str) -> None:
     # The answer, if there is one, stands before the complaint where both go to one terminal.
     sys.stdout.flush()
-    sys.stderr.write(text + "\n")
+    from penstock.explain.ink import harmless  # noqa: PLC0415
+
+    sys.stderr.write(harmless(text, colour=False) + "\n")
 
 
 def _say(lines: Sequence[str]) -> None:
-    sys.stdout.write("\n".join(lines) + "\n")
+    from penstock.explain.ink import Ink, harmless  # noqa: PLC0415
+
+    sys.stdout.write(harmless("\n".join(lines), colour=Ink.of(sys.stdout).colour) + "\n")
 
 
 def _show_version(wanted: bool) -> None:

@@ -95,11 +95,13 @@ class Place:
             start -= first - (1 if first else 0)
         before = "".join(_blank_for(c) for c in text[:start])
         carets = "^" * max(1, min(self.length, len(text) - start))
-        return [f"  {number} | {_visible(text)}", f"  {' ' * len(number)} | {before}{carets}"]
+        return [f"  {number} | {visible(text)}", f"  {' ' * len(number)} | {before}{carets}"]
 
 
-def _visible(text: str) -> str:
+def visible(text: str) -> str:
     """The text with a mark for each character that a terminal would not show, or would obey."""
+    if text.isprintable():
+        return text
     return "".join(c if c.isprintable() or c == "\t" else "\ufffd" for c in text)
 
 
@@ -111,7 +113,7 @@ def _blank_for(character: str) -> str:
 
 def _one_line(text: str) -> str:
     """A name in a message may hold line breaks, and thousands of characters."""
-    line = _visible(" ".join(text.split()))
+    line = visible(" ".join(text.split()))
     return line if len(line) <= _LONGEST_MESSAGE else line[: _LONGEST_MESSAGE - 1] + "…"
 
 

@@ -1,17 +1,22 @@
 """How text is put on a stream of characters: colours, marks and width.
 
 Colours are for a terminal only; without them the output is the same text. Each verdict has a mark and a word, so that
-nothing is said by colour alone.
+nothing is said by colour alone. What a terminal would obey is never passed on: a name may hold any character, and each
+that is not shown becomes a mark (`visible`); of what commands there are, only the colours of this module come through
+(`harmless`).
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import textwrap
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TextIO
+
+from penstock.errors import visible
 
 PLAIN_WIDTH = 100
 """The width where there is no terminal to ask."""
@@ -20,6 +25,22 @@ _NARROWEST, _WIDEST = 60, 120
 _MARKS = {"bounded": "✓", "unbounded": "✗", "undecided": "?"}
 _ASCII_MARKS = {"bounded": "+", "unbounded": "x", "undecided": "?"}
 _COLOURS = {"bounded": "32", "unbounded": "31", "undecided": "33"}
+
+
+_OURS = re.compile(r"(\x1b\[(?:[012]|3[123])m)")
+
+
+def harmless(text: str, *, colour: bool) -> str:
+    """A text of any number of lines as it may be printed, with our own colours if these are shown."""
+    if text.replace("\n", "").isprintable():
+        return text
+    parts = _OURS.split(text) if colour else [text]
+    kept = [part if colour and number % 2 else _lines(part) for number, part in enumerate(parts)]
+    return "".join(kept)
+
+
+def _lines(text: str) -> str:
+    return "\n".join(map(visible, text.split("\n")))
 
 
 @dataclass(frozen=True)
@@ -56,10 +77,11 @@ class Ink:
         return self._in("2", text)
 
     def _in(self, code: str, text: str) -> str:
-        return f"\x1b[{code}m{text}\x1b[0m" if self.colour and text else text
+        return f"\x1b[{code}m{visible(text)}\x1b[0m" if self.colour and text else text
 
     def wrapped(self, text: str, first: str, rest: str | None = None) -> list[str]:
         """Text broken at the width; `first` leads the first line, and blanks of that width, or `rest`, the others."""
+        text = text if text.isprintable() else visible(" ".join(text.split()))
         if text.isprintable() and 0 < len(text) <= self.width - len(first) and not text.endswith(" "):
             return [first + text]  # A line that fits, which reports of hundreds of streams have by the ten thousand.
         return textwrap.wrap(

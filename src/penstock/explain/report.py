@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.analysis.implication.implied import Implication
+from penstock.errors import visible
 from penstock.explain.counts_text import offer
 from penstock.explain.ink import Ink
 from penstock.explain.reason_words import each_told, told
@@ -114,7 +115,7 @@ def state_lines(verdict: Verdict, ink: Ink) -> list[str]:
 
 
 def _name(state: StateFinding) -> str:
-    return state.stream if state.alias == state.stream else f"{state.alias} ({state.stream})"
+    return visible(state.stream if state.alias == state.stream else f"{state.alias} ({state.stream})")
 
 
 def rows_text(finding: Finding) -> str:

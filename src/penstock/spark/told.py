@@ -17,6 +17,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
+from penstock.errors import visible
 from penstock.explain.reason_words import told
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
@@ -105,13 +106,14 @@ class ProgressLine:
         )
         if line["recall"] is not None:
             text += f"; recall {line['recall']:.1%} ± {line['recall_error']:.1%}"
-        self.out.write(f"\r\x1b[2K{text}" if self.live else f"{text}\n")
+        self.out.write(f"\r\x1b[2K{visible(text)}" if self.live else f"{visible(text)}\n")
         notes = list(self._broken.notes(one.plan, line))
         if (note := too_small(one.plan, one.needed)) is not None and line["query"] not in self._noted:
             self._noted.add(line["query"])
             notes.append(note)
         for note in notes:
-            self.out.write(f"\nnote: {line['query']}: {note}\n" if self.live else f"note: {line['query']}: {note}\n")
+            shown = visible(f"note: {line['query']}: {note}")
+            self.out.write(f"\n{shown}\n" if self.live else f"{shown}\n")
         self.out.flush()
 
     def close(self) -> None:

@@ -10,6 +10,8 @@ from typing import TextIO
 
 from pyspark.sql import SparkSession
 
+from penstock.errors import visible
+
 _SECONDS = 2.0
 
 
@@ -24,7 +26,7 @@ class Progress:
     def say(self, text: str) -> None:
         """One step."""
         line = f"[{time.monotonic() - self.began:5.0f} s] {text}"
-        self.out.write(f"\r\x1b[2K{line}" if self.live else f"{line}\n")
+        self.out.write(f"\r\x1b[2K{visible(line)}" if self.live else f"{visible(line)}\n")
         self.out.flush()
 
     def close(self) -> None:

@@ -57,6 +57,8 @@ def _wait(plan: Plan, closer: Closer) -> Reason:
             pairs = zip(closer.target_columns, closer.columns, strict=True)
             values = [WaitsUntil.IS(ColumnRef(target, own), ColumnRef(closer.source, other)) for own, other in pairs]
             return WaitsUntil.PUNCTUATED(target, values)
+        case CloserKind.NEVER:
+            return WaitsUntil.NEVER_MATCHED(target)
         case CloserKind.CLUSTER:
             return WaitsUntil.CLUSTER_ENDED(target, quoted(closer.target_columns[0]))
 

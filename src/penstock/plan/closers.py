@@ -1,11 +1,14 @@
 """The closings of the analysis as the plan carries them: flat records that the runtime evaluates. Nothing is derived.
 
 Of a closing by an ordered column there is one record for each column of the source that the state holds and that the
-ordered one lies only so far above: what is stored of a row decides which of them can be looked at.
+ordered one lies only so far above: what is stored of a row decides which of them can be looked at. Where an outer join
+or EXISTS asks for what can never be, its target is closed for every row from the first (in inner joins nothing is
+stored then).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import permutations
 
 from penstock.analysis.closings.between import PairClosing, Way, closings_between
@@ -31,7 +34,26 @@ def find_closers(facts: Facts, kept: Kept) -> tuple[Closer, ...]:
         for own, target in permutations(query.all_sources, 2)
         for closing in closings_between(facts, own, target, kept[own.alias])
     }
+    if not query.is_inner:
+        found.update(_never(facts))
     return tuple(sorted(found, key=_place))
+
+
+def _never(facts: Facts) -> Iterator[Closer]:
+    for own, target in permutations(facts.query.all_sources, 2):
+        if why := facts.of(own.alias, target.alias).impossible:
+            yield Closer(
+                kind=CloserKind.NEVER,
+                source=own.alias,
+                target=target.alias,
+                certain=True,
+                columns=(),
+                target_columns=(),
+                excess=None,
+                rows=None,
+                constraints=(),
+                because=why,
+            )
 
 
 def _place(closer: Closer) -> tuple[object, ...]:

@@ -169,6 +169,8 @@ class CloserKind(StrEnum):
     """A punctuation of the target named the values that the tuple carries."""
     CLUSTER = "cluster"
     """The target is clustered by a column, and its rows with the value that the tuple carries have come and gone."""
+    NEVER = "never"
+    """No row of the target ever matches one of the source: their conditions contradict each other."""
 
 
 @dataclass(frozen=True)

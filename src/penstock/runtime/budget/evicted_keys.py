@@ -66,7 +66,7 @@ class EvictedKeySketch(Component):
             for c in plan.closers
             if c.source == gone
             and c.target in asking.aliases
-            and c.kind not in ABOUT_VALUES
+            and c.kind not in (*ABOUT_VALUES, CloserKind.NEVER)
             and (self._is_single or c.kind is CloserKind.BAND)
         )
         self._window = plan.by_alias[gone].window_rows

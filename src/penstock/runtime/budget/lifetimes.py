@@ -39,7 +39,7 @@ class Lifetimes(Component):
         self.synopses = synopses
         self._ways: dict[tuple[str, str], list[Closer]] = {}
         for closer in plan.closers:
-            if closer.kind not in ABOUT_VALUES:
+            if closer.kind not in (*ABOUT_VALUES, CloserKind.NEVER):
                 self._ways.setdefault((closer.source, closer.target), []).append(closer)
         self._steps = 0.0
         self._moved = [0.0] * len(plan.closers)

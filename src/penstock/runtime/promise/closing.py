@@ -79,6 +79,8 @@ class Closedness:
                     limit = self._followed(closer)
                 case CloserKind.KEY | CloserKind.PUNCTUATION | CloserKind.CLUSTER:
                     limit = None
+                case CloserKind.NEVER:
+                    limit = INT64.max
             self.limits[closer] = limit
 
     def _evaluate(self) -> None:
@@ -152,6 +154,8 @@ class Closedness:
 
     def closed_by(self, closer: Closer, synopsis: Synopsis, ids: Ints) -> Bools:
         """Which of the rows one closer has closed; none where the synopsis lacks what it looks at."""
+        if closer.kind is CloserKind.NEVER:
+            return np.ones(len(ids), np.bool_)
         closed = self._closed_by(closer, synopsis, ids)
         missing = None if self.plan.inner else nulls(synopsis, closer.columns, ids)
         # Outer joins keep rows that have a NULL there: such a row meets nothing.
@@ -204,6 +208,8 @@ class Closedness:
 
     def _passed(self, closer: Closer, synopsis: Synopsis, before: Limit, limit: Ordinal, which: str) -> Ints:
         """The rows of a part that a limit has passed on its way from what it was before."""
+        if closer.kind is CloserKind.NEVER:
+            return synopsis.ids(which) if before is None else empty_ids()
         if closer.kind is CloserKind.FOLLOWS:
             return self._followed_since(synopsis, before, limit, which)
         column = closer.columns[0]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import random
+import tempfile
 import threading
 import time
 from collections import Counter
@@ -321,3 +322,57 @@ def test_cache_of_someone_else_is_not_used(warm: WarmCache, tmp_path: Path, monk
     other.store(None, "1", Changes({"a": b"b"}, ()))
     assert other.load("1") is None
     assert warm.load("1") is not None
+
+
+def test_a_sweep_follows_no_link_and_enters_no_folder_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A root that is a link, that others may enter, or that has links in it: nothing behind them is touched."""
+    host = new_run().split("~")[0]
+    dead = f"{host}~999999999~0"
+    precious = tmp_path / "precious" / dead
+    precious.mkdir(parents=True)
+    (precious / "data").write_text("x")
+    (tmp_path / "link").symlink_to(tmp_path / "precious")
+    open_root = tmp_path / "open"
+    (open_root / dead).mkdir(parents=True)
+    open_root.chmod(0o755)
+    own = tmp_path / "own"
+    own.mkdir(mode=0o700)
+    (own / dead).symlink_to(precious)
+    (own / f"{dead}1").mkdir()
+    (own / f"{dead}1" / "inner").symlink_to(precious)
+    for root in (tmp_path / "link", open_root, own):
+        monkeypatch.setattr(cache, "cache_root", lambda root=root: root)
+        sweep()
+        forget(dead)
+        WarmCache(dead, "cell").clear()
+    assert (precious / "data").read_text() == "x"
+    assert (open_root / dead).exists()
+    assert [path.name for path in own.iterdir()] == [dead], "what was ours is gone"
+
+
+def test_entries_of_a_cache_are_read_and_written_through_no_link(warm: WarmCache, tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"one")
+    entry = warm.folder / "entries" / "segment%2Fa"
+    entry.unlink()
+    entry.symlink_to(secret)
+    assert warm.load("1") is None
+    (warm.folder / "entries" / "mask%2Fa.new").symlink_to(secret)
+    warm.store("1", "2", Changes({"mask/a": b"three"}, ()))
+    assert secret.read_bytes() == b"one"
+
+
+def test_spark_log_is_a_file_of_our_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from penstock.spark import session
+
+    planted = tmp_path / "planted"
+    (tmp_path / f"penstock-spark-{os.getpid()}.log").symlink_to(planted)
+    monkeypatch.setattr(session, "_log", None)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with session._errors_into_log():
+        os.write(2, b"said by Spark\n")
+    assert not planted.exists()
+    assert session.spark_log().read_text() == "said by Spark\n"
+    assert session.spark_log().stat().st_mode & 0o077 == 0

@@ -184,7 +184,8 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
     ("script", "code", "says"),
     [
         (PLAIN.replace("{data}/t", "{data}/nowhere") + JOIN, 1, "nowhere"),
-        (PLAIN.replace("{out}", "{data}/s") + JOIN, 1, "holds something else"),
+        (PLAIN.replace("{out}", "{data}/s") + JOIN, 2, "lie one in the other"),
+        (PLAIN.replace("{out}", "{data}/u") + JOIN, 1, "holds something else"),
         (PLAIN + JOIN + JOIN.replace("s.n", "s.k"), 2, "give each query a sink of its own"),
         (PLAIN.replace("OPTIONS (path '{out}')", "") + JOIN, 2, "has no path"),
         (PLAIN.replace("{out}", "{data}/../checkpoint") + JOIN, 2, "lie one in the other"),
@@ -209,6 +210,7 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
 def test_refused_before_anything_starts(bench: Bench, script: str, code: int, says: str) -> None:
     bench.write("s", rows(0, 4), KN)
     bench.write("t", rows(0, 4), KN)
+    bench.write("u", rows(0, 4), KN)
     before = fingerprint(bench.folder / "data")
     ran = bench.run(script)
     assert is_clean(ran, code), ran.err

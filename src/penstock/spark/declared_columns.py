@@ -19,6 +19,7 @@ from penstock.errors import DataError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
+from penstock.spark.file_order import escaped, options_for_spark
 from penstock.spark.malformed import own_record
 
 _SELF_DESCRIBING = frozenset({"parquet", "orc", "avro"})
@@ -56,7 +57,7 @@ def require_columns(spark: SparkSession, stream: Stream) -> None:
 def _first_files(spark: SparkSession, stream: Stream) -> list[str]:
     """The files that are there, in the order in which they are read."""
     assert stream.storage is not None
-    listing = {name: value for name, value in stream.storage.options if name.lower() in _LISTING}
+    listing = {name: value for name, value in options_for_spark(stream.storage).items() if name.lower() in _LISTING}
     try:
         found = spark.read.format("binaryFile").options(**listing).load()
         rows = found.select("path", "modificationTime").collect()
@@ -72,16 +73,11 @@ def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset
     reader = spark.read.format(stream.storage.format)
     reader = reader.options(**{name: value for name, value in stream.storage.options if name.lower() not in skipped})
     try:
-        found = {name.casefold() for name in reader.load([_escaped(path) for path in files]).columns}
+        found = {name.casefold() for name in reader.load([escaped(path) for path in files]).columns}
     except SPARK_ERRORS:
         return None  # A file that cannot be read is named, with the cause, by whoever reads it.
     folders = {part.partition("=")[0].casefold() for path in files for part in path.split("/")[:-1] if "=" in part}
     return frozenset(found | folders)
-
-
-def _escaped(path: str) -> str:
-    """A path that Spark does not take for a pattern."""
-    return "".join(f"\\{c}" if c in "*?[]{}" else c for c in path)
 
 
 def _require(stream: Stream, wanted: dict[str, str], found: Iterable[str], where: str) -> None:

@@ -19,7 +19,7 @@ from urllib.parse import quote, urlparse
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.model.stream import Stream
+from penstock.model.stream import Storage, Stream
 from penstock.spark.sinks import FILES
 
 _LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
@@ -32,15 +32,41 @@ LISTS_AT_ONCE = {"spark.sql.sources.parallelPartitionDiscovery.threshold": "1000
 """For local disks: Spark would start a job to ask for the times of more than 32 files, 4 s for a thousand of them."""
 
 
+def path_of(storage: Storage) -> str:
+    """The path among the options; empty if there is none."""
+    return next((value for name, value in storage.options if name.lower() == "path"), "")
+
+
+def is_pattern(path: str, whatever_exists: bool = False) -> bool:
+    """Whether Spark is to take a path for a pattern: not if there is a file of just that name."""
+    return bool(_PATTERN & set(path)) and (whatever_exists or not os.path.exists(path.removeprefix("file:")))
+
+
+def escaped(path: str) -> str:
+    """A path that Spark does not take for a pattern."""
+    return "".join(f"\\{c}" if c in _PATTERN else c for c in path)
+
+
+def options_for_spark(storage: Storage) -> dict[str, str]:
+    """The options by which Spark reads files, those of one name escaped where its characters make a pattern."""
+    options, path = dict(storage.options), path_of(storage)
+    if not _PATTERN & set(path) or is_pattern(path):
+        return options
+    kept = {name: value for name, value in options.items() if name.lower() != "path"}
+    # What a pattern finds it takes for no folder with partitions.
+    base = {"basePath": path} if os.path.isdir(path.removeprefix("file:")) else {}
+    return {**base, **kept, "path": escaped(path)}
+
+
 def local_folder(stream: Stream) -> Path | None:
     """The folder of a local disk that a stream is read from; None if it is another source, or a pattern."""
     if stream.storage is None or stream.storage.format.lower() not in FILES:
         return None
-    path = _options(stream).get("path", "")
+    path = path_of(stream.storage)
     parsed = urlparse(path)
-    if not path or parsed.scheme not in ("", "file") or _PATTERN & set(path):
+    if not path or parsed.scheme not in ("", "file") or is_pattern(path):
         return None
-    return Path(parsed.path if parsed.scheme else path)
+    return Path(path.removeprefix("file://").removeprefix("file:") if parsed.scheme else path)
 
 
 def is_local(stream: Stream) -> bool:
@@ -55,7 +81,7 @@ def pattern_of(stream: Stream) -> str | None:
     folder = local_folder(stream)
     if folder is None or not _is_cut(stream) or not is_local(stream) or not _is_flat(stream, folder):
         return None
-    return f"{_options(stream)['path'].rstrip('/')}/{_VISIBLE}"
+    return f"{escaped(_options(stream)['path'].rstrip('/'))}/{_VISIBLE}"
 
 
 def unheld(stream: Stream) -> str | None:
@@ -63,7 +89,7 @@ def unheld(stream: Stream) -> str | None:
     if not _is_cut(stream) or not is_local(stream) or pattern_of(stream) is not None:
         return None
     path = _options(stream).get("path", "")
-    if _PATTERN & set(path) and "/" not in path[min(path.index(c) for c in _PATTERN & set(path)) :]:
+    if is_pattern(path) and "/" not in path[min(path.index(c) for c in _PATTERN & set(path)) :]:
         return None  # A pattern of names in one folder, which is expanded in order.
     limit = next(name for name, _ in _given(stream) if name.lower() in _LIMITS)
     return (

@@ -25,6 +25,7 @@ from penstock.runtime.budget.archive import missing_results
 from penstock.runtime.state.store import to_ipc
 from penstock.spark.archive_files import archive_of, batch_of, batches_in, read_archived
 from penstock.spark.failures import quiet_errors
+from penstock.spark.file_order import escaped
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.stream import answered
 from penstock.spark.types import arrow_schema
@@ -89,7 +90,7 @@ def _join(spark: SparkSession, query: Query, plan: Plan, root: Path) -> str:
     answered(rows, query, plan).write.parquet(str(aside))
     (aside / _PROGRESS).write_text(json.dumps({**joined, **upto}))
     aside.rename(target)
-    count = spark.read.parquet(str(target)).count()
+    count = spark.read.parquet(escaped(str(target))).count()
     return f"{query.name}: {count:,} results that the budget had lost are in {target}"
 
 

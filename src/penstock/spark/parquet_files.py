@@ -31,7 +31,7 @@ from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime.input.wire_columns import value_columns
-from penstock.spark.file_order import is_deeper, pattern_of
+from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
 from penstock.spark.pack import PACKED, Packer, Place
 from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle
@@ -119,7 +119,7 @@ def _is_plain_folder(path: str, conf: Setting) -> bool:
 def file_names(spark: SparkSession, stream: Stream, in_order: bool) -> DataFrame:
     """The files of the stream as they are read: name and time; `in_order` from batch to batch, where it can be had."""
     assert stream.storage is not None
-    reader = spark.readStream.format("binaryFile").schema(_FILES).options(**dict(stream.storage.options))
+    reader = spark.readStream.format("binaryFile").schema(_FILES).options(**options_for_spark(stream.storage))
     pattern = pattern_of(stream) if in_order else None
     files = (
         reader.load()

@@ -33,6 +33,7 @@ from penstock.model.stream import Sink
 from penstock.plan.plan import Plan
 from penstock.runtime import Quarantined
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.file_order import escaped
 from penstock.spark.malformed import QUARANTINED, answer_to, quarantines
 from penstock.spark.types import carried_type, restored
 
@@ -134,13 +135,13 @@ class Drain:
         folder = waiting_for(self.root, self.sink.name, name)
         folder.mkdir(parents=True, exist_ok=True)
         schema = ", ".join(f"{quoted(c.name)} {carried_type(str(c.type))}" for c in stream.carried)
-        rows = spark.readStream.schema(schema).parquet(str(folder))
+        rows = spark.readStream.schema(schema).parquet(escaped(str(folder)))
         return rows.selectExpr(*(restored(c.name, str(c.type)) for c in stream.carried))
 
     def _read_malformed(self, spark: SparkSession, name: str) -> DataFrame:
         folder = waiting_for(self.root, self.sink.name, malformed_of(name))
         folder.mkdir(parents=True, exist_ok=True)
-        return spark.readStream.schema(QUARANTINED).parquet(str(folder))
+        return spark.readStream.schema(QUARANTINED).parquet(escaped(str(folder)))
 
 
 def into_of(script: Script, plan: Plan) -> list[Sink]:

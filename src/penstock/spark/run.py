@@ -25,6 +25,7 @@ from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
 from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_second_stage
 from penstock.runtime.exactness import Exactness
+from penstock.spark.apart import require_apart
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
@@ -107,6 +108,8 @@ def run_script(
     kept_out = {query.name: into_of(script, plan) for query, plan in plans}
     quarantines = [(f"{name}, quarantine", sink) for name, into in kept_out.items() for sink in into]
     require_own_folders([*sinks.items(), *quarantines])
+    written = [*sinks.values(), *(sink for _, sink in quarantines)]
+    require_apart(script, [plan for _, plan in plans], written, options.checkpoint)
     quiet_errors()
     few = FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}
     listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}

@@ -62,7 +62,8 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
         builder = builder.master("local[*]")
     for key, value in {**SETTINGS, **conf}.items():
         builder = builder.config(key, value)
-    if os.environ.get("PENSTOCK_DEBUG"):
+    # A JVM that runs already has its error stream.
+    if os.environ.get("PENSTOCK_DEBUG") or SparkSession.getActiveSession() is not None:
         session = builder.getOrCreate()
         session.sparkContext.setLogLevel("ERROR")
         return session
@@ -72,17 +73,25 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     return session
 
 
+_log: Path | None = None
+
+
 def spark_log() -> Path:
     """Where Spark's own words of this process go."""
-    return Path(tempfile.gettempdir()) / f"penstock-spark-{os.getpid()}.log"
+    return _log or Path(tempfile.gettempdir()) / f"penstock-spark-{os.getpid()}.log"
 
 
 @contextmanager
 def _errors_into_log() -> Iterator[None]:
-    """The JVM inherits our error stream when it starts: a file keeps its traces from burying our sentences."""
+    """The JVM inherits our error stream when it starts: a file keeps its traces from burying our sentences.
+
+    The file is new, and under a name that nobody could guess: the temporary folder is open to others.
+    """
+    global _log  # noqa: PLW0603 - one process has one JVM, and it has one log
     sys.stderr.flush()
     ours = os.dup(2)
-    log = os.open(spark_log(), os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    log, name = tempfile.mkstemp(prefix=f"penstock-spark-{os.getpid()}-", suffix=".log")
+    _log = Path(name)
     os.dup2(log, 2)
     try:
         yield

@@ -23,7 +23,7 @@ from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
-from penstock.spark.file_order import is_deeper, pattern_of
+from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
 from penstock.spark.malformed import KEPT, is_text, reading_columns, reading_options
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
@@ -54,7 +54,10 @@ def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFram
 def reader_of(reader: Reader, stream: Stream) -> Reader:
     """A reader of streams or of batches, told what the stream's storage says."""
     assert stream.storage is not None
-    reader = reader.format(stream.storage.format).options(**dict(stream.storage.options))
+    options = dict(stream.storage.options)
+    if stream.storage.format.lower() in FILES:
+        options = options_for_spark(stream.storage)
+    reader = reader.format(stream.storage.format).options(**options)
     if stream.storage.format.lower() == "csv":
         # By their names, if the file tells them, and not by their places.
         reader = reader.option("enforceSchema", dict(stream.storage.options).get("enforceSchema", "false"))

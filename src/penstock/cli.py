@@ -178,6 +178,7 @@ def explain(
     if curve is not None:
         from penstock.curve import curves_of  # noqa: PLC0415
 
+        _require_tame(script, "run it with --trust-script")
         curves = curves_of(script, plans, curve, _complain)
     if as_json:
         from penstock.explain.verdict_json import explain_object, printed  # noqa: PLC0415
@@ -237,6 +238,9 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     ] = None,
     allow_unbounded: Annotated[bool, typer.Option("--allow-unbounded", help="Run though no bound is known.")] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 5 if an answer may be wrong.")] = False,
+    trust_script: Annotated[
+        bool, typer.Option("--trust-script", help="Let it call what runs code: docs/security.md.")
+    ] = False,
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
@@ -244,6 +248,8 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     script = _load(file)
     if not script.queries:
         raise UsageError(f"{file} has no query to run", hint="add a SELECT, or INSERT INTO sink SELECT …")
+    if not trust_script:
+        _require_tame(script, "--trust-script runs it")
     _require_checkpoint(script, checkpoint)
     verdicts = _verdicts(script)
     code = _exit_code(verdicts)
@@ -291,6 +297,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
 def profile(file: ScriptFile, as_json: AsJson = False) -> int:
     """Which promises does the data keep? What would they save?"""
     script = _load(file)
+    _require_tame(script, "run it with --trust-script")
     from penstock.profile.run import profile_script  # noqa: PLC0415
     from penstock.spark.profiling.progress import Progress  # noqa: PLC0415
 
@@ -336,6 +343,12 @@ def _load(file: Path) -> Script:
     from penstock.compile import load  # noqa: PLC0415
 
     return load(file)
+
+
+def _require_tame(script: Script, allowing: str) -> None:
+    from penstock.compile import require_tame  # noqa: PLC0415
+
+    require_tame(script, allowing)
 
 
 def _verdicts(script: Script) -> list[Verdict]:

@@ -73,14 +73,31 @@ def stream(
     query: str | None = None,
     *,
     allow_unbounded: bool = False,
+    trust_script: bool = False,
 ) -> DataFrame:
-    """A query as a streaming DataFrame; streams that `inputs` leaves out are read as their USING says."""
+    """A query as a streaming DataFrame; streams that `inputs` leaves out are read as their USING says.
+
+    With `trust_script` the script may do more than read its sources and write its sinks: docs/security.md.
+    """
     from penstock.spark.stream import assemble  # noqa: PLC0415 - the only way in that needs Spark
 
+    if not trust_script:
+        require_tame(script, "trust_script=True allows it")
     chosen = query_named(script, query)
     verdict = check_query(chosen)
     made = runnable_plan(chosen, verdict, allow_unbounded=allow_unbounded)
     return assemble(spark, script, chosen, made, inputs=inputs or {}).answer
+
+
+def require_tame(script: Script, allowing: str) -> None:
+    """Raise UsageError if a script does more than read what its sources name and write what its sinks name."""
+    from penstock.sql.trust import beyond  # noqa: PLC0415 - only where something is run
+
+    if found := beyond(script):
+        raise UsageError(
+            f"the script does more than read its sources and write its sinks: {'; '.join(found)}",
+            hint=f"if you trust whoever wrote it, {allowing}; see docs/security.md",
+        )
 
 
 def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> Plan:

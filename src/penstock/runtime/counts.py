@@ -18,7 +18,8 @@ from penstock.runtime.budget.loss import recall_of
 from penstock.runtime.group.stage import GroupStage
 from penstock.runtime.input.batch import Metrics
 
-_TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
+TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
+"""Promises whose k is a length of event time."""
 _MICROSECONDS = 1_000_000
 
 RULES = ("stateless", "in no result", "out of [ROWS]", "dead", "complete", "expanded", "merged", "matched", "settled")
@@ -165,7 +166,7 @@ def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: floa
 
 def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `run --metrics` that the cells know, from what `observe` gave."""
-    timed = {p.constraint for p in plan.promises if p.kind in _TIMED and _is_instant(plan, p.alias)}
+    timed = {p.constraint for p in plan.promises if is_timed(plan, p.constraint)}
     fields: dict[str, Any] = {}
     for count in vocabulary(plan):
         value = observed.get(count.name)
@@ -183,6 +184,11 @@ def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
         elif value or count.field not in ("purged", "violations"):
             keyed[count.key] = value
     return fields
+
+
+def is_timed(plan: Plan, constraint: str) -> bool:
+    """Whether the k of a constraint is a time, told in seconds."""
+    return any(p.constraint == constraint and p.kind in TIMED and _is_instant(plan, p.alias) for p in plan.promises)
 
 
 def _is_instant(plan: Plan, alias: str) -> bool:

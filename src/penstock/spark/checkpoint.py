@@ -12,11 +12,13 @@ import fcntl
 import hashlib
 import json
 import os
+from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from penstock.errors import DataError, UsageError
+from penstock.explain.changed_text import changes
 from penstock.model.clauses import Formula
 from penstock.model.predicates import conjunction
 from penstock.model.query import Query
@@ -35,6 +37,9 @@ _PLACES = "places of the cells (they follow from spark.sql.shuffle.partitions)"
 
 Essence = dict[str, Any]
 """What a checkpoint is of, as JSON has it."""
+Lines = Sequence[Sequence[str]]
+"""The query as it is written (`explain/changed_text.py`)."""
+_WRITTEN = "as it is written"
 
 
 def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid) -> Essence:
@@ -96,8 +101,11 @@ class Checkpoint:
         """Whether no query has started on it yet."""
         return not self._plan_file.exists() and not Path(self.spark).exists()
 
-    def require(self, now: Essence) -> None:
-        """Raise DataError, and touch nothing, if the folder is of another query, of other columns or other cells."""
+    def require(self, now: Essence, lines: Lines = ()) -> None:
+        """Raise, and touch nothing, if the folder is of another query, of other columns or other cells.
+
+        `lines` are the query as it is written, in which the user finds what differs.
+        """
         if not self._plan_file.exists():
             if Path(self.spark).exists():
                 raise DataError(
@@ -109,18 +117,19 @@ class Checkpoint:
             known = json.loads(self._plan_file.read_text())
         except (OSError, ValueError) as error:
             raise DataError(f"{self._plan_file} cannot be read: {error}", hint="the checkpoint is damaged") from error
+        written = known.pop(_WRITTEN, ()) if isinstance(known, dict) else ()
         format_then, format_now = (one.get(FORMAT, 1) if isinstance(one, dict) else None for one in (known, now))
         if format_then is not None and format_then != format_now:
-            raise DataError(
+            raise UsageError(
                 f"the checkpoint {self.folder} was written by another version of Penstock",
                 detail=f"its state is of format {format_then}; this version reads and writes format {format_now}",
                 hint="use another --checkpoint, or go on with the version that wrote it",
             )
         differing = differences(known, now)
         if differing:
-            raise DataError(
+            raise UsageError(
                 f"the checkpoint {self.folder} was made by another query or with other settings",
-                detail="; ".join(differing),
+                detail="; ".join((changes(written, lines) if written else []) or differing),
                 hint="run what it was made for, or use another --checkpoint",
             )
 
@@ -169,12 +178,12 @@ class Checkpoint:
             os.close(self._lock)
             self._lock = None
 
-    def adopt(self, now: Essence) -> None:
-        """Make the folder this query's."""
+    def adopt(self, now: Essence, lines: Lines = ()) -> None:
+        """Make the folder this query's, which is written as the lines say."""
         self.folder.mkdir(parents=True, exist_ok=True)
         if not self._plan_file.exists():
             temporary = self._plan_file.with_suffix(".new")
-            temporary.write_text(json.dumps(now, indent=1, ensure_ascii=False))
+            temporary.write_text(json.dumps({**now, _WRITTEN: lines}, indent=1, ensure_ascii=False))
             temporary.replace(self._plan_file)
 
 

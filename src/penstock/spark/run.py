@@ -18,6 +18,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, UsageError
+from penstock.explain.changed_text import written_lines
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.model.stream import Sink
@@ -133,7 +134,7 @@ def _run(
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
     for one in running:
         if one.checkpoint is not None:
-            one.checkpoint.require(one.assembled.essence)
+            one.checkpoint.require(one.assembled.essence, written_lines(one.query))
         if one.query.name in sinks:
             require_fit(sinks[one.query.name], one.checkpoint)
         for drain in one.drains:
@@ -220,7 +221,7 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
     else:
         writer = writer.format(sink.storage.format).options(**dict(sink.storage.options))
     if one.checkpoint is not None:
-        one.checkpoint.adopt(one.assembled.essence)
+        one.checkpoint.adopt(one.assembled.essence, written_lines(one.query))
         writer = writer.option("checkpointLocation", one.checkpoint.spark)
     seconds = trigger_seconds(options.conf.get(TRIGGER))
     if options.available_now:

@@ -26,6 +26,7 @@ from penstock.plan.doubting import has_k, has_shadows, sets_aside
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import unseen
+from penstock.runtime.counts import TIMED, is_timed
 from penstock.spark.file_order import unheld
 from penstock.spark.run import Running
 from penstock.spark.sources import depends_on_order
@@ -184,11 +185,23 @@ def _answer(plan: Plan, constraint: str, k: dict[str, Any]) -> str:
         case Policy.RECOVER:
             return "RECOVER finds what was set aside"
         case _:
-            widened = f"ADAPT widens it, to {k[constraint]:,} now" if k.get(constraint) is not None else None
+            widened = (
+                f"ADAPT widens it, to {_length(plan, constraint, k[constraint])} now"
+                if k.get(constraint) is not None
+                else None
+            )
             adapted = widened or "ADAPT no longer closes values by it that broke it"
             resting = _resting_on(plan, constraint)
             lost = f"; the stated bound of {' and '.join(resting)} is lost by it" if resting else ""
             return f"{adapted}{lost}{_uncounted(plan, constraint)}"
+
+
+def _length(plan: Plan, constraint: str, k: float) -> str:
+    """A k of the metrics with its unit; on a clock of integers it has none."""
+    kinds = {p.kind for p in plan.promises if p.constraint == constraint}
+    if not kinds & set(TIMED):
+        return f"{k:,} ROWS"
+    return f"{k:,g} SECONDS" if is_timed(plan, constraint) else f"{k:,}"
 
 
 def _uncounted(plan: Plan, constraint: str) -> str:

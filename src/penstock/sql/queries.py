@@ -7,6 +7,7 @@ its place, rather than met as a surprise.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from decimal import Decimal
 from typing import Any
 
 from sqlglot import exp
@@ -282,7 +283,8 @@ class QueryGrammar(DeclarationGrammar):
         match name:
             case "BUDGET":
                 sign = -1 if self.symbol(TokenType.DASH) else 1
-                parts = {"number": sign * self.number("a number"), "words": (self._word("ROWS, KB, MB or GB"),)}
+                number = self._ungrouped()
+                parts = {"number": sign * number, "words": (self._word("ROWS, KB, MB or GB"),)}
             case "EVICT":
                 parts = {"words": (self._word("a policy").lower(),)}
             case "VALUE":
@@ -304,6 +306,18 @@ class QueryGrammar(DeclarationGrammar):
                 parts = {"numbers": tuple(numbers)}
         self.expect_symbol(TokenType.R_PAREN, ")")
         return Hint(**{"name": name, "at": self.stretch_from(index), **parts})
+
+    def _ungrouped(self) -> Decimal:
+        """A number, which has no commas in it."""
+        start = self._index
+        number = self.number("a number")
+        if self.ahead(TokenType.COMMA) and self._next.token_type is TokenType.NUMBER:
+            digits = f"{number}"
+            while self.symbol(TokenType.COMMA) and self.ahead(TokenType.NUMBER):
+                digits += self._curr.text
+                self._advance()
+            self.stop("a number has no commas", self.stretch_from(start), hint=f"write {digits}")
+        return number
 
     def _word(self, what: str) -> str:
         return self.name(what).text.upper()

@@ -117,9 +117,11 @@ class Checkpoint:
             known = json.loads(self._plan_file.read_text())
         except (OSError, ValueError) as error:
             raise DataError(f"{self._plan_file} cannot be read: {error}", hint="the checkpoint is damaged") from error
-        written = known.pop(_WRITTEN, ()) if isinstance(known, dict) else ()
-        format_then, format_now = (one.get(FORMAT, 1) if isinstance(one, dict) else None for one in (known, now))
-        if format_then is not None and format_then != format_now:
+        if not isinstance(known, dict):
+            raise DataError(f"{self._plan_file} holds no plan", hint="the checkpoint is damaged")
+        written = known.pop(_WRITTEN, ())
+        format_then, format_now = (one.get(FORMAT, 1) for one in (known, now))
+        if format_then != format_now:
             raise UsageError(
                 f"the checkpoint {self.folder} was written by another version of Penstock",
                 detail=f"its state is of format {format_then}; this version reads and writes format {format_now}",
@@ -187,10 +189,8 @@ class Checkpoint:
             temporary.replace(self._plan_file)
 
 
-def differences(known: Any, now: Essence) -> list[str]:
+def differences(known: Essence, now: Essence) -> list[str]:
     """What is not the same, a phrase for each."""
-    if not isinstance(known, dict):
-        return ["its plan is no plan"]
     found: list[str] = []
     for key, value in now.items():
         then = known.get(key)

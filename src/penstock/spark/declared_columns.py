@@ -6,7 +6,8 @@ the first of those that are there are asked (each file that the packer decodes i
 CSV file with a header is checked by Spark as it reads, told to do so (`enforceSchema`). A row of JSON or XML need not
 have every field: a column is missing if no row of the first batch has it.
 
-Not looked at: files that come later and that Spark itself decodes; text, which has one column; CSV without a header.
+Of Parquet files that come later and that Spark decodes, `file_heads` asks as they are read. Not looked at: ORC and Avro
+files that come later; text, which has one column; CSV without a header.
 """
 
 from __future__ import annotations

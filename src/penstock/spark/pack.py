@@ -32,6 +32,7 @@ from penstock.runtime.columns.codes import codes, flat
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.routing import route
 from penstock.runtime.state.store import from_ipc, to_ipc
+from penstock.spark.file_heads import looked_at
 from penstock.spark.malformed import KEPT
 from penstock.spark.punctuations import take_out
 from penstock.spark.worker import settle
@@ -70,6 +71,8 @@ class Packer:
     stream: str
     grid: KeyedGrid
     ordered: bool
+    declared: tuple[str, ...] = ()
+    """The columns that a file must have, where files are looked at as their heads go by."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the rows of one task."""
@@ -77,7 +80,9 @@ class Packer:
         read = [batch for batch in batches if batch.num_rows]
         if not read:
             return
-        yield from self.packed(self._pieces(pa.Table.from_batches(read)))
+        rows = looked_at(pa.Table.from_batches(read), self.declared)
+        if rows.num_rows:
+            yield from self.packed(self._pieces(rows))
 
     def packed(self, pieces: Iterable[tuple[Place, Any]]) -> Iterator[Any]:
         """The packed rows of all pieces, as one batch."""

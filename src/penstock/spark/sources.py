@@ -23,6 +23,7 @@ from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
+from penstock.spark.file_heads import HEAD, OUTSIDE
 from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
 from penstock.spark.malformed import KEPT, is_text, reading_columns, reading_options
 from penstock.spark.pack import PLACE, passes
@@ -107,7 +108,12 @@ def with_declared_columns(
     if stream.where:
         condition = F.expr(conjunction(stream.where))
         # A malformed row is in quarantine whatever its values say.
-        frame = frame.where(condition | F.col(KEPT[1]).isNotNull() if KEPT[1] in frame.columns else condition)
+        passed = condition | F.col(KEPT[1]).isNotNull() if KEPT[1] in frame.columns else condition
+        if HEAD in frame.columns:
+            # The head of a file goes on as far as the packer, which looks at the file.
+            frame = frame.withColumn(OUTSIDE, ~F.coalesce(condition, F.lit(False)))
+            passed = passed | F.col(HEAD).isNotNull()
+        frame = frame.where(passed)
     return frame, ordered
 
 
@@ -139,7 +145,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> Da
     wanted = {c.name: c.type for source in plan.sources if source.stream == stream for c in source.read}
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
     shown += [PLACE] if ordered else []
-    shown += [name for name in KEPT if name in frame.columns]
+    shown += [name for name in (*KEPT, HEAD, OUTSIDE) if name in frame.columns]
     for source in plan.sources:
         if source.stream == stream and source.filters:
             condition = " AND ".join(f"({text})" for text in source.filters)

@@ -28,6 +28,7 @@ from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import in_session_zone, worth_of_absence
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import Essence, digest, essence_of
+from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.groups import deal, show
 from penstock.spark.malformed import answer_to, columns_read, is_text, judged, quarantines
 from penstock.spark.operator import (
@@ -41,7 +42,7 @@ from penstock.spark.pack import PACKED, KeyedGrid, Packer
 from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import ROCKSDB
-from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
+from penstock.spark.sources import depends_on_order, has_column, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import arrow_schema, carried, require_carriable, restored
 from penstock.spark.unpack import (
     DEALT,
@@ -348,6 +349,9 @@ def _packed_stream(
         frame, ordered = with_declared_columns(given, stream, in_order, straight=False)
     else:
         frame, kept = judged(read_stream(spark, stream, in_order), stream, columns_read(plan, stream), observation)
+        if has_heads(stream) and has_column(frame, "_metadata.row_index"):
+            kept = (*kept, head_of_file())
         frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
+        packer = replace(packer, declared=tuple(c.name for c in stream.carried if c.derived is None))
     frame = with_filters(frame, plan, stream.name, ordered)
     return mapped(frame, replace(packer, ordered=ordered), PACKED)

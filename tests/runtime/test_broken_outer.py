@@ -67,7 +67,7 @@ def check(workload: OuterWorkload, found: list[Counter[tuple[Any, ...]]], contra
         assert matches == prompt.get(number, Counter()), f"batch {number}"
 
 
-@pytest.mark.parametrize("kind", ["left", "right", "full", "exists", "not exists"])
+@pytest.mark.parametrize("kind", KINDS)
 def test_every_match_is_recovered_and_what_it_contradicts_is_counted(kind: str) -> None:
     @BROKEN
     @given(outer_workloads(KINDS[kind], most_rows=12, broken=Policy.RECOVER, batches=8), st.booleans(), st.booleans())

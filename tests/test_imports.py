@@ -27,7 +27,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explain": {"", "errors", "model", "analysis", "plan", "sql"},
     "profile": {"errors", "model", "sql", "analysis", "plan", "runtime", "spark", "explain"},
     "compile": {"errors", "model", "sql", "analysis", "plan", "explain", "spark"},
-    "testing": {"errors", "model", "analysis", "plan", "runtime", "compile"},
+    "testing": {"errors", "model", "analysis", "plan", "runtime", "explain", "compile"},
     "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile", "profile", "curve"},
     "__main__": {"cli"},
 }

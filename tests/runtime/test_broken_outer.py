@@ -40,7 +40,7 @@ def run(workload: OuterWorkload, *, restart: bool) -> tuple[list[Counter[tuple[A
     cell, store, found, contradicted, lost = Cell(plan, absent=absent), dict[str, bytes](), [], 0, 0
     for number in range(workload.batches + 1):
         if restart:
-            cell.aside.fetch_by(store.__getitem__)
+            cell.doubted_rows.fetch_by(store.__getitem__)
         result = cell.step(replace(workload.batch(plan, number), is_last=number == workload.batches))
         found.append(bag(result.rows))
         contradicted += result.metrics.contradicted
@@ -180,4 +180,4 @@ def test_the_end_of_the_streams_sets_nothing_aside() -> None:
     driver.step(r=[(1, 10, 1)])
     cell = driver.cell
     assert cell.step(Batch(1, (), is_last=True)).rows.num_rows == 1
-    assert all(piles.rows == 0 for piles in cell.aside.piles.values())
+    assert all(piles.rows == 0 for piles in cell.doubted_rows.piles.values())

@@ -65,7 +65,7 @@ def run(workload: Workload, *, restart: bool = False) -> tuple[list[Counter[tupl
     found, lost = [], 0
     for number in range(workload.batches):
         if restart:
-            cell.aside.fetch_by(store.__getitem__)
+            cell.doubted_rows.fetch_by(store.__getitem__)
         result = cell.step(workload.batch(plan, number))
         found.append(bag(result.rows))
         lost += result.metrics.lost

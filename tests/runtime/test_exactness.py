@@ -8,6 +8,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from penstock.explain.exactness_words import exactness_told, inexact_because
 from penstock.runtime.exactness import Exactness
 from penstock.testing import Run
 from tests.runtime.driving import plan_of
@@ -28,10 +29,10 @@ def plan(policy: str = "ADAPT") -> Any:
 
 def test_an_answer_is_exact_until_something_stands_against_it_and_then_for_ever_not() -> None:
     known = Exactness().then(plan(), line(0)).then(plan(), line(1))
-    assert known.sentence() == "exact"
+    assert exactness_told(known) == "exact"
     broken = known.then(plan(), line(2, violations={ORDERED: 3}, lost=1)).then(plan(), line(3))
     assert not broken.is_exact
-    assert broken.sentence() == (
+    assert exactness_told(broken) == (
         "INEXACT: 3 rows broke ORDERED BY ts ON s, 1 result known to be lost, answers may be wrong since batch 2"
     )
     assert broken.then(plan(), line(4, violations={ORDERED: 2})).broken == {ORDERED: 5}
@@ -48,7 +49,7 @@ def test_what_is_kept_out_or_recovered_leaves_it_exact(policy: str, exact: bool)
 def test_each_count_that_stands_against_it(count: str) -> None:
     known = Exactness().then(plan(), line(7, **{count: 2}))
     assert known.since == 7
-    assert any("2" in why for why in known.because())
+    assert any("2" in why for why in inexact_because(known))
 
 
 def test_batches_that_nobody_saw_are_not_known() -> None:
@@ -56,7 +57,7 @@ def test_batches_that_nobody_saw_are_not_known() -> None:
     assert seen.unseen_upto(3) == seen
     lacking = seen.unseen_upto(5)
     assert (lacking.unknown, lacking.since, lacking.through) == (2, 4, 5)
-    assert "2 batches" in lacking.sentence()
+    assert "2 batches" in exactness_told(lacking)
 
 
 def test_it_survives_as_plain_numbers() -> None:

@@ -76,7 +76,7 @@ class Cell(Component):
     """The state of one cell, and the step that moves it on."""
 
     tables = ("synopses",)
-    parts = ("clock", "gate", "watches", "tree", "aside", "patient", "eviction")
+    parts = ("clock", "gate", "watches", "tree", "doubted_rows", "purge_schedule", "eviction")
 
     def __init__(
         self, plan: Plan, patience: Patience = Patience.EAGER, absent: Truth = NO_TESTS, number: int = 0
@@ -98,20 +98,20 @@ class Cell(Component):
         self.gate = Gate(plan, self.order) if self.order is not None else None
         self.watches = watches_of(plan)
         self.clock = Clock(plan)
-        self.closing = Closedness(plan, self.clock, self.watches, self.order)
+        self.closedness = Closedness(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
         self._arrival_tells_apart = any(source.window_rows is not None for source in plan.sources)
         """Whether rows that the query cannot tell apart otherwise meet other rows of a [ROWS n], as they arrive."""
         self.absorbing = Absorbing(plan, self.synopses)
-        self.tree = JoinTree(plan, self.matcher, self.closing, self.clock, across=self.order, absent=absent)
+        self.tree = JoinTree(plan, self.matcher, self.closedness, self.clock, across=self.order, absent=absent)
         self.carrying = None if plan.aggregate is None else carrying_of(plan, plan.aggregate, self.matcher, self.tree)
-        self.aside = DoubtedRows(plan, self.synopses, self.closing, self.watches)
-        self.patient = PurgeSchedule(plan, patience)
+        self.doubted_rows = DoubtedRows(plan, self.synopses, self.closedness, self.watches)
+        self.purge_schedule = PurgeSchedule(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
         held = CellParts(
-            self.synopses, self.matcher, self.closing, self.clock, self.watches, self.merge, self.order, self.tree
+            self.synopses, self.matcher, self.closedness, self.clock, self.watches, self.merge, self.order, self.tree
         )
         self.eviction = None if plan.evict is None else Eviction(plan, plan.evict, number, held)
         self._state = State(self)
@@ -122,10 +122,10 @@ class Cell(Component):
         for phase in PHASES:
             phase(self, now)
         counted = self._metrics(batch, now.rows, now.purged.counts, now.answers)
-        metrics = replace(counted, lost=now.lost, contradicted=self.aside.contradicted)
+        metrics = replace(counted, lost=now.lost, contradicted=self.doubted_rows.contradicted)
         archived = None if self.eviction is None else self.eviction.archived
-        reached = {} if self.aside.recovers else frontier(self.plan, self.closing, self.synopses)
-        items = [] if self.aside.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]
+        reached = {} if self.doubted_rows.recovers else frontier(self.plan, self.closedness, self.synopses)
+        items = [] if self.doubted_rows.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]
         reports = {number: watch.told for number, watch in enumerate(items) if watch.told is not None}
         return StepResult(now.rows, metrics, tuple(now.answers.quarantined), reached, archived, reports)
 
@@ -141,8 +141,8 @@ class Cell(Component):
         """Store the rows as fresh segments; headers go to the clock and the watches."""
         now.dropped, chunk_of = self.intake.take(now.chunks, self.clock, self.watches, self.synopses)
         self.tree.windows.note_seen()
-        self.aside.bring_back()
-        remembered_rows = (self.closing, self._promised, self._key_ghosts)
+        self.doubted_rows.bring_back()
+        remembered_rows = (self.closedness, self._promised, self._key_ghosts)
         k = {w.promise.constraint: w.k for w in self.watches}
         now.step = WatchStep(
             self.clock, self.synopses, self.matcher, now.dropped, chunk_of, *remembered_rows, k, self.order
@@ -167,12 +167,12 @@ class Cell(Component):
 
     def join(self, now: UnderWay) -> None:
         """Find what the batch adds to the answer by its matches."""
-        now.anew = self.aside.late_component(self.tree)
+        now.anew = self.doubted_rows.late_component(self.tree)
         if now.anew is not None:
             now.rows = self._rows([])
             return
         now.rows, now.lost = self._answered(now.batch)
-        self.aside.send_away(self.tree)
+        self.doubted_rows.send_away(self.tree)
 
     def promise(self, now: UnderWay) -> None:
         """Make the promises of the batch, and mark the rows that they are about."""
@@ -180,8 +180,8 @@ class Cell(Component):
         met: dict[str, list[Ints]] = {}
         for watch in self.watches:
             watch.make(now.step)
-        self.closing.ended = now.batch.is_last
-        self.closing.advance()
+        self.closedness.ended = now.batch.is_last
+        self.closedness.advance()
         for watch in self.watches:
             for alias, ids in watch.learn(now.step).items():
                 touched.setdefault(alias, []).append(ids)
@@ -192,12 +192,12 @@ class Cell(Component):
 
     def let_go(self, now: UnderWay) -> None:
         """Purge what is useless; add the rows that only now are certain, for they have no match."""
-        now.asking = self.patient.asking(self._stored)
+        now.asking = self.purge_schedule.asking(self._stored)
         if self.eviction is not None:
             self.eviction.settle(now.step, now.touched, now.met, now.asking)
         anew = Purged()
         if now.anew is not None:
-            given, self.aside.contradicted, anew = now.anew.work_out()
+            given, self.doubted_rows.contradicted, anew = now.anew.work_out()
             now.rows = self._rows([given], now.rows)
         certain, now.purged = self.tree.settle(now.touched, now.asking, now.met)
         for alias, ids in anew.rows.items():
@@ -210,34 +210,34 @@ class Cell(Component):
     def fold(self, now: UnderWay) -> None:
         """Merge the rows of the batch with the stored ones; forget promises that nothing needs any more."""
         for alias, ids in now.merged.items():
-            now.purged.add(alias, "merged", self.aside.renumbered(alias, ids))
+            now.purged.add(alias, "merged", self.doubted_rows.renumbered(alias, ids))
         if self._arrival_tells_apart:
             for alias, ids in (self.merge.gather() | self.absorbing.gather()).items():
                 now.purged.add(alias, "merged", ids)
         self.merge.fold(now.purged)
         self.absorbing.fold(now.purged)
         if not now.batch.is_last:
-            self.aside.keep(now.purged)
-        self.patient.asked(now.asking, self._stored)
+            self.doubted_rows.keep(now.purged)
+        self.purge_schedule.asked(now.asking, self._stored)
         removed = {alias: now.purged.of(alias) for alias in self.plan.aliases}
         for watch in self.watches:
-            watch.settle(now.step, removed, self.closing)
+            watch.settle(now.step, removed, self.closedness)
 
     def evict(self, now: UnderWay) -> None:
         """Drop what the cell's share of the budget cannot hold."""
         if self.eviction is not None:
             self.eviction.make_room(now.purged)
-            self.patient.owed |= self.eviction.needs_full_purge()
+            self.purge_schedule.owed |= self.eviction.needs_full_purge()
 
     def _answered(self, batch: Batch) -> tuple[Any, int]:
         """What the batch adds by its matches, as rows or groups; and what is known to be lost."""
         if self.carrying is None or not self.carrying.counts_matches:
-            found, missed = self.aside.without_lost(self._joined(batch))
+            found, missed = self.doubted_rows.without_lost(self._joined(batch))
             return self._rows(found), sum(self._copies(partial) for partial in missed)
         lost = 0
-        if self.aside.has_shadows:
-            lost = sum(self._copies(partial) for partial in self.aside.without_lost(self._joined(batch))[1])
-            self.aside.send_away(self.tree)
+        if self.doubted_rows.has_shadows:
+            lost = sum(self._copies(partial) for partial in self.doubted_rows.without_lost(self._joined(batch))[1])
+            self.doubted_rows.send_away(self.tree)
         if self.eviction is not None:
             self.eviction.join(batch)
         groups = self.carrying.added(self.clock, self.order)
@@ -288,16 +288,16 @@ class Cell(Component):
     def finish(self, now: UnderWay) -> None:  # noqa: ARG002 - a phase
         """Tidy up: what survived of the batch becomes part of the state."""
         self._state.finish()
-        self.aside.finish()
+        self.doubted_rows.finish()
         if self.eviction is not None:
             self.eviction.finish()
         widest: dict[str, int] = {}
-        for follows in self.closing.follows:
+        for follows in self.closedness.follows:
             widest[follows.parent_stream] = max(widest.get(follows.parent_stream, 0), follows.reach)
         self.clock.end(widest)
         if self.order is not None:
             needed = {stream: self.order.needed_from(stream) for stream in self.order.places}
-            for follows in self.closing.follows:
+            for follows in self.closedness.follows:
                 stream = follows.parent_stream
                 needed[stream] = min(needed[stream], follows.needed_from(self.order))
             self.order.forget(needed)
@@ -319,8 +319,8 @@ class Cell(Component):
                 for alias, synopsis in self.synopses.items()
             },
             0 if self.gate is None else self.gate.rows + sum(home for _, home in ahead.values()),
-            sum(w.promise_rows for w in self.watches) + self.aside.shadows,
-            stored + waiting + sum(w.promise_bytes for w in self.watches) + self.aside.nbytes + self._statistics,
+            sum(w.promise_rows for w in self.watches) + self.doubted_rows.shadows,
+            stored + waiting + sum(w.promise_bytes for w in self.watches) + self.doubted_rows.nbytes + self._statistics,
             purged,
             answers.violations,
             {w.promise.constraint: w.k for w in self.watches if w.k is not None},
@@ -361,7 +361,7 @@ class Cell(Component):
         cell = cls(plan, patience, absent, number)
         if entries:
             cell._state.load(entries)
-            cell.closing.advance()
+            cell.closedness.advance()
         return cell
 
 

@@ -9,12 +9,14 @@ what was let go: they leave it exact. FAIL ends the run.
 Once inexact, always inexact: the account lives as long as the checkpoint, and says since which batch. Batches whose
 counts were never seen, because the run was killed between their end and the telling of it, count as not known.
 
+The words of it are made in `explain/exactness_words.py`.
+
 Not decided: promises that break without being seen (`explain` and the first lines of a run name them).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -70,32 +72,6 @@ class Exactness:
         since = self.through + 1 if self.since is None else self.since
         return replace(self, unknown=self.unknown + committed - self.through, through=committed, since=since)
 
-    def because(self) -> Iterator[str]:
-        """What stands against it, a phrase for each."""
-        for constraint, count in self.broken.items():
-            yield f"{_rows(count)} broke {constraint}"
-        if self.broken or self.lost:
-            yield f"{self.lost:,} result{'' if self.lost == 1 else 's'} known to be lost"
-        if self.evicted:
-            yield f"{_rows(self.evicted)} evicted by the BUDGET"
-        if self.contradicted:
-            yield f"{_rows(self.contradicted)} given as unmatched that a late match contradicts"
-        if self.off_by:
-            yield f"counts stand for joins, and may be off by {self.off_by:.1%}"
-        if self.unknown:
-            batches = "1 batch" if self.unknown == 1 else f"{self.unknown:,} batches"
-            yield f"what {batches} broke is not known: the run was killed before it was told"
-
-    def sentence(self) -> str:
-        """`exact`, or what is not."""
-        if self.since is None:
-            return "exact"
-        return f"INEXACT: {', '.join(self.because())}, answers may be wrong since batch {self.since}"
-
 
 def _policy(plan: Plan, constraint: str) -> Policy:
     return next((p.policy for p in plan.promises if p.constraint == constraint), Policy.ADAPT)
-
-
-def _rows(count: int) -> str:
-    return "1 row" if count == 1 else f"{count:,} rows"

@@ -175,7 +175,7 @@ class CellProcessor(StoredProcessor[Cell]):
         began = time.monotonic()
         chunks, malformed = unpack_chunks(rows)
         cell, number, base = self.load(key[0])
-        cell.aside.fetch_by(self._entry)
+        cell.doubted_rows.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
         result = cell.step(Batch(number, tuple(chunks), keep))

@@ -19,6 +19,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import PenstockError, UsageError
 from penstock.explain.changed_text import written_lines
+from penstock.explain.exactness_words import inexact_because
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.model.stream import Sink
@@ -328,7 +329,7 @@ def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None
             continue
         one.seen = progress["batchId"]
         _account(one, one.exactness.then(one.plan, line))
-        line |= {"exact": one.exactness.is_exact, "inexact_because": list(one.exactness.because())}
+        line |= {"exact": one.exactness.is_exact, "inexact_because": list(inexact_because(one.exactness))}
         one.batches.append(line)
         _observe(one, progress)
         if metrics is not None:

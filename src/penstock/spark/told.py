@@ -18,6 +18,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any, TextIO
 
 from penstock.errors import visible
+from penstock.explain.exactness_words import exactness_told
 from penstock.explain.reason_words import told
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
@@ -51,7 +52,7 @@ def unordered_files(script: Script, plan: Plan) -> Iterator[str]:
 
 def last_lines(ran: Sequence[Running]) -> list[str]:
     """Of each query whether its answer is exact, and if not why; the last that a run says."""
-    return [f"{one.query.name}: {one.exactness.sentence()}" for one in ran]
+    return [f"{one.query.name}: {exactness_told(one.exactness)}" for one in ran]
 
 
 def waiting_lines(ran: Sequence[Running]) -> list[str]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from penstock.analysis.check import check_query
 from penstock.compile import parse, query_named, runnable_plan
 from penstock.errors import UsageError
+from penstock.explain.exactness_words import inexact_because
 from penstock.model.script import Script
 from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, Quarantined, StepResult
@@ -121,7 +122,7 @@ class Run:
         answer = self._answering.answer(pa.concat_tables(rows, promote_options="default") if rows else pa.table({}))
         line = metrics_line(self.query.name, self._number, known, time.perf_counter() - began)
         self._exactness = self._exactness.then(self.plan, line)
-        line |= {"exact": self._exactness.is_exact, "inexact_because": list(self._exactness.because())}
+        line |= {"exact": self._exactness.is_exact, "inexact_because": list(inexact_because(self._exactness))}
         self._number += 1
         return Step(answer, line, tuple(kept for result in given for kept in result.quarantined))
 

@@ -11,7 +11,7 @@ MONITORED = f"SELECT /*+ MONITOR(100, 1, 1000) */ {{}} FROM r LEFT JOIN s ON {NE
 
 
 def rows_aside(driver: Driver) -> dict[str, int]:
-    return {alias: piles.rows for alias, piles in driver.cell.aside.piles.items()}
+    return {alias: piles.rows for alias, piles in driver.cell.doubted_rows.piles.items()}
 
 
 def test_a_row_that_trusted_promises_close_is_not_set_aside() -> None:
@@ -27,14 +27,14 @@ def test_nothing_is_set_aside_where_nothing_is_in_doubt() -> None:
     driver.step(r=[(1, 10, 1)], s=[(1, 10, 2)])
     driver.step(r=[(2, 100, 1)], s=[(2, 100, 2)])
     assert rows_aside(driver) == {}
-    assert (driver.cell.aside.nbytes, driver.cell.aside.shadows) == (0, 0)
+    assert (driver.cell.doubted_rows.nbytes, driver.cell.doubted_rows.shadows) == (0, 0)
 
 
 def test_a_shadow_counts_the_match_that_is_lost_and_the_row_that_it_contradicts_once() -> None:
     driver = Driver(STREAM.format("r", "WITHIN 0") + STREAM.format("s", "WITHIN 0") + MONITORED.format("r.n, s.n AS m"))
     first = driver.step(r=[(1, 10, 1)], s=[(9, 100, 0)])
     assert first.rows.num_rows == 1
-    assert driver.cell.aside.shadows == 1
+    assert driver.cell.doubted_rows.shadows == 1
     for number in range(2):
         late = driver.step(s=[(1, 12, 7)])
         assert late.rows.num_rows == 0

@@ -58,11 +58,11 @@ def test_what_was_brought_back_leaves_again_and_a_row_that_is_in_time_brings_not
     driver = driven(LEFT, r=[(1, 10, 1)])
     driver.step(s=[(1, 12, 5)])
     assert sum(driver.stored(alias) for alias in "rst") == 3
-    aside = sum(piles.rows for piles in driver.cell.aside.piles.values())
+    aside = sum(piles.rows for piles in driver.cell.doubted_rows.piles.values())
     assert aside == 2
     in_time = driver.step(r=[(1, 101, 3)], s=[(1, 102, 6)])
     assert (in_time.rows.num_rows, in_time.metrics.contradicted) == (0, 0)
-    assert sum(piles.rows for piles in driver.cell.aside.piles.values()) == aside
+    assert sum(piles.rows for piles in driver.cell.doubted_rows.piles.values()) == aside
 
 
 def test_segments_are_put_in_the_order_of_arrival() -> None:

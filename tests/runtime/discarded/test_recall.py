@@ -35,7 +35,7 @@ def test_a_late_row_finds_rows_two_joins_away() -> None:
 def test_what_no_key_leads_to_stays_aside() -> None:
     driver = chain()
     cell = driver.cell
-    found = Recall(cell.plan, cell.synopses, cell.aside.piles).run()
+    found = Recall(cell.plan, cell.synopses, cell.doubted_rows.piles).run()
     assert found == {}
     driver.step(t=[(0, 101, 5)])
     ids = driver.cell.synopses["t"].ids(ALL)

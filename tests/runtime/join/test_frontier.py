@@ -13,7 +13,7 @@ ON = "a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 5"
 
 def reached(driver: Driver) -> dict[str, int]:
     cell = driver.cell
-    return frontier(driver.plan, cell.closing, cell.synopses)
+    return frontier(driver.plan, cell.closedness, cell.synopses)
 
 
 def test_without_a_second_stage_there_is_none() -> None:

@@ -16,21 +16,21 @@ LEFT = f"{STREAMS} SELECT s.n, t.n AS tn FROM s LEFT JOIN t ON s.k = t.k AND t.t
 
 def closed(driver: Driver, source: str, target: str) -> list[bool]:
     synopsis = driver.cell.synopses[source]
-    found: list[bool] = driver.cell.closing.closed(source, target, synopsis, synopsis.ids(ALL)).tolist()
+    found: list[bool] = driver.cell.closedness.closed(source, target, synopsis, synopsis.ids(ALL)).tolist()
     return found
 
 
 def test_nothing_is_closed_before_a_clock_is_known() -> None:
     driver = Driver(INNER)
     driver.step(s=[(1, 0, 1)], t=[])
-    assert driver.cell.closing.low("t", "ts") is None
+    assert driver.cell.closedness.low("t", "ts") is None
     assert closed(driver, "s", "t") == [False]
 
 
 def test_a_band_closes_once_the_clock_has_passed_its_end() -> None:
     driver = Driver(INNER)
     driver.step(s=[(1, 0, 1), (2, 1, 2)], t=[(9, 5, 9)])
-    assert driver.cell.closing.low("t", "ts") == 5
+    assert driver.cell.closedness.low("t", "ts") == 5
     assert driver.stored("s") == 2
     driver.step(t=[(9, 6, 9)])
     assert driver.stored("s") == 1  # 0 + 5 < 6; 1 + 5 is not.
@@ -39,7 +39,7 @@ def test_a_band_closes_once_the_clock_has_passed_its_end() -> None:
 def test_only_rows_between_the_limits_are_newly_closed() -> None:
     driver = Driver(LEFT)
     driver.step(s=[(1, ts, ts) for ts in range(10)], t=[(1, 0, 0)])
-    closing, synopsis = driver.cell.closing, driver.cell.synopses["s"]
+    closing, synopsis = driver.cell.closedness, driver.cell.synopses["s"]
     (closer,) = (c for c in driver.plan.closers if (c.source, c.target) == ("s", "t"))
     closing.before, closing.limits = closing.limits, {**closing.limits, closer: 4}
     closing.before = {**closing.before, closer: 2}
@@ -50,10 +50,10 @@ def test_only_rows_between_the_limits_are_newly_closed() -> None:
 def test_the_end_of_all_streams_closes_every_row() -> None:
     driver = Driver(INNER)
     driver.step(s=[(1, 0, 1)], t=[])
-    driver.cell.closing.ended = True
+    driver.cell.closedness.ended = True
     assert closed(driver, "s", "t") == [True]
     ids = {"s": np.array([0])}
-    assert driver.cell.closing.closed_together(driver.cell.synopses, ids, "t").tolist() == [True]
+    assert driver.cell.closedness.closed_together(driver.cell.synopses, ids, "t").tolist() == [True]
 
 
 def test_a_null_under_an_outer_join_meets_nothing() -> None:
@@ -64,7 +64,7 @@ def test_a_null_under_an_outer_join_meets_nothing() -> None:
 
 
 def test_what_is_implied_has_the_target_on_the_left() -> None:
-    closing = Driver(INNER).cell.closing
+    closing = Driver(INNER).cell.closedness
     forth = {(p.left.alias, p.op, p.right.alias, p.ticks) for p in closing.implied(frozenset({"s"}), "t")}
     back = {(p.left.alias, p.op, p.right.alias, p.ticks) for p in closing.implied(frozenset({"t"}), "s")}
     assert all(left == "t" for left, *_ in forth)

@@ -71,7 +71,7 @@ def test_the_slack_of_an_order_is_learned_and_never_less_than_was_seen(column: s
     assert k is None or k <= max(needed) * (1 if in_time else 2)
     if k is None:
         return
-    floor = driver.cell.closing.orders[0].floor
+    floor = driver.cell.closedness.orders[0].floor
     assert isinstance(floor, int)
     assert floor <= max(values) - (k if in_time else 0)
 

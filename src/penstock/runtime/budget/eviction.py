@@ -57,7 +57,7 @@ class CellParts:
 
     synopses: Mapping[str, Synopsis]
     matcher: Matcher
-    closing: Closedness
+    closedness: Closedness
     clock: Clock
     watches: tuple[Watch, ...]
     merge: Merge
@@ -79,7 +79,7 @@ class Eviction(Component):
         self.shares = Shares(plan, number, rows)
         self._second = second_room(plan)
         self._share = 0
-        self.lifetimes = Lifetimes(plan, held.closing, held.clock, held.synopses)
+        self.lifetimes = Lifetimes(plan, held.closedness, held.clock, held.synopses)
         gain = None if plan.inner else OuterGain(plan, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
         self.account = Account(plan, held.tree, held.merge)

@@ -1,0 +1,69 @@
+"""Whether the answer of a run is exact, in words: the line that each query ends with, and the phrases of its metrics.
+
+What stands against it is worked out in `runtime/exactness.py`, and comes as numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+
+class KnownOfAnswer(Protocol):
+    """What is known of an answer so far."""
+
+    @property
+    def since(self) -> int | None:
+        """The first batch whose answer may be wrong; None if it is exact."""
+
+    @property
+    def broken(self) -> Mapping[str, int]:
+        """By constraint, the rows that broke it and were not kept out."""
+
+    @property
+    def lost(self) -> int:
+        """Results known to be lost."""
+
+    @property
+    def evicted(self) -> int:
+        """Rows that a budget evicted."""
+
+    @property
+    def contradicted(self) -> int:
+        """Rows given as unmatched that a late match contradicts."""
+
+    @property
+    def off_by(self) -> float:
+        """The share by which counts in place of joins may be off."""
+
+    @property
+    def unknown(self) -> int:
+        """Batches of which nothing was seen."""
+
+
+def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
+    """What stands against an answer being exact, a phrase for each."""
+    for constraint, count in known.broken.items():
+        yield f"{_rows(count)} broke {constraint}"
+    if known.broken or known.lost:
+        yield f"{known.lost:,} result{'' if known.lost == 1 else 's'} known to be lost"
+    if known.evicted:
+        yield f"{_rows(known.evicted)} evicted by the BUDGET"
+    if known.contradicted:
+        yield f"{_rows(known.contradicted)} given as unmatched that a late match contradicts"
+    if known.off_by:
+        yield f"counts stand for joins, and may be off by {known.off_by:.1%}"
+    if known.unknown:
+        batches = "1 batch" if known.unknown == 1 else f"{known.unknown:,} batches"
+        yield f"what {batches} broke is not known: the run was killed before it was told"
+
+
+def exactness_told(known: KnownOfAnswer) -> str:
+    """`exact`, or what is not."""
+    if known.since is None:
+        return "exact"
+    return f"INEXACT: {', '.join(inexact_because(known))}, answers may be wrong since batch {known.since}"
+
+
+def _rows(count: int) -> str:
+    return "1 row" if count == 1 else f"{count:,} rows"

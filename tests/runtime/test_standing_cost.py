@@ -82,6 +82,10 @@ SHAPES = {
     "inner, then left": Shape(
         f"SELECT s.n, t.n AS tn, u.n AS un FROM s JOIN t ON {BAND} LEFT JOIN u ON {THIRD}", standing=("s", "t"), u=TIMED
     ),
+    "left of an inner": Shape(
+        f"SELECT s.n, t.n AS tn FROM t JOIN u ON u.k = t.k AND u.ts = t.ts RIGHT JOIN s ON {BAND} AND {THIRD}",
+        u=TIMED,
+    ),
     "full of a left": Shape(
         f"SELECT s.n, t.n AS tn, u.n AS un FROM s LEFT JOIN t ON {BAND} FULL OUTER JOIN u ON {THIRD}", u=TIMED
     ),

@@ -91,6 +91,11 @@ class SourcePlan:
     state: StateFigure
 
     @property
+    def is_hopeless(self) -> bool:
+        """Whether its rows stand in no result, as the verdict knows: each leaves with its batch."""
+        return self.state.rows == 0 and self.unmerged is None
+
+    @property
     def has_rows_window(self) -> bool:
         """Whether its rows leave by [ROWS n], whatever they wait for."""
         return self.window_rows is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from penstock.runtime.budget.policies import PathNode, neighbours_of, paths_from
@@ -84,3 +85,16 @@ def test_a_stream_without_a_key_hangs_under_the_root() -> None:
     found = {node.alias: node.columns for node in paths_from(plan, "r")}
     assert found == {"s": ("k",), "t": ()}
     assert neighbours_of(plan, "t") == ()
+
+
+@pytest.mark.parametrize("policy", ["gain", "prob", "life", "rand"])
+@pytest.mark.parametrize(
+    "select", ["r.n FROM r, s, t WHERE r.k = s.k AND s.n = t.n", "r.n FROM r LEFT JOIN s ON r.k = s.k"]
+)
+def test_a_budget_far_below_a_batch_overflows_nothing(select: str, policy: str) -> None:
+    driver = Driver(STREAMS + f"SELECT /*+ BUDGET(1 ROWS), EVICT({policy}) */ {select};")
+    with np.errstate(over="raise", divide="raise", invalid="raise"):
+        for ts, rows in enumerate((20_000, 1, 0, 5_000)):
+            given: list[tuple[int | None, ...]] = [(n, ts, n) for n in range(rows)]
+            driver.step(**dict.fromkeys(driver.plan.streams, given))
+    assert sum(driver.stored(alias) for alias in driver.plan.aliases) == 1

@@ -23,7 +23,7 @@ from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.node import Left, Node, is_empty
 from penstock.runtime.join.purge import Purge
-from penstock.runtime.join.purged import Asking, Purged
+from penstock.runtime.join.purged import IN_NO_RESULT, Asking, Purged
 from penstock.runtime.join.rows import ABSENT, GivenRows, Rows, by_presence, given_together, nothing, take, together
 from penstock.runtime.join.settling import Settling
 from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
@@ -263,10 +263,12 @@ class JoinTree(Component):
     def _stirred(self, node: Node, own: Side, other: int) -> list[Ints] | None:
         """The rows of a side, by key, that agree with rows which left a node on the other side of its own."""
         plan = self.plan.nodes[other]
-        if plan.left is None or plan.right is None:
-            return [] if len(plan.aliases) == 1 else None
+        if plan.block is not None and len(plan.aliases) == 1:
+            return []
         if self.has_evicted:
             return None
+        if plan.left is None or plan.right is None:
+            return [self._near_changed(node, own, alias) for alias in plan.aliases]
         found: list[Ints] = []
         for rows in self._left.get(other, ()):
             found += [node.matcher.near(present, own, ALL)[1] for present, _ in by_presence(rows)]
@@ -277,18 +279,24 @@ class JoinTree(Component):
             found += stirred
         return found
 
+    def _near_changed(self, node: Node, own: Side, alias: str) -> Ints:
+        """The rows of a side, by key, that agree with tuples of a block which left it, or for which something closed.
+
+        What a block may still give is asked by expansion from the row, over tuples that agree with it on every key that
+        the two share: so no other tuple can have been in the way.
+        """
+        ids = union([self._changed(alias), *self._done.get(alias, [])])
+        return node.matcher.near({alias: ids}, own, ALL)[1] if len(ids) else ids
+
     def _drop_hopeless(self) -> None:
-        """Let the tuples of a stream go that stand in no result, as the plan knows; rows that are kept wait on."""
+        """As a block does of its own streams (`purge.py`), let the tuples of a hopeless one go; kept rows wait on."""
         for node in self.nodes.values():
             for side, keeps in zip(node.sides, node.plan.preserves, strict=True):
-                if isinstance(side, StreamSide) and not keeps:
-                    source, synopsis = self.plan.by_alias[side.alias], self.synopses[side.alias]
-                    ids = synopsis.ids(ALL) if source.state.rows == 0 and source.unmerged is None else empty_ids()
-                    if len(ids) and self.of_account:
-                        side.leave(side.in_play(ids))
-                    elif len(ids) and not side.retained:
-                        synopsis.kill(ids)
-                        self._purged.add(side.alias, "in no result", ids)
+                if isinstance(side, StreamSide) and not keeps and self.plan.by_alias[side.alias].is_hopeless:
+                    ids = side.rows(ALL)[1]
+                    if self.of_account or not side.retained:
+                        side.leave(ids)
+                        self._purged.add(side.alias, IN_NO_RESULT, ids)
 
     def _note(self, number: int, gone: list[Left]) -> None:
         for left in gone:

@@ -28,7 +28,7 @@ from penstock.plan.plan import CloserKind, Plan
 from penstock.plan.tree import BlockPlan, NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.join.expansion import Expansion
-from penstock.runtime.join.purged import Asking, Purged, together
+from penstock.runtime.join.purged import IN_NO_RESULT, Asking, Purged, together
 from penstock.runtime.match.key_matching import Keyed, about_distinct
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.rows_windows import RowsWindows
@@ -116,8 +116,8 @@ class Purge(Component):
             self._leave(purged, alias, "stateless", self.synopses[alias].ids(ALL))
             return purged
         for source in self.sources:
-            if source.state.rows == 0 and source.unmerged is None:
-                self._leave(purged, source.alias, "in no result", self.synopses[source.alias].ids(ALL))
+            if source.is_hopeless:
+                self._leave(purged, source.alias, IN_NO_RESULT, self.synopses[source.alias].ids(ALL))
         self._leave_windows(purged)
         if self.closing.ended:
             for alias in self.aliases:

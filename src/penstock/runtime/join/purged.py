@@ -18,7 +18,10 @@ from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Ints, empty_ids
 from penstock.runtime.state.component import Component
 
-BY_PROMISES = ("dead", "complete", "expanded", "in no result", "settled")
+IN_NO_RESULT = "in no result"
+"""The rule by which rows of a hopeless source leave."""
+
+BY_PROMISES = ("dead", "complete", "expanded", IN_NO_RESULT, "settled")
 """The rules that rest on promises: were these broken, a row that left might have been needed."""
 
 BY_RULE = ("dead", "complete")

@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.aggregate import COUNT
 from penstock.plan.plan import Plan
 from penstock.runtime.budget.eviction import CellParts, Eviction
 from penstock.runtime.columns.codes import Ints
@@ -32,7 +31,7 @@ from penstock.runtime.input.intake import Intake
 from penstock.runtime.input.wire_columns import ORDER, hidden_columns
 from penstock.runtime.join.frontier import frontier
 from penstock.runtime.join.join_tree import JoinTree
-from penstock.runtime.join.merge import BUCKET, Merge
+from penstock.runtime.join.merge import BUCKET, Merge, stand_together
 from penstock.runtime.join.purged import Asking, Patience, Purged, PurgeSchedule
 from penstock.runtime.join.rows import no_result_rows, result_rows
 from penstock.runtime.match.matching import Matcher, Partial
@@ -110,9 +109,7 @@ class Cell(Component):
         self.purge_schedule = PurgeSchedule(plan, patience)
         self.intake = Intake(plan)
         self._promised, self._key_ghosts = remembered(self.watches)
-        held = CellParts(
-            self.synopses, self.matcher, self.closedness, self.clock, self.watches, self.merge, self.order, self.tree
-        )
+        held = CellParts(self.synopses, self.closedness, self.clock, self.watches, self.order, self.tree)
         self.eviction = None if plan.evict is None else Eviction(plan, plan.evict, number, held)
         self._state = State(self)
 
@@ -233,10 +230,10 @@ class Cell(Component):
         """What the batch adds by its matches, as rows or groups; and what is known to be lost."""
         if self.carrying is None or not self.carrying.counts_matches:
             found, missed = self.doubted_rows.without_lost(self._joined(batch))
-            return self._rows(found), sum(self._copies(partial) for partial in missed)
+            return self._rows(found), sum(self._results_in(partial) for partial in missed)
         lost = 0
         if self.doubted_rows.has_shadows:
-            lost = sum(self._copies(partial) for partial in self.doubted_rows.without_lost(self._joined(batch))[1])
+            lost = sum(self._results_in(partial) for partial in self.doubted_rows.without_lost(self._joined(batch))[1])
             self.doubted_rows.send_away(self.tree)
         if self.eviction is not None:
             self.eviction.join(batch)
@@ -269,21 +266,17 @@ class Cell(Component):
             return self.carrying.of_results(partials, beside)
         pieces = [] if beside is None else [beside]
         for partial in partials:
-            if (copies := self.merge.copies(partial)) is not None:
-                partial = {alias: np.repeat(ids, copies) for alias, ids in partial.items()}  # noqa: PLW2901
+            if (weight := stand_together(self.synopses, partial)) is not None:
+                partial = {alias: np.repeat(ids, weight) for alias, ids in partial.items()}  # noqa: PLW2901
             pieces.append(result_rows(self.plan, self.synopses, partial))
         # A stream of which no row is stored has no type, which any other is more than.
         together = pa.concat_tables(pieces, promote_options="default") if pieces else None
         return no_result_rows(self.plan, self.synopses) if together is None else together
 
-    def _copies(self, partial: Partial) -> int:
+    def _results_in(self, partial: Partial) -> int:
         """How many results the combinations stand for."""
-        copies = self.merge.copies(partial)
-        for alias, ids in partial.items():
-            if COUNT in self.synopses[alias].columns:
-                own = self.synopses[alias].arrow(COUNT, ids).to_numpy(zero_copy_only=False)
-                copies = own if copies is None else copies * own
-        return len(next(iter(partial.values()))) if copies is None else int(copies.sum())
+        weight = stand_together(self.synopses, partial)
+        return len(next(iter(partial.values()))) if weight is None else int(weight.sum())
 
     def finish(self, now: UnderWay) -> None:  # noqa: ARG002 - a phase
         """Tidy up: what survived of the batch becomes part of the state."""

@@ -45,7 +45,7 @@ from penstock.runtime.budget.with_sampled import ToldApart, WithSampled
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.input.wire_columns import matching_columns
 from penstock.runtime.join.join_tree import JoinTree
-from penstock.runtime.join.merge import Merge, stands_for
+from penstock.runtime.join.merge import stand_together, stands_for
 from penstock.runtime.join.purged import Asking, Purged
 from penstock.runtime.join.rows import ABSENT, Rows, count
 from penstock.runtime.join.sides import StreamSide
@@ -81,11 +81,10 @@ class Account(Component):
     numbers: ClassVar[tuple[str, ...]] = ("emitted", "lost", "maybe", "_known", "_told", "_variance", "blind", "_runs")
     parts = ("samples", "due")
 
-    def __init__(self, plan: Plan, tree: JoinTree, merge: Merge) -> None:
+    def __init__(self, plan: Plan, tree: JoinTree) -> None:
         self.plan = plan
         self.tree = tree
         self.synopses = tree.synopses
-        self.merge = merge
         self.samples = {alias: Sample(SAMPLED, place) for place, alias in enumerate(plan.aliases)}
         self.with_sampled = WithSampled(plan, self.synopses, self.samples)
         self.due = JoinTree(
@@ -163,8 +162,8 @@ class Account(Component):
                 self._count_due(found)
                 found = self.tree.join()
         for partial in found if self.plan.aggregate is None and self.plan.inner else ():
-            copies = self.merge.copies(partial)
-            self.emitted += len(next(iter(partial.values()))) if copies is None else int(copies.sum())
+            weight = stand_together(self.synopses, partial)
+            self.emitted += count(partial) if weight is None else int(weight.sum())
         for alias in self._shed:
             self._leave(alias)
         self._shed = {}

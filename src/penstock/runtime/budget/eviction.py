@@ -38,9 +38,9 @@ from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.batch import Batch
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.join_tree import JoinTree
-from penstock.runtime.join.merge import Merge, stands_for
+from penstock.runtime.join.merge import stands_for
 from penstock.runtime.join.purged import Asking, Purged
-from penstock.runtime.match.matching import Matcher, Partial
+from penstock.runtime.match.matching import Partial
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.component import Component
@@ -56,11 +56,9 @@ class CellParts:
     """The parts of a cell that a budget bounds or looks at."""
 
     synopses: Mapping[str, Synopsis]
-    matcher: Matcher
     closedness: Closedness
     clock: Clock
     watches: tuple[Watch, ...]
-    merge: Merge
     across: ArrivalOrder | None
     tree: JoinTree
 
@@ -82,7 +80,7 @@ class Eviction(Component):
         self.lifetimes = Lifetimes(plan, held.closedness, held.clock, held.synopses)
         gain = None if plan.inner else OuterGain(plan, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
-        self.account = Account(plan, held.tree, held.merge)
+        self.account = Account(plan, held.tree)
         self.doubt = held.tree.lost
         self.candidates = Candidates(held.synopses)
         self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None

@@ -28,7 +28,6 @@ import pyarrow as pa
 
 from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
-from penstock.plan.aggregate import COUNT
 from penstock.plan.doubting import has_shadows, sets_aside
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
 from penstock.runtime.columns.codes import Bools, Ints, union
@@ -234,7 +233,7 @@ class DoubtedRows(Component):
 
     def _segment(self, alias: str, ids: Ints) -> Segment:
         synopsis = self.synopses[alias]
-        meeting: tuple[str, ...] = (*self.plan.by_alias[alias].not_null, *order_column(self.plan), COUNT)
+        meeting: tuple[str, ...] = (*self.plan.by_alias[alias].not_null, *order_column(self.plan))
         if not self.plan.inner:
             meeting += matching_columns(self.plan, alias, synopsis.columns)
         columns = synopsis.columns if self.recovers else tuple(c for c in synopsis.columns if c in meeting)

@@ -32,7 +32,7 @@ class Absorbing(Merge):
     def __init__(self, plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
         super().__init__(plan, synopses)
         self.plan = plan
-        self.counted = ()  # A count is one of the measures.
+        self.counted = tuple(self.plans)
 
     @staticmethod
     def _is_for(plan: Plan, merge: MergePlan) -> bool:
@@ -55,8 +55,7 @@ class Absorbing(Merge):
         """What rows stand for; the count is a measure too."""
         assert self.plan.aggregate is not None
         synopsis = self.synopses[alias]
-        count = synopsis.arrow(COUNT, ids).to_numpy(zero_copy_only=False)
-        found: dict[str, Measured] = {COUNT: Totals(None, None, count)}
+        found: dict[str, Measured] = {COUNT: Totals(None, None, synopsis.counts(ids))}
         for measure in self.plan.aggregate.measures_of(alias):
             columns = {name: synopsis.arrow(name, ids) for name in columns_of_measure(self.plan, measure)}
             found[measure.name] = from_columns(measure.fold, columns, measure.name)
@@ -65,15 +64,14 @@ class Absorbing(Merge):
     def _write(self, alias: str, ids: Ints, measures: Mapping[str, Measured]) -> None:
         """Let fresh rows stand for so much."""
         segment, base = self.synopses[alias].segments[-1], self.synopses[alias].first_fresh
-        columns: dict[str, Any] = {}
         for name, measure in measures.items():
             if name == COUNT:
                 assert isinstance(measure, Totals)
-                columns[COUNT] = pa.array(measure.held)
-            else:
-                columns |= measure.columns(name)
-        for name, values in columns.items():
-            _put(segment, name, ids - base, values)
+                assert segment.counts is not None
+                segment.counts[ids - base] = measure.held
+                continue
+            for column, values in measure.columns(name).items():
+                _put(segment, column, ids - base, values)
 
     @staticmethod
     def _take_marks(synopsis: Synopsis, coming: Ints, stored: Ints) -> None:

@@ -42,6 +42,7 @@ from penstock.runtime.group.range_sums import RangeSums, limits
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.join_tree import JoinTree
+from penstock.runtime.join.merge import stands_for
 from penstock.runtime.join.node import Node
 from penstock.runtime.join.rows import ABSENT
 from penstock.runtime.match.delta_join import delta_join, passes
@@ -253,9 +254,7 @@ class CountAlongTree:
             measures[measure.name] = from_columns(
                 measure.fold, {name: synopsis.arrow(name, ids) for name in names}, measure.name
             )
-        is_merged = COUNT in synopsis.columns
-        count = synopsis.arrow(COUNT, ids).to_numpy(zero_copy_only=False) if is_merged else np.ones(len(ids), np.int64)
-        return Bag(np.arange(len(ids)), columns, count, measures)
+        return Bag(np.arange(len(ids)), columns, stands_for(synopsis, ids), measures)
 
 
 class OuterMatches(CountAlongTree):

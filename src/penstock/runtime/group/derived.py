@@ -1,4 +1,4 @@
-"""What a cell keeps of the rows of a grouped query beside their columns: windows of time, counts, measures.
+"""What a cell keeps of the rows of a grouped query beside their columns: windows of time, measures.
 
 They are worked out as rows arrive, so that the columns that they come from need not be kept.
 """
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.aggregate import COUNT, Measure
+from penstock.plan.aggregate import Measure
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Ints, ticks
 from penstock.runtime.group.measures import column_names, measured, numbers_of
@@ -31,9 +31,7 @@ def derived_columns(plan: Plan, alias: str) -> tuple[str, ...]:
         return ()
     windows = [w.name for w in plan.aggregate.windows_of(alias)]
     measures = [name for m in plan.aggregate.measures_of(alias) for name in columns_of_measure(plan, m)]
-    merge = plan.by_alias[alias].merge
-    counted = [COUNT] if merge is not None and not merge.extremes else []
-    return (*windows, *measures, *counted)
+    return (*windows, *measures)
 
 
 def derive_fresh(plan: Plan, synopses: Mapping[str, Synopsis]) -> None:
@@ -51,8 +49,6 @@ def _derive(plan: Plan, alias: str, segment: Segment) -> None:
     for measure in plan.aggregate.measures_of(alias):
         for name, column in measured(measure.fold, segment.column(measure.column)).columns(measure.name).items():
             table = table.append_column(name, column)
-    if COUNT in derived_columns(plan, alias):
-        table = table.append_column(COUNT, pa.array(np.ones(len(segment), np.int64)))
     segment.table = table
 
 

@@ -23,7 +23,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.plan.aggregate import COUNT
 from penstock.plan.merge_plan import ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import (
@@ -137,22 +136,24 @@ class Merge:
         better = (reach[0] > reach[1]) | ((reach[0] == reach[1]) & (strictly[0] > strictly[1]))
         return np.where(better, stored, coming)
 
-    def copies(self, partial: Mapping[str, Ints]) -> Ints | None:
-        """How often each combination of rows counts; None where each counts once."""
-        found: Ints | None = None
-        for alias in self.counted:
-            counts = self.synopses[alias].counts(partial[alias])
-            found = counts if found is None else found * counts
-        return found
-
 
 def stands_for(synopsis: Synopsis, ids: Ints) -> Ints:
-    """How many rows each stands for, however it is counted; 1 where rows are not merged, or it does not matter."""
-    if len(ids) and COUNT in synopsis.columns:
-        found: Ints = synopsis.arrow(COUNT, ids).to_numpy(zero_copy_only=False)
-        return found
-    is_counted = len(ids) and synopsis.segments[-1].counts is not None
-    return synopsis.counts(ids) if is_counted else np.ones(len(ids), np.int64)
+    """The weight of rows, how many each stands for; 1 where rows are not merged, or it does not matter."""
+    return synopsis.counts(ids) if len(ids) and _has_weights(synopsis) else np.ones(len(ids), np.int64)
+
+
+def stand_together(synopses: Mapping[str, Synopsis], partial: Mapping[str, Ints]) -> Ints | None:
+    """The weight of combinations of rows: the product of theirs; None where each stands for itself."""
+    found: Ints | None = None
+    for alias, ids in partial.items():
+        if len(ids) and _has_weights(synopses[alias]):
+            weight = synopses[alias].counts(ids)
+            found = weight if found is None else found * weight
+    return found
+
+
+def _has_weights(synopsis: Synopsis) -> bool:
+    return bool(synopsis.segments) and synopsis.segments[-1].counts is not None
 
 
 def rows_of(merge: MergePlan, synopsis: Synopsis, ids: Ints) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,7 @@ from penstock.explain.reason_words import each_told
 from penstock.plan.endless_promises import endless_promises
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import asks_for_plan, may_have_budget, obstacles, unkept, unkept_bounds
+from tests.measure import size
 from tests.runtime.driving import plan_of
 
 STREAM = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts);"
@@ -77,3 +79,44 @@ def test_where_no_plan_is_asked_for_it_has_nothing_to_say() -> None:
                 assert not unkept_bounds(plan), case.name
                 assert not endless_promises(plan), case.name
     assert unasked > 5
+
+
+def _drawn(draw: random.Random) -> str:
+    """Inner joins of two to four streams, closed by clocks, counted rows and windows or by nothing."""
+    names = "abcd"[: draw.randint(2, 4)]
+    streams = []
+    for name in names:
+        declared = ["k BIGINT, m BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts"]
+        declared += [text for text in ("ORDERED BY ts WITHIN 2", "ORDERED BY k", "ORDERED BY n") if draw.random() < 0.5]
+        for other in names.replace(name, ""):
+            kinds = (
+                f"FOLLOWS {other} (k) ON (k) WITHIN 3 ROWS",
+                f"FOLLOWS {other} (k, m) ON (k, m) WITHIN 4",
+                f"COOCCURS (k) AND {other} (k) WINDOW [0, 5]",
+                f"FOREIGN KEY (k) REFERENCES {other} (k)",
+            )
+            declared += [draw.choice(kinds)] if draw.random() < 0.3 else []
+        streams.append(f"CREATE STREAM {name} ({', '.join(declared)});")
+    met = []
+    for place in range(1, len(names)):
+        one, other = names[draw.randrange(place)], names[place]
+        near = (f"{other}.ts - {one}.ts BETWEEN 0 AND 5", f"{other}.n < {one}.n", f"{other}.n = {one}.ts", "")
+        met += [f"{one}.k = {other}.k", *filter(None, (draw.choice(near),))]
+    windows = [draw.choice(("", "", "", " [ROWS 4]", " [RANGE 6]")) for _ in names]
+    sources = ", ".join(f"{name}{window}" for name, window in zip(names, windows, strict=True))
+    return f"{' '.join(streams)} SELECT a.k FROM {sources} WHERE {' AND '.join(met)};"
+
+
+@pytest.mark.measure
+def test_nor_has_it_of_any_inner_join_that_clocks_and_counted_rows_bound() -> None:
+    draw, unasked = random.Random("unasked"), 0
+    for _ in range(size(200, 5_000)):
+        text = _drawn(draw)
+        (query,) = penstock.parse(text).queries
+        verdict = check_query(query)
+        if verdict.verdict == "bounded" and not asks_for_plan(query, verdict):
+            unasked += 1
+            plan = make_plan(query, verdict)
+            assert not unkept_bounds(plan), text
+            assert not endless_promises(plan), text
+    assert unasked > size(20, 500)

@@ -13,6 +13,7 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 import penstock
+from tests.measure import size
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, fingerprint, is_clean, rows
 
@@ -133,6 +134,53 @@ def test_a_damaged_checkpoint_is_told_in_a_sentence(again: Bench, damage: str) -
     assert "error: " in ran.err
     assert "checkpoint" in ran.err
     assert again.sink() == before
+
+
+def gone(path: Path) -> None:
+    """A file and its checksum."""
+    path.unlink()
+    path.with_name(f".{path.name}.crc").unlink(missing_ok=True)
+
+
+def last_of(folder: Path) -> Path:
+    return max((p for p in folder.iterdir() if p.name.isdigit()), key=lambda p: int(p.name))
+
+
+def last_batch_without_its_file(bench: Bench) -> None:
+    """The last batch is not committed, so it is done again; a file of it is gone."""
+    gone(last_of(bench.folder / "checkpoint/out/spark/commits"))
+    gone(max((bench.folder / "data/t").iterdir()))
+
+
+VANISHED: dict[str, tuple[Callable[[Bench], object], str | None]] = {
+    "the last commit": (lambda b: gone(last_of(b.folder / "checkpoint/out/spark/commits")), None),
+    "the log of the sink": (lambda b: shutil.rmtree(b.folder / "out/_spark_metadata"), "no longer knows what it holds"),
+    "a file of a batch that is done again": (last_batch_without_its_file, "must do batch 1 again"),
+    "the folder of a stream": (lambda b: shutil.rmtree(b.folder / "data/t"), "/t"),
+    "the last offset": (lambda b: gone(last_of(b.folder / "checkpoint/out/spark/offsets")), "checkpoint"),
+    "all commits": (lambda b: shutil.rmtree(b.folder / "checkpoint/out/spark/commits"), None),
+    "all offsets": (lambda b: shutil.rmtree(b.folder / "checkpoint/out/spark/offsets"), "checkpoint"),
+    "the log of what was read": (lambda b: shutil.rmtree(b.folder / "checkpoint/out/spark/sources"), "checkpoint"),
+}
+"""What goes, and what is said of it; None where the run goes on, and its answer is right."""
+
+
+@pytest.mark.parametrize("what", list(VANISHED)[: size(4, 8)])
+def test_what_vanishes_between_two_runs_makes_no_wrong_answer(again: Bench, what: str) -> None:
+    before = again.sink()
+    vanish, says = VANISHED[what]
+    vanish(again)
+    more = rows(50, 5)
+    again.write("s", more, KN)
+    ran = again.run(PLAIN + JOIN, conf={"penstock.cells": "2"})
+    if says is None:
+        assert ran.code == 0, ran.err
+        s = [*rows(0, 6), *rows(10, 6), *more]
+        assert again.sink() == expected(s, [*rows(100, 6), *rows(110, 6)])
+    else:
+        assert is_clean(ran, 1), ran.err
+        assert says in ran.err
+        assert what == "the log of the sink" or again.sink() == before
 
 
 def test_a_session_of_ones_own_is_guarded_too(bench: Bench, spark: SparkSession, tmp_path: Path) -> None:

@@ -12,7 +12,8 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -157,13 +158,26 @@ class Checkpoint:
     def keep_exactness(self, known: Exactness) -> None:
         """Keep it for the next run."""
         temporary = self._exactness_file.with_suffix(".new")
-        temporary.write_text(json.dumps(asdict(known), ensure_ascii=False), encoding="utf-8")
-        temporary.replace(self._exactness_file)
+        with self._writing():
+            temporary.write_text(json.dumps(asdict(known), ensure_ascii=False), encoding="utf-8")
+            temporary.replace(self._exactness_file)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """What the machine says if the folder cannot be written, in a sentence."""
+        try:
+            yield
+        except OSError as error:
+            raise DataError(
+                f"cannot write to the checkpoint {self.folder}: {error.strerror or error}",
+                hint="make room or give the right to write, and run again: it goes on where it was",
+            ) from error
 
     def hold(self) -> None:
         """Keep other runs from the folder until `release`; raises DataError if one is at work on it."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        with self._writing():
+            self.folder.mkdir(parents=True, exist_ok=True)
+            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError as error:
@@ -182,8 +196,10 @@ class Checkpoint:
 
     def adopt(self, now: Essence, lines: Lines = ()) -> None:
         """Make the folder this query's, which is written as the lines say."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-        if not self._plan_file.exists():
+        if self._plan_file.exists():
+            return
+        with self._writing():
+            self.folder.mkdir(parents=True, exist_ok=True)
             temporary = self._plan_file.with_suffix(".new")
             temporary.write_text(json.dumps({**now, _WRITTEN: lines}, indent=1, ensure_ascii=False))
             temporary.replace(self._plan_file)

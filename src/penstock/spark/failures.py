@@ -6,6 +6,7 @@ import logging
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.errors import PySparkException
@@ -24,6 +25,9 @@ _OURS = re.compile(
 _JAVA = re.compile(r"^:? ?(?:Caused by: )?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error): ")
 _PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """What a trace of Python ends with."""
+_CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
+_VAGUE = ("[TASK_WRITE_FAILED]", "Job aborted")
+"""Beginnings of lines that say what failed and not why."""
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
 _LONGEST = 400
 
@@ -57,7 +61,20 @@ def what_it_says(error: Exception) -> str:
         return _cut(told[-1].strip())
     causes = [line for line in lines if line.startswith("Caused by: ") or _JAVA.match(line)]
     chosen = causes[-1] if causes else lines[0] if lines else type(error).__name__
-    return _cut(_JAVA.sub("", chosen).removeprefix("Caused by: ").strip())
+    said = _JAVA.sub("", chosen).removeprefix("Caused by: ").strip()
+    if said.startswith(_VAGUE) and (root := _root_cause(error)):
+        return _cut(f"{said}: {root}")
+    return _cut(said)
+
+
+def _root_cause(error: Exception) -> str | None:
+    """What the traces of Spark's errors, each the cause of the one before, say last."""
+    found: list[str] = []
+    cause: Any = error
+    while cause is not None:
+        found += _CAUSE.findall(str(getattr(cause, "_stackTrace", None) or ""))
+        cause = getattr(cause, "_cause", None)
+    return _JAVA.sub("", found[-1]).strip() if found else None
 
 
 def _cut(text: str) -> str:

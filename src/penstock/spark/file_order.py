@@ -28,6 +28,7 @@ _PATTERN = frozenset("{}[]*?\\")
 _VISIBLE = "{[^._]*,_*=*}"
 """What Spark's file source does not pass over."""
 _SINK_LOG = "_spark_metadata"
+_ANY_AGE = "36500d"
 LISTS_AT_ONCE = {"spark.sql.sources.parallelPartitionDiscovery.threshold": "100000"}
 """For local disks: Spark would start a job to ask for the times of more than 32 files, 4 s for a thousand of them."""
 
@@ -48,8 +49,14 @@ def escaped(path: str) -> str:
 
 
 def options_for_spark(storage: Storage) -> dict[str, str]:
-    """The options by which Spark reads files, those of one name escaped where its characters make a pattern."""
+    """The options by which Spark reads files.
+
+    A path is escaped where its own characters make a pattern. Files of any age are read: left to itself Spark passes
+    over those that are a week older than the newest, without a word, which a clock that jumped or a backfill makes.
+    """
     options, path = dict(storage.options), path_of(storage)
+    if "maxfileage" not in {name.lower() for name in options}:
+        options["maxFileAge"] = _ANY_AGE
     if not _PATTERN & set(path) or is_pattern(path):
         return options
     kept = {name: value for name, value in options.items() if name.lower() != "path"}

@@ -36,6 +36,7 @@ from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.malformed import malformed_counts
 from penstock.spark.parquet_files import reads_files
+from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine import Drain, drains_of, into_of
 from penstock.spark.rewritten_query import counting_metrics, seen_in
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
@@ -136,6 +137,7 @@ def _run(
     for one in running:
         if one.checkpoint is not None:
             one.checkpoint.require(one.assembled.essence, written_lines(one.query))
+            require_files(one.query.name, Path(one.checkpoint.spark))
         if one.query.name in sinks:
             require_fit(sinks[one.query.name], one.checkpoint)
         for drain in one.drains:

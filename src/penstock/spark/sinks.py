@@ -7,6 +7,7 @@ anything else would end up with our files among the others. Only folders of this
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Protocol
@@ -75,6 +76,7 @@ def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
             f"sink {sink.name}: its folder {folder} and the checkpoint {checkpoint.folder} lie one in the other",
             hint="keep results and checkpoints apart",
         )
+    _require_writable(sink, folder)
     if not folder.exists():
         return
     if not folder.is_dir():
@@ -99,6 +101,24 @@ def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
             f"sink {sink.name}: {folder} is ahead of the checkpoint {checkpoint.folder}",
             detail=f"it holds batches up to {written}, and the checkpoint has begun {begun + 1} of them",
             hint="use the checkpoint that it was written with, or another folder",
+        )
+    done = _last(Path(checkpoint.spark) / "commits")
+    if written < done and any(not p.name.startswith((".", "_")) for p in folder.iterdir()):
+        raise DataError(
+            f"sink {sink.name}: {folder} no longer knows what it holds",
+            detail=f"its log {log} has batches up to {written}, and {checkpoint.folder} has done {done}",
+            hint="put the log back; readers that go by it would miss what was written before",
+        )
+
+
+def _require_writable(sink: Sink, folder: Path) -> None:
+    """Raise DataError if nothing could be written there."""
+    there = next((p for p in (folder, *folder.absolute().parents) if p.exists()), folder)
+    if there.is_dir() and not os.access(there, os.W_OK | os.X_OK):
+        is_protected = os.statvfs(there).f_flag & os.ST_RDONLY
+        why = "Read-only file system" if is_protected else "no right to write"
+        raise DataError(
+            f"sink {sink.name}: cannot write to {there}: {why}", hint="use another folder, or make it writable"
         )
 
 

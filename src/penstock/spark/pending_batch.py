@@ -1,0 +1,62 @@
+"""The batch that a run left unfinished is done again with the same files: they must still be there.
+
+Spark notes which files a batch has before it begins, and reads them again after a restart. For a file that is gone by
+then it gives no rows, and says nothing. So its notes are read before it starts. Only files of a local disk are looked
+at; a file that vanishes while a run goes on, between the moment it is listed and the moment it is read, is not seen.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote, urlparse
+
+from penstock.errors import DataError
+
+
+def require_files(query: str, spark: Path) -> None:
+    """Raise DataError if the batch that is to be done again, by Spark's own checkpoint, lacks a file."""
+    begun, done = _last(spark / "offsets"), _last(spark / "commits")
+    if begun <= done:
+        return
+    try:
+        gone = [path for path in _files(spark, begun, done) if not path.exists()]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return  # What is wrong with the checkpoint is said by Spark.
+    if gone:
+        raise DataError(
+            f"query {query} must do batch {begun} again, and {gone[0]} is gone",
+            detail="a run that ended before the batch was done had begun to read it",
+            hint="put it back, or start anew with another --checkpoint and another sink",
+        )
+
+
+def _files(spark: Path, begun: int, done: int) -> Iterator[Path]:
+    before = _ends(spark, done) if done >= 0 else {}
+    for source, end in _ends(spark, begun).items():
+        for number in range(before.get(source, -1) + 1, end + 1):
+            for entry in _entries(spark / "sources" / str(source), number):
+                parsed = urlparse(entry)
+                if parsed.scheme in ("", "file"):
+                    yield Path(unquote(parsed.path))
+
+
+def _ends(spark: Path, batch: int) -> dict[int, int]:
+    """By source of files, the last of its notes that a batch has."""
+    _, _, *sources = (spark / "offsets" / str(batch)).read_text(encoding="utf-8").splitlines()
+    read = {number: json.loads(text) for number, text in enumerate(sources) if text.startswith("{")}
+    return {number: int(offset["logOffset"]) for number, offset in read.items() if "logOffset" in offset}
+
+
+def _entries(notes: Path, number: int) -> Iterator[str]:
+    plain = notes / str(number)
+    file = plain if plain.exists() else notes / f"{number}.compact"
+    for line in file.read_text(encoding="utf-8").splitlines()[1:]:
+        entry = json.loads(line)
+        if entry["batchId"] == number:
+            yield str(entry["path"])
+
+
+def _last(log: Path) -> int:
+    return max((int(p.name) for p in log.iterdir() if p.name.isdigit()), default=-1) if log.is_dir() else -1

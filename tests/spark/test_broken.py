@@ -59,3 +59,14 @@ def test_fail_says_what_it_cannot_see() -> None:
     (note,) = unwatched_failures(*planned(FOLLOWING.format(policy=" ON VIOLATION FAIL")))
     assert "once the row has left that it meets, a match that needs more than 1.2 times k is seen only in" in note
     assert not list(unwatched_failures(*planned(FOLLOWING.format(policy=""))))
+
+
+@pytest.mark.parametrize("policy", ["FAIL", "QUARANTINE"])
+@pytest.mark.parametrize("declared", ["PRIMARY KEY (n)", "CHECK (n > 1)", "FOREIGN KEY (k) REFERENCES t (k)"])
+def test_what_nobody_watches_is_told_where_it_asks_to_be(declared: str, policy: str) -> None:
+    """The answer does not rest on it, but whoever wrote FAIL waits for a failure that never comes."""
+    streams = "CREATE STREAM s (k INT, n BIGINT, {}); CREATE STREAM t (k INT);"
+    select = "SELECT s.n FROM s [ROWS 9], t [ROWS 9] WHERE s.k = t.k;"
+    (note,) = unwatched_failures(*planned(streams.format(f"{declared} ON VIOLATION {policy}") + select))
+    assert note.startswith(f"{declared} ON s is not watched, though it says ON VIOLATION {policy}")
+    assert not list(unwatched_failures(*planned(streams.format(declared) + select)))

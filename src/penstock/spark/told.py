@@ -164,12 +164,22 @@ class BrokenPromises:
 
 
 def unwatched_failures(query: Query, plan: Plan) -> Iterator[str]:
-    """The declarations ON VIOLATION FAIL that may break without being seen, and why."""
+    """The declarations ON VIOLATION FAIL that may break without being seen, and why; and those that nobody watches."""
     failing = {p.constraint for p in plan.promises if p.policy is Policy.FAIL}
     for source in plan.sources:
         for reason in unseen(query, plan, source.alias):
             if reason.about[0] in failing:
                 yield f"FAIL sees what is still remembered; {told(reason)}"
+    watched = {p.constraint for p in plan.promises}
+    for stream in dict.fromkeys(source.stream for source in query.all_sources):
+        for scheme in (*stream.schemes, *((stream.arrival,) if stream.arrival is not None else ())):
+            asked = scheme.on_violation.policy if scheme.on_violation is not None else Policy.ADAPT
+            constraint = scheme.on(stream.name)
+            if asked in (Policy.FAIL, Policy.QUARANTINE) and constraint not in watched:
+                yield (
+                    f"{constraint} is not watched, though it says ON VIOLATION {asked}: nothing in this query rests on "
+                    "it, and rows that break it are joined like any other"
+                )
 
 
 def _rows(count: int) -> str:

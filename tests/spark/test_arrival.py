@@ -91,4 +91,4 @@ def test_a_fall_under_fail_stops_the_run_and_names_the_row(bench: Bench) -> None
     ran = bench.run(SCRIPT.replace("{policy}", " ON VIOLATION FAIL"))
     assert ran.code == 1
     assert "ARRIVES BY q ON t" in ran.err
-    assert "q=2" in ran.err
+    assert "q = 2" in ran.err

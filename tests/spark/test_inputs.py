@@ -18,16 +18,16 @@ Rows = list[dict[str, Any]]
 
 
 def test_csv_and_json_with_values_that_cannot_be_read(bench: Bench) -> None:
-    """What Spark cannot read is NULL: it joins with nothing, and the row counts as read."""
+    """What Spark cannot read is NULL, if the stream says so: it joins with nothing, and the row counts as read."""
     bench.write_text("s", "1.csv", "k,n,ts\n1,10,2024-05-01T00:00:00Z\nx,11,never\n2,y,2024-05-01T00:00:01Z\n")
     bench.write_text("s", "2.csv", 'k,n,ts\n,12,\n2,13,2024-05-01T00:00:02Z\n"2\n')
     lines = [{"k": 1, "v": 1.5}, {"k": "z", "v": 2.5}, {"k": 2, "v": "w"}, {"v": 3.5}]
     bench.write_text("t", "1.json", "\n".join(json.dumps(line) for line in lines) + "\nnot json\n")
     ran = bench.run(
         """
-        CREATE STREAM s (k INT, n INT, ts TIMESTAMP, EVENT TIME ts)
+        CREATE STREAM s (k INT, n INT, ts TIMESTAMP, EVENT TIME ts, ON MALFORMED NULL)
           USING csv OPTIONS (path '{data}/s', header 'true');
-        CREATE STREAM t (k INT, v DOUBLE) USING json OPTIONS (path '{data}/t');
+        CREATE STREAM t (k INT, v DOUBLE, ON MALFORMED NULL) USING json OPTIONS (path '{data}/t');
         CREATE SINK out USING parquet OPTIONS (path '{out}');
         INSERT INTO out SELECT s.k, s.n, t.v FROM s, t WHERE s.k = t.k;
         """
@@ -39,6 +39,7 @@ def test_csv_and_json_with_values_that_cannot_be_read(bench: Bench) -> None:
     t.append({"k": None, "v": None})
     assert bench.sink() == joined([s, t], lambda s, t: same(s["k"], t["k"]), lambda s, t: (s["k"], s["n"], t["v"]))
     assert ran.batches[0]["rows_in"] == {"s": len(s), "t": len(t)}
+    assert ran.batches[0]["malformed"] == {"s": 3, "t": 3}
 
 
 WINDOWED = """

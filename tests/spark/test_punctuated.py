@@ -107,7 +107,7 @@ def test_a_row_after_its_punctuation_fails_the_batch(bench: Bench) -> None:
     ran = run_late(bench, "FAIL")
     assert ran.code == 1
     assert f"a row of b breaks {PUNCTUATED} ON bids" in ran.err
-    assert "item=1" in ran.err
+    assert "item = 1" in ran.err
 
 
 def test_a_row_after_its_punctuation_goes_into_quarantine(bench: Bench) -> None:

@@ -19,7 +19,6 @@ from penstock.plan.plan import Plan
 from penstock.runtime.budget.eviction import CellParts, Eviction
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.discarded.doubted_rows import DoubtedRows
-from penstock.runtime.discarded.late_matches import Anew
 from penstock.runtime.group.absorbing import Absorbing
 from penstock.runtime.group.count_along_tree import carrying_of
 from penstock.runtime.group.derived import derive_fresh, derived_columns
@@ -65,8 +64,6 @@ class UnderWay:
     """Rows that promises about values touched."""
     met: dict[str, Ints] = field(default_factory=dict)
     """Rows that only a key of a stored row closed."""
-    anew: Anew | None = None
-    """The rows that a late one may stand with, where what it changes is worked out anew."""
     asking: Asking = Asking.CHANGED
     purged: Purged = field(default_factory=Purged)
 
@@ -164,10 +161,6 @@ class Cell(Component):
 
     def join(self, now: UnderWay) -> None:
         """Find what the batch adds to the answer by its matches."""
-        now.anew = self.doubted_rows.late_component(self.tree)
-        if now.anew is not None:
-            now.rows = self._rows([])
-            return
         now.rows, now.lost = self._answered(now.batch)
         self.doubted_rows.send_away(self.tree)
 
@@ -192,13 +185,7 @@ class Cell(Component):
         now.asking = self.purge_schedule.asking(self._stored)
         if self.eviction is not None:
             self.eviction.settle(now.step, now.touched, now.met, now.asking)
-        anew = Purged()
-        if now.anew is not None:
-            given, self.doubted_rows.contradicted, anew = now.anew.work_out()
-            now.rows = self._rows([given], now.rows)
         certain, now.purged = self.tree.settle(now.touched, now.asking, now.met)
-        for alias, ids in anew.rows.items():
-            now.purged.add(alias, "settled", np.concatenate(ids))
         if certain:
             now.rows = self._rows(certain, now.rows)
             if self.eviction is not None:
@@ -281,7 +268,6 @@ class Cell(Component):
     def finish(self, now: UnderWay) -> None:  # noqa: ARG002 - a phase
         """Tidy up: what survived of the batch becomes part of the state."""
         self._state.finish()
-        self.doubted_rows.finish()
         if self.eviction is not None:
             self.eviction.finish()
         widest: dict[str, int] = {}

@@ -10,9 +10,6 @@ Of an outer join or EXISTS of two streams a row is set aside with its mark: whet
 is answered late has its answer for good; a kept row that matches late, and had not before, was given without a match,
 which is counted once. So the places of rows that matched while they were aside are remembered: as many as came late.
 
-With more streams all that leaves is set aside, with all its marks, and under RECOVER alone; what late rows change is
-worked out anew (`late_matches.py`).
-
 Theorem: a row that left is **final**, and not set aside, if promises that are not in doubt close every other source for
 it: whatever result it is in is out, with stored rows and with those set aside. Rows that leave by [ROWS n] are final by
 the meaning of the query. Other rows are set aside though some of them are final: more than need be, never less.
@@ -32,7 +29,6 @@ from penstock.plan.doubting import has_shadows, sets_aside
 from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
 from penstock.runtime.columns.codes import Bools, Ints, union
 from penstock.runtime.discarded.cold_segments import ColdSegments
-from penstock.runtime.discarded.late_matches import Anew, FurthestLimits, is_late, put_in_order
 from penstock.runtime.discarded.recall import Recall, axis_columns
 from penstock.runtime.input.wire_columns import matching_columns, order_column
 from penstock.runtime.join.join_tree import JoinTree
@@ -46,7 +42,7 @@ from penstock.runtime.promise.past_rows import MOST_SAMPLED, is_sampled
 from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
-from penstock.runtime.state.synopsis import FRESH, Synopsis
+from penstock.runtime.state.synopsis import Synopsis
 
 
 class DoubtedRows(Component):
@@ -54,7 +50,6 @@ class DoubtedRows(Component):
 
     tables = ("piles",)
     arrays = ("answered",)
-    parts = ("furthest",)
 
     def __init__(
         self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, watches: tuple[Watch, ...]
@@ -71,12 +66,7 @@ class DoubtedRows(Component):
             alias: ColdSegments(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)
             for alias in (plan.aliases if doubted else ())
         }
-        self.in_tree = bool(self.piles) and not plan.inner and not plan.tree.is_pair
-        """Whether what a late row changes is worked out anew, as several joins stand above each other."""
-        self.furthest = FurthestLimits(plan, closing) if self.in_tree else None
-        self._recall: Recall | None = None
-        self._out_of_order: tuple[str, ...] = ()
-        self.answered: dict[str, Any] = dict.fromkeys(self.piles if plan.tree.is_pair else ())
+        self.answered: dict[str, Any] = dict.fromkeys(self.piles if not plan.inner else ())
         """By alias, the places in the order of arrival of rows that matched while they were aside, if there are any."""
         self.contradicted = 0
         """Rows that were given without the match that this batch shows them to have."""
@@ -96,8 +86,7 @@ class DoubtedRows(Component):
         """Let rows that may stand with fresh ones stand among the stored rows."""
         self._sent = {}
         self.contradicted = 0
-        self._recall = Recall(self.plan, self.synopses, self.piles) if self.piles else None
-        for alias, segments in (self._recall.run() if self._recall is not None else {}).items():
+        for alias, segments in (Recall(self.plan, self.synopses, self.piles).run() if self.piles else {}).items():
             synopsis = self.synopses[alias]
             place = len(synopsis.segments) - 1 if synopsis.has_fresh else len(synopsis.segments)
             first = sum(len(segment) for segment in synopsis.segments[:place])
@@ -108,34 +97,9 @@ class DoubtedRows(Component):
             if alias in self.answered:
                 self._unmatched[alias] = np.concatenate([~segment.marks[MATCHED] for segment in whole])
 
-    def late_component(self, tree: JoinTree) -> Anew | None:
-        """What must be worked out anew, as a row of the batch is late; if none is, what was brought back goes away."""
-        if not self.in_tree or self.furthest is None or self._recall is None:
-            return None
-        if not is_late(self.plan, tree, self.furthest, self._brought):
-            self.send_away(tree)
-            return None
-        self._recall.reach()
-        ids = {}
-        for alias, synopsis in self.synopses.items():
-            first, end = self._brought.get(alias, (0, 0))
-            ids[alias] = union([self._recall.stored(alias), np.arange(first, end), synopsis.ids(FRESH)])
-        self._recall.without_taken()
-        left, self._brought = self._brought, {}
-        self._out_of_order = tuple(left)
-        return Anew(self.plan, tree, ids, left)
-
-    def finish(self) -> None:
-        """After a step: what was brought back to stay stands where it arrived."""
-        for alias in self._out_of_order:
-            put_in_order(self.synopses[alias])
-        self._out_of_order = ()
-
     def _as_answered(self, alias: str, segments: list[Segment]) -> list[Segment]:
         """The rows without those of EXISTS that have their answer, and with the marks of those that have matched."""
         answered = self.answered.get(alias)
-        if self.in_tree:
-            return [segment.taken(np.argsort(segment.arrival, kind="stable")) for segment in segments]
         if answered is None:
             return segments
         found = []
@@ -211,14 +175,11 @@ class DoubtedRows(Component):
         """Set aside what promises in doubt have let go, and let go of what has been aside for long enough."""
         since = {w.promise.constraint: w.position for w in self.monitored}
         for alias, piles in self.piles.items():
-            ids = purged.of(alias) if self.in_tree else purged.by_promises(alias)
-            ids = np.sort(ids if self.in_tree else ids[~self._final(alias, ids)]) if len(ids) else ids
+            ids = purged.by_promises(alias)
+            ids = np.sort(ids[~self._final(alias, ids)]) if len(ids) else ids
             if len(ids):
                 piles.add(self._segment(alias, ids), since)
-            if not self.in_tree:
-                self._expire(piles)
-        if self.furthest is not None:
-            self.furthest.note()
+            self._expire(piles)
 
     def _final(self, alias: str, ids: Ints) -> Bools:
         final: Bools = np.ones(len(ids), np.bool_)
@@ -241,8 +202,8 @@ class DoubtedRows(Component):
         batch: Ints = synopsis.gather(ids, lambda s: s.batch)
         home: Bools = synopsis.gather(ids, lambda s: s.home)
         marks: dict[str, Bools] = {name: np.zeros(len(ids), np.bool_) for name in mark_names(self.plan, alias)}
-        for name in marks if self.in_tree else [MATCHED] if MATCHED in marks else []:
-            marks[name] = synopsis.marked(name, ids).copy()
+        if MATCHED in marks:
+            marks[MATCHED] = synopsis.marked(MATCHED, ids).copy()
         segment = Segment(pa.table({c: synopsis.arrow(c, ids) for c in columns}), arrival, batch, home, marks)
         segment.counts = None if synopsis.segments[0].counts is None else synopsis.counts(ids)
         return segment

@@ -1,23 +1,21 @@
 """Which rows that were set aside may stand in one result with a fresh row?
 
-Rows meet along the axes, the classes of columns that are equal in every result; under outer joins and EXISTS along the
-equalities of each node and block too. So from the fresh rows, along these, to rows set aside and to stored ones, and on
-from these until nothing new is met: every result with a fresh row whose other rows are stored or set aside lies within
-what is reached. A pile is read only if its filter has one of the keys. More may be reached than stands in a result; the
-join decides. Where these links do not connect all sources, or not the two sides of every node, every row is taken.
+Rows meet along the axes, the classes of columns that are equal in every result. So from the fresh rows, along the axes,
+to rows set aside and to stored ones, and on from these until nothing new is met: every result with a fresh row whose
+other rows are stored or set aside lies within what is reached. A pile is read only if its filter has one of the keys.
+More may be reached than stands in a result; the join decides. Where the axes do not connect all sources, every row
+that was set aside is taken.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
 
 import numpy as np
 
-from penstock.plan.parts import KeyAxis
 from penstock.plan.plan import Plan
-from penstock.runtime.columns.codes import Bools, Ints, empty_ids
+from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.columns.hashing import Hashes
 from penstock.runtime.discarded.cold_segments import ColdSegment, ColdSegments
 from penstock.runtime.state.segment import Segment
@@ -34,7 +32,6 @@ class Recall:
     _frontier: list[tuple[str, dict[str, Hashes]]] = field(default_factory=list)
     _taken: dict[int, tuple[str, Segment, Bools]] = field(default_factory=dict)
     _stored: dict[str, Bools] = field(default_factory=dict)
-    _has_reached: bool = False
 
     def run(self) -> dict[str, list[Segment]]:
         """The rows reached, by alias."""
@@ -42,19 +39,7 @@ class Recall:
             return {}
         if not any(s.size(FRESH) for s in self.synopses.values()):
             return {}
-        self.reach()
-        found: dict[str, list[Segment]] = {}
-        for alias, segment, chosen in self._taken.values():
-            if chosen.any():
-                found.setdefault(alias, []).append(segment.taken(np.flatnonzero(chosen)))
-        return found
-
-    def reach(self) -> None:
-        """Go from the fresh rows as far as the links lead, if that was not done yet."""
-        if self._has_reached:
-            return
-        self._has_reached = True
-        if self.is_connected:
+        if _connected(self.plan):
             for alias, synopsis in self.synopses.items():
                 self._go_on_from_stored(alias, synopsis.ids(FRESH))
             while self._frontier:
@@ -63,30 +48,14 @@ class Recall:
             for alias, piles in self.piles.items():
                 for pile in piles.piles:
                     self._open(alias, pile)[2][:] = True
-
-    @cached_property
-    def is_connected(self) -> bool:
-        """Whether what is reached along the links is all that matters."""
-        return _connected(self.plan)
-
-    def stored(self, alias: str) -> Ints:
-        """The stored rows that are reached, those of the batch left out."""
-        synopsis = self.synopses[alias]
-        if not self.is_connected:
-            return synopsis.ids(OLD)
-        met = self._stored.get(alias)
-        return synopsis.alive(np.flatnonzero(met)) if met is not None else empty_ids()
-
-    def without_taken(self) -> None:
-        """Take what is reached out of the piles."""
-        for place, (alias, segment, chosen) in self._taken.items():
-            piles = self.piles[alias]
-            pile = next(pile for pile in piles.piles if id(pile) == place)
+        found: dict[str, list[Segment]] = {}
+        for alias, segment, chosen in self._taken.values():
             if chosen.any():
-                piles.take_out(pile, segment, np.flatnonzero(~chosen))
+                found.setdefault(alias, []).append(segment.taken(np.flatnonzero(chosen)))
+        return found
 
     def _meet(self, alias: str, keys: dict[str, Hashes]) -> None:
-        for axis in links(self.plan):
+        for axis in self.plan.axes:
             own = axis.column(alias)
             if own is None:
                 continue
@@ -133,28 +102,14 @@ class Recall:
 
 def axis_columns(plan: Plan, alias: str) -> tuple[str, ...]:
     """The columns by which rows of an alias meet others, one for each axis."""
-    found = (axis.column(alias) for axis in links(plan))
+    found = (axis.column(alias) for axis in plan.axes)
     return tuple(dict.fromkeys(column for column in found if column is not None))
 
 
-def links(plan: Plan) -> tuple[KeyAxis, ...]:
-    """The classes of columns by whose values rows meet."""
-    blocks = [axis for node in plan.nodes if node.block is not None for axis in node.block.axes]
-    return tuple(dict.fromkeys((*plan.axes, *(axis for node in plan.nodes for axis in node.equalities), *blocks)))
-
-
 def _connected(plan: Plan) -> bool:
-    if plan.inner:
-        return _connect(plan.axes, plan.aliases)
-    return all(
-        node.equalities if node.block is None else _connect(node.block.axes, node.aliases) for node in plan.nodes
-    )
-
-
-def _connect(axes: tuple[KeyAxis, ...], aliases: tuple[str, ...]) -> bool:
-    reached = {aliases[0]}
+    reached = {plan.aliases[0]}
     while True:
-        further = {ref.alias for axis in axes for ref in axis.columns if any(axis.column(a) for a in reached)}
+        further = {ref.alias for axis in plan.axes for ref in axis.columns if any(axis.column(a) for a in reached)}
         if further <= reached:
-            return reached >= set(aliases)
+            return reached == set(plan.aliases)
         reached |= further

@@ -20,7 +20,6 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.doubting import recovers
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.input.arrival_order import ArrivalOrder
@@ -118,8 +117,7 @@ def seen_columns(plan: Plan, alias: str) -> tuple[str, ...]:
 
 def _carried(plan: Plan, alias: str) -> dict[str, str]:
     """By counted stream, the column in which tuples of a source carry what they have seen of it."""
-    works_anew = recovers(plan) and not plan.inner and not plan.tree.is_pair
-    if not plan.tree.joins_late_rows and not works_anew:
+    if not plan.tree.joins_late_rows:
         return {}
     own = plan.by_alias[alias].stream
     return {stream: f"{SEEN}{stream}" for stream in plan.streams if stream in plan.rows_windowed and stream != own}

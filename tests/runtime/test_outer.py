@@ -26,7 +26,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from penstock.runtime import Batch, Cell
-from penstock.runtime.match import node_matching, semi_join
+from penstock.runtime.match import key_ranges, node_matching
 from tests.measure import size
 from tests.runtime.driving import Driver
 from tests.runtime.outer_reference import Evaluator
@@ -127,8 +127,8 @@ def test_the_end_of_every_stream_decides_all_that_waits(kind: str) -> None:
 
 @pytest.mark.parametrize("kind", ["exists", "not exists"])
 def test_rows_of_a_crowd_are_those_of_its_pairs(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(semi_join, "MANY", -1)
-    monkeypatch.setattr(semi_join, "_TIMES", 0)
+    monkeypatch.setattr(key_ranges, "MANY", -1)
+    monkeypatch.setattr(key_ranges, "TIMES", 0)
 
     @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
     @given(outer_workloads(KINDS[kind]))

@@ -1,4 +1,4 @@
-"""Sums of ranges against loops, and limits of conditions at the ends of 64 bits."""
+"""Sums of ranges against loops."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.model.predicates import Op
 from penstock.plan.aggregate import Fold
-from penstock.runtime.columns.codes import INT64
 from penstock.runtime.group.bag import Bag
 from penstock.runtime.group.measures import measured
-from penstock.runtime.group.range_sums import RangeSums, limits
+from penstock.runtime.group.range_sums import RangeSums
 
 ROWS = st.lists(st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(-4, 4), st.integers(-9, 9)), max_size=20)
 ASKED = st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5), st.integers(-5, 5)), max_size=8)
@@ -45,20 +43,3 @@ def test_what_lies_in_a_range_of_each_lane(rows: Any, asked: Any) -> None:
                 wanted[p, c] = (count + 1, total + value)
     assert told == wanted
     assert (np.diff(found.owner) >= 0).all()
-
-
-EDGES = st.sampled_from([-(2**63), -(2**63) + 1, -1, 0, 1, 2**63 - 2, 2**63 - 1])
-
-
-@given(st.lists(st.tuples(st.sampled_from(list(Op)), EDGES, EDGES), max_size=3), EDGES)
-def test_limits_are_what_the_conditions_say_without_wrapping(conditions: Any, value: int) -> None:
-    low, high = limits([(op, np.array([other]), ticks) for op, other, ticks in conditions], 1)
-    compare = {Op.EQ: int.__eq__, Op.LT: int.__lt__, Op.LE: int.__le__, Op.GT: int.__gt__, Op.GE: int.__ge__}
-    holds = all(compare[op](value, other + ticks) for op, other, ticks in conditions)
-    assert (int(low[0]) <= value <= int(high[0])) == holds
-
-
-def test_no_condition_is_no_limit() -> None:
-    low, high = limits([], 2)
-    assert (low == INT64.min).all()
-    assert (high == INT64.max).all()

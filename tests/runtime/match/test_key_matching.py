@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from penstock.runtime.match import key_ranges
 from penstock.runtime.match.key_matching import (
     Keyed,
     about_distinct,
@@ -18,11 +19,15 @@ from penstock.runtime.match.key_matching import (
     match_keys,
     meeting,
     meeting_any,
+    meets,
+    met_values,
     new_pairs,
     newly_met,
     nulls,
+    reached,
     repeated,
 )
+from penstock.runtime.state.key_index import TooManyPairs
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
 from tests.runtime.stored import stored
 
@@ -102,6 +107,44 @@ def test_new_pairs_are_those_with_a_fresh_row(sides: tuple[list[Rows], bool]) ->
     )
     assert sorted(zip(ones.tolist(), twos.tolist(), strict=True)) == expected
     assert set(newly_met(Keyed(mine, ("k",)), Keyed(theirs, ("k",))).tolist()) == {b for _, b in expected}
+
+
+@pytest.mark.parametrize("most", [0, 1_000_000])
+def test_what_is_asked_of_a_hot_key_needs_no_pairs(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_ranges, "MANY", most)
+    monkeypatch.setattr(key_ranges, "TIMES", 0)
+
+    @given(two_sides(), st.sampled_from([("k",), ("k", "j")]), st.sampled_from([ALL, OLD, FRESH]))
+    def look(sides: tuple[list[Rows], bool], columns: tuple[str, ...], part: str) -> None:
+        (old, fresh, their_old, their_fresh), is_text = sides
+        mine, theirs = synopsis_of(old, fresh, is_text), synopsis_of(their_old, their_fresh, is_text)
+        own, others = old + fresh, their_old + their_fresh
+        if not own or not others:
+            return
+        living = range(*{ALL: (0, len(others)), OLD: (0, len(their_old)), FRESH: (len(their_old), len(others))}[part])
+        ids, source, target = mine.ids(ALL), Keyed(mine, columns), Keyed(theirs, columns)
+        pairs = [(a, b) for a in range(len(own)) for b in living if equal(own[a], others[b], columns)]
+        assert meets(source, ids, target, part).tolist() == [any(a == p for p, _ in pairs) for a in range(len(own))]
+        assert set(reached(source, ids, target, part).tolist()) == {b for _, b in pairs}
+        places, values = met_values(source, ids, target, part, lambda rows: rows * 10)
+        told: dict[int, list[int]] = {}
+        for place, value in zip(places.tolist(), values.tolist(), strict=True):
+            told.setdefault(place, []).append(value)
+        wanted = {a: [10 * b for p, b in pairs if p == a] for a, _ in pairs}
+        assert {a: (min(found), max(found)) for a, found in told.items()} == {
+            a: (min(found), max(found)) for a, found in wanted.items()
+        }
+
+    look()
+
+
+def test_too_many_pairs_are_not_made() -> None:
+    mine, theirs = stored({"k": [1, 1, 2]}), stored({"k": [1, 1, 1]})
+    source, target = Keyed(mine, ("k",)), Keyed(theirs, ("k",))
+    assert len(match_keys(source, mine.ids(ALL), target, ALL, 6)[0]) == 6
+    fresh_ones = Keyed(stored({"k": [1, 1, 2]}), ("k",))
+    with pytest.raises(TooManyPairs):
+        match_keys(fresh_ones, fresh_ones.synopsis.ids(ALL), target, ALL, 5)
 
 
 def test_no_rows_meet_nothing() -> None:

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from penstock.runtime.match import semi_join
+from penstock.runtime.match import key_ranges
 from tests.runtime.driving import Driver, rows_of
 
 STREAMS = "".join(
@@ -33,8 +33,8 @@ def test_rows_found_without_pairs_are_those_of_the_pairs(
     def look(batches: list[tuple[list[tuple[int | None, ...]], list[tuple[int | None, ...]]]]) -> None:
         told = []
         for many in (1_000_000, -1):
-            monkeypatch.setattr(semi_join, "MANY", many)
-            monkeypatch.setattr(semi_join, "_TIMES", 8 if many > 0 else 0)
+            monkeypatch.setattr(key_ranges, "MANY", many)
+            monkeypatch.setattr(key_ranges, "TIMES", 8 if many > 0 else 0)
             driver = Driver(script)
             told.append([rows_of(driver.step(a=a, b=b)) for a, b in batches])
             told[-1].append(rows_of(driver.step(a=[(None, 900, 0)], b=[(None, 900, 0)])))

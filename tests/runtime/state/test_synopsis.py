@@ -61,7 +61,7 @@ def test_rows_are_found_by_key_by_value_and_by_range(batches: Any, dead: set[int
     assert pairs(filled, *by_hash) == equal
     assert pairs(filled, *filled.synopsis.probe_values(ALL, "a", wanted)) == equal
     assert filled.synopsis.near(ALL, ("a",), hashes(pa.array(wanted))) >= len(equal)
-    ranged = filled.synopsis.between(ALL, "codes", "a", wanted - 1, wanted + 1)
+    ranged = filled.synopsis.between(ALL, "codes", "a", (wanted - 1, wanted + 1))
     close = sorted((n, a) for n, v in enumerate(asked) for a, held in filled.rows.items() if abs(held - v) <= 1)
     assert pairs(filled, *ranged) == close
 

@@ -38,7 +38,7 @@ from penstock.runtime.group.derived import columns_of_measure
 from penstock.runtime.group.latest import Latest
 from penstock.runtime.group.measures import from_columns
 from penstock.runtime.group.numbering import grouped
-from penstock.runtime.group.range_sums import RangeSums, limits
+from penstock.runtime.group.range_sums import RangeSums
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.join.join_tree import JoinTree
@@ -47,6 +47,7 @@ from penstock.runtime.join.node import Node
 from penstock.runtime.join.rows import ABSENT
 from penstock.runtime.match.delta_join import delta_join, passes
 from penstock.runtime.match.key_matching import Keyed, match_keys
+from penstock.runtime.match.key_ranges import limits
 from penstock.runtime.match.matching import Matcher, Partial
 from penstock.runtime.state.synopsis import FRESH
 

@@ -20,8 +20,9 @@ from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Ints, empty_ids
 from penstock.runtime.group.bag import Bag
 from penstock.runtime.group.numbering import grouped
-from penstock.runtime.group.range_sums import RangeSums, limits
+from penstock.runtime.group.range_sums import RangeSums
 from penstock.runtime.match.key_matching import Keyed, match_keys
+from penstock.runtime.match.key_ranges import limits
 from penstock.runtime.state.synopsis import FRESH, Synopsis
 
 Rows = Callable[[str, Ints], Bag]

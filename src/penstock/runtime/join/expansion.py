@@ -71,11 +71,13 @@ class Expansion:
                 useless[chosen_origin] = False
                 continue
             implied = self.closing.implied(frozenset(chosen), target)
-            left, right = self.matcher.pairs(chosen, target, ALL, implied)
-            if len(left) > LARGEST_EXPANSION:
-                useless[chosen_origin[left]] = False
-            elif len(left):
-                found.append((target, _with(chosen, chosen_origin, target, left, right)))
+            total = 0
+            for left, right in self.matcher.pieces(chosen, target, ALL, implied):
+                total += len(left)
+                if total > LARGEST_EXPANSION:
+                    useless[chosen_origin[left]] = False
+                elif len(left):
+                    found.append((target, _with(chosen, chosen_origin, target, left, right)))
         useless[origin] = False
         return found
 

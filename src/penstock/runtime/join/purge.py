@@ -285,7 +285,7 @@ class Purge(Component):
         if len(axes) == 1 and not implied and not self.matcher.predicates(bound, other):
             # One row of each key finds all that they meet: many rows of one key would find the same ones many times.
             ids = ids[about_distinct(Keyed(self.synopses[alias], (axes[0][1],)), ids)]
-        return self.matcher.pairs({alias: ids}, other, ALL, implied)[1]
+        return union([union([met]) for _, met in self.matcher.pieces({alias: ids}, other, ALL, implied)])
 
     def _stirred_anyhow(self, root: str, changed: Mapping[str, Ints], gone: Mapping[str, Ints]) -> Ints:
         """The rows of the root that a row which changed or left may stand with, by whatever path they meet."""
@@ -351,12 +351,12 @@ class Purge(Component):
         if not tree.children(child):
             return ~self.matcher.meeting(alias, ids, child, implied), done
         dead: Bools = np.ones(len(ids), np.bool_)
-        place, met = self.matcher.pairs({alias: ids}, child, ALL, implied)
-        rows = union([met])
-        which = np.searchsorted(rows, met)
-        row_dead, row_done = self._status(tree, child, rows)
-        dead[place[~row_dead[which]]] = False
-        done[place[~row_done[which]]] = False
+        for place, met in self.matcher.pieces({alias: ids}, child, ALL, implied):
+            rows = union([met])
+            which = np.searchsorted(rows, met)
+            row_dead, row_done = self._status(tree, child, rows)
+            dead[place[~row_dead[which]]] = False
+            done[place[~row_done[which]]] = False
         return dead, done
 
     def _askable(self, alias: str, child: str, count: int) -> bool:

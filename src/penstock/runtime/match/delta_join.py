@@ -23,18 +23,23 @@ def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder 
     """The new combinations of the streams that the matcher ties, as one partial for each that has fresh rows."""
     synopses = matcher.synopses
     windows = RowsWindows(plan, synopses, clock, across)
-    found = []
+    found: list[Partial] = []
     for start, parts in passes(matcher.plan.aliases, synopses):
-        partial: Partial = {start: synopses[start].ids(FRESH)}
-        while parts and len(partial[start]):
-            target = _next(matcher, frozenset(partial), parts)
-            left, right = matcher.pairs(partial, target, parts.pop(target))
-            partial = {alias: ids[left] for alias, ids in partial.items()}
-            partial[target] = right
-        if len(partial) == len(matcher.plan.aliases) and len(partial[start]):
-            keep = windows.inside(partial)
-            found.append(partial if keep is None else {alias: ids[keep] for alias, ids in partial.items()})
+        found += _grown(matcher, windows, {start: synopses[start].ids(FRESH)}, parts)
     return found
+
+
+def _grown(matcher: Matcher, windows: RowsWindows, partial: Partial, parts: Mapping[str, str]) -> Iterator[Partial]:
+    """The combinations that partial ones grow into; what comes in pieces grows piece by piece."""
+    if not parts:
+        keep = windows.inside(partial)
+        yield partial if keep is None else {alias: ids[keep] for alias, ids in partial.items()}
+        return
+    target = _next(matcher, frozenset(partial), parts)
+    rest = {alias: part for alias, part in parts.items() if alias != target}
+    for left, right in matcher.pieces(partial, target, parts[target]):
+        if len(left):
+            yield from _grown(matcher, windows, {**{a: ids[left] for a, ids in partial.items()}, target: right}, rest)
 
 
 def passes(aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> Iterator[tuple[str, dict[str, str]]]:
@@ -46,7 +51,7 @@ def passes(aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> Iterat
             yield start, parts
 
 
-def _next(matcher: Matcher, bound: frozenset[str], parts: dict[str, str]) -> str:
+def _next(matcher: Matcher, bound: frozenset[str], parts: Mapping[str, str]) -> str:
     def cost(alias: str) -> tuple[int, int]:
         shares = (matcher.shared_axes(bound, alias), matcher.predicates(bound, alias), True)
         tie = next(number for number, shared in enumerate(shares) if shared)

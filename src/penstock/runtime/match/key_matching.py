@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from penstock.runtime.columns.codes import Bools, Ints, codes, empty_ids, is_coded, same
+from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, empty_ids, is_coded, same
 from penstock.runtime.columns.hashing import Hashes, combine, hashes, mix
-from penstock.runtime.group.numbering import grouped
-from penstock.runtime.state.key_index import among, is_dense
+from penstock.runtime.group.numbering import Groups, grouped
+from penstock.runtime.match.key_ranges import most_pairs
+from penstock.runtime.state.key_index import TooManyPairs, among, is_dense
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
 
@@ -52,8 +53,8 @@ class Met:
     """How often rows of the target had been killed when all of these were alive; -1 where some may have been dead."""
 
 
-def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, Ints]:
-    """All (place in ids, living row of target) whose values agree.
+def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str, most: int | None = None) -> tuple[Ints, Ints]:
+    """All (place in ids, living row of target) whose values agree; TooManyPairs where they are more than about `most`.
 
     A batch is asked for the same matches several times, by the join, the watches and the purge: what all fresh rows
     of a source meet is kept until the step ends, or the rows are numbered anew. Rows only die meanwhile, so it is
@@ -69,7 +70,7 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
             target.synopsis.probes[asked] = known
     deaths = target.synopsis.deaths
     if known is None or not (known.ids is ids or (ids[1:] > ids[:-1]).all()):
-        left, right = _look_up(source, ids, target, part)
+        left, right = _look_up(source, ids, target, part, most)
         if ids is source.synopsis.ids(FRESH):
             target.synopsis.probes[asked] = Met(ids, left, right, deaths)
         return left, right
@@ -81,17 +82,17 @@ def match_keys(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints
         return known.left, known.right
     left, right, others = _recalled(ids, known)
     if len(others):
-        more_left, more_right = _look_up(source, ids[others], target, part)
+        more_left, more_right = _look_up(source, ids[others], target, part, most)
         left, right = np.concatenate([left, others[more_left]]), np.concatenate([right, more_right])
     return left, right
 
 
-def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str) -> tuple[Ints, Ints]:
+def _look_up(source: Keyed, ids: Ints, target: Keyed, part: str, most: int | None) -> tuple[Ints, Ints]:
     if target.exact:
         values = source.synopsis.codes(source.columns[0], ids)
-        left, right = target.synopsis.probe_values(part, target.columns[0], values)
+        left, right = target.synopsis.probe_values(part, target.columns[0], values, most)
     else:
-        left, right = target.synopsis.probe(part, target.columns, source.keys(ids))
+        left, right = target.synopsis.probe(part, target.columns, source.keys(ids), most)
         keep = agree(source, ids[left], target, right)
         left, right = left[keep], right[keep]
     for keyed, rows in ((source, ids), (target, None)):
@@ -143,9 +144,54 @@ def meeting(source: Keyed, ids: Ints, target: Keyed) -> Bools:
         met[back.right[_living(target, back.ids[back.left])]] = True
     others &= ~met
     unknown = ids[others[ids]]
-    left, _ = match_keys(source, unknown, target, ALL)
-    met[unknown[left]] = True
+    met[unknown[meets(source, unknown, target, ALL)]] = True
     return met[ids]
+
+
+def meets(source: Keyed, ids: Ints, target: Keyed, part: str) -> Bools:
+    """Which of the rows agree with some living row of a part of target; a hot key's pairs are not made."""
+    found: Bools = np.zeros(len(ids), np.bool_)
+    try:
+        found[match_keys(source, ids, target, part, most_pairs(len(ids) + target.synopsis.size(part)))[0]] = True
+    except TooManyPairs:
+        keys = keys_of(source, ids)
+        found[match_keys(source, ids[keys.first], target, part)[0]] = True
+        return found[keys.of]
+    return found
+
+
+def reached(source: Keyed, ids: Ints, target: Keyed, part: str) -> Ints:
+    """The living rows of a part of target that agree with some of the rows, in any order, perhaps more than once."""
+    try:
+        return match_keys(source, ids, target, part, most_pairs(len(ids) + target.synopsis.size(part)))[1]
+    except TooManyPairs:
+        return match_keys(source, ids[keys_of(source, ids).first], target, part)[1]
+
+
+def met_values(source: Keyed, ids: Ints, target: Keyed, part: str, read: Callable[[Ints], Ints]) -> tuple[Ints, Ints]:
+    """(place in ids, value of a row that it agrees with), of all such rows or of those with extreme values alone.
+
+    Of a hot key only the least and the largest value are given, so that no more than two are made of a row.
+    """
+    try:
+        places, rows = match_keys(source, ids, target, part, most_pairs(len(ids) + target.synopsis.size(part)))
+    except TooManyPairs:
+        keys = keys_of(source, ids)
+        key, rows = match_keys(source, ids[keys.first], target, part)
+        values = read(rows)
+        least, largest = np.full(keys.count, INT64.max), np.full(keys.count, INT64.min)
+        np.minimum.at(least, key, values)
+        np.maximum.at(largest, key, values)
+        met: Bools = np.zeros(keys.count, np.bool_)
+        met[key] = True
+        places = np.flatnonzero(met[keys.of])
+        return np.tile(places, 2), np.concatenate([least[keys.of[places]], largest[keys.of[places]]])
+    return places, read(rows)
+
+
+def keys_of(keyed: Keyed, ids: Ints) -> Groups:
+    """Rows by key; NULL is one."""
+    return grouped([keyed.synopsis.arrow(column, ids) for column in keyed.columns], len(ids))
 
 
 def _known(source: Keyed, target: Keyed, part: str) -> Met | None:
@@ -179,15 +225,16 @@ def _recalled(ids: Ints, known: Met) -> tuple[Ints, Ints, Ints]:
 def new_pairs(one: Keyed, other: Keyed) -> tuple[Ints, Ints]:
     """All pairs of living rows (of one, of other) that agree and of which one at least is fresh.
 
-    The fresh rows of the larger batch look up and are not indexed.
+    The fresh rows of the larger batch look up and are not indexed. TooManyPairs where a hot key has very many.
     """
     if one.synopsis.size(FRESH) < other.synopsis.size(FRESH):
         others, ones = new_pairs(other, one)
         return ones, others
     fresh = one.synopsis.ids(FRESH)
-    left, right = match_keys(one, fresh, other, ALL)
+    most = most_pairs(one.synopsis.rows + other.synopsis.rows)
+    left, right = match_keys(one, fresh, other, ALL, most)
     fewer = other.synopsis.ids(FRESH)
-    left_back, right_back = match_keys(other, fewer, one, OLD)
+    left_back, right_back = match_keys(other, fewer, one, OLD, most)
     return np.concatenate([fresh[left], right_back]), np.concatenate([right, fewer[left_back]])
 
 
@@ -200,9 +247,9 @@ def newly_met(one: Keyed, other: Keyed) -> Ints:
         if one.synopsis.size(ALL) <= len(theirs) and other.exact and _known(other, one, ALL) is None:
             named = theirs[agreeing(other, theirs, one, one.synopsis.ids(ALL))]
         else:
-            named = theirs[match_keys(other, theirs, one, ALL)[0]]
-        return np.concatenate([named, match_keys(one, fresh, other, OLD)[1]])
-    return np.concatenate([match_keys(one, fresh, other, ALL)[1], theirs[match_keys(other, theirs, one, OLD)[0]]])
+            named = theirs[meets(other, theirs, one, ALL)]
+        return np.concatenate([named, reached(one, fresh, other, OLD)])
+    return np.concatenate([reached(one, fresh, other, ALL), theirs[meets(other, theirs, one, OLD)]])
 
 
 def agreeing(source: Keyed, ids: Ints, target: Keyed, others: Ints) -> Bools:
@@ -212,16 +259,14 @@ def agreeing(source: Keyed, ids: Ints, target: Keyed, others: Ints) -> Bools:
     if source.exact and not _has_nulls(source) and not _has_nulls(target):
         (own,), (theirs,) = source.columns, target.columns
         return among(target.synopsis.codes(theirs, others), source.synopsis.codes(own, ids))
-    return np.isin(ids, match_keys(target, others, source, ALL)[1])
+    return np.isin(ids, reached(target, others, source, ALL))
 
 
 def meeting_any(source: Keyed, ids: Ints, target: Keyed) -> Bools:
     """Which of the rows agree with some living row of target; the fresh rows of target are listed, not indexed."""
-    found: Bools = np.zeros(len(ids), np.bool_)
     if not len(ids) or not source.exact:
-        found[match_keys(source, ids, target, ALL)[0]] = True
-        return found
-    found[match_keys(source, ids, target, OLD)[0]] = True
+        return meets(source, ids, target, ALL)
+    found = meets(source, ids, target, OLD)
     rest = np.flatnonzero(~found)
     found[rest[agreeing(source, ids[rest], target, target.synopsis.ids(FRESH))]] = True
     return found
@@ -262,7 +307,7 @@ def _null_reader(name: str) -> Callable[[Segment], Bools]:
 def about_distinct(keyed: Keyed, ids: Ints) -> Ints:
     """Places that hold every value at least once, and most of them no more than once: by a table, not by sorting."""
     if not keyed.exact:
-        return grouped([keyed.synopsis.arrow(column, ids) for column in keyed.columns], len(ids)).first
+        return keys_of(keyed, ids).first
     keys = keyed.keys(ids)
     size = 1 << max(4, int(len(keys) * 2).bit_length())
     slot = (keys & np.uint64(size - 1)).astype(np.int64)

@@ -6,25 +6,29 @@ with other given rows, as the two sides of a node are (`node_matching.py`).
 Equalities drive: the hashes of all key classes that the sides share are probed, then verified on the values unless
 one coded column makes the hash exact. Where no class is shared, comparisons and bands drive: the target is searched
 in the order of one of its columns. Where nothing is shared it is a cross product. All other predicates are checked on
-the pairs found.
+the pairs found. Where keys, or their lack, would make many more pairs than there are rows, keys and bands drive
+together, and what is found comes in pieces: memory follows the rows and the pairs that agree.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
 import pyarrow.compute as pc
 
+from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Op
 from penstock.plan.parts import KeyAxis, PairPredicate
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded
-from penstock.runtime.columns.hashing import Hashes, combine
+from penstock.runtime.columns.hashing import combine
+from penstock.runtime.group.numbering import grouped
 from penstock.runtime.match.key_matching import Keyed, agree, match_keys, meeting
+from penstock.runtime.match.key_ranges import KeyRanges, joined, limits, most_pairs, pieces
 from penstock.runtime.promise.marks import LEFT
-from penstock.runtime.state.key_index import spread
+from penstock.runtime.state.key_index import TooManyPairs
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
 Partial = dict[str, Ints]
@@ -84,48 +88,83 @@ class Matcher:
 
     def predicates(self, bound: frozenset[str], target: str) -> tuple[PairPredicate, ...]:
         """The comparisons and bands between the target and the bound ones, the target on the left."""
-        found = []
-        for p in self.plan.predicates:
-            if p.left.alias == target and p.right.alias in bound:
-                found.append(p)
-            elif p.right.alias == target and p.left.alias in bound:
-                ticks = None if p.ticks is None else -p.ticks
-                found.append(PairPredicate(p.right, p.op.mirrored, p.left, ticks, p.text))
-        return tuple(found)
+        return _facing(target, bound, self.plan.predicates)
 
     def pairs(
         self, partial: Partial, target: str, part: str, implied: tuple[PairPredicate, ...] = ()
     ) -> tuple[Ints, Ints]:
         """All (place in the partial, row of target) that agree; `implied` has the target on the left."""
-        bound = frozenset(partial)
-        size = len(next(iter(partial.values())))
+        return joined(self.pieces(partial, target, part, implied))
+
+    def pieces(
+        self, partial: Partial, target: str, part: str, implied: tuple[PairPredicate, ...] = ()
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """The pairs, in one piece unless a hot key, or no key, would make too many that do not agree."""
         synopsis = self.synopses[target]
-        axes = self.shared_axes(bound, target)
-        predicates = self.predicates(bound, target) + implied
-        if size == 0 or synopsis.size(part) == 0:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
-        if axes:
-            left, right = self._keyed(partial, target, part, axes)
-        else:
-            left, right = self._ranged(partial, target, part, predicates, size)
-        for predicate in predicates:
-            if len(left):
-                keep = self._holds(predicate, partial, target, left, right)
-                left, right = left[keep], right[keep]
-        if target in self.retained and len(right) and (done := synopsis.marked(LEFT, right)).any():
-            return left[~done], right[~done]
-        return left, right
+        if not _size(partial) or synopsis.size(part) == 0:
+            return
+        predicates = self.predicates(frozenset(partial), target) + implied
+        for left, right in self._candidates(partial, target, part, predicates):
+            for predicate in predicates:
+                if len(left):
+                    keep = self._holds(predicate, partial, target, left, right)
+                    left, right = left[keep], right[keep]  # noqa: PLW2901
+            if target in self.retained and len(right) and (done := synopsis.marked(LEFT, right)).any():
+                left, right = left[~done], right[~done]  # noqa: PLW2901
+            yield left, right
 
     def meeting(self, alias: str, ids: Ints, target: str, implied: tuple[PairPredicate, ...] = ()) -> Bools:
         """Which of the rows, in ascending order, agree with some row of target."""
         bound = frozenset({alias})
         axes = self.shared_axes(bound, target)
-        if axes and not implied and target not in self.retained and not self.predicates(bound, target):
+        predicates = self.predicates(bound, target) + implied
+        if axes and target not in self.retained and not predicates:
             own, theirs = tuple(column for _, column, _ in axes), tuple(column for _, _, column in axes)
             return meeting(Keyed(self.synopses[alias], own), ids, Keyed(self.synopses[target], theirs))
         found: Bools = np.zeros(len(ids), np.bool_)
-        found[self.pairs({alias: ids}, target, ALL, implied)[0]] = True
+        for left, _ in self.pieces({alias: ids}, target, ALL, implied):
+            found[left] = True
         return found
+
+    def _candidates(
+        self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...]
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Pairs that agree on all keys, or in the order of a column where no key is shared: all that agree, or more."""
+        axes = self.shared_axes(frozenset(partial), target)
+        most = most_pairs(_size(partial) + self.synopses[target].size(part))
+        try:
+            if axes:
+                found = self._keyed(partial, target, part, axes, most)
+            else:
+                found = self._ranged(partial, target, part, predicates, most)
+        except TooManyPairs:
+            yield from self._crowded(partial, target, part, predicates, most)
+        else:
+            yield found
+
+    def _crowded(
+        self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...], most: int
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """The same where they are many: by ranges of each key's rows (`key_ranges.py`)."""
+        synopsis, size = self.synopses[target], _size(partial)
+        axes = self.shared_axes(frozenset(partial), target)
+        keys = grouped([self.synopses[holder].arrow(own, partial[holder]) for holder, own, _ in axes], size)
+        if axes:
+            # One row of each key finds all rows of the target, each once.
+            key, rows = self._keyed(_taken(partial, keys.first), target, part, axes)
+        else:
+            rows = synopsis.ids(part)
+            key = np.zeros(len(rows), np.int64)
+        chosen = self._limited(predicates)
+        if not chosen:
+            ranges = KeyRanges(key)
+            begin, end = ranges.all_of(keys.of)
+        else:
+            in_ticks, column = chosen[0].ticks is not None, chosen[0].left.column
+            ranges = KeyRanges(key, self._values(target, column, rows, in_ticks) if len(rows) else key)
+            begin, end = ranges.between(keys.of, *self._range_asked(chosen, partial))
+        for left, place in pieces(begin, end, most):
+            yield left, rows[ranges.order[place]]
 
     def ties_any(self, left: Partial, right: Partial) -> bool:
         """Whether a key class ties streams of the two."""
@@ -136,34 +175,64 @@ class Matcher:
 
         Only what ties streams that are there is looked at, and none of the combinations may lack one of those.
         """
-        first, second = self._equal(left, right)
-        for predicate in (*self.plan.predicates, *implied):
-            if {predicate.left.alias, predicate.right.alias} <= left.keys() | right.keys():
-                keep = self.holds(predicate, {**_taken(left, first), **_taken(right, second)})
-                first, second = first[keep], second[keep]
-        return first, second
-
-    def _equal(self, left: Partial, right: Partial) -> tuple[Ints, Ints]:
-        """Pairs that agree on every key class that both hold, by sorting the hashes of the fewer; else all pairs."""
         ties = [(axis, _holder(axis, left), _holder(axis, right)) for axis in self.plan.axes]
         ties = [(axis, one, other) for axis, one, other in ties if one and other]
-        if not ties:
-            many, few = (len(next(iter(rows.values()))) for rows in (left, right))
-            return np.repeat(np.arange(many), few), np.tile(np.arange(few), many)
-        mine = combine([self.synopses[one].hashes(axis.column(one) or "", left[one]) for axis, one, _ in ties])
-        theirs = combine([self.synopses[o].hashes(axis.column(o) or "", right[o]) for axis, _, o in ties])
-        if len(mine) < len(theirs):
-            second, first = _same(theirs, mine)
-        else:
-            first, second = _same(mine, theirs)
-        for axis, one, other in ties:
-            own, wanted = (Keyed(self.synopses[a], (axis.column(a) or "",)) for a in (one, other))
-            keep = agree(own, left[one][first], wanted, right[other][second])
-            first, second = first[keep], second[keep]
-        return first, second
+        there = left.keys() | right.keys()
+        predicates = [p for p in (*self.plan.predicates, *implied) if {p.left.alias, p.right.alias} <= there]
+        found = []
+        for first, second in self._of_equal_hashes(left, right, ties, predicates):
+            for axis, one, other in ties:
+                own, wanted = (Keyed(self.synopses[a], (axis.column(a) or "",)) for a in (one, other))
+                keep = agree(own, left[one][first], wanted, right[other][second])
+                first, second = first[keep], second[keep]  # noqa: PLW2901
+            for predicate in predicates:
+                keep = self.holds(predicate, {**_taken(left, first), **_taken(right, second)})
+                first, second = first[keep], second[keep]  # noqa: PLW2901
+            found.append((first, second))
+        return joined(found)
+
+    def _of_equal_hashes(
+        self,
+        left: Partial,
+        right: Partial,
+        ties: list[tuple[KeyAxis, str, str]],
+        predicates: list[PairPredicate],
+    ) -> Iterator[tuple[Ints, Ints]]:
+        """Pairs with one hash of all key classes that both hold, by sorting the hashes of the fewer; else all pairs.
+
+        They come in pieces, as in `pieces`, and where they are many only those in the range of a condition.
+        """
+        mine, theirs = np.zeros(_size(left), np.uint64), np.zeros(_size(right), np.uint64)
+        if ties:
+            mine = combine([self.synopses[one].hashes(axis.column(one) or "", left[one]) for axis, one, _ in ties])
+            theirs = combine([self.synopses[o].hashes(axis.column(o) or "", right[o]) for axis, _, o in ties])
+        is_swapped = len(mine) < len(theirs)
+        many, few = (theirs, mine) if is_swapped else (mine, theirs)
+        most = most_pairs(len(many) + len(few))
+        order = np.argsort(few, kind="stable")
+        begin, end = (np.searchsorted(few[order], many, side) for side in ("left", "right"))
+        if int((end - begin).sum()) > most:
+            asking, asked = (right, left) if is_swapped else (left, right)
+            limiting = [p for alias in asked for p in _facing(alias, frozenset(asking), predicates)]
+            if chosen := self._limited(limiting):
+                # A hash is numbered by where it begins in the order of the fewer.
+                column, own = chosen[0].left, np.empty(len(few), np.int64)
+                own[order] = np.searchsorted(few[order], few[order], "left")
+                numbers = self._values(column.alias, column.column, asked[column.alias], chosen[0].ticks is not None)
+                ranges = KeyRanges(own, numbers)
+                is_there = end > begin
+                begin, end = ranges.between(begin, *self._range_asked(chosen, asking))
+                order, end = ranges.order, np.where(is_there, end, begin)
+        for place, found in pieces(begin, end, most):
+            yield (order[found], place) if is_swapped else (place, order[found])
 
     def _keyed(
-        self, partial: Partial, target: str, part: str, axes: tuple[tuple[str, str, str], ...]
+        self,
+        partial: Partial,
+        target: str,
+        part: str,
+        axes: tuple[tuple[str, str, str], ...],
+        most: int | None = None,
     ) -> tuple[Ints, Ints]:
         """Pairs that agree on the key classes shared with one source, or with several."""
         synopsis = self.synopses[target]
@@ -174,9 +243,9 @@ class Matcher:
             sides[holder] = (Keyed(self.synopses[holder], own), Keyed(synopsis, targets))
         if len(sides) == 1:
             ((holder, (source, wanted)),) = sides.items()
-            return match_keys(source, partial[holder], wanted, part)
+            return match_keys(source, partial[holder], wanted, part, most)
         keys = combine([self.synopses[holder].hashes(column, partial[holder]) for holder, column, _ in axes])
-        left, right = synopsis.probe(part, tuple(own for _, _, own in axes), keys)
+        left, right = synopsis.probe(part, tuple(own for _, _, own in axes), keys, most)
         for holder, (source, wanted) in sides.items():
             keep = agree(source, partial[holder][left], wanted, right)
             left, right = left[keep], right[keep]
@@ -209,28 +278,50 @@ class Matcher:
         return known.to_numpy(zero_copy_only=False)  # type: ignore[no-any-return]
 
     def _ranged(
-        self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...], size: int
+        self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...], most: int
     ) -> tuple[Ints, Ints]:
         """Pairs by the order of the target's most constrained column; all pairs if there is no such column."""
-        synopsis = self.synopses[target]
-        ways: dict[tuple[str, str], list[PairPredicate]] = {}
-        for p in predicates:
-            if p.ticks is not None or is_coded(synopsis.kind(p.left.column)):
-                ways.setdefault(("codes" if p.ticks is None else "ticks", p.left.column), []).append(p)
-        if not ways:
+        synopsis, size = self.synopses[target], _size(partial)
+        chosen = self._limited(predicates)
+        if not chosen:
             ids = synopsis.ids(part)
+            if size * len(ids) > most:
+                raise TooManyPairs
             return np.repeat(np.arange(size), len(ids)), np.tile(ids, size)
-        (how, column), chosen = max(ways.items(), key=lambda item: len(item[1]))
-        low = np.full(size, INT64.min)
-        high = np.full(size, INT64.max)
+        how = "codes" if chosen[0].ticks is None else "ticks"
+        return synopsis.between(part, how, chosen[0].left.column, self._range_asked(chosen, partial), most)
+
+    def _limited(self, predicates: Iterable[PairPredicate]) -> list[PairPredicate]:
+        """The conditions on the column on the left that most of them limit, as far as it has numbers."""
+        ways: dict[tuple[bool, ColumnRef], list[PairPredicate]] = {}
+        for p in predicates:
+            if p.ticks is not None or is_coded(self.synopses[p.left.alias].kind(p.left.column)):
+                ways.setdefault((p.ticks is None, p.left), []).append(p)
+        return max(ways.values(), key=len, default=[])
+
+    def _range_asked(self, chosen: list[PairPredicate], partial: Partial) -> tuple[Ints, Ints]:
+        """From where to where each row asks for the column that the conditions limit."""
+        conditions = []
         for p in chosen:
-            other = self._values(p.right.alias, p.right.column, partial[p.right.alias], how == "ticks")
-            edge = _shifted(other, p.ticks or 0)
-            if p.op in (Op.GE, Op.GT, Op.EQ):
-                low = np.maximum(low, edge)
-            if p.op in (Op.LE, Op.LT, Op.EQ):
-                high = np.minimum(high, edge)
-        return synopsis.between(part, how, column, low, high)
+            other = self._values(p.right.alias, p.right.column, partial[p.right.alias], p.ticks is not None)
+            conditions.append((p.op, other, p.ticks or 0))
+        return limits(conditions, _size(partial))
+
+
+def _size(rows: Partial) -> int:
+    return len(next(iter(rows.values())))
+
+
+def _facing(target: str, bound: frozenset[str], predicates: Iterable[PairPredicate]) -> tuple[PairPredicate, ...]:
+    """The conditions between the target and the bound streams, the target on the left."""
+    found = []
+    for p in predicates:
+        if p.left.alias == target and p.right.alias in bound:
+            found.append(p)
+        elif p.right.alias == target and p.left.alias in bound:
+            ticks = None if p.ticks is None else -p.ticks
+            found.append(PairPredicate(p.right, p.op.mirrored, p.left, ticks, p.text))
+    return tuple(found)
 
 
 def _holder(axis: KeyAxis, rows: Partial) -> str:
@@ -240,22 +331,6 @@ def _holder(axis: KeyAxis, rows: Partial) -> str:
 
 def _taken(rows: Partial, places: Ints) -> Partial:
     return {alias: ids[places] for alias, ids in rows.items()}
-
-
-def _same(many: Hashes, few: Hashes) -> tuple[Ints, Ints]:
-    """All pairs of places with equal hashes."""
-    order = np.argsort(few, kind="stable")
-    ordered = few[order]
-    start = np.searchsorted(ordered, many, "left")
-    size = np.searchsorted(ordered, many, "right") - start
-    return np.repeat(np.arange(len(size)), size), order[spread(start, size)]
-
-
-def _shifted(values: Ints, ticks: int) -> Ints:
-    """values + ticks, held at the ends of the range instead of wrapping round."""
-    if ticks >= 0:
-        return np.where(values > INT64.max - ticks, INT64.max, values + ticks)
-    return np.where(values < INT64.min - ticks, INT64.min, values + ticks)
 
 
 def _difference_holds(own: Ints, other: Ints, op: Op, ticks: int) -> Bools:

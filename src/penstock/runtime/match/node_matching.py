@@ -21,6 +21,7 @@ from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.join.rows import ABSENT, Rows, count, take
 from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.key_matching import Keyed, about_distinct, agree, nulls
+from penstock.runtime.match.key_ranges import joined
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.state.segment import Segment
@@ -60,6 +61,7 @@ class NodeMatcher:
         self.within = tuple(p for p in node.predicates if p not in across)
         self.ties = PartTies(plan.aliases, node.equalities, across)
         self.matcher = Matcher(self.ties, synopses)
+        self._by_windows = Matcher(PartTies(plan.aliases, (), node.windows), synopses)
         self._by_axes = Matcher(PartTies(plan.aliases, (*node.equalities, *plan.axes), ()), synopses)
         refs = [ref for axis in node.equalities for ref in axis.columns]
         refs += [ref for p in node.predicates for ref in (p.left, p.right)]
@@ -106,16 +108,19 @@ class NodeMatcher:
         able = self.able(rows)
         places = np.flatnonzero(able)
         known = rows if len(places) == len(able) else take(rows, places)
-        partial = {a: ids for a, ids in known.items() if a in self.node.required} or dict([next(iter(known.items()))])
-        left, right = self.matcher.pairs(partial, side.alias, part)
-        if not len(left):
-            return left, right
-        keep = self.able({side.alias: right})
-        if side.retained:
-            keep &= ~side.synopsis.gather(right, _left_reader)
-        if not keep.all():
-            left, right = left[keep], right[keep]
-        return self._in_windows(rows, places[left], {side.alias: right}, np.arange(len(right)), right)
+        present = {a: ids for a, ids in known.items() if a in self.node.required}
+        in_range = self._by_windows.predicates(frozenset(present), side.alias)
+        partial = present or dict([next(iter(known.items()))])
+        found = []
+        for left, right in self.matcher.pieces(partial, side.alias, part, in_range):
+            if len(left):
+                keep = self.able({side.alias: right})
+                if side.retained:
+                    keep &= ~side.synopsis.gather(right, _left_reader)
+                if not keep.all():
+                    left, right = left[keep], right[keep]  # noqa: PLW2901
+            found.append(self._in_windows(rows, places[left], {side.alias: right}, np.arange(len(right)), right))
+        return joined(found)
 
     def with_rows(self, rows: Rows, side: WaitingSide, part: str) -> tuple[Ints, Rows, Ints]:
         """All (place among the rows, row of the side) that match; the second as rows and as keys."""
@@ -181,7 +186,7 @@ class NodeMatcher:
             ((holder, ids),) = asking.items()
             own = Keyed(self.synopses[holder], tuple(column for _, column, _ in axes))
             asking = {holder: ids[about_distinct(own, ids)]}
-        return union([self._by_axes.pairs(asking, alias, part)[1]])
+        return union([union([found]) for _, found in self._by_axes.pieces(asking, alias, part)])
 
     def _in_windows(self, left: Rows, first: Ints, right: Rows, second: Ints, keys: Ints) -> tuple[Ints, Ints]:
         if not len(first):

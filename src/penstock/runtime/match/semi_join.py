@@ -17,18 +17,13 @@ import numpy as np
 from penstock.plan.parts import PairPredicate
 from penstock.runtime.columns.codes import Bools, Ints, is_coded, union
 from penstock.runtime.group.numbering import grouped
-from penstock.runtime.group.range_sums import limits
 from penstock.runtime.join.sides import StreamSide
-from penstock.runtime.match.key_matching import Keyed, match_keys
+from penstock.runtime.match.key_matching import Keyed, match_keys, reached
+from penstock.runtime.match.key_ranges import KeyRanges, limits, most_pairs
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NodeMatcher
 from penstock.runtime.promise.marks import LEFT
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD
-
-MANY = 1_000_000
-"""Pairs of which fewer are made without a thought."""
-_TIMES = 8
-"""How often rows must meet for their pairs to be avoided."""
 
 
 @dataclass(frozen=True)
@@ -57,8 +52,8 @@ class SemiJoinMatches:
     def is_crowded(self, one: StreamSide, other: StreamSide) -> bool:
         """Whether a batch would make many more pairs than it has rows and meets; `one` has more new rows."""
         asked = ((one, FRESH, other, ALL), (other, FRESH, one, OLD))
-        rows = sum(own.synopsis.size(part) + theirs.synopsis.size(there) for own, part, theirs, there in asked)
-        if sum(own.synopsis.size(part) * theirs.synopsis.size(there) for own, part, theirs, there in asked) <= MANY:
+        sizes = [(own.synopsis.size(part), theirs.synopsis.size(there)) for own, part, theirs, there in asked]
+        if sum(mine * theirs for mine, theirs in sizes) <= most_pairs(0):
             return False
         pairs = 0
         for own, part, theirs, there in asked:
@@ -68,7 +63,7 @@ class SemiJoinMatches:
                 pairs += len(ids) * theirs.synopsis.size(there)
             elif len(ids):
                 pairs += theirs.synopsis.near(there, target.columns, source.keys(ids))
-        return pairs > max(MANY, _TIMES * rows)
+        return pairs > most_pairs(sum(mine + theirs for mine, theirs in sizes))
 
     def met(self, kept: StreamSide, other: StreamSide) -> Ints:
         """The rows of a side that a batch gives their first match, or a further one."""
@@ -97,8 +92,7 @@ class SemiJoinMatches:
         source, target = self._keyed(other, kept)
         if not len(coming) or not source.columns:
             return kept.synopsis.ids(OLD) if len(coming) else coming
-        first = grouped([other.synopsis.arrow(name, coming) for name in source.columns], len(coming)).first
-        return union([match_keys(source, coming[first], target, OLD)[1]])
+        return union([reached(source, coming, target, OLD)])
 
     def _meets(self, kept: StreamSide, ids: Ints, other: StreamSide, part: str) -> Bools:
         """Which of the rows meet some row of a part of the other side."""
@@ -136,10 +130,6 @@ class SemiJoinMatches:
         values = other.numbers(column, in_codes)
         conditions = [(p.op, kept.numbers(p.right.column, in_codes), p.ticks or 0) for p in predicates]
         low, high = limits(conditions, len(kept.ids))
-        steps = np.unique(values)
-        lane = len(steps) + 1
-        places = np.sort(other.key * lane + np.searchsorted(steps, values))
-        begin = np.searchsorted(places, kept.key * lane + np.searchsorted(steps, low, "left"))
-        end = np.searchsorted(places, kept.key * lane + np.searchsorted(steps, high, "right"))
+        begin, end = KeyRanges(other.key, values).between(kept.key, low, high)
         found: Bools = end > begin
         return found

@@ -12,9 +12,11 @@ import numpy as np
 
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.columns.codes import INT64, Ints, union
-from penstock.runtime.match.key_matching import Keyed, new_pairs
+from penstock.runtime.match.key_matching import Keyed, met_values, new_pairs
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
+from penstock.runtime.state.key_index import TooManyPairs
+from penstock.runtime.state.synopsis import ALL, FRESH, OLD
 
 
 class BandWatch(Watch):
@@ -32,27 +34,37 @@ class BandWatch(Watch):
     def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
         own, other = step.synopses[self.promise.alias], step.synopses[self.partner]
-        mine, theirs = new_pairs(Keyed(own, self.promise.columns), Keyed(other, self.promise.partner_columns))
+        one, two = Keyed(own, self.promise.columns), Keyed(other, self.promise.partner_columns)
+        try:
+            mine, theirs = new_pairs(one, two)
+        except TooManyPairs:
+            return self._breaches_of_a_crowd(step, one, two)
         if not len(mine):
             return []
-        outside = self._outside(step, mine, theirs)
-        broken = outside > 0
-        if not broken.any():
+        outside = self._outside(self._ticks(step, self.partner, theirs) - self._ticks(step, self.promise.alias, mine))
+        if not outside.any():
             return []
-        mine, theirs, outside = mine[broken], theirs[broken], outside[broken]
         by_own = mine >= own.first_fresh if own.has_fresh else np.zeros(len(mine), np.bool_)
-        return [
-            Breach(self.promise, alias, *_worst(late, how_far))
-            for alias, late, how_far in (
-                (self.promise.alias, mine[by_own], outside[by_own]),
-                (self.partner, theirs[~by_own], outside[~by_own]),
-            )
-            if len(late)
-        ]
+        found = self._broken(self.promise.alias, mine[by_own], outside[by_own])
+        return found + self._broken(self.partner, theirs[~by_own], outside[~by_own])
 
-    def _outside(self, step: WatchStep, mine: Ints, theirs: Ints) -> Ints:
-        """How far each match lies outside of the window as it is declared; 0 within it."""
-        difference = self._ticks(step, self.partner, theirs) - self._ticks(step, self.promise.alias, mine)
+    def _breaches_of_a_crowd(self, step: WatchStep, one: Keyed, two: Keyed) -> list[Breach]:
+        """The same without the pairs of hot keys: what lies farthest outside is the earliest match or the latest."""
+        fresh = one.synopsis.ids(FRESH)
+        places, times = met_values(one, fresh, two, ALL, lambda ids: self._ticks(step, self.partner, ids))
+        outside = self._outside(times - self._ticks(step, self.promise.alias, fresh[places]))
+        found = self._broken(self.promise.alias, fresh[places], outside)
+        fresh = two.synopsis.ids(FRESH)
+        places, times = met_values(two, fresh, one, OLD, lambda ids: self._ticks(step, self.promise.alias, ids))
+        outside = self._outside(self._ticks(step, self.partner, fresh[places]) - times)
+        return found + self._broken(self.partner, fresh[places], outside)
+
+    def _broken(self, alias: str, rows: Ints, outside: Ints) -> list[Breach]:
+        late = outside > 0
+        return [Breach(self.promise, alias, *_worst(rows[late], outside[late]))] if late.any() else []
+
+    def _outside(self, difference: Ints) -> Ints:
+        """How far matches lie outside of the window as it is declared; 0 within it."""
         outside = np.zeros(len(difference), np.int64)
         if self.promise.high is not None:
             outside = np.maximum(outside, difference - self.promise.high)

@@ -18,16 +18,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from penstock.plan.plan import CloserKind, Plan, PromisePlan
-from penstock.runtime.columns.codes import INT64, Bools, Ints, empty_ids
+from penstock.runtime.columns.codes import INT64, Bools, Ints, empty_ids, union
 from penstock.runtime.input.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.input.batch import Chunk
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.input.wire_columns import ORDER
-from penstock.runtime.match.key_matching import Keyed, match_keys, new_pairs, nulls
+from penstock.runtime.match.key_matching import Keyed, met_values, new_pairs, nulls, reached
+from penstock.runtime.match.key_ranges import joined
 from penstock.runtime.promise.monitor import Monitor
 from penstock.runtime.promise.past_rows import PastFollowers, is_sampled
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
+from penstock.runtime.state.key_index import TooManyPairs
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
 
 if TYPE_CHECKING:
@@ -119,12 +121,10 @@ class FollowsWatch(Watch):
         self._arrived = len(fresh)
         if not len(fresh) or child.size(OLD) == 0 or (self._closed_before < 0 and not self.monitor.is_active):
             return []
-        left, right = match_keys(
-            Keyed(parent, self.promise.partner_columns), fresh, Keyed(child, self.promise.columns), OLD
-        )
+        asking, asked = Keyed(parent, self.promise.partner_columns), Keyed(child, self.promise.columns)
+        left, batch = met_values(asking, fresh, asked, OLD, lambda ids: child.gather(ids, lambda s: s.batch))
         if not len(left):
             return []
-        batch: Ints = child.gather(right, lambda s: s.batch)
         late: Bools = batch <= self._closed_before
         wanted = late if not self.monitor.is_active else np.ones(len(late), np.bool_)
         needed = np.zeros(len(late), np.int64)
@@ -143,14 +143,14 @@ class FollowsWatch(Watch):
     def _across(self, step: WatchStep, across: ArrivalOrder) -> list[Breach]:
         child, parent = step.synopses[self.promise.alias], step.synopses[self.parent]
         self._arrived = parent.size(FRESH)
-        mine, theirs = new_pairs(Keyed(child, self.promise.columns), Keyed(parent, self.promise.partner_columns))
+        asked, asking = Keyed(child, self.promise.columns), Keyed(parent, self.promise.partner_columns)
+        code, theirs = _orders_met(asked, asking)
         arrival: Ints = parent.gather(theirs, lambda s: s.arrival)
         if not self.monitor.is_active:
-            far = self._beyond(child, mine, arrival, across)
-            mine, theirs, arrival = mine[far], theirs[far], arrival[far]
-        if not len(mine):
+            far = self._beyond(child, code, arrival, across)
+            code, theirs, arrival = code[far], theirs[far], arrival[far]
+        if not len(code):
             return []
-        code = child.codes(ORDER, mine)
         before = across.count_before(self.parent_stream, self.child_stream, code)
         if self.monitor.is_learned:
             # Places before the first that is known were let go: what is not known is taken as far away as can be, so
@@ -161,17 +161,15 @@ class FollowsWatch(Watch):
         late = needed > self._allowed
         return self._broken(theirs[late], needed[late])
 
-    def _beyond(self, child: Synopsis, mine: Ints, arrival: Ints, across: ArrivalOrder) -> Ints:
-        """The pairs with more than k rows between them, of rows of the child and arrival numbers of the parent's."""
-        if self.k is None or not len(mine):
+    def _beyond(self, child: Synopsis, code: Ints, arrival: Ints, across: ArrivalOrder) -> Ints:
+        """The pairs with more than k rows between them, of orders of the child and arrival numbers of the parent."""
+        if self.k is None or not len(code):
             return empty_ids()
         # A row that keeps it with the eldest of the child keeps it with all: most often these are all but the fresh.
         eldest = min(segment.span(ORDER)[0] for _, segment in child.part(ALL))
         last = across.count_before(self.parent_stream, self.child_stream, eldest) + self.k
         far = np.flatnonzero(arrival >= last)
-        after = across.is_after(
-            self.parent_stream, arrival[far] - self.k, self.child_stream, child.codes(ORDER, mine[far])
-        )
+        after = across.is_after(self.parent_stream, arrival[far] - self.k, self.child_stream, code[far])
         return far[after]
 
     def _rows_between(self, step: WatchStep, batch: Ints, late: Ints) -> Ints:
@@ -243,3 +241,17 @@ class FollowsWatch(Watch):
     def k(self) -> int | None:
         """See Watch."""
         return self.monitor.k
+
+
+def _orders_met(child: Keyed, parent: Keyed) -> tuple[Ints, Ints]:
+    """Pairs with a fresh row, as the order of the child's and the row of the parent; of hot keys the extremes alone."""
+    try:
+        mine, theirs = new_pairs(child, parent)
+        return child.synopsis.codes(ORDER, mine), theirs
+    except TooManyPairs:
+        met = []
+        old = union([reached(child, child.synopsis.ids(FRESH), parent, OLD)])
+        for rows, part in ((parent.synopsis.ids(FRESH), ALL), (old, FRESH)):
+            places, code = met_values(parent, rows, child, part, lambda ids: child.synopsis.codes(ORDER, ids))
+            met.append((code, rows[places]))
+        return joined(met)

@@ -21,7 +21,7 @@ import numpy as np
 from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKind, PromisePlan
 from penstock.plan.promise_expiry import ABOUT_VALUES, ending, is_closed_otherwise
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
-from penstock.runtime.match.key_matching import Keyed, agreeing, match_keys, meeting_any
+from penstock.runtime.match.key_matching import Keyed, agreeing, meeting_any, reached
 from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.watch import WatchStep
 from penstock.runtime.state.synopsis import OLD, Synopsis
@@ -72,7 +72,7 @@ class Need:
             gone = removed.get(carrier.alias, empty_ids())
             source, own = Keyed(step.synopses[carrier.alias], carrier.columns), Keyed(held, carrier.named)
             if len(gone) < held.size(OLD):
-                found.append(match_keys(source, gone, own, OLD)[1])
+                found.append(reached(source, gone, own, OLD))
             else:
                 named = held.ids(OLD)
                 found.append(named[agreeing(own, named, source, gone)])

@@ -21,9 +21,9 @@ import pyarrow.compute as pc
 
 from penstock.plan.parts import ItemCloser
 from penstock.plan.plan import Plan
-from penstock.runtime.columns.codes import Bools, Ints, union
+from penstock.runtime.columns.codes import Ints, union
 from penstock.runtime.input.batch import Chunk
-from penstock.runtime.match.key_matching import Keyed, match_keys
+from penstock.runtime.match.key_matching import Keyed, meets, reached
 from penstock.runtime.promise.value_table import ValueTable
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.component import Component
@@ -68,8 +68,7 @@ class ItemWatch(Watch):
         if not len(ids):
             return
         stored = Keyed(step.synopses[self.closer.alias], self.closer.columns)
-        blocked: Bools = np.zeros(len(ids), np.bool_)
-        blocked[match_keys(self.values.own, ids, stored, ALL)[0]] = True
+        blocked = meets(self.values.own, ids, stored, ALL)
         values = {column: self.waiting.arrow(column, ids) for column in self.closer.columns}
         self.told = pa.table({**values, BLOCKED: pa.array(blocked)})
         self.waiting.kill(ids[~blocked])
@@ -117,7 +116,7 @@ class ClosedItems(Component):
             names = closer.names if self.names is None else tuple(self.names[name] for name in closer.names)
             if values is not None and items.live:
                 told = _synopsis(values)
-                closed.append(match_keys(Keyed(told, closer.columns), told.ids(ALL), Keyed(items, names), ALL)[1])
+                closed.append(reached(Keyed(told, closer.columns), told.ids(ALL), Keyed(items, names), ALL))
         return union(closed) if closed else np.zeros(0, np.int64)
 
     def _closed(self, number: int, closer: ItemCloser, reports: Reports) -> Any | None:
@@ -136,8 +135,7 @@ class ClosedItems(Component):
             return None
         blocked = _synopsis(told.filter(told.column(BLOCKED)))
         asked = _synopsis(free)
-        open_: Bools = np.zeros(free.num_rows, np.bool_)
-        open_[match_keys(Keyed(asked, closer.columns), asked.ids(ALL), Keyed(blocked, closer.columns), ALL)[0]] = True
+        open_ = meets(Keyed(asked, closer.columns), asked.ids(ALL), Keyed(blocked, closer.columns), ALL)
         return free.filter(pa.array(~open_))
 
 

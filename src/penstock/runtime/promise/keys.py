@@ -21,7 +21,16 @@ from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePla
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.input.wire_columns import order_column
-from penstock.runtime.match.key_matching import Keyed, all_differ, match_keys, may_repeat, newly_met, nulls, repeated
+from penstock.runtime.match.key_matching import (
+    Keyed,
+    all_differ,
+    match_keys,
+    may_repeat,
+    meets,
+    newly_met,
+    nulls,
+    repeated,
+)
 from penstock.runtime.promise.choosing import Choice, Named
 from penstock.runtime.promise.marks import mark_name, mark_names
 from penstock.runtime.promise.value_table import ValueTable
@@ -108,8 +117,7 @@ class KeyWatch(Watch):
             found.append(fresh[repeated(own, fresh)[1]])
             seen.append((dropped.synopsis, FRESH))
         for past, part in seen:
-            places, _ = match_keys(own, fresh, Keyed(past, self.columns), part)
-            found.append(fresh[places])
+            found.append(fresh[meets(own, fresh, Keyed(past, self.columns), part)])
         broken = union(found)
         return [Breach(self.promise, self.alias, broken, np.zeros(len(broken), np.int64))] if len(broken) else []
 

@@ -26,7 +26,8 @@ from penstock.plan.parts import MonitorPlan
 from penstock.plan.plan import Plan, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, mix
-from penstock.runtime.match.key_matching import Keyed, agree
+from penstock.runtime.match.key_matching import Keyed, agree, keys_of
+from penstock.runtime.match.key_ranges import most_pairs
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.key_index import spread
 from penstock.runtime.state.segment import Segment
@@ -75,11 +76,12 @@ class PastFollowers(Component):
         remembered = np.concatenate(near)
         if not len(remembered):
             return empty_ids(), empty_ids()
-        there = own.keys(remembered)
-        order = np.argsort(there, kind="stable")
-        first = np.searchsorted(there[order], keys, "left")
-        many = np.searchsorted(there[order], keys, "right") - first
-        place, met = np.repeat(np.arange(len(keys)), many), remembered[order][spread(first, many)]
+        begin, end, remembered = _found(own, keys, remembered)
+        if int((end - begin).sum()) > most_pairs(len(keys) + len(remembered)):
+            # Of a hot key the row that had fewest rows before it tells how far it lies.
+            by_count = remembered[np.argsort(self.rows.counts(remembered), kind="stable")]
+            begin, end, remembered = _found(own, keys, by_count[keys_of(own, by_count).first])
+        place, met = np.repeat(np.arange(len(keys)), end - begin), remembered[spread(begin, end - begin)]
         if not own.exact:
             equal = agree(parent, ids[place], own, met)
             place, met = place[equal], met[equal]
@@ -156,3 +158,11 @@ class PastClusters(Component):
             surplus = max(np.count_nonzero(sampled) - MOST_SAMPLED, 0)
             self.rows.kill(np.concatenate([aged[~sampled], aged[sampled][:surplus]]))
         return ids[distance <= k]
+
+
+def _found(own: Keyed, keys: Hashes, remembered: Ints) -> tuple[Ints, Ints, Ints]:
+    """For each key where the remembered rows with its hash begin and end; and the rows in that order."""
+    there = own.keys(remembered)
+    order = np.argsort(there, kind="stable")
+    begin, end = (np.searchsorted(there[order], keys, side) for side in ("left", "right"))
+    return begin, end, remembered[order]

@@ -25,7 +25,7 @@ from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, empty_ids,
 from penstock.runtime.columns.hashing import combine
 from penstock.runtime.input.batch import INDEX, Chunk
 from penstock.runtime.input.wire_columns import punctuation_columns
-from penstock.runtime.match.key_matching import Keyed, agree, match_keys, newly_met
+from penstock.runtime.match.key_matching import Keyed, agree, match_keys, meets, newly_met, reached
 from penstock.runtime.promise.forgetting import Need
 from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.value_table import ValueTable
@@ -131,17 +131,13 @@ class PunctuatedWatch(Watch):
         for closer in self.users:
             target = step.synopses[closer.source]
             wanted = Keyed(target, closer.columns)
-            if of_stored:
-                ids = match_keys(self.own, self.held.ids(FRESH), wanted, OLD)[1]
-            else:
-                ids = newly_met(self.own, wanted)
+            ids = reached(self.own, self.held.ids(FRESH), wanted, OLD) if of_stored else newly_met(self.own, wanted)
             touched.setdefault(closer.source, []).append(target.mark(mark_name(closer), ids))
             # Keys of rows that a filter dropped become promise rows, which this closes as well.
             dropped = step.dropped[closer.source]
             if not of_stored and dropped.size(FRESH) and set(closer.columns) <= set(dropped.columns):
                 fresh = dropped.ids(FRESH)
-                places, _ = match_keys(Keyed(dropped, closer.columns), fresh, self.own, ALL)
-                dropped.mark(mark_name(closer), fresh[places])
+                dropped.mark(mark_name(closer), fresh[meets(Keyed(dropped, closer.columns), fresh, self.own, ALL)])
 
     def _met_together(self, step: WatchStep, closer: JointCloser) -> Iterator[tuple[str, Ints]]:
         """The rows that carry values of a fresh promise row all of whose values are carried by some stored row."""

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from penstock.plan.plan import Closer, CloserKind
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, flat, union
-from penstock.runtime.match.key_matching import Keyed, match_keys, newly_met, repeated
+from penstock.runtime.match.key_matching import Keyed, meets, newly_met, reached, repeated
 from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.watch import WatchStep
 from penstock.runtime.state.component import Component
@@ -55,15 +55,16 @@ class ValueTable(Component):
         segment = Segment(table.select(list(self.rows.columns)), place, np.full(size, batch), home, unmarked)
         segment.kill(np.flatnonzero(~valid))
         self.rows.begin(segment)
-        self._let_go(match_keys(self.own, self.rows.ids(FRESH), Keyed(self.excepted, self.columns), ALL)[0])
+        self._let_go(meets(self.own, self.rows.ids(FRESH), Keyed(self.excepted, self.columns), ALL))
         if not again:
             self._let_go(repeated(self.own, self.rows.ids(FRESH))[1])
-            self._let_go(match_keys(self.own, self.rows.ids(FRESH), self.own, OLD)[0])
+            self._let_go(meets(self.own, self.rows.ids(FRESH), self.own, OLD))
 
-    def _let_go(self, places: Ints) -> None:
+    def _let_go(self, chosen: Ints | Bools) -> None:
         """Forget fresh promise rows, by their places among those that live."""
-        if len(places):
-            self.rows.kill(union([self.rows.ids(FRESH)[places]]))
+        gone = union([self.rows.ids(FRESH)[chosen]])
+        if len(gone):
+            self.rows.kill(gone)
 
     def note(self, step: WatchStep, closers: Iterable[Closer]) -> Ints:
         """Mark the rows whose values promises of others close, that is, can come no more; gives those newly marked."""
@@ -80,15 +81,14 @@ class ValueTable(Component):
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
         self.excepted.segments.append(Segment(table, arrival, arrival * 0, np.ones(len(ids), np.bool_), {}))
         self.excepted.rebase()
-        self.rows.kill(union([match_keys(broken, ids, self.own, ALL)[1]]))
+        self.rows.kill(union([reached(broken, ids, self.own, ALL)]))
         unmark(step, broken, ids, users)
 
     def unexcepted(self, carriers: Keyed, ids: Ints) -> Ints:
         """Those of the rows whose values are not excepted."""
         if not len(ids) or not self.excepted.segments:
             return ids
-        places, _ = match_keys(carriers, ids, Keyed(self.excepted, self.columns), ALL)
-        return np.delete(ids, places)
+        return ids[~meets(carriers, ids, Keyed(self.excepted, self.columns), ALL)]
 
     def forget(self, count: int) -> int:
         """Forget so many rows to keep a budget, the eldest first; gives how many."""
@@ -106,7 +106,7 @@ def unmark(step: WatchStep, values: Keyed, ids: Ints, users: Iterable[Closer]) -
     """Take back what was closed for rows that carry the values of some rows."""
     for closer in users:
         target = step.synopses[closer.source]
-        _, rows = match_keys(values, ids, Keyed(target, closer.columns), ALL)
+        rows = reached(values, ids, Keyed(target, closer.columns), ALL)
         for segment, _, inside in target.split(rows):
             segment.marks[mark_name(closer)][inside] = False
             segment.touched = True
@@ -122,8 +122,7 @@ def _closed_values(step: WatchStep, held: Synopsis, closer: Closer) -> Iterator[
         return
     yield newly_met(Keyed(step.synopses[closer.target], closer.target_columns), own)
     dropped = step.dropped[closer.target]
-    yield match_keys(Keyed(dropped, closer.target_columns), dropped.ids(FRESH), own, ALL)[1]
+    yield reached(Keyed(dropped, closer.target_columns), dropped.ids(FRESH), own, ALL)
     if promised in step.key_ghosts:
         fresh = held.ids(FRESH)
-        places, _ = match_keys(own, fresh, Keyed(step.key_ghosts[promised], closer.target_columns), OLD)
-        yield fresh[places]
+        yield fresh[meets(own, fresh, Keyed(step.key_ghosts[promised], closer.target_columns), OLD)]

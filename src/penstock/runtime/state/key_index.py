@@ -26,6 +26,16 @@ SMALL, SMALL_SPARSE = 1 << 15, 64
 """One over no more values than that takes little room at any rate, and so may span more of them for each row."""
 
 
+class TooManyPairs(Exception):
+    """More rows agree than were asked for; none of the pairs was made."""
+
+
+def refuse_more(most: int | None, count: npt.NDArray[np.int32] | Ints) -> None:
+    """TooManyPairs where there are more than `most`."""
+    if most is not None and int(count.sum()) > most:
+        raise TooManyPairs
+
+
 @dataclass(frozen=True)
 class KeyIndex:
     """Rows by the high bits of the hash of a key, with a directory over these bits in place of a search."""
@@ -54,13 +64,14 @@ class KeyIndex:
         bucket = (keys >> self.shift).view(np.int64)
         return int((self.starts[bucket + 1] - self.starts[bucket]).sum())
 
-    def probe(self, keys: Hashes) -> tuple[Ints, Ints]:
-        """All pairs (place in keys, row) with equal hashes."""
+    def probe(self, keys: Hashes, most: int | None = None) -> tuple[Ints, Ints]:
+        """All pairs (place in keys, row) with equal hashes; TooManyPairs where there are more than `most`."""
         bucket = (keys >> self.shift).view(np.int64)
         first = self.starts[bucket]
         count = self.starts[bucket + 1] - first
         maybe = np.flatnonzero(count)
         count = count[maybe]
+        refuse_more(most, count)
         place = np.repeat(maybe, count)
         found = spread(first[maybe].astype(np.int64), count.astype(np.int64))
         hit = np.flatnonzero(self.hashes[found] == keys[place])
@@ -105,8 +116,8 @@ class ValueIndex:
         np.cumsum(np.bincount(offset, minlength=size), out=starts[1:])
         return cls(low, rows[_by_number(offset)], starts, False)
 
-    def probe(self, values: Ints) -> tuple[Ints, Ints]:
-        """All pairs (place in values, row) that are equal; the values lie from the least to the largest."""
+    def probe(self, values: Ints, most: int | None = None) -> tuple[Ints, Ints]:
+        """All pairs (place in values, row) that are equal, as in KeyIndex; the values lie within those of the rows."""
         offset = values - self.low
         first = self.starts[offset]
         if self.is_unique:
@@ -115,6 +126,7 @@ class ValueIndex:
         count = self.starts[offset + 1] - first
         hit = np.flatnonzero(count)
         count = count[hit]
+        refuse_more(most, count)
         return np.repeat(hit, count), self.order[spread(first[hit].astype(np.int64), count)]
 
 

@@ -18,7 +18,7 @@ import pyarrow as pa
 
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, mix
-from penstock.runtime.state.key_index import spread
+from penstock.runtime.state.key_index import refuse_more, spread
 from penstock.runtime.state.segment import Segment
 
 MERGE_BELOW = 1 << 16
@@ -227,33 +227,38 @@ class Synopsis:
         found: Ints = self.gather(ids, lambda s: s.counts)
         return found
 
-    def probe(self, which: str, names: tuple[str, ...], keys: Hashes) -> tuple[Ints, Ints]:
-        """All pairs (place in keys, living row) whose hashes agree on the columns."""
-        return _paired((base, segment, *segment.index(names).probe(keys)) for base, segment in self.part(which))
+    def probe(self, which: str, names: tuple[str, ...], keys: Hashes, most: int | None = None) -> tuple[Ints, Ints]:
+        """All pairs (place in keys, living row) whose hashes agree on the columns.
 
-    def probe_values(self, which: str, name: str, values: Ints) -> tuple[Ints, Ints]:
-        """All pairs (place in values, living row) whose codes agree on a column that has codes.
+        TooManyPairs where a segment has more than `most` of them.
+        """
+        return _paired((base, segment, *segment.index(names).probe(keys, most)) for base, segment in self.part(which))
+
+    def probe_values(self, which: str, name: str, values: Ints, most: int | None = None) -> tuple[Ints, Ints]:
+        """All pairs (place in values, living row) whose codes agree on a column that has codes; `most` as in `probe`.
 
         Of keys that mostly rise, as numbers do that are given out in turn, few lie within the reach of a segment. One
         out of reach is not even indexed.
         """
-        return _paired(self._probed(which, name, values))
+        return _paired(self._probed(which, name, values, most))
 
-    def _probed(self, which: str, name: str, values: Ints) -> Iterator[tuple[int, Segment, Ints, Ints]]:
+    def _probed(
+        self, which: str, name: str, values: Ints, most: int | None
+    ) -> Iterator[tuple[int, Segment, Ints, Ints]]:
         if not len(values):
             return
-        least, most = int(values.min()), int(values.max())
+        least, largest = int(values.min()), int(values.max())
         for base, segment in self.part(which):
             low, high = segment.span(name)
-            if most < low or least > high:
+            if largest < low or least > high:
                 continue
-            near = None if low <= least and most <= high else np.flatnonzero((values >= low) & (values <= high))
+            near = None if low <= least and largest <= high else np.flatnonzero((values >= low) & (values <= high))
             inside = values if near is None else values[near]
             by_value = segment.index_by_value(name)
             if by_value is None:
-                left, rows = segment.index((name,)).probe(mix(inside.view(np.uint64)))
+                left, rows = segment.index((name,)).probe(mix(inside.view(np.uint64)), most)
             else:
-                left, rows = by_value.probe(inside)
+                left, rows = by_value.probe(inside, most)
             yield base, segment, left if near is None else near[left], rows
 
     def reaches(self, name: str, values: Ints) -> bool:
@@ -268,13 +273,17 @@ class Synopsis:
         """About how many pairs `probe` would find, and not fewer."""
         return sum(segment.index(names).near(keys) for _, segment in self.part(which))
 
-    def between(self, which: str, how: str, name: str, low: Ints, high: Ints) -> tuple[Ints, Ints]:
-        """All pairs (place in low, living row) with low <= value <= high."""
+    def between(
+        self, which: str, how: str, name: str, limits: tuple[Ints, Ints], most: int | None = None
+    ) -> tuple[Ints, Ints]:
+        """All pairs (place, living row) with low <= value <= high, the limits; `most` as in `probe`."""
+        low, high = limits
         found = []
         for base, segment in self.part(which):
             values, order = segment.sorted_by(how, name)
             first = np.searchsorted(values, low, "left")
             count = np.maximum(np.searchsorted(values, high, "right") - first, 0)
+            refuse_more(most, count)
             found.append((base, segment, np.repeat(np.arange(len(low)), count), order[spread(first, count)]))
         return _paired(found)
 

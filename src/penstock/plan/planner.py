@@ -228,6 +228,7 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         kept | watched | timed | {ref.column for p in query.predicates if aliases_of(p) == {alias} for ref in p.columns}
     )
     needed = needed_values(query, alias)
+    must_be = {*whole.met[alias], *({source.stream.event_time} if _has_range(query) else ())}
     if whole.outer is not None and whole.outer.in_block(alias) and _has_range(query):
         needed |= {c for c in (source.stream.event_time,) if c is not None}
     tests = () if whole.outer is None else tuple(test.column for test in whole.outer.tests_of(alias))
@@ -249,9 +250,9 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         (*(c.name for c in source.stream.carried if c.name in kept | watched), *tests),
         tuple(str(p) for p in conditions_at(query, Moment.ARRIVAL, alias)),
         _window(source),
-        # Bands and windows make an event time needed too; under an outer join they decide no more than a match.
-        # window() of NULL is no window.
-        tuple(dict.fromkeys((*(c for c in matched if whole.outer is None or c in needed), *windowed))),
+        # Bands and windows of the query make an event time needed too; under an outer join they decide no more than a
+        # match. What only a declaration says of it is broken by a NULL: the row may match. window() of NULL is none.
+        tuple(dict.fromkeys((*(c for c in matched if c in (must_be if whole.outer is None else needed)), *windowed))),
         equal_values(query, alias),
         merged if isinstance(merged, MergePlan) else None,
         merged if isinstance(merged, Reason) else None,

@@ -144,7 +144,7 @@ class Cell(Component):
 
     def breach(self, now: UnderWay) -> None:
         """Answer broken promises; rows that can be in no result are looked at too, and then go."""
-        for breach in self.intake.null_keys(self.synopses):
+        for breach in self.intake.broken_by_null(self.synopses):
             now.answers.answer(breach, self.synopses[breach.alias])
         self._answer_breaches(now, of_all_rows=True)
         self.intake.drop_unmatchable(self.synopses, now.dropped)

@@ -68,7 +68,7 @@ def test_rows_that_can_be_in_no_result_leave_at_once() -> None:
 def test_a_null_in_a_primary_key_is_a_violation() -> None:
     plan = plan_of(SCRIPT)
     taken = Taken(piece(plan, "a", (None, 1), (3, 1)))
-    (breach,) = taken.intake.null_keys(taken.synopses)
+    (breach,) = taken.intake.broken_by_null(taken.synopses)
     assert breach.alias == "a"
     assert np.asarray(breach.ids).tolist() == [0]
 

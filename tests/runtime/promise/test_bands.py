@@ -60,3 +60,58 @@ def test_adapt_widens_both_ends_and_trust_does_not() -> None:
 def test_times_at_the_ends_of_the_range_do_not_wrap() -> None:
     result = driver().step(s=[(1, -(2**63), 1)], t=[(1, 2**63 - 1, 2)])
     assert result.metrics.violations == {CONSTRAINT: 1}
+
+
+NULL_TIMES = {
+    "cooccurs": (", COOCCURS (k) AND b (k) WINDOW [0, 5]{0}", ""),
+    "follows": (", FOLLOWS b (k) ON (k) WITHIN 5{0}", ""),
+    "foreign key": (", FOREIGN KEY (k) REFERENCES b (k) WINDOW [0, 5]{0}", ", PRIMARY KEY (k)"),
+}
+
+
+def null_times(which: str, query: str, policy: str = "") -> Driver:
+    own, other = NULL_TIMES[which]
+    return Driver(
+        f"CREATE STREAM a (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts{own.format(policy)});"
+        f"CREATE STREAM b (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts{other}); SELECT {query};"
+    )
+
+
+@pytest.mark.parametrize("which", NULL_TIMES)
+@pytest.mark.parametrize("null", ["a", "b"])
+def test_a_row_without_a_time_breaks_what_is_said_of_the_times_of_matches(which: str, null: str) -> None:
+    driver = null_times(which, "a.k FROM a, b WHERE a.k = b.k")
+    together = driver.step(a=[(7, None if null == "a" else 3, 0)], b=[(7, None if null == "b" else 3, 0)])
+    assert together.rows.num_rows == 1  # It joins with what is there, as any row that breaks a promise.
+    assert list(together.metrics.violations.values()) == [1]
+    later = driver.step(a=[(8, 100, 0)], b=[(8, 100, 0), (9, None, 0)])
+    assert list(later.metrics.violations.values()) == [1]
+    assert [k for k in driver.step(a=[(1, 999, 0)], b=[(2, 999, 0)]).metrics.k.values() if k > 5] == []
+
+
+@pytest.mark.parametrize("which", NULL_TIMES)
+def test_a_row_without_a_time_goes_to_quarantine(which: str) -> None:
+    driver = null_times(which, "a.k FROM a, b WHERE a.k = b.k", " ON VIOLATION QUARANTINE")
+    step = driver.step(a=[(7, None, 0)], b=[(7, 3, 0)])
+    assert step.rows.num_rows == 0
+    assert [(q.alias, q.rows.num_rows) for q in step.quarantined] == [("a", 1)]
+
+
+@pytest.mark.parametrize("which", NULL_TIMES)
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a.k FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 9",
+        "a.k FROM a LEFT JOIN b ON a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 9",
+        "a.k FROM a [RANGE 9], b [RANGE 9] WHERE a.k = b.k",
+    ],
+)
+def test_where_the_query_compares_the_times_a_row_without_one_has_no_match_to_break(which: str, query: str) -> None:
+    step = null_times(which, query).step(a=[(7, None, 0), (None, None, 0)], b=[(7, None, 0)])
+    assert step.metrics.violations == {}
+
+
+@pytest.mark.parametrize("which", NULL_TIMES)
+def test_a_row_without_a_key_demands_nothing(which: str) -> None:
+    driver = null_times(which, "a.k FROM a, b WHERE a.k = b.k")
+    assert driver.step(a=[(None, None, 0)], b=[(7, 3, 0)]).metrics.violations == {}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 from penstock.model.predicates import Op
 from penstock.runtime.state.synopsis import ALL
@@ -70,3 +71,26 @@ def test_what_is_implied_has_the_target_on_the_left() -> None:
     assert all(left == "t" for left, *_ in forth)
     assert all(left == "s" for left, *_ in back)
     assert {(op, ticks) for _, op, _, ticks in forth} <= {(Op.LE, 5), (Op.GE, 0), (Op.LE, 0), (Op.GE, -5)}
+
+
+@pytest.mark.parametrize("within", ["", " WITHIN 3", " WITHIN 2 ROWS"])
+@pytest.mark.parametrize(
+    "query",
+    [
+        "a.k FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 5",
+        "a.k FROM a, b WHERE a.k = b.k AND a.ts = b.ts",
+        "a.k FROM a [RANGE 5], b [RANGE 5] WHERE a.k = b.k",
+        "b.k FROM b WHERE EXISTS (SELECT 1 FROM a WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 5)",
+    ],
+)
+def test_a_clock_at_either_end_of_its_range_closes_nothing_too_early(within: str, query: str) -> None:
+    least, largest = -(2**63), 2**63 - 1
+    driver = Driver(
+        f"CREATE STREAM a (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts{within});"
+        f"CREATE STREAM b (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts{within}); SELECT {query};"
+    )
+    found = []
+    for key, time in ((1, least), (2, least), (3, largest), (4, largest)):
+        driver.step(a=[(key, time, 0)])
+        found += driver.step(b=[(key, time, 0)]).rows.column(0).to_pylist()
+    assert found == [1, 2, 3, 4]

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import InternalError
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, codes, flat
 from penstock.runtime.input.batch import HOME, INDEX, Chunk
 from penstock.runtime.input.clock import Clock
@@ -95,15 +95,32 @@ class Intake:
         promises = [p for p in self.plan.promises if p.kind is PromiseKind.PRIMARY_KEY and p.alias == alias]
         return tuple(dict.fromkeys(column for p in promises for column in p.columns))
 
-    def null_keys(self, synopses: Mapping[str, Synopsis]) -> Iterator[Breach]:
-        """Rows with a NULL in a PRIMARY KEY, which is a violation by itself."""
+    def broken_by_null(self, synopses: Mapping[str, Synopsis]) -> Iterator[Breach]:
+        """Rows that break a promise by a NULL alone.
+
+        One in a PRIMARY KEY; or one as the event time of a row whose matches are promised to lie in a window of it:
+        wherever its partner lies, the promise says nothing that is true of the two. Where the query itself compares
+        the event times of the two, such a row has no match, and breaks nothing.
+        """
         for promise in self.plan.promises:
-            if promise.kind is PromiseKind.PRIMARY_KEY and synopses[promise.alias].has_fresh:
-                synopsis = synopses[promise.alias]
-                null = _any_null(synopsis.segments[-1], promise.columns)
-                if null is not None:
-                    ids = synopsis.alive(np.flatnonzero(null) + synopsis.first_fresh)
-                    yield Breach(promise, promise.alias, ids, np.zeros(len(ids), np.int64))
+            if promise.kind is PromiseKind.PRIMARY_KEY:
+                yield from _with_null(promise, promise.alias, promise.columns, (), synopses)
+            elif promise.kind in (PromiseKind.COOCCURS, PromiseKind.FOLLOWS_TIME):
+                assert promise.partner is not None
+                sides = ((promise.alias, promise.columns), (promise.partner, promise.partner_columns))
+                for alias, columns in sides:
+                    time = self.plan.by_alias[alias].event_time
+                    if time is not None and not self._is_compared(alias, time, promise):
+                        yield from _with_null(promise, alias, (time,), columns, synopses)
+
+    def _is_compared(self, alias: str, time: str, promise: PromisePlan) -> bool:
+        """Whether a row must have an event time to match the other stream of a promise, or any stream."""
+        of_nodes = (p for node in self.plan.nodes for p in (*node.predicates, *node.windows))
+        ends = {alias, promise.alias, promise.partner}
+        return time in self.plan.by_alias[alias].not_null or any(
+            {p.left.alias, p.right.alias} == ends and (alias, time) in ((r.alias, r.column) for r in (p.left, p.right))
+            for p in (*self.plan.predicates, *of_nodes)
+        )
 
     def drop_unmatchable(self, synopses: Mapping[str, Synopsis], dropped: dict[str, Synopsis]) -> None:
         """Let go of fresh rows that can be in no result; their keys are added to those of rows that are not stored."""
@@ -140,6 +157,20 @@ class Intake:
         found = Synopsis(dropped.columns)
         found.begin(Segment(table.take(pa.array(order)), arrival[order], batch[order], home[order], marks))
         return found
+
+
+def _with_null(
+    promise: PromisePlan, alias: str, columns: tuple[str, ...], known: tuple[str, ...], synopses: Mapping[str, Synopsis]
+) -> Iterator[Breach]:
+    """The fresh rows with a NULL in some of the columns and none in those that must be known."""
+    synopsis = synopses[alias]
+    if not synopsis.has_fresh:
+        return
+    null = _any_null(synopsis.segments[-1], columns)
+    if null is not None:
+        other = _any_null(synopsis.segments[-1], known)
+        ids = synopsis.alive(np.flatnonzero(null if other is None else null & ~other) + synopsis.first_fresh)
+        yield Breach(promise, alias, ids, np.zeros(len(ids), np.int64))
 
 
 def _any_null(segment: Segment, columns: tuple[str, ...]) -> Bools | None:

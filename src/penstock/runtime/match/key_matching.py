@@ -168,17 +168,20 @@ def reached(source: Keyed, ids: Ints, target: Keyed, part: str) -> Ints:
         return match_keys(source, ids[keys_of(source, ids).first], target, part)[1]
 
 
-def met_values(source: Keyed, ids: Ints, target: Keyed, part: str, read: Callable[[Ints], Ints]) -> tuple[Ints, Ints]:
+def met_values(
+    source: Keyed, ids: Ints, target: Keyed, part: str, read: Callable[[Ints], tuple[Ints, Bools | None]]
+) -> tuple[Ints, Ints]:
     """(place in ids, value of a row that it agrees with), of all such rows or of those with extreme values alone.
 
-    Of a hot key only the least and the largest value are given, so that no more than two are made of a row.
+    `read` gives the values of rows, and which of them are NULL and left out; None for none. Of a hot key only the least
+    and the largest value are given, so that no more than two are made of a row.
     """
     try:
         places, rows = match_keys(source, ids, target, part, most_pairs(len(ids) + target.synopsis.size(part)))
     except TooManyPairs:
         keys = keys_of(source, ids)
         key, rows = match_keys(source, ids[keys.first], target, part)
-        values = read(rows)
+        key, values = _known_values(key, *read(rows))
         least, largest = np.full(keys.count, INT64.max), np.full(keys.count, INT64.min)
         np.minimum.at(least, key, values)
         np.maximum.at(largest, key, values)
@@ -186,7 +189,11 @@ def met_values(source: Keyed, ids: Ints, target: Keyed, part: str, read: Callabl
         met[key] = True
         places = np.flatnonzero(met[keys.of])
         return np.tile(places, 2), np.concatenate([least[keys.of[places]], largest[keys.of[places]]])
-    return places, read(rows)
+    return _known_values(places, *read(rows))
+
+
+def _known_values(places: Ints, values: Ints, missing: Bools | None) -> tuple[Ints, Ints]:
+    return (places, values) if missing is None else (places[~missing], values[~missing])
 
 
 def keys_of(keyed: Keyed, ids: Ints) -> Groups:

@@ -8,11 +8,13 @@ watched.
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 
 from penstock.plan.plan import Plan, PromisePlan
-from penstock.runtime.columns.codes import INT64, Ints, union
-from penstock.runtime.match.key_matching import Keyed, met_values, new_pairs
+from penstock.runtime.columns.codes import INT64, Bools, Ints, union
+from penstock.runtime.match.key_matching import Keyed, met_values, new_pairs, nulls
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.key_index import TooManyPairs
@@ -41,7 +43,12 @@ class BandWatch(Watch):
             return self._breaches_of_a_crowd(step, one, two)
         if not len(mine):
             return []
-        outside = self._outside(self._ticks(step, self.partner, theirs) - self._ticks(step, self.promise.alias, mine))
+        (own_times, own_missing), (times, missing) = (
+            self._times(step, alias, ids) for alias, ids in ((self.promise.alias, mine), (self.partner, theirs))
+        )
+        outside = self._outside(times - own_times)
+        for null in (own_missing, missing):
+            outside[null if null is not None else slice(0)] = 0
         if not outside.any():
             return []
         by_own = mine >= own.first_fresh if own.has_fresh else np.zeros(len(mine), np.bool_)
@@ -50,14 +57,16 @@ class BandWatch(Watch):
 
     def _breaches_of_a_crowd(self, step: WatchStep, one: Keyed, two: Keyed) -> list[Breach]:
         """The same without the pairs of hot keys: what lies farthest outside is the earliest match or the latest."""
-        fresh = one.synopsis.ids(FRESH)
-        places, times = met_values(one, fresh, two, ALL, lambda ids: self._ticks(step, self.partner, ids))
-        outside = self._outside(times - self._ticks(step, self.promise.alias, fresh[places]))
-        found = self._broken(self.promise.alias, fresh[places], outside)
-        fresh = two.synopsis.ids(FRESH)
-        places, times = met_values(two, fresh, one, OLD, lambda ids: self._ticks(step, self.promise.alias, ids))
-        outside = self._outside(self._ticks(step, self.partner, fresh[places]) - times)
-        return found + self._broken(self.partner, fresh[places], outside)
+        found = []
+        alias, partner = self.promise.alias, self.partner
+        for own, asking, other, asked, part in ((alias, one, partner, two, ALL), (partner, two, alias, one, OLD)):
+            fresh = asking.synopsis.ids(FRESH)
+            mine, missing = self._times(step, own, fresh)
+            fresh, mine = (fresh, mine) if missing is None else (fresh[~missing], mine[~missing])
+            places, times = met_values(asking, fresh, asked, part, partial(self._times, step, other))
+            difference = times - mine[places] if own == alias else mine[places] - times
+            found += self._broken(own, fresh[places], self._outside(difference))
+        return found
 
     def _broken(self, alias: str, rows: Ints, outside: Ints) -> list[Breach]:
         late = outside > 0
@@ -72,11 +81,12 @@ class BandWatch(Watch):
             outside = np.maximum(outside, self.promise.low - difference)
         return outside
 
-    def _ticks(self, step: WatchStep, alias: str, ids: Ints) -> Ints:
-        column = self.plan.by_alias[alias].event_time
+    def _times(self, step: WatchStep, alias: str, ids: Ints) -> tuple[Ints, Bools | None]:
+        """The event times of rows, and which are NULL: such a row broke the promise when it came, by itself."""
+        column, synopsis = self.plan.by_alias[alias].event_time, step.synopses[alias]
         assert column is not None
         # A quarter of the range each way: the difference of two extreme times must not wrap round.
-        return np.clip(step.synopses[alias].ticks(column, ids), INT64.min // 4, INT64.max // 4)
+        return np.clip(synopsis.ticks(column, ids), INT64.min // 4, INT64.max // 4), nulls(synopsis, (column,), ids)
 
     def adapt(self, breach: Breach, step: WatchStep) -> None:  # noqa: ARG002 - a hook
         """See Watch."""

@@ -231,5 +231,6 @@ class Closedness:
         return synopsis.in_range("codes", ORDER, before if isinstance(before, int) else NOTHING, limit, which)
 
 
-def _held(ticks: int) -> int:
-    return max(INT64.min, min(INT64.max, ticks))
+def _held(ticks: int) -> Limit:
+    """A limit up to which values are closed; one below all values closes none, not even the least."""
+    return None if ticks < INT64.min else min(INT64.max, ticks)

@@ -122,7 +122,7 @@ class FollowsWatch(Watch):
         if not len(fresh) or child.size(OLD) == 0 or (self._closed_before < 0 and not self.monitor.is_active):
             return []
         asking, asked = Keyed(parent, self.promise.partner_columns), Keyed(child, self.promise.columns)
-        left, batch = met_values(asking, fresh, asked, OLD, lambda ids: child.gather(ids, lambda s: s.batch))
+        left, batch = met_values(asking, fresh, asked, OLD, lambda ids: (child.gather(ids, lambda s: s.batch), None))
         if not len(left):
             return []
         late: Bools = batch <= self._closed_before
@@ -252,6 +252,6 @@ def _orders_met(child: Keyed, parent: Keyed) -> tuple[Ints, Ints]:
         met = []
         old = union([reached(child, child.synopsis.ids(FRESH), parent, OLD)])
         for rows, part in ((parent.synopsis.ids(FRESH), ALL), (old, FRESH)):
-            places, code = met_values(parent, rows, child, part, lambda ids: child.synopsis.codes(ORDER, ids))
+            places, code = met_values(parent, rows, child, part, lambda ids: (child.synopsis.codes(ORDER, ids), None))
             met.append((code, rows[places]))
         return joined(met)

@@ -13,6 +13,10 @@ from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
 import penstock
+from penstock.analysis.check import check_query
+from penstock.plan.planner import make_plan
+from penstock.spark.checkpoint import differences, essence_of
+from penstock.spark.pack import KeyedGrid
 from tests.measure import size
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, fingerprint, is_clean, rows
@@ -257,3 +261,26 @@ def test_state_that_another_version_wrote_is_refused_with_a_sentence_that_says_s
     with pytest.raises(UsageError, match="was written by another version of Penstock") as refused:
         checkpoint.require({"cells": [2], "format of the state": STATE_FORMAT})
     assert f"its state is of format {written.get('format of the state', 1)}" in str(refused.value.detail)
+
+
+@pytest.mark.parametrize(
+    ("columns", "rest", "minds"),
+    [
+        ("k BIGINT, ts TIMESTAMP, EVENT TIME ts", "USING parquet OPTIONS (path 'x')", False),
+        ("k BIGINT, ts TIMESTAMP, d DATE AS (to_date(ts)), EVENT TIME ts", "USING parquet OPTIONS (path 'x')", True),
+        ("k BIGINT, ts TIMESTAMP, EVENT TIME ts", "USING parquet OPTIONS (path 'x') WHERE hour(ts) = 3", True),
+        ("k BIGINT, ts TIMESTAMP, EVENT TIME ts", "USING json OPTIONS (path 'x')", True),
+        ("k BIGINT, ts BIGINT, EVENT TIME ts", "USING json OPTIONS (path 'x')", False),
+    ],
+)
+def test_the_zone_of_the_session_belongs_to_what_spark_makes_of_the_rows(columns: str, rest: str, minds: bool) -> None:
+    script = penstock.parse(
+        f"CREATE STREAM a ({columns}) {rest}; CREATE STREAM b (k BIGINT) USING parquet OPTIONS (path 'y');"
+        "SELECT a.ts FROM a, b WHERE a.k = b.k;"
+    )
+    (query,) = script.queries
+    plan = make_plan(query, check_query(query))
+    grid = KeyedGrid.over(plan, 2, 2)
+    then, now = (essence_of(script, query, plan, grid, zone) for zone in ("UTC", "Asia/Tokyo"))
+    told = ['spark.sql.session.timeZone: "UTC" then, "Asia/Tokyo" now'] if minds else []
+    assert differences(then, now) == told

@@ -24,6 +24,7 @@ from penstock.model.clauses import Formula
 from penstock.model.predicates import conjunction
 from penstock.model.query import Query
 from penstock.model.script import Script
+from penstock.model.types import Kind
 from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
@@ -34,6 +35,8 @@ _EXPLAINS_OF_SOURCE = ("state", "rules")
 
 FORMAT = "format of the state"
 """Version 0.1.0 did not write it, and wrote format 1."""
+ZONE = "spark.sql.session.timeZone"
+_TEXT = ("json", "csv", "xml", "text")
 _PLACES = "places of the cells (they follow from spark.sql.shuffle.partitions)"
 
 Essence = dict[str, Any]
@@ -43,18 +46,38 @@ Lines = Sequence[Sequence[str]]
 _WRITTEN = "as it is written"
 
 
-def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid) -> Essence:
-    """What decides the state and the answer of a query."""
+def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: str | None) -> Essence:
+    """What decides the state and the answer of a query; `zone` is the session's, by which Spark reads times."""
     whole = {key: value for key, value in plan.to_dict().items() if key not in _EXPLAINS}
     whole["sources"] = [
         {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
     ]
     whole["streams"] = {name: stream_text(script, name) for name in plan.streams}
     whole["select"] = {o.name: str(o if isinstance(o, Formula) else o.value) for o in (*query.outputs, *query.answer)}
+    if _goes_by_zone(script, plan):
+        whole[ZONE] = zone
     # Through JSON and back, so that it compares equal to what a file gives.
     cells = {"cells": list(grid.shares), _PLACES: list(grid.keys)}
     read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, **cells}))
     return read
+
+
+def _goes_by_zone(script: Script, plan: Plan) -> bool:
+    """Whether Spark may make other rows of the same data in another zone.
+
+    It evaluates derived columns, WHERE and conditions that are none of ours, and reads times out of text.
+    """
+    streams = [stream for name in plan.streams if (stream := script.stream(name)) is not None]
+    evaluates = any(
+        stream.where or any(column.derived is not None for column in stream.carried) for stream in streams
+    ) or any(source.filters for source in plan.sources)
+    reads = any(
+        stream.storage is not None
+        and stream.storage.format.lower() in _TEXT
+        and any(column.type is not None and column.type.kind is Kind.TIMESTAMP for column in stream.carried)
+        for stream in streams
+    )
+    return evaluates or reads
 
 
 def stream_text(script: Script, name: str) -> dict[str, str]:

@@ -27,7 +27,7 @@ from penstock.spark.archive_files import archive_of
 from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import in_session_zone, worth_of_absence
 from penstock.spark.cache import new_run, sweep
-from penstock.spark.checkpoint import Essence, digest, essence_of
+from penstock.spark.checkpoint import ZONE, Essence, digest, essence_of
 from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.groups import deal, show
 from penstock.spark.malformed import answer_to, columns_read, is_text, judged, quarantines
@@ -111,7 +111,7 @@ def assemble(
     observation = f"penstock_{run}"
     texts = _texts(script, plan, inputs or {})
     packed = packed_streams(spark, script, plan, grid, inputs or {}, observation=observation)
-    essence = essence_of(script, query, plan, grid)
+    essence = essence_of(script, query, plan, grid, spark.conf.get(ZONE))
     told = (plan.to_json(), digest(essence), run)
     turn = turn_of(plan, trigger_seconds(spark.conf.get(TRIGGER, None)), grid, spark.sparkContext.defaultParallelism)
     given = packed.groupBy("cell").transformWithState(

@@ -287,7 +287,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         ran = run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)
     finally:
         progress.close()
-    for line in (*waiting_lines(ran), *last_lines(ran)):
+    for line in (*waiting_lines(ran, verdicts), *last_lines(ran)):
         _complain(line)
     return INEXACT if strict and not all(one.exactness.is_exact for one in ran) else DONE
 

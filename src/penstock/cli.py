@@ -8,13 +8,15 @@ Modules that a command needs are imported by that command, so that `check` never
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import gc
 import importlib
 import os
 import sys
+import tempfile
 import traceback
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
@@ -237,6 +239,9 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         Path | None, typer.Option(metavar="FILE.jsonl", help="One JSON object for each micro-batch.")
     ] = None,
     allow_unbounded: Annotated[bool, typer.Option("--allow-unbounded", help="Run though no bound is known.")] = False,
+    final: Annotated[
+        bool, typer.Option("--final", help="What is there is all: read it, decide all that waits, and end.")
+    ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Exit code 5 if an answer may be wrong.")] = False,
     trust_script: Annotated[
         bool, typer.Option("--trust-script", help="Let it call what runs code: docs/security.md.")
@@ -284,7 +289,9 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     progress = show_progress()
     progress.begin()
     try:
-        ran = run_script(script, plans, RunOptions(checkpoint, available_now, metrics, settings), progress)
+        with _kept_or_temporary(checkpoint, needed=final) as kept:
+            options = RunOptions(kept, available_now or final, metrics, settings, final)
+            ran = run_script(script, plans, options, progress)
     finally:
         progress.close()
     for line in (*waiting_lines(ran, verdicts), *last_lines(ran)):
@@ -427,6 +434,16 @@ def _require_checkpoint(script: Script, checkpoint: Path | None) -> None:
                 detail=f"{sink.storage.format} keeps its rows; after a stop they would be written again",
                 hint="add --checkpoint DIR",
             )
+
+
+@contextlib.contextmanager
+def _kept_or_temporary(checkpoint: Path | None, *, needed: bool) -> Iterator[Path | None]:
+    """The checkpoint; where there is none and one is needed, one for the time of the run."""
+    if checkpoint is not None or not needed:
+        yield checkpoint
+        return
+    with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
+        yield Path(folder)
 
 
 def main() -> None:

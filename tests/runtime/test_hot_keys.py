@@ -119,7 +119,7 @@ def test_a_group_of_each_row_of_one_key(aggregate: str) -> None:
     script = STREAMS.format(kind="BIGINT", a="", b="")
     driven = Run(f"{script} SELECT a.n, {aggregate} AS x FROM a, b WHERE {BAND} GROUP BY a.n;")
     tracemalloc.start()
-    got = {}
+    got: dict[int, int] = {}
     for batch in range(BATCHES):
         step = driven.step({"a": stream("BIGINT", "n", batch), "b": stream("BIGINT", "m", batch)})
         got |= dict(zip(*(step.rows.column(name).to_pylist() for name in ("n", "x")), strict=True))

@@ -103,9 +103,11 @@ class Bench:
         unbounded: bool = True,
         checkpoint: str | None = "checkpoint",
         strict: bool = False,
+        final: bool = False,
     ) -> Ran:
         """`penstock run --available-now` inside this process, on the shared session."""
         arguments = [*self.arguments(script, conf, unbounded, checkpoint), *(["--strict"] if strict else [])]
+        arguments += ["--final"] if final else []
         result = CliRunner().invoke(app, arguments)
         return Ran(result.exit_code, result.stdout, result.stderr, self.metrics())
 

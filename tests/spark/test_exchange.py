@@ -96,7 +96,7 @@ class Exchange:
                 packed += packing.to_pylist()
         if self.grid is None:
             return {0: chunks}
-        return {key: unpack_chunks([row for row in packed if row["cell"] == key])[0] for key in self.grid.keys}
+        return {key: unpack_chunks([row for row in packed if row["cell"] == key]).chunks for key in self.grid.keys}
 
 
 def plan_of(rng: random.Random) -> Plan:

@@ -28,6 +28,7 @@ from penstock.model.types import Kind
 from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
+from penstock.spark.final import End
 from penstock.spark.pack import KeyedGrid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage")
@@ -105,6 +106,7 @@ class Checkpoint:
         self.folder = root / query
         self.query = query
         self._lock: int | None = None
+        self.end = End(self.folder)
 
     @property
     def spark(self) -> str:

@@ -29,7 +29,7 @@ from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
-from penstock.spark.pack import unpack_chunks
+from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
 from penstock.spark.worker import settle
 
@@ -173,28 +173,30 @@ class CellProcessor(StoredProcessor[Cell]):
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one cell; called by Spark."""
         began = time.monotonic()
-        chunks, malformed = unpack_chunks(rows)
+        unpacked = unpack_chunks(rows)
         cell, number, base = self.load(key[0])
         cell.doubted_rows.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
-        result = cell.step(Batch(number, tuple(chunks), keep))
+        result = cell.step(Batch(number, tuple(unpacked.chunks), keep, is_last=unpacked.is_last))
         self.seconds = (time.monotonic() - began) / keep
         if result.quarantined:
             write_quarantined(self.quarantine, result.quarantined, f"{number:09d}-{key[0]}")
-        if malformed:
-            write_malformed(self.quarantine, self.malformed_into, malformed, f"{number:09d}-{key[0]}")
+        if unpacked.malformed:
+            write_malformed(self.quarantine, self.malformed_into, unpacked.malformed, f"{number:09d}-{key[0]}")
         if result.archived is not None and self.archive is not None:
             write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
         self.store(key[0], cell, number, base)
-        yield from self._given(result)
+        yield from self._given(result, is_last=unpacked.is_last)
 
-    def _given(self, result: StepResult) -> Iterator[Row]:
+    def _given(self, result: StepResult, *, is_last: bool) -> Iterator[Row]:
         yield from _answers(result.rows)
         if self.plan.distinct or self.plan.aggregate is not None:
             yield Row(kind=FRONTIER, payload=json.dumps(dict(result.frontier)).encode(), counts=None)
             for number, table in result.reports.items():
                 yield Row(kind=f"{REPORT}{number}", payload=to_ipc(table), counts=None)
+            if is_last:
+                yield Row(kind=END, payload=b"", counts=None)
         yield Row(kind=COUNTS, payload=None, counts=counts_of(self.plan, result.metrics))
 
 
@@ -213,8 +215,12 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         """What a bucket may hold of the budget."""
         return bucket_room(plan, self.keys.index(key), len(self.keys))
 
-    def told(self, rows: Iterator[Row]) -> tuple[Any | None, dict[str, int], Reports]:
-        """The rows of a batch, None if there are none; the least frontier, none if a cell has not spoken; reports."""
+    def told(self, rows: Iterator[Row]) -> tuple[Any | None, dict[str, int], Reports, bool]:
+        """The rows of a batch, None if there are none; the least frontier, none if a cell has not spoken; reports.
+
+        And whether the streams have ended.
+        """
+        is_last = False
         tables: list[Any] = []
         frontiers: list[dict[str, int]] = []
         reports: dict[int, list[Any]] = {}
@@ -224,10 +230,12 @@ class SecondProcessor(StoredProcessor[GroupStage]):
             elif row["kind"].startswith(REPORT):
                 number = int(row["kind"].removeprefix(REPORT))
                 reports.setdefault(number, []).append(from_ipc(row["payload"]))
+            elif row["kind"] == END:
+                is_last = True
             else:
                 tables.append(from_ipc(row["payload"]))
         least, told = together(frontiers, reports, len(self.keys))
-        return pa.concat_tables(tables) if tables else None, least, told
+        return pa.concat_tables(tables) if tables else None, least, told, is_last
 
     def restore(self, key: int, plan: Plan, entries: Entries) -> GroupStage:
         """See StoredProcessor."""
@@ -235,9 +243,9 @@ class SecondProcessor(StoredProcessor[GroupStage]):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one bucket of groups; called by Spark."""
-        given, frontier, reports = self.told(rows)
+        given, frontier, reports, is_last = self.told(rows)
         stage, number, base = self.load(key[0])
-        result = stage.step(number, pa.table({}) if given is None else given, frontier, reports)
+        result = stage.step(number, pa.table({}) if given is None else given, frontier, reports, is_last=is_last)
         self.store(key[0], stage, number, base)
         yield from _answers(result.rows)
         yield Row(kind=COUNTS, payload=None, counts=second_counts_of(result.rows.num_rows, result.lost, stage))

@@ -53,6 +53,8 @@ ROWS, KEYS, PLACES, PUNCTUATIONS, NOTHING = "rows", "keys", "places", "punctuati
 punctuations, these under the number of their promise in place of an alias."""
 MALFORMED = "malformed"
 """What a chunk brings beside its rows: the malformed ones, for the first cell to write."""
+END = "end"
+"""What is no part of a chunk, but says that every stream has ended."""
 _PARTS = (ROWS, KEYS, PLACES, PUNCTUATIONS)
 
 Place = tuple[int, str, int, int, int]
@@ -199,14 +201,27 @@ _KINDS = [
 ]
 
 
-def unpack_chunks(rows: Iterable[Any]) -> tuple[list[Chunk], dict[str, Any]]:
-    """The chunks that one cell was given, each stream's in the order of arrival; places are counted from 0.
+@dataclass(frozen=True)
+class Unpacked:
+    """What one cell is given in a batch."""
 
-    And by stream the malformed rows that it is to write.
-    """
+    chunks: list[Chunk]
+    """Each stream's in the order of arrival; places are counted from 0."""
+    malformed: Mapping[str, Any]
+    """By stream, the malformed rows that it is to write."""
+    is_last: bool
+    """Whether the streams have ended."""
+
+
+def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
+    """What packed rows of one cell hold."""
     found: dict[tuple[str, Place], dict[str, Any]] = {}
     malformed: dict[str, dict[Place, Any]] = {}
+    is_last = False
     for row in rows:
+        if row["part"] == END:
+            is_last = True
+            continue
         place = (row["time"], row["path"], row["block"], row["task"], row["piece"])
         chunk = found.setdefault((row["stream"], place), {"header": row["header"], **{p: {} for p in _PARTS}})
         if row["part"] == MALFORMED:
@@ -220,9 +235,8 @@ def unpack_chunks(rows: Iterable[Any]) -> tuple[list[Chunk], dict[str, Any]]:
         header = read_header(stream, number, chunk["header"])
         punctuations = {int(promise): table for promise, table in chunk[PUNCTUATIONS].items()}
         chunks.append(Chunk(header, chunk[ROWS], chunk[KEYS], order, punctuations))
-    return chunks, {
-        stream: pa.concat_tables([its[place] for place in sorted(its)]) for stream, its in malformed.items()
-    }
+    written = {stream: pa.concat_tables([its[place] for place in sorted(its)]) for stream, its in malformed.items()}
+    return Unpacked(chunks, written, is_last)
 
 
 @dataclass(frozen=True)

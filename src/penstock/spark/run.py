@@ -64,6 +64,8 @@ class RunOptions:
     available_now: bool = False
     metrics: Path | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
+    final: bool = False
+    """Whether the end of what is there is the end of every stream."""
 
 
 @dataclass
@@ -107,6 +109,13 @@ def run_script(
         whole_cells(cells)
     purge_strategy(conf.get(PURGE))
     trigger_seconds(conf.get(TRIGGER))
+    counted = [query.name for query, plan in plans if options.final and plan.rewriting is not None]
+    if counted:
+        raise UsageError(
+            f"--final cannot end {', '.join(counted)}: its joins are replaced by counts",
+            detail="their windows are closed by Spark's watermark, which no end of a stream moves",
+            hint="leave out ERROR(…), or --final",
+        )
     sinks = {query.name: sink for query, _ in plans if (sink := script.sink(query.sink or "")) is not None}
     kept_out = {query.name: into_of(script, plan) for query, plan in plans}
     quarantines = [(f"{name}, quarantine", sink) for name, into in kept_out.items() for sink in into]
@@ -136,6 +145,7 @@ def _run(
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
     for one in running:
         if one.checkpoint is not None:
+            one.checkpoint.end.require(final=options.final)
             one.checkpoint.require(one.assembled.essence, written_lines(one.query))
             require_files(one.query.name, Path(one.checkpoint.spark))
         if one.query.name in sinks:
@@ -153,7 +163,13 @@ def _run(
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]
 
-        _watch(running, metrics, follow, _Starts(running, start, spark.sparkContext.defaultParallelism), interrupt)
+        def go() -> None:
+            starts = _Starts(running, start, spark.sparkContext.defaultParallelism)
+            _watch(running, metrics, follow, starts, interrupt)
+
+        go()
+        if options.final:
+            _end(running, go)
         for one in running if options.available_now else ():
             _drain(spark, script, one)
     finally:
@@ -172,6 +188,19 @@ def _run(
     # Nobody needs the log of a run that went well.
     spark_log().unlink(missing_ok=True)
     return running
+
+
+def _end(running: Sequence[Running], go: Callable[[], None]) -> None:
+    """Say that there is no more, and let each query decide all that waits."""
+    ending = [one for one in running if one.checkpoint is not None]
+    for one in ending:
+        assert one.checkpoint is not None
+        one.checkpoint.end.declare()
+        one.handle, one.starts = None, 0
+    go()
+    for one in ending:
+        assert one.checkpoint is not None
+        one.checkpoint.end.confirm()
 
 
 def _decodes_all(script: Script, plans: Sequence[tuple[Query, Plan]], conf: Mapping[str, str]) -> bool:
@@ -206,7 +235,8 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     checkpoint = Checkpoint(options.checkpoint, query.name) if options.checkpoint is not None else None
     quarantine = checkpoint.quarantine if checkpoint is not None else None
     try:
-        assembled = assemble(spark, script, query, plan, quarantine=quarantine, has_sinks=True)
+        end = checkpoint.end if checkpoint is not None else None
+        assembled = assemble(spark, script, query, plan, quarantine=quarantine, has_sinks=True, end=end)
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
     resumes = checkpoint is not None and not checkpoint.is_new

@@ -29,6 +29,7 @@ from penstock.spark.asked_before import in_session_zone, worth_of_absence
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import ZONE, Essence, digest, essence_of
 from penstock.spark.file_heads import has_heads, head_of_file
+from penstock.spark.final import End
 from penstock.spark.groups import deal, show
 from penstock.spark.malformed import answer_to, columns_read, is_text, judged, quarantines
 from penstock.spark.operator import (
@@ -89,10 +90,11 @@ def assemble(
     inputs: Mapping[str, DataFrame] | None = None,
     quarantine: str | None = None,
     has_sinks: bool = False,
+    end: End | None = None,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
-    `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink.
+    `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end.
     """
     if plan.rewriting is not None:
         return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
@@ -111,6 +113,8 @@ def assemble(
     observation = f"penstock_{run}"
     texts = _texts(script, plan, inputs or {})
     packed = packed_streams(spark, script, plan, grid, inputs or {}, observation=observation)
+    if end is not None:
+        packed = packed.unionAll(end.stream(spark, grid))
     essence = essence_of(script, query, plan, grid, spark.conf.get(ZONE))
     told = (plan.to_json(), digest(essence), run)
     turn = turn_of(plan, trigger_seconds(spark.conf.get(TRIGGER, None)), grid, spark.sparkContext.defaultParallelism)

@@ -1,0 +1,73 @@
+"""`--final`: the end of every stream of a query, as a stream of its own.
+
+Spark runs a batch only if a source has something new, and a query keeps the sources that its checkpoint began with. So
+each query of a run reads one source more: a folder of the checkpoint that stays empty. When the run has read all that
+is there and `--final` says that this was all, a file is put there; the batch that it makes is the last one of every
+cell, in which all that waits is decided and emitted. It is read like any other input: killed in between, the next run
+with `--final` goes on, and nothing is emitted twice.
+
+Not decided here: whether more data comes after all. A checkpoint that was ended so takes none.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.errors import UsageError
+from penstock.spark.pack import END, PACKED, KeyedGrid
+
+_FILE = "end.txt"
+
+
+class End:
+    """The folder that says when the streams of a query have ended."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "final"
+
+    @property
+    def _done(self) -> Path:
+        return self.folder.with_name("final.done")
+
+    @property
+    def is_declared(self) -> bool:
+        """Whether `--final` has said that there is no more."""
+        return (self.folder / _FILE).exists()
+
+    def require(self, *, final: bool) -> None:
+        """Raise UsageError if the streams have ended, unless what is left of that is to be done."""
+        if self._done.exists() or (self.is_declared and not final):
+            raise UsageError(
+                f"the checkpoint {self.folder.parent} was ended by --final: it takes no more data",
+                hint="use another --checkpoint"
+                if self._done.exists()
+                else "run it once more with --final, which was interrupted; then use another --checkpoint",
+            )
+
+    def open(self) -> None:
+        """Make the folder, which the source must find."""
+        self.folder.mkdir(parents=True, exist_ok=True)
+
+    def declare(self) -> None:
+        """Say that there is no more."""
+        # Spark takes no file for input whose name begins so.
+        hidden = self.folder / f"_{_FILE}"
+        hidden.write_text("end\n")
+        hidden.replace(self.folder / _FILE)
+
+    def confirm(self) -> None:
+        """All that waited was decided."""
+        os.close(os.open(self._done, os.O_WRONLY | os.O_CREAT, 0o644))
+
+    def stream(self, spark: SparkSession, grid: KeyedGrid) -> DataFrame:
+        """For each cell a packed row that ends its streams; none before the end."""
+        self.open()
+        said = spark.readStream.schema("value STRING").text(str(self.folder))
+        cells = ", ".join(map(str, grid.keys))
+        rows = said.selectExpr(f"explode(array({cells})) AS cell")
+        values = {"cell": "cell", "part": f"'{END}'"}
+        columns = (column.split(" ") for column in PACKED.split(", "))
+        return rows.selectExpr(*(f"CAST({values.get(name, 'NULL')} AS {kind}) AS {name}" for name, kind in columns))

@@ -292,6 +292,15 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         with _kept_or_temporary(checkpoint, needed=final) as kept:
             options = RunOptions(kept, available_now or final, metrics, settings, final)
             ran = run_script(script, plans, options, progress)
+    except KeyboardInterrupt:
+        progress.close()
+        again = (
+            "the same command goes on from there"
+            if checkpoint is not None
+            else "there is no --checkpoint to go on from"
+        )
+        _complain(f"stopped: batches that were committed stay, the one under way was given up; {again}")
+        return INTERRUPTED
     finally:
         progress.close()
     for line in (*waiting_lines(ran, verdicts), *last_lines(ran)):

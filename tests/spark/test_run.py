@@ -257,11 +257,16 @@ def test_ctrl_c_stops_cleanly_and_a_restart_goes_on(outside: Bench) -> None:
     ran = outside.finish(process)
     assert is_clean(ran, 130), ran.err
     assert "101000" in ran.out
+    assert "stopped: batches that were committed stay" in ran.err
+    assert "the same command goes on from there" in ran.err
     more = rows(50, 6)
     outside.write("s", more, KN)
     ran = outside.run(script)
     assert ran.code == 0, ran.err
     assert outside.sink() == expected(s + more, t)
+    ran = outside.run(script)
+    assert ran.code == 0, ran.err
+    assert "out: nothing new to read; the answer stands as the last run left it" in ran.err
     told = sum(line["rows_out"] for line in ran.batches if line["query"] == "out")
     assert told == written(outside.folder / "out").total()
 

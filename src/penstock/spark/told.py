@@ -61,6 +61,8 @@ def waiting_lines(ran: Sequence[Running], verdicts: Sequence[Verdict]) -> list[s
     """What was read and still waits, for what, and what was worse than declared; a sentence for each."""
     found = []
     for one, verdict in zip(ran, verdicts, strict=True):
+        if one.resumes and not one.batches:
+            found.append(f"{one.query.name}: nothing new to read; the answer stands as the last run left it")
         count = one.batches[-1]["pending_rows"] if one.batches else 0
         kept = "is kept in the checkpoint" if one.checkpoint is not None else "is lost, for there is no checkpoint"
         if count:
@@ -148,8 +150,9 @@ class ProgressLine:
         self.out.flush()
 
     def close(self) -> None:
-        """Leave the line."""
+        """Leave the line; once."""
         if self.live:
+            self.live = False
             self.out.write("\n")
             self.out.flush()
 

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint measure golden clean
+.PHONY: demo test lint measure soak golden clean
 
 demo: $(READY)
 	@sh scripts/need-jdk.sh
@@ -23,6 +23,12 @@ lint: $(READY)
 # The measures of the issues at the size they state; in `make test` they run smaller and print their size.
 measure: $(READY)
 	PENSTOCK_MEASURE=full $(BIN)/python -m pytest -q -rP -m measure
+
+# Kills, random cases and fuzzed scripts from fresh seeds: `make soak MINUTES=60`; the counts go into docs/endurance.md.
+MINUTES ?= 30
+soak: $(READY)
+	@sh scripts/need-jdk.sh
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --record
 
 # Rewrites the expected files beside the golden cases; read the diff before you commit it.
 golden: $(READY)

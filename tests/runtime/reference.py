@@ -238,6 +238,12 @@ class Keeper:
             other, own_columns, other_columns = scheme.other, scheme.columns, scheme.other_columns
         else:
             return True
+        if not isinstance(scheme, Follows) or isinstance(scheme.slack, Span):
+            # What it says of the times of matches a row without one may break with any row to come.
+            sides = [(declaring.name, own_columns), (other, other_columns)]
+            keyed = any(name == stream.name and None not in [row.values[c] for c in columns] for name, columns in sides)
+            if keyed and row.values[stream.event_time or ""] is None:
+                return False
         pairs: list[tuple[Arrived, Arrived]] = []
         if stream.name == other:
             pairs += [(a, row) for a in history[declaring.name]] + ([(row, row)] if declaring is stream else [])

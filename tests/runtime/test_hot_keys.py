@@ -6,6 +6,7 @@ the way of the crowds at every match, however few rows there are, against the fu
 
 from __future__ import annotations
 
+import os
 import time
 import tracemalloc
 from collections import Counter
@@ -27,7 +28,7 @@ from tests.runtime.workloads import Workload, workloads
 
 ROWS = size(20_000, 200_000)
 BATCHES = 2
-EXAMPLES = size(25, 1000)
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(25, 1000)))
 
 STREAMS = """
 CREATE STREAM a (k {kind}, n BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 100{a});

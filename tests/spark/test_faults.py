@@ -107,10 +107,11 @@ def quarantined(bench: Bench, query: str) -> list[int]:
 @pytest.mark.usefixtures("spark")
 def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     """At least 20 kills in full size. A run is left alone until its first batch is under way, so that each gets on."""
-    kills, files = size(1, 20), size(4, 50)
+    kills = int(os.environ.get("PENSTOCK_KILLS", size(1, 20)))
+    files = 4 if kills < 2 else 50
     pairs, kinds = write_files(outside, files)
     script = SCRIPT + MERGED + GROUPED + BUDGETED + COUNTED
-    rng = random.Random(11)
+    rng = random.Random(int(os.environ.get("PENSTOCK_SEED", "11")))
     for _ in range(kills):
         before = offsets(outside)
         process = outside.start(script, unbounded=False)

@@ -1,0 +1,190 @@
+"""`make soak`: kills, random cases and fuzzed scripts from fresh seeds, for as long as one likes.
+
+Not part of the suite. Three things take turns until the time is over: random differential cases of the core (the tests
+of the suite, with seeds of their own and more examples), scripts with tokens and characters changed at random (each
+must be read, checked, or refused with an error of ours), and SIGKILLs of a run with every kind of query on real Spark.
+What fails is printed with the command that repeats it, and ends the soak with exit code 1. The counts go into
+docs/endurance.md, where they add up over all runs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import random
+import re
+import secrets
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+
+import penstock
+from penstock.errors import InternalError, PenstockError
+
+ROOT = Path(__file__).resolve().parents[1]
+LEDGER = ROOT / "docs" / "endurance.md"
+CORE = (
+    "tests/runtime/test_core_against_reference.py",
+    "tests/runtime/test_outer.py",
+    "tests/runtime/test_outer_arrival.py",
+    "tests/runtime/test_aggregates.py",
+    "tests/runtime/test_outer_aggregates.py",
+    "tests/runtime/test_budget_outer.py",
+    "tests/runtime/promise/test_items.py",
+    "tests/runtime/input/test_arrival_order.py",
+    "tests/runtime/test_hot_keys.py",
+)
+KILLS = "tests/spark/test_faults.py::test_killed_at_random_moments_and_restarted"
+_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 40, 5, 60.0
+_ROW = re.compile(r"^\| (\d{4}-[^|]+)\| ([^|]+)\|((?: *[\d,]+ *\|){4}) ([^|]*)\|$")
+
+
+@dataclass
+class Counts:
+    """What was done, and from which seeds."""
+
+    minutes: int = 0
+    cases: int = 0
+    scripts: int = 0
+    kills: int = 0
+    seeds: list[str] = field(default_factory=list)
+
+
+class Failed(Exception):
+    """Something went wrong; the text says how to see it again."""
+
+
+def tests(path: str, seed: int, marked: str, **settings: str) -> str:
+    """Run tests of the suite at full size from a seed; gives what they print."""
+    command = [sys.executable, "-m", "pytest", "-q", "-n", "0", "-p", "no:cacheprovider", "-rP", path, "-m", marked]
+    command += [f"--hypothesis-seed={seed}", "--hypothesis-show-statistics"]
+    environment = {**os.environ, "PENSTOCK_MEASURE": "full", "PENSTOCK_SEED": str(seed), **settings}
+    ran = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    if ran.returncode != 0:
+        chosen = [f"{name}={value}" for name, value in settings.items()]
+        shown = " ".join([*chosen, f"PENSTOCK_SEED={seed}", "python", *map(repr, command[1:])])
+        raise Failed(f"{ran.stdout[-4000:]}\nagain: PENSTOCK_MEASURE=full {shown}")
+    return ran.stdout
+
+
+def core(counts: Counts, seed: int) -> None:
+    """Random queries and streams against the full history."""
+    told = tests(CORE[seed % len(CORE)], seed, "not measure", PENSTOCK_EXAMPLES=str(_EXAMPLES))
+    counts.cases += sum(map(int, re.findall(r"(\d+) passing examples", told)))
+
+
+def kills(counts: Counts, seed: int) -> None:
+    """A run with every kind of query, killed and started again."""
+    told = tests(KILLS, seed, "measure", PENSTOCK_KILLS=str(_KILLS))
+    counts.kills += int(re.findall(r"(\d+) kills", told)[-1])
+
+
+def scripts(counts: Counts, seed: int) -> None:
+    """Scripts of the examples and the golden cases, with something changed."""
+    rng = random.Random(seed)
+    known = [path.read_text() for path in sorted([*ROOT.glob("examples/*.sql"), *ROOT.glob("tests/golden/*/*.sql")])]
+    words = sorted({word for text in known for word in _tokens(text) if word.strip()})
+    ends = time.monotonic() + _SCRIPT_SECONDS
+    while time.monotonic() < ends:
+        text = mutated(rng, rng.choice(known), words)
+        try:
+            script = penstock.parse(text)
+            for query in script.queries:
+                penstock.check(script, query.name)
+        except InternalError as error:
+            raise Failed(f"{error}\n{text}\nseed {seed}") from error
+        except PenstockError:
+            pass
+        except Exception as error:
+            raise Failed(f"{type(error).__name__}: {error}\n{text}\nseed {seed}") from error
+        counts.scripts += 1
+
+
+def _tokens(text: str) -> list[str]:
+    return re.findall(r"\w+|\s+|.", text, re.DOTALL)
+
+
+def mutated(rng: random.Random, text: str, words: list[str]) -> str:
+    """The text with one to four changes of its tokens or characters."""
+    tokens = _tokens(text)
+    for _ in range(rng.randint(1, 4)):
+        place, other = rng.randrange(len(tokens)), rng.randrange(len(tokens))
+        match rng.randrange(6):
+            case 0:
+                tokens[place] = ""
+            case 1:
+                tokens[place] += " " + tokens[place]
+            case 2:
+                tokens[place], tokens[other] = tokens[other], tokens[place]
+            case 3:
+                tokens[place] = rng.choice(words)
+            case 4:
+                tokens[place] = rng.choice(("0", "-1", "NULL", "''", "`", "'", "(", ")", "*", "é", "\x00", "9" * 30))
+            case _:
+                tokens[place] = tokens[place][::-1]
+    return "".join(tokens)
+
+
+KINDS: dict[str, Callable[[Counts, int], None]] = {"core": core, "scripts": scripts, "kills": kills}
+
+
+def recorded(text: str) -> Iterator[tuple[int, int, int, int]]:
+    """The counts of each run that a ledger lists: minutes, cases, scripts, kills."""
+    for line in text.splitlines():
+        if (found := _ROW.match(line)) is not None:
+            minutes, cases, fuzzed, killed = (int(n.replace(",", "")) for n in found[3].strip(" |").split("|"))
+            yield minutes, cases, fuzzed, killed
+
+
+def with_row(text: str, counts: Counts, commit: str, when: datetime) -> str:
+    """The ledger with one run more, and the sums of all."""
+    row = (
+        f"| {when:%Y-%m-%d %H:%M} | {commit} | {counts.minutes:,} | {counts.cases:,} | {counts.scripts:,} | "
+        f"{counts.kills:,} | {' '.join(counts.seeds)} |"
+    )
+    lines = [line for line in text.rstrip().splitlines() if not line.startswith("**All runs:**")]
+    body = "\n".join([*lines, row])
+    sums = [sum(column) for column in zip(*recorded(body), strict=True)]
+    return (
+        f"{body}\n\n**All runs:** {sums[0]:,} minutes, {sums[1]:,} differential cases, {sums[2]:,} scripts, "
+        f"{sums[3]:,} kills.\n"
+    ).replace("\n\n|", "\n|")
+
+
+def main() -> int:
+    """Soak for the minutes that are asked for."""
+    parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=30.0)
+    parser.add_argument("--only", choices=sorted(KINDS), action="append")
+    parser.add_argument("--record", action="store_true", help="write the counts into docs/endurance.md")
+    asked = parser.parse_args()
+    counts, began = Counts(), time.monotonic()
+    turns = 0
+    try:
+        while time.monotonic() - began < asked.minutes * 60:
+            name = (asked.only or list(KINDS))[turns % len(asked.only or KINDS)]
+            seed = secrets.randbelow(1 << 32)
+            KINDS[name](counts, seed)
+            counts.seeds.append(f"{name}:{seed}")
+            turns += 1
+            print(
+                f"{name} {seed}: {counts.cases:,} cases, {counts.scripts:,} scripts, {counts.kills:,} kills", flush=True
+            )
+    except Failed as failure:
+        print(failure, file=sys.stderr)
+        return 1
+    counts.minutes = round((time.monotonic() - began) / 60)
+    if asked.record:
+        commit = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
+        )
+        LEDGER.write_text(with_row(LEDGER.read_text(), counts, commit.stdout.strip(), datetime.now(UTC)))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

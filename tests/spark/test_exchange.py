@@ -22,7 +22,8 @@ import penstock
 from penstock.compile import plan
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Chunk, Punctuating, punctuation_promises
-from penstock.spark.pack import KeyedGrid, Packer, passes, unpack_chunks
+from penstock.spark import pack
+from penstock.spark.pack import PLACE, KeyedGrid, Packer, passes, unpack_chunks
 from penstock.spark.punctuations import conditions
 from tests.measure import size
 from tests.spark.oracle import Bag, joined, same
@@ -183,3 +184,31 @@ def test_what_only_a_match_shows_is_counted_and_kept_out_in_whichever_cell_it_is
     assert run.violations == 8
     assert sorted(run.quarantined) == (list(range(8)) if policy == "QUARANTINE" else [])
     assert not run.answer
+
+
+@pytest.mark.parametrize("places", [None, ["1/0/x", None, None, "2/0/y", None, "2/0/z", "3/0/a"]])
+def test_what_is_packed_in_portions_is_what_is_packed_whole(
+    places: list[str | None] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = plan(
+        penstock.parse(
+            "CREATE STREAM s (a BIGINT, b BIGINT, ORDERED BY b WITHIN 3 ROWS); CREATE STREAM t (a BIGINT, b BIGINT);"
+            "SELECT s.b, t.b AS m FROM s, t WHERE s.a = t.a;"
+        )
+    )
+    grid = KeyedGrid.over(made, 2, 2)
+    table = pa.table({"a": pa.array([1, 2, 3, 1, 2, 3, 4]), "b": pa.array(range(7))})
+    if places is not None:
+        table = table.append_column(PLACE, pa.array(places))
+    found = []
+    for portion in (pack.PORTION, 1):
+        monkeypatch.setattr(pack, "PORTION", portion)
+        batches = list(Packer(made, "s", grid, places is not None)(table.to_batches(max_chunksize=1)))
+        assert len(batches) == (1 if portion > 1 else 7)
+        rows = [row for batch in batches for row in batch.to_pylist()]
+        cells = [unpack_chunks([row for row in rows if row["cell"] == key]).chunks for key in grid.keys]
+        assert [sum(chunk.header.rows for chunk in chunks) for chunks in cells] == [7, 7]
+        rows_of = [[chunk.rows["s"].column("b").to_pylist() for chunk in its if "s" in chunk.rows] for its in cells]
+        found.append([sum(pieces, []) for pieces in rows_of])
+    assert found[0] == found[1]
+    assert sorted(sum(found[0], [])) == list(range(7))

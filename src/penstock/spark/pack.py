@@ -59,6 +59,9 @@ _PARTS = (ROWS, KEYS, PLACES, PUNCTUATIONS)
 
 Place = tuple[int, str, int, int, int]
 
+PORTION = 64 << 20
+"""Bytes of rows that are packed at a time."""
+
 
 def passes(alias: str) -> str:
     """The boolean column that says which rows an alias's filters let through."""
@@ -79,34 +82,42 @@ class Packer:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the rows of one task."""
         settle("pack")
-        read = [batch for batch in batches if batch.num_rows]
-        if not read:
-            return
-        rows = looked_at(pa.Table.from_batches(read), self.declared)
-        if rows.num_rows:
-            yield from self.packed(self._pieces(rows))
+        yield from self.packed(self._pieces(looked_at(rows, self.declared) for rows in portions(batches)))
 
     def packed(self, pieces: Iterable[tuple[Place, Any]]) -> Iterator[Any]:
-        """The packed rows of all pieces, as one batch."""
+        """The packed rows of all pieces: as one batch, or as several of which none is much larger than a portion."""
         packed: dict[str, list[Any]] = {name: [] for name in _NAMES}
+        size = 0
         for place, piece in pieces:
             self._pack(place, piece, packed)
-        if not packed["cell"]:
-            return
-        yield pa.record_batch([pa.array(packed[n], kind) for n, kind in zip(_NAMES, _KINDS, strict=True)], names=_NAMES)
+            size += piece.nbytes
+            if size >= PORTION:
+                yield _as_batch(packed)
+                packed, size = {name: [] for name in _NAMES}, 0
+        if packed["cell"]:
+            yield _as_batch(packed)
 
-    def _pieces(self, table: Any) -> Iterator[tuple[Place, Any]]:
-        """The table cut where the place changes; Spark hands the rows of one piece over in order."""
+    def _pieces(self, tables: Iterable[Any]) -> Iterator[tuple[Place, Any]]:
+        """The tables cut where the place changes; Spark hands the rows of one piece over in order."""
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
-        if not self.ordered:
-            yield (0, "", 0, task, 0), table
-            return
-        places = flat(table.column(PLACE))
-        data = table.drop_columns([PLACE])
-        starts = [*heads_of(places).tolist(), table.num_rows]
-        for number, (start, stop) in enumerate(pairwise(starts)):
-            yield (*_read_place(places[start].as_py()), task, number), data.slice(start, stop - start)
+        number, place = 0, _read_place(None)
+        for table in tables:
+            if not table.num_rows:
+                continue
+            if not self.ordered:
+                yield (*place, task, number), table
+                number += 1
+                continue
+            places = flat(table.column(PLACE))
+            data = table.drop_columns([PLACE])
+            starts = [*heads_of(places).tolist(), table.num_rows]
+            for start, stop in pairwise(starts):
+                if places[start].is_valid:
+                    place = _read_place(places[start].as_py())
+                # Else the first row goes on where the portion before it ended.
+                yield (*place, task, number), data.slice(start, stop - start)
+                number += 1
 
     def _pack(self, place: Place, piece: Any, packed: dict[str, list[Any]]) -> None:
         piece, malformed = _without_malformed(piece)
@@ -155,6 +166,25 @@ class Packer:
         row = (self.grid.keys[cell], self.stream, *rest)
         for name, value in zip(_NAMES, row, strict=True):
             packed[name].append(value)
+
+
+def portions(batches: Iterable[Any]) -> Iterator[Any]:
+    """The batches as tables of about PORTION bytes, or fewer: what a task reads is not held whole."""
+    read: list[Any] = []
+    size = 0
+    for batch in batches:
+        if batch.num_rows:
+            read.append(batch)
+            size += batch.nbytes
+        if size >= PORTION:
+            yield pa.Table.from_batches(read)
+            read, size = [], 0
+    if read:
+        yield pa.Table.from_batches(read)
+
+
+def _as_batch(packed: dict[str, list[Any]]) -> Any:
+    return pa.record_batch([pa.array(packed[n], kind) for n, kind in zip(_NAMES, _KINDS, strict=True)], names=_NAMES)
 
 
 def _without_malformed(piece: Any) -> tuple[Any, Any | None]:

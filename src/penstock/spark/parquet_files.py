@@ -32,7 +32,7 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
-from penstock.spark.pack import PACKED, Packer, Place
+from penstock.spark.pack import PACKED, Packer, Place, portions
 from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle
 
@@ -154,8 +154,10 @@ class FilePacker:
         if self.packer.ordered:
             for (time, path, block), table in pieces:
                 yield (time, path, block, task, 0), table
-        elif tables := [table for _, table in pieces]:
-            yield (0, "", 0, task, 0), pa.concat_tables(tables)
+        else:
+            batches_read = (batch for _, table in pieces for batch in table.to_batches())
+            for number, table in enumerate(portions(batches_read)):
+                yield (0, "", 0, task, number), table
 
 
 def named_pieces(batches: Iterable[Any], schema: Any) -> Iterator[tuple[tuple[int, str, int], Any]]:

@@ -200,7 +200,7 @@ def test_what_is_packed_in_portions_is_what_is_packed_whole(
     table = pa.table({"a": pa.array([1, 2, 3, 1, 2, 3, 4]), "b": pa.array(range(7))})
     if places is not None:
         table = table.append_column(PLACE, pa.array(places))
-    found = []
+    found: list[list[list[int]]] = []
     for portion in (pack.PORTION, 1):
         monkeypatch.setattr(pack, "PORTION", portion)
         batches = list(Packer(made, "s", grid, places is not None)(table.to_batches(max_chunksize=1)))
@@ -208,7 +208,6 @@ def test_what_is_packed_in_portions_is_what_is_packed_whole(
         rows = [row for batch in batches for row in batch.to_pylist()]
         cells = [unpack_chunks([row for row in rows if row["cell"] == key]).chunks for key in grid.keys]
         assert [sum(chunk.header.rows for chunk in chunks) for chunks in cells] == [7, 7]
-        rows_of = [[chunk.rows["s"].column("b").to_pylist() for chunk in its if "s" in chunk.rows] for its in cells]
-        found.append([sum(pieces, []) for pieces in rows_of])
+        found.append([[b for c in its if "s" in c.rows for b in c.rows["s"].column("b").to_pylist()] for its in cells])
     assert found[0] == found[1]
-    assert sorted(sum(found[0], [])) == list(range(7))
+    assert sorted(b for its in found[0] for b in its) == list(range(7))

@@ -280,6 +280,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         _say(run_quiet_hour(plans, settings, wanted, _complain))
         return DONE
     from penstock.explain.reason_words import told  # noqa: PLC0415
+    from penstock.explain.undecided import undecided  # noqa: PLC0415
     from penstock.spark.run import RunOptions, run_script  # noqa: PLC0415
     from penstock.spark.told import last_lines, opening_lines, show_progress, waiting_lines  # noqa: PLC0415
 
@@ -303,7 +304,8 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         return INTERRUPTED
     finally:
         progress.close()
-    for line in (*waiting_lines(ran, verdicts), *last_lines(ran)):
+    waiting = {one.query.name: undecided(one.plan, v, one.held) for one, v in zip(ran, verdicts, strict=True)}
+    for line in (*waiting_lines(ran, waiting), *last_lines(ran)):
         _complain(line)
     return INEXACT if strict and not all(one.exactness.is_exact for one in ran) else DONE
 

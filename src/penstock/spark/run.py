@@ -94,6 +94,11 @@ class Running:
     """What the samples of this run show, where joins are replaced by counts."""
     clock: WatermarkBefore = field(default_factory=WatermarkBefore)
 
+    @property
+    def held(self) -> dict[str, int]:
+        """The tuples stored after the last batch of this run, by alias."""
+        return dict(self.batches[-1]["state_tuples"]) if self.batches else {}
+
 
 Follower = Callable[[Running, dict[str, Any]], None]
 """Is told of each batch."""

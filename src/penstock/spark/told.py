@@ -14,14 +14,13 @@ budget in bytes the statistics beside them.
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TextIO
 
-from penstock.analysis.finding import Bounded, Verdict
-from penstock.analysis.reasons import Final, Reason
 from penstock.errors import visible
 from penstock.explain.exactness_words import exactness_told
 from penstock.explain.reason_words import told
+from penstock.explain.undecided import many
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
@@ -57,17 +56,20 @@ def last_lines(ran: Sequence[Running]) -> list[str]:
     return [f"{one.query.name}: {exactness_told(one.exactness)}" for one in ran]
 
 
-def waiting_lines(ran: Sequence[Running], verdicts: Sequence[Verdict]) -> list[str]:
-    """What was read and still waits, for what, and what was worse than declared; a sentence for each."""
+def waiting_lines(ran: Sequence[Running], undecided: Mapping[str, Iterable[str]]) -> list[str]:
+    """What was read and still waits, for what, and what was worse than declared; a sentence for each.
+
+    `undecided` says, by query, what of it may still be emitted.
+    """
     found = []
-    for one, verdict in zip(ran, verdicts, strict=True):
+    for one in ran:
         if one.resumes and not one.batches:
             found.append(f"{one.query.name}: nothing new to read; the answer stands as the last run left it")
         count = one.batches[-1]["pending_rows"] if one.batches else 0
         kept = "is kept in the checkpoint" if one.checkpoint is not None else "is lost, for there is no checkpoint"
         if count:
-            found.append(f"{one.query.name}: {_many(count, 'row')} read ahead of the slowest stream; what waits {kept}")
-        found += [f"{one.query.name}: {what}; it {kept}" for what in _undecided(one, verdict)]
+            found.append(f"{one.query.name}: {many(count, 'row')} read ahead of the slowest stream; what waits {kept}")
+        found += [f"{one.query.name}: {what}; it {kept}" for what in undecided[one.query.name]]
         late = sum(sum(line["violations"].values()) for line in one.batches) if one.plan.rewriting is not None else 0
         if late:
             rows, are = (f"{late:,} rows", "are") if late > 1 else ("1 row", "is")
@@ -82,33 +84,6 @@ def waiting_lines(ran: Sequence[Running], verdicts: Sequence[Verdict]) -> list[s
             windows = f"{one.observed.exceeded:,} of {one.observed.windows:,} windows"
             found.append(f"{one.query.name}: in {windows} what was measured exceeds what was declared; see `exceeded`")
     return found
-
-
-def _undecided(one: Running, verdict: Verdict) -> Iterator[str]:
-    """What may still be emitted of rows that were read, as soon as the streams have moved on."""
-    held = one.batches[-1]["state_tuples"] if one.batches else {}
-    groups = held.get("(groups)", 0)
-    if groups and one.plan.aggregate is not None and one.plan.aggregate.emits_once:
-        (finding,) = (state.finding for state in verdict.streams if state.alias == "(groups)")
-        until = f": {told(finding.bound)}" if isinstance(finding, Bounded) else ""
-        yield f"{_many(groups, 'group')} not closed yet{until}"
-    sides = {number: node.aliases for number, node in enumerate(one.plan.nodes)}
-    kept = {
-        alias
-        for node in one.plan.nodes
-        for side, keeps in zip((node.left, node.right), node.preserves, strict=True)
-        if keeps and side is not None
-        for alias in sides[side]
-    }
-    waiting = [(alias, held[alias]) for alias in one.plan.aliases if alias in kept and held.get(alias)]
-    if waiting:
-        rows = " and ".join(f"{_many(count, 'row')} of {alias}" for alias, count in waiting)
-        sentences = [told(r) for r in verdict.finality if not isinstance(r, Reason) or r.kind is not Final.FIRST_MATCH]
-        yield f"up to {rows} may still be emitted: {'; '.join(sentences)}"
-
-
-def _many(count: int, what: str) -> str:
-    return f"1 {what}" if count == 1 else f"{count:,} {what}s"
 
 
 class ProgressLine:

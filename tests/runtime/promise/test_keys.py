@@ -34,6 +34,6 @@ def test_where_they_must_grow_check_says_so() -> None:
     """A row of t names a key whose row has left its window: only memory tells that it came."""
     script = SCRIPT.format(s=", PRIMARY KEY (k)", t=", FOREIGN KEY (k) REFERENCES s (k)", window="")
     (notice,) = each_told(penstock.check(penstock.parse(script)).notices)
-    assert "each key of s is remembered" in notice
+    assert "each of these keys is remembered" in notice
     both = SCRIPT.format(s=", PRIMARY KEY (k)", t=", FOREIGN KEY (k) REFERENCES s (k)", window=" [ROWS 10]")
     assert not each_told(penstock.check(penstock.parse(both)).notices)

@@ -86,11 +86,12 @@ def _measured(watched: Watched, kept: Watched, home: Path, say: Callable[[str], 
     traffic(120, 5).write(tiny, 2)
     spark = start_session("rewrite", CONF)
 
-    def joined(percent: int, folder: Path, name: str) -> Ran:
-        return spark_joins(spark, folder, _new(home / name), percent, MINUTES)
+    def joined(percent: int, folder: Path, name: str, *, on_rocksdb: bool = False) -> Ran:
+        return spark_joins(spark, folder, _new(home / name), percent, MINUTES, on_rocksdb=on_rocksdb)
 
     say("warming up")
     joined(100, tiny, "tiny-joins")
+    joined(100, tiny, "tiny-rocksdb", on_rocksdb=True)
     for bounds in (False, True):
         counts(tiny, _new(home / f"tiny-counts-{bounds}"), 5, bounds=bounds)
     engine(tiny, _new(home / "tiny-engine"), MINUTES)
@@ -98,6 +99,8 @@ def _measured(watched: Watched, kept: Watched, home: Path, say: Callable[[str], 
     for percent in (100, 10, 1):
         say(f"Spark's joins, {percent} % of connections")
         runs.append(joined(percent, data, f"joins-{percent}"))
+    say("Spark's joins, on RocksDB")
+    runs.append(joined(100, data, "joins-rocksdb", on_rocksdb=True))
     say("Penstock's engine")
     runs.append(engine(data, _new(home / "engine"), MINUTES))
     for minutes in MINUTES:

@@ -67,7 +67,6 @@ def test_without_a_checkpoint_the_end_is_the_end_too(bench: Bench) -> None:
 
 def test_an_end_that_was_interrupted_goes_on_with_final_alone(tmp_path: Path) -> None:
     end = End(tmp_path)
-    end.open()
     end.require(final=False)
     assert not end.is_declared
     end.declare()

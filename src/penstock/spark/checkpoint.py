@@ -187,6 +187,16 @@ class Checkpoint:
             temporary.write_text(json.dumps(asdict(known), ensure_ascii=False), encoding="utf-8")
             temporary.replace(self._exactness_file)
 
+    def declare_end(self) -> None:
+        """Say that the streams have ended."""
+        with self._writing():
+            self.end.declare()
+
+    def confirm_end(self) -> None:
+        """Say that all that waited was decided."""
+        with self._writing():
+            self.end.confirm()
+
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """What the machine says if the folder cannot be written, in a sentence."""

@@ -17,6 +17,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import UsageError
+from penstock.spark.file_order import escaped
 from penstock.spark.pack import END, PACKED, KeyedGrid
 
 _FILE = "end.txt"
@@ -47,12 +48,9 @@ class End:
                 else "run it once more with --final, which was interrupted; then use another --checkpoint",
             )
 
-    def open(self) -> None:
-        """Make the folder, which the source must find."""
-        self.folder.mkdir(parents=True, exist_ok=True)
-
     def declare(self) -> None:
         """Say that there is no more."""
+        self.folder.mkdir(parents=True, exist_ok=True)
         # Spark takes no file for input whose name begins so.
         hidden = self.folder / f"_{_FILE}"
         hidden.write_text("end\n")
@@ -64,8 +62,10 @@ class End:
 
     def stream(self, spark: SparkSession, grid: KeyedGrid) -> DataFrame:
         """For each cell a packed row that ends its streams; none before the end."""
-        self.open()
-        said = spark.readStream.schema("value STRING").text(str(self.folder))
+        # Spark asks for a folder to be there, but not for what a pattern names.
+        said = spark.readStream.schema("value STRING").text(
+            f"{escaped(str(self.folder.absolute()))}/[{_FILE[0]}]{_FILE[1:]}"
+        )
         cells = ", ".join(map(str, grid.keys))
         rows = said.selectExpr(f"explode(array({cells})) AS cell")
         values = {"cell": "cell", "part": f"'{END}'"}

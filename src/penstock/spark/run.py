@@ -200,12 +200,12 @@ def _end(running: Sequence[Running], go: Callable[[], None]) -> None:
     ending = [one for one in running if one.checkpoint is not None]
     for one in ending:
         assert one.checkpoint is not None
-        one.checkpoint.end.declare()
+        one.checkpoint.declare_end()
         one.handle, one.starts = None, 0
     go()
     for one in ending:
         assert one.checkpoint is not None
-        one.checkpoint.end.confirm()
+        one.checkpoint.confirm_end()
 
 
 def _decodes_all(script: Script, plans: Sequence[tuple[Query, Plan]], conf: Mapping[str, str]) -> bool:

@@ -43,7 +43,7 @@ from tests.runtime.driving import Driver
 from tests.runtime.reference import Arrived, History
 from tests.runtime.workloads import BIGINT, Workload, query_over, workloads
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(30, 2000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(20, 2000)))
 RANDOM = settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
 
 

@@ -28,7 +28,7 @@ from tests.runtime.workloads import Workload, workloads
 
 ROWS = size(20_000, 200_000)
 BATCHES = 2
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(25, 1000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(8, 1000)))
 
 STREAMS = """
 CREATE STREAM a (k {kind}, n BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 100{a});

@@ -34,7 +34,7 @@ from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.test_outer import shares_of
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(40, 1000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(28, 1000)))
 
 
 def outer(query: Query, kind: JoinKind | None) -> Query:

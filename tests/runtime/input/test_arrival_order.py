@@ -42,7 +42,7 @@ from tests.runtime.workloads import (
     with_partners,
 )
 
-EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(50, 1000)))
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(35, 1000)))
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ class Intake:
     def __init__(self, plan: Plan) -> None:
         self.plan = plan
         self._marks = {alias: mark_names(plan, alias) for alias in plan.aliases}
+        self._broken_by_null = tuple(_breaking_nulls(plan))
 
     def take(
         self, chunks: Iterable[Chunk], clock: Clock, watches: tuple[Watch, ...], synopses: Mapping[str, Synopsis]
@@ -96,31 +97,14 @@ class Intake:
         return tuple(dict.fromkeys(column for p in promises for column in p.columns))
 
     def broken_by_null(self, synopses: Mapping[str, Synopsis]) -> Iterator[Breach]:
-        """Rows that break a promise by a NULL alone.
-
-        One in a PRIMARY KEY; or one as the event time of a row whose matches are promised to lie in a window of it:
-        wherever its partner lies, the promise says nothing that is true of the two. Where the query itself compares
-        the event times of the two, such a row has no match, and breaks nothing.
-        """
-        for promise in self.plan.promises:
-            if promise.kind is PromiseKind.PRIMARY_KEY:
-                yield from _with_null(promise, promise.alias, promise.columns, (), synopses)
-            elif promise.kind in (PromiseKind.COOCCURS, PromiseKind.FOLLOWS_TIME):
-                assert promise.partner is not None
-                sides = ((promise.alias, promise.columns), (promise.partner, promise.partner_columns))
-                for alias, columns in sides:
-                    time = self.plan.by_alias[alias].event_time
-                    if time is not None and not self._is_compared(alias, time, promise):
-                        yield from _with_null(promise, alias, (time,), columns, synopses)
-
-    def _is_compared(self, alias: str, time: str, promise: PromisePlan) -> bool:
-        """Whether a row must have an event time to match the other stream of a promise, or any stream."""
-        of_nodes = (p for node in self.plan.nodes for p in (*node.predicates, *node.windows))
-        ends = {alias, promise.alias, promise.partner}
-        return time in self.plan.by_alias[alias].not_null or any(
-            {p.left.alias, p.right.alias} == ends and (alias, time) in ((r.alias, r.column) for r in (p.left, p.right))
-            for p in (*self.plan.predicates, *of_nodes)
-        )
+        """Rows that break a promise by a NULL alone: in one of some columns, and none in those that must be known."""
+        for promise, alias, columns, known in self._broken_by_null:
+            synopsis = synopses[alias]
+            null = _any_null(synopsis.segments[-1], columns) if synopsis.has_fresh else None
+            if null is not None:
+                other = _any_null(synopsis.segments[-1], known)
+                ids = synopsis.alive(np.flatnonzero(null if other is None else null & ~other) + synopsis.first_fresh)
+                yield Breach(promise, alias, ids, np.zeros(len(ids), np.int64))
 
     def drop_unmatchable(self, synopses: Mapping[str, Synopsis], dropped: dict[str, Synopsis]) -> None:
         """Let go of fresh rows that can be in no result; their keys are added to those of rows that are not stored."""
@@ -159,18 +143,33 @@ class Intake:
         return found
 
 
-def _with_null(
-    promise: PromisePlan, alias: str, columns: tuple[str, ...], known: tuple[str, ...], synopses: Mapping[str, Synopsis]
-) -> Iterator[Breach]:
-    """The fresh rows with a NULL in some of the columns and none in those that must be known."""
-    synopsis = synopses[alias]
-    if not synopsis.has_fresh:
-        return
-    null = _any_null(synopsis.segments[-1], columns)
-    if null is not None:
-        other = _any_null(synopsis.segments[-1], known)
-        ids = synopsis.alive(np.flatnonzero(null if other is None else null & ~other) + synopsis.first_fresh)
-        yield Breach(promise, alias, ids, np.zeros(len(ids), np.int64))
+def _breaking_nulls(plan: Plan) -> Iterator[tuple[PromisePlan, str, tuple[str, ...], tuple[str, ...]]]:
+    """By promise and alias, the columns in which a NULL breaks it, and those that must be known for that.
+
+    One in a PRIMARY KEY; or one as the event time of a row whose matches are promised to lie in a window of it:
+    wherever its partner lies, the promise says nothing that is true of the two. Where the query itself compares the
+    event times of the two, such a row has no match, and breaks nothing.
+    """
+    for promise in plan.promises:
+        if promise.kind is PromiseKind.PRIMARY_KEY:
+            yield promise, promise.alias, promise.columns, ()
+        elif promise.kind in (PromiseKind.COOCCURS, PromiseKind.FOLLOWS_TIME):
+            assert promise.partner is not None
+            sides = ((promise.alias, promise.columns), (promise.partner, promise.partner_columns))
+            for alias, columns in sides:
+                time = plan.by_alias[alias].event_time
+                if time is not None and not _is_compared(plan, alias, time, promise):
+                    yield promise, alias, (time,), columns
+
+
+def _is_compared(plan: Plan, alias: str, time: str, promise: PromisePlan) -> bool:
+    """Whether a row must have an event time to match the other stream of a promise, or any stream."""
+    of_nodes = (p for node in plan.nodes for p in (*node.predicates, *node.windows))
+    ends = {promise.alias, promise.partner}
+    return time in plan.by_alias[alias].not_null or any(
+        {p.left.alias, p.right.alias} == ends and (alias, time) in ((r.alias, r.column) for r in (p.left, p.right))
+        for p in (*plan.predicates, *of_nodes)
+    )
 
 
 def _any_null(segment: Segment, columns: tuple[str, ...]) -> Bools | None:

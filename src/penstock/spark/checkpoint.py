@@ -29,6 +29,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
 from penstock.spark.final import End
+from penstock.spark.malformed import is_text
 from penstock.spark.pack import KeyedGrid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage")
@@ -37,7 +38,6 @@ _EXPLAINS_OF_SOURCE = ("state", "rules")
 FORMAT = "format of the state"
 """Version 0.1.0 did not write it, and wrote format 1."""
 ZONE = "spark.sql.session.timeZone"
-_TEXT = ("json", "csv", "xml", "text")
 _PLACES = "places of the cells (they follow from spark.sql.shuffle.partitions)"
 
 Essence = dict[str, Any]
@@ -73,8 +73,7 @@ def _goes_by_zone(script: Script, plan: Plan) -> bool:
         stream.where or any(column.derived is not None for column in stream.carried) for stream in streams
     ) or any(source.filters for source in plan.sources)
     reads = any(
-        stream.storage is not None
-        and stream.storage.format.lower() in _TEXT
+        is_text(stream)
         and any(column.type is not None and column.type.kind is Kind.TIMESTAMP for column in stream.carried)
         for stream in streams
     )

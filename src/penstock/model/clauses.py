@@ -8,10 +8,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.predicates import Predicate
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
+
+if TYPE_CHECKING:
+    from penstock.model.query import Query
 
 
 @dataclass(frozen=True)
@@ -49,6 +54,10 @@ class Source:
     stream: Stream
     alias: str
     window: RowsWindow | RangeWindow | None = None
+    where: tuple[Predicate, ...] = ()
+    """A filter below the joins: rows that fail it are none of this source, but count, move clocks, make promises."""
+    below: Query | None = None
+    """The block that gives its rows; None for a declared stream. Its outputs are the columns of the stream."""
 
     @property
     def event_time(self) -> ColumnRef | None:

@@ -132,8 +132,9 @@ class Query:
 
     @cached_property
     def predicates(self) -> tuple[Predicate, ...]:
-        """All predicates, wherever they stand: those of FROM, of WHERE, of EXISTS."""
-        found: list[Predicate] = [p for join in joins(self.tree) for p in join.on]
+        """All predicates, wherever they stand: those of sources, of FROM, of WHERE, of EXISTS."""
+        found: list[Predicate] = [p for source in self.all_sources for p in source.where]
+        found += [p for join in joins(self.tree) for p in join.on]
         found += self.where
         found += [p for existence in self.existences for p in existence.condition]
         return tuple(found)
@@ -198,6 +199,7 @@ class Query:
                             present |= aliases_of(predicate)
             if len(present) == before:
                 break
+        held += [p for source in self.all_sources if source.alias in present for p in source.where]
         held += self.where
         return Holding(frozenset(present), tuple(held))
 

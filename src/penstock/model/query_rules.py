@@ -119,6 +119,8 @@ def _predicate_problems(query: Query) -> Iterator[Problem]:
 def _sights(query: Query) -> Iterator[tuple[Predicate, frozenset[str]]]:
     """Each predicate, and the sources that can be named where it stands."""
     sources = frozenset(s.alias for s in query.sources)
+    for source in query.all_sources:
+        yield from ((predicate, frozenset({source.alias})) for predicate in source.where)
     for join in joins(query.tree):
         yield from ((predicate, frozenset(leaves(join))) for predicate in join.on)
     yield from ((predicate, sources) for predicate in query.where)

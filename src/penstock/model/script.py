@@ -38,7 +38,7 @@ class Script:
         known = {stream.name: stream for stream in self.streams}
         for query in self.queries:
             for source in query.all_sources:
-                if known.get(source.stream.name) != source.stream:
+                if source.below is None and known.get(source.stream.name) != source.stream:
                     problems.append(Problem(Subject("name", query.name), f"{source.stream.name} is not this script's"))
         require(problems)
 

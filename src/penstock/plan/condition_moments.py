@@ -3,10 +3,11 @@
 Theorem: leaving a row r of x out of the input changes, in any part of FROM, only joined rows that hold r and joined
 rows from which x is absent. So r may be dropped as it arrives, for failing a condition p on x, if
 
-- p holds in every result that x stands in: it is of the WHERE, of the ON of a join that is matched wherever x is
-  there, or of the EXISTS that looks for x; and
+- p holds in every result that x stands in: it is of the source itself, of the WHERE, of the ON of a join that is
+  matched wherever x is there, or of the EXISTS that looks for x; and
 - no row from which x is absent gets by in place of r's: p rejects NULL, so that it fails too; or there is none, as x
-  stands in every result (WHERE) or in every row of its side (ON).
+  stands in every result (WHERE) or in every row of its side (ON); or p is of the source, below the joins: r is no row
+  of it.
 
 Any other condition of an ON or EXISTS decides only which rows r meets. Any other condition of WHERE, such as
 `b.id IS NULL` after a LEFT JOIN, waits for the joined row. With inner joins alone every condition is tested on
@@ -51,6 +52,8 @@ def conditions_at(query: Query, moment: Moment, alias: str | None = None) -> tup
 
 
 def _placed(query: Query) -> Iterator[Placed]:
+    for source in query.all_sources:
+        yield from (Placed(source.alias, predicate, Moment.ARRIVAL) for predicate in source.where)
     for join in joins(query.tree):
         for predicate in join.on:
             for alias in _only(predicate):

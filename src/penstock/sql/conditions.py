@@ -29,7 +29,7 @@ from penstock.model.predicates import (
     aliases_of,
 )
 from penstock.model.spans import Span
-from penstock.model.types import DataType, Kind
+from penstock.model.types import Kind
 from penstock.sql.constants import constant_of, span_of, sum_of_spans
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.scope import Scope
@@ -219,18 +219,9 @@ def _null_test(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | Non
     return None if ref is None else [NullTest(ref, is_null, text)]
 
 
-def _type_of(ref: ColumnRef, scope: Scope) -> DataType | None:
-    where: Scope | None = scope
-    while where is not None:
-        if ref.alias in where.streams:
-            return where.streams[ref.alias].type_of(ref.column)
-        where = where.around
-    return None
-
-
 def _one_of(node: exp.In, text: str, scope: Scope) -> list[Predicate] | None:
     ref = bind_column(node.this, scope)
-    kind = _type_of(ref, scope) if ref is not None else None
+    kind = scope.type_of(ref) if ref is not None else None
     choices = node.expressions
     if ref is None or kind is None or not choices or node.args.get("query") is not None:
         return None
@@ -249,7 +240,7 @@ def _flag(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
     while isinstance(node, exp.Not):
         node, truth = unwrapped(node.this), not truth
     ref = bind_column(node, scope)
-    kind = _type_of(ref, scope) if ref is not None else None
+    kind = scope.type_of(ref) if ref is not None else None
     if ref is None or kind is None or kind.kind is not Kind.BOOLEAN:
         return None
     return [Bound(ref, Op.EQ, Constant("true" if truth else "false", truth), text)]
@@ -258,12 +249,12 @@ def _flag(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:
 def _compared(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope) -> Predicate | None:
     first, second = bind_column(left, scope), bind_column(right, scope)
     if first is not None and second is not None:
-        kinds = _type_of(first, scope), _type_of(second, scope)
+        kinds = scope.type_of(first), scope.type_of(second)
         # Inside one stream Spark may well convert; between two, mixed types are a mistake, and reported as one.
         mixed = kinds[0] is not None and kinds[1] is not None and not kinds[0].compares_with(kinds[1])
         return None if mixed and first.alias == second.alias else Comparison(first, op, second, text)
     for ref, comparison, other in ((first, op, right), (second, op.mirrored, left)):
-        kind = _type_of(ref, scope) if ref is not None else None
+        kind = scope.type_of(ref) if ref is not None else None
         constant = constant_of(other, kind) if kind is not None else None
         if ref is not None and constant is not None:
             return Bound(ref, comparison, constant, text)

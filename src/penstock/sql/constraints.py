@@ -27,7 +27,7 @@ from penstock.model.schemes import (
 )
 from penstock.model.stream import Stream
 from penstock.sql.conditions import bind_condition
-from penstock.sql.scope import Scope
+from penstock.sql.scope import NamedColumns, Scope
 from penstock.sql.source import SourceText
 from penstock.sql.tree import (
     BrokenColumn,
@@ -84,7 +84,7 @@ class ConstraintBinder:
     ) -> None:
         self.source = source
         self.shell = shell
-        self.scope = Scope(source, {"": shell}, kind=DeclarationMistake, broken=broken)
+        self.scope = Scope(source, {"": NamedColumns.of("", shell)}, kind=DeclarationMistake, broken=broken)
         self.outlines = outlines
         self.broken = broken
         """Folded names of columns that cannot be read: their uses are passed over."""

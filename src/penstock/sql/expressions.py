@@ -63,7 +63,7 @@ class ResolvedColumns:
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
         """Each once, in order."""
-        return tuple(sorted({found.ref for found in self.by_node.values()}))
+        return tuple(sorted({ref for found in self.by_node.values() for ref in found.column.columns}))
 
 
 def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColumns | None:
@@ -87,7 +87,9 @@ def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
     before = len(scope.source.mistakes)
     resolved = scope.resolve(node)
     scope.source.forget(before)
-    return resolved.ref if resolved is not None and not resolved.has_fields else None
+    if resolved is None or resolved.has_fields or not isinstance(resolved.column.value, ColumnRef):
+        return None
+    return resolved.column.value
 
 
 def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:

@@ -116,21 +116,18 @@ class OutputBinder:
         return [bound] if bound is not None else []
 
     def _star(self, item: SelectItem) -> list[Output]:
-        streams = self.scope.streams
+        alias = None
         if item.star_of is not None:
             wanted = fold(item.star_of.text)
-            streams = {alias: s for alias, s in streams.items() if fold(alias) == wanted}
-            if not streams:
+            alias = next((known for known in self.scope.tables if fold(known) == wanted), None)
+            if alias is None:
                 self.scope.report(
                     f"unknown stream or alias {item.star_of.text}",
                     item.star_of.at,
-                    self.scope.source.guess(item.star_of.text, list(self.scope.streams)),
+                    self.scope.source.guess(item.star_of.text, list(self.scope.tables)),
                 )
-        return [
-            Output(column.name, ColumnRef(alias, column.name))
-            for alias, stream in streams.items()
-            for column in stream.carried
-        ]
+                return []
+        return [Output(column.name, column.value) for _, column in self.scope.star(alias)]
 
     def _value(self, code: Code) -> Scalar | Aggregate | None:
         node = unwrapped(code.node)
@@ -202,7 +199,7 @@ class OutputBinder:
         return TimeWindow(whole.column, whole.span, end) if whole is not None and end in ("start", "end") else None
 
     def _window_fits(self, window: TimeWindow, at: Stretch) -> bool:
-        kind = self.scope.streams[window.column.alias].type_of(window.column.column)
+        kind = self.scope.type_of(window.column)
         if kind is None or not kind.is_clock:
             self.scope.report(f"window({window.column}, …): {kind} is no time", at, "TIMESTAMP, DATE and integers are")
             return False

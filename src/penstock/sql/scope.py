@@ -3,20 +3,25 @@
 As SQL users expect: case does not matter, an alias hides the stream's name, a bare column must be in one stream only,
 the streams inside EXISTS are looked at before those around it. A name that is not found is answered with the nearest
 one.
+
+An alias names columns (`NamedColumns`): those of a stream, or of a query in FROM that was made part of the query
+around it, whose columns stand for others: columns of its streams, or expressions over them, which then take the name's
+place. A column that USING joins by is named without an alias too.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Set
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
+from functools import cached_property
 
 from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake
-from penstock.model.expressions import ColumnRef
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold, quoted
-from penstock.model.stream import Column, Stream
-from penstock.model.types import Kind
+from penstock.model.stream import Stream
+from penstock.model.types import DataType, Kind
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Name, Stretch
 
@@ -24,39 +29,110 @@ _WITH_FIELDS = (Kind.STRUCT, Kind.MAP, Kind.ARRAY, Kind.VARIANT)
 
 
 @dataclass(frozen=True)
-class Resolved:
-    """A column found: which, whether a field inside it is meant, and how its name is spelt out."""
+class Visible:
+    """A column that can be named, and what it stands for."""
 
-    ref: ColumnRef
-    column: Column
+    name: str
+    value: ColumnRef | Expression
+    type: DataType | None = None
+    """None where it is not known, or there is none."""
+    is_virtual: bool = False
+
+    @property
+    def text(self) -> str:
+        """What takes its place in an expression."""
+        return f"({self.value.text})" if isinstance(self.value, Expression) else str(self.value)
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """The columns that it is made of."""
+        return self.value.columns if isinstance(self.value, Expression) else (self.value,)
+
+
+class NamedColumns:
+    """What one alias names: its columns in their order."""
+
+    def __init__(self, name: str, columns: Iterable[Visible]) -> None:
+        self.name = name
+        self.columns = tuple(columns)
+        self._by_fold = {fold(column.name): column for column in self.columns}
+
+    @classmethod
+    def of(cls, alias: str, stream: Stream) -> NamedColumns:
+        """A stream under its alias."""
+        columns = (Visible(c.name, ColumnRef(alias, c.name), c.type, c.is_virtual) for c in stream.columns)
+        return cls(stream.name, columns)
+
+    def spelling(self, text: str) -> Visible | None:
+        """The column that a user's text names, whatever its case."""
+        return self._by_fold.get(fold(text))
+
+    @property
+    def carried(self) -> tuple[Visible, ...]:
+        """The columns that rows carry."""
+        return tuple(column for column in self.columns if not column.is_virtual)
+
+
+@dataclass(frozen=True)
+class Resolved:
+    """A column found: what it stands for, whether a field inside it is meant, and how its name is spelt out."""
+
+    column: Visible
     has_fields: bool
     replaced: Mapping[int, str]
 
 
 class Scope:
-    """The streams whose columns can be named somewhere; inside a declaration one stream, under no alias."""
+    """The tables whose columns can be named somewhere; inside a declaration one stream, under no alias."""
 
     def __init__(
         self,
         source: SourceText,
-        streams: Mapping[str, Stream],
+        tables: Mapping[str, NamedColumns],
         *,
         around: Scope | None = None,
         kind: type[Mistake] = QueryMistake,
+        merged: Iterable[Visible] = (),
         hidden: Mapping[str, str] | None = None,
         broken: Set[str] = frozenset(),
         missing: Set[str] = frozenset(),
     ) -> None:
         self.source = source
-        self.streams = streams
+        self.tables = tables
         self.around = around
         self.kind = kind
+        self.merged = {fold(column.name): column for column in merged}
+        """The columns that USING and NATURAL make one, by their folded names."""
         self.hidden = hidden or {}
         """Aliases of the query that cannot be seen from here, and why."""
         self.broken = broken
         """Folded names of columns that cannot be read: their uses are passed over."""
         self.missing = missing
         """Folded aliases of streams that are not there: a column may be theirs, so it is passed over."""
+
+    def type_of(self, ref: ColumnRef) -> DataType | None:
+        """The type of a column that can be named from here; None where it is not known."""
+        for scope in self._chain():
+            if ref in scope._types:
+                return scope._types[ref]
+        return None
+
+    @cached_property
+    def _types(self) -> dict[ColumnRef, DataType | None]:
+        columns = (column for table in self.tables.values() for column in table.columns)
+        return {column.value: column.type for column in columns if isinstance(column.value, ColumnRef)}
+
+    def star(self, alias: str | None = None) -> tuple[tuple[str, Visible], ...]:
+        """What `*` or `alias.*` means: columns, each with the alias that it is of; those of USING stand first, once."""
+        if alias is not None:
+            return tuple((alias, column) for column in self.tables[alias].carried)
+        rest = (
+            (own, column)
+            for own, table in self.tables.items()
+            for column in table.carried
+            if fold(column.name) not in self.merged
+        )
+        return (*(("", column) for column in self.merged.values()), *rest)
 
     def report(self, message: str, at: Stretch, hint: str | None = None) -> None:
         """Remember a mistake."""
@@ -85,33 +161,36 @@ class Scope:
         if len(parts) > 1:
             alias = self._alias(first.text)
             if alias is not None and alias != "":
-                column = self.streams[alias].spelling(parts[1].text)
+                column = self.tables[alias].spelling(parts[1].text)
                 if column is None:
                     return None
-                spelling = {first.at.start: quoted(alias), parts[1].at.start: quoted(column.name)}
-                return Resolved(ColumnRef(alias, column.name), column, len(parts) > 2, spelling)
+                return Resolved(column, len(parts) > 2, self._spelt_out(column, first, parts[1]))
         holders = self._holders(first.text)
         if len(holders) != 1:
             return None
-        alias, column = holders[0]
+        _, column = holders[0]
         if len(parts) > 1 and not _has_fields(column) and self._is_alias_around(first.text):
             return None  # `x.a` is column a of the query's x, not a field of a plain column x inside EXISTS
-        ref = ColumnRef(alias, column.name)
-        return Resolved(ref, column, len(parts) > 1, {first.at.start: str(ref)})
+        return Resolved(column, len(parts) > 1, {first.at.start: column.text})
+
+    def _spelt_out(self, column: Visible, alias: Name, name: Name) -> dict[int, str]:
+        """What takes the place of `alias.name`."""
+        if isinstance(column.value, ColumnRef):
+            return {alias.at.start: quoted(column.value.alias), name.at.start: quoted(column.value.column)}
+        dot = self.source.text.find(".", alias.at.end, name.at.start)
+        return {alias.at.start: column.text, dot: "", name.at.start: ""}
 
     def _alias(self, name: str) -> str | None:
-        return next((alias for alias in self.streams if fold(alias) == fold(name)), None)
+        return next((alias for alias in self.tables if fold(alias) == fold(name)), None)
 
     def _is_alias_around(self, name: str) -> bool:
         return self.around is not None and any(scope._alias(name) is not None for scope in self.around._chain())
 
-    def _holders(self, name: str) -> list[tuple[str, Column]]:
-        found = []
-        for alias, stream in self.streams.items():
-            column = stream.spelling(name)
-            if column is not None:
-                found.append((alias, column))
-        return found
+    def _holders(self, name: str) -> list[tuple[str, Visible]]:
+        if fold(name) in self.merged:
+            return [("", self.merged[fold(name)])]
+        found = ((alias, table.spelling(name)) for alias, table in self.tables.items())
+        return [(alias, column) for alias, column in found if column is not None]
 
     def _is_ambiguous(self, parts: list[Name]) -> bool:
         holders = self._holders(parts[0].text)
@@ -123,15 +202,15 @@ class Scope:
 
     def _usable(self, found: Resolved, parts: list[Name]) -> bool:
         at = Stretch(parts[0].at.start, parts[-1].at.end)
-        if found.column.type is None:
+        if found.column.is_virtual:
             self.report(
-                f"column {found.ref} is VIRTUAL: no row carries it",
+                f"column {found.column.value} is VIRTUAL: no row carries it",
                 at,
                 "VIRTUAL columns stand in PRIMARY KEY, FOREIGN KEY, STREAM KEY and COOCCURS only",
             )
             return False
         if found.has_fields and not _has_fields(found.column):
-            self.report(f"{found.ref} is {found.column.type}, which has no fields", at)
+            self.report(f"{found.column.value} is {found.column.type}, which has no fields", at)
             return False
         return True
 
@@ -139,12 +218,12 @@ class Scope:
         first = parts[0]
         if fold(first.text) in self.broken | self.missing or (len(parts) == 1 and self.missing):
             return
-        in_declaration = "" in self.streams
+        in_declaration = "" in self.tables
         if len(parts) > 1 and not in_declaration:
             for scope in self._chain():
                 alias = scope._alias(first.text)
                 if alias is not None:
-                    names = [c.name for c in scope.streams[alias].columns]
+                    names = [c.name for c in scope.tables[alias].columns]
                     self.report(
                         f"stream {alias} has no column {parts[1].text}",
                         parts[1].at,
@@ -155,14 +234,14 @@ class Scope:
                 if why is not None:
                     self.report(f"{first.text} cannot be used here", first.at, why)
                     return
-            named = {alias: s.name for scope in self._chain() for alias, s in scope.streams.items()}
+            named = {alias: t.name for scope in self._chain() for alias, t in scope.tables.items()}
             hidden = [alias for alias, stream in named.items() if fold(stream) == fold(first.text)]
             hint = self.source.guess(first.text, list(named))
             if hidden:
                 hint = f"in this query it goes by its alias, {' or '.join(hidden)}"
             self.report(f"unknown stream or alias {first.text}", first.at, hint)
             return
-        known = (c.name for scope in self._chain() for stream in scope.streams.values() for c in stream.columns)
+        known = (c.name for scope in self._chain() for table in scope.tables.values() for c in table.columns)
         if in_declaration and len(parts) > 1:
             self.report(
                 f"unknown column {first.text}", first.at, "in a declaration, columns stand without their stream's name"
@@ -174,8 +253,10 @@ class Scope:
         return [self] if self.around is None else [self, *self.around._chain()]
 
 
-def _has_fields(column: Column) -> bool:
-    return column.type is not None and column.type.kind in _WITH_FIELDS
+def _has_fields(column: Visible) -> bool:
+    if column.type is None:
+        return isinstance(column.value, Expression)  # Spark knows.
+    return column.type.kind in _WITH_FIELDS
 
 
 def _name(part: exp.Expr) -> Name:

@@ -18,7 +18,7 @@ from penstock.model.stream import Stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.hints import bind_hints
 from penstock.sql.outputs import OutputBinder, Outputs
-from penstock.sql.scope import Scope
+from penstock.sql.scope import NamedColumns, Scope
 from penstock.sql.source import SourceText
 from penstock.sql.tree import FromItem, FromPart, Insert, Select, Stretch
 
@@ -31,6 +31,7 @@ class SelectBinder:
         self.streams = streams
         self.names = [folded if stream is None else stream.name for folded, stream in streams.items()]
         self.sources: dict[str, Source] = {}
+        self.tables: dict[str, NamedColumns] = {}
         self.places: dict[str, Stretch] = {}
         self.missing: set[str] = set()
         """Folded aliases of streams that are unknown or wrong: what is said of them is passed over."""
@@ -46,7 +47,7 @@ class SelectBinder:
         items = _items(select.source)
         for item in items:
             self._add_source(item)
-        known = {alias: s.stream for alias, s in self.sources.items()}
+        known = {alias: self.tables[alias] for alias in self.sources}
         outer = Scope(self.source, known, missing=frozenset(self.missing))
         from_sources = tuple(self.sources.values())
         tree = self._tree(select.source, outer)
@@ -105,6 +106,7 @@ class SelectBinder:
             self.report(f"{alias} stands twice in the query", at, "give each its own alias: stream AS a")
             return None
         self.sources[alias] = Source(stream, alias, item.window)
+        self.tables[alias] = NamedColumns.of(alias, stream)
         self.places[alias] = item.at
         return alias
 
@@ -113,10 +115,10 @@ class SelectBinder:
             return Leaf(self._alias_of(part))
         left, right = self._tree(part.left, outer), self._tree(part.right, outer)
         here = (*leaves(left), *leaves(right))
-        seen = {alias: self.sources[alias].stream for alias in here if alias in self.sources}
+        seen = {alias: self.tables[alias] for alias in here if alias in self.tables}
         hidden = {
             fold(alias): "ON sees the two sides of its own join; put the condition into WHERE"
-            for alias in outer.streams
+            for alias in outer.tables
             if alias not in seen
         }
         scope = Scope(self.source, seen, hidden=hidden, missing=frozenset(self.missing))
@@ -151,7 +153,7 @@ class SelectBinder:
         alias = self._add_source(select.source)
         if alias is None:
             return None
-        inner = Scope(self.source, {alias: self.sources[alias].stream}, around=outer, missing=frozenset(self.missing))
+        inner = Scope(self.source, {alias: self.tables[alias]}, around=outer, missing=frozenset(self.missing))
         self._check_inner_items(select, inner)
         before = len(self.source.mistakes)
         condition = bind_condition(select.where, inner)

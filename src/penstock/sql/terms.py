@@ -12,7 +12,7 @@ from decimal import Decimal
 
 from sqlglot import exp
 
-from penstock.model.expressions import UNREAD, Call, Cast, Literal, Term
+from penstock.model.expressions import UNREAD, Call, Cast, Expression, Literal, Term
 from penstock.model.types import DataType, Kind
 from penstock.sql.constants import decimal_of, span_of
 from penstock.sql.scope import Resolved
@@ -78,7 +78,9 @@ def term_of(node: exp.Expr, columns: Mapping[int, Resolved], depth: int = 0) -> 
             return read(node.this)
         case exp.Column() if id(node) in columns:
             found = columns[id(node)]
-            return Call("field", (found.ref,)) if found.has_fields else found.ref
+            value = found.column.value
+            term = value.term if isinstance(value, Expression) else value
+            return Call("field", (term,)) if found.has_fields else term
         case exp.Literal() | exp.Boolean() | exp.Null() | exp.Var():
             return _literal(node)
         case exp.Interval():
@@ -111,8 +113,8 @@ def term_of(node: exp.Expr, columns: Mapping[int, Resolved], depth: int = 0) -> 
 
 
 def _unread(node: exp.Expr, columns: Mapping[int, Resolved]) -> Term:
-    found = [columns[id(part)].ref for part in node.find_all(exp.Column) if id(part) in columns]
-    return Call(UNREAD, tuple(dict.fromkeys(found)))
+    named = [columns[id(part)] for part in node.find_all(exp.Column) if id(part) in columns]
+    return Call(UNREAD, tuple(dict.fromkeys(ref for found in named for ref in found.column.columns)))
 
 
 def _literal(node: exp.Expr) -> Term:

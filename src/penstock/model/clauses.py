@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.expressions import UNREAD, Call, ColumnRef, Expression, Term
 from penstock.model.predicates import Predicate
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
@@ -148,6 +148,8 @@ class Formula:
     """The columns that stand outside of its aggregates."""
     terms: tuple[tuple[Aggregate, Fraction], ...] | None = field(default=None, compare=False)
     """Its aggregates with their factors, if it is linear in them."""
+    term: Term = field(default=Call(UNREAD, ()), compare=False, repr=False)
+    """The expression as it is read, with its aggregates as calls."""
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:

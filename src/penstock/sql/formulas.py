@@ -16,9 +16,11 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.clauses import AGGREGATES, Aggregate, Formula
+from penstock.model.expressions import Term
 from penstock.sql.constants import number_of
 from penstock.sql.expressions import resolved_columns
 from penstock.sql.scope import Scope
+from penstock.sql.terms import term_of
 from penstock.sql.tree import Code
 from penstock.sql.words import spelt
 
@@ -55,7 +57,17 @@ def bind_formula(name: str, code: Code, read: list[tuple[Aggregate, Code]], scop
         return None
     pieces = tuple(_pieces(code, read, found.replaced, scope.source.text))
     terms = _linear(code.node, iter([aggregate for aggregate, _ in read]))
-    return Formula(name, pieces, found.columns, None if terms is None else _summed(terms))
+    return Formula(name, pieces, found.columns, None if terms is None else _summed(terms), _term(code.node, scope))
+
+
+def _term(node: exp.Expr, scope: Scope) -> Term:
+    """The expression with its aggregates as calls; mistakes in them were reported where they were read."""
+    before = len(scope.source.mistakes)
+    columns = {
+        id(part): scope.resolve(part) for part in node.find_all(exp.Column) if not isinstance(part.this, exp.Star)
+    }
+    scope.source.forget(before)
+    return term_of(node, {place: found for place, found in columns.items() if found is not None})
 
 
 def _pieces(

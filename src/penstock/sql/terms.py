@@ -104,6 +104,10 @@ def term_of(node: exp.Expr, columns: Mapping[int, Resolved], depth: int = 0) -> 
             return Call(_CHAINS[type(node)], tuple(read(part) for part in _links(node)))
         case _ if type(node) in _OPERATORS:
             return Call(_OPERATORS[type(node)], tuple(map(read, _children(node))))
+        case exp.TsOrDsAdd() if _name(node) in ("date_add", "dateadd"):
+            return Call("date_add", (read(node.this), read(node.expression)))  # of days
+        case exp.DateAdd() | exp.TimestampAdd():
+            return Call("timestampadd", tuple(map(read, _children(node))))
         case exp.DateTrunc() | exp.TimestampTrunc() if str(node.args["unit"].name).upper() not in _CUTS:
             return _unread(node, columns)  # sqlglot takes a column there for the name of a unit
         case _ if isinstance(node, exp.Func) or NAME_META in node.meta:

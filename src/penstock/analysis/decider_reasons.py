@@ -125,6 +125,7 @@ class CountReason(ReasonKind):
     BY_EXPRESSION = auto()
     EXPRESSION = auto()
     NO_SUM = auto()
+    HAVING = auto()
     NO_EVENT_TIME = auto()
     BY_ARRIVAL = auto()
     BESIDE_EXISTS = auto()

@@ -137,28 +137,37 @@ class Output:
     value: Scalar | Aggregate
 
 
+Piece = str | Aggregate | Scalar
+"""A part of a formula: text, or a column of the groups."""
+
+
 @dataclass(frozen=True)
 class Formula:
-    """A column of the answer that is an expression over aggregates, which only Spark evaluates, on each group."""
+    """A column of the answer, or a condition on it, that is an expression over aggregates: Spark's, on each group."""
 
     name: str
-    pieces: tuple[str | Aggregate, ...]
-    """The expression as it was written, its aggregates set apart."""
+    pieces: tuple[Piece, ...]
+    """The expression as it was written, what are columns of the groups set apart."""
     columns: tuple[ColumnRef, ...] = ()
-    """The columns that stand outside of its aggregates."""
+    """The columns that stand outside of these."""
     terms: tuple[tuple[Aggregate, Fraction], ...] | None = field(default=None, compare=False)
     """Its aggregates with their factors, if it is linear in them."""
     term: Term = field(default=Call(UNREAD, ()), compare=False, repr=False)
-    """The expression as it is read, with its aggregates as calls."""
+    """In which a piece that is no text is a column of no alias, by its text."""
+
+    @property
+    def values(self) -> tuple[Aggregate | Scalar, ...]:
+        """The columns of the groups that it holds, each once."""
+        return tuple(dict.fromkeys(piece for piece in self.pieces if not isinstance(piece, str)))
 
     @property
     def aggregates(self) -> tuple[Aggregate, ...]:
-        """The aggregates that it holds."""
-        return tuple(dict.fromkeys(piece for piece in self.pieces if isinstance(piece, Aggregate)))
+        """The aggregates that it holds, each once."""
+        return tuple(value for value in self.values if isinstance(value, Aggregate))
 
-    def text(self, names: Mapping[Aggregate, str]) -> str:
-        """The expression with something in place of each aggregate."""
+    def text(self, names: Mapping[Aggregate | Scalar, str]) -> str:
+        """The expression with something in place of each column of the groups."""
         return "".join(piece if isinstance(piece, str) else names[piece] for piece in self.pieces)
 
     def __str__(self) -> str:
-        return self.text({aggregate: str(aggregate) for aggregate in self.aggregates})
+        return self.text({value: str(value) for value in self.values})

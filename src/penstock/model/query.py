@@ -105,6 +105,11 @@ class Query:
         """The keys of the groups."""
         return self.block.group_by
 
+    @property
+    def having(self) -> Formula | None:
+        """The condition of the groups that are given."""
+        return self.block.having
+
     @cached_property
     def all_sources(self) -> tuple[Source, ...]:
         """The sources of FROM in their order, then those of EXISTS and NOT EXISTS."""

@@ -13,7 +13,7 @@ may become a tree of blocks: by one more kind of leaf in `FromTree`, whose rows 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -119,7 +119,9 @@ class Group:
     outputs: tuple[Output, ...]
     """Columns of a group: keys, what follows from them, and aggregates."""
     shown: tuple[str | Formula, ...] = ()
-    """Where expressions over aggregates are given: the columns of the answer, outputs by their names."""
+    """Where not the outputs are given: the columns of the answer, outputs by their names."""
+    having: Formula | None = None
+    """The condition of the groups that are given."""
 
 
 @dataclass(frozen=True)
@@ -167,11 +169,13 @@ class Block:
     distinct: bool = False
     group_by: tuple[Scalar, ...] = ()
     shown: tuple[str | Formula, ...] = ()
+    having: Formula | None = None
 
     @property
     def is_grouped(self) -> bool:
         """Whether it aggregates."""
-        return bool(self.group_by) or any(isinstance(output.value, Aggregate) for output in self.outputs)
+        aggregates = any(isinstance(output.value, Aggregate) for output in self.outputs)
+        return aggregates or bool(self.group_by) or self.having is not None
 
     @property
     def relation(self) -> Project | Group | Distinct:
@@ -179,7 +183,9 @@ class Block:
         rows: Rows = Filter(self.tree, self.where) if self.where else self.tree
         for existence in self.existences:
             rows = SemiJoin(rows, Leaf(existence.source.alias), existence.condition, existence.negated)
-        head = Group(rows, self.group_by, self.outputs, self.shown) if self.is_grouped else Project(rows, self.outputs)
+        head: Project | Group = Project(rows, self.outputs)
+        if self.is_grouped:
+            head = Group(rows, self.group_by, self.outputs, self.shown, self.having)
         return Distinct(head) if self.distinct else head
 
 
@@ -195,5 +201,7 @@ def block_of(relation: Project | Group | Distinct, sources: Mapping[str, Source]
         else:
             existences = (Existence(sources[rows.partner.alias], rows.negated, rows.on), *existences)
         rows = rows.rows
-    keys, shown = (head.keys, head.shown) if isinstance(head, Group) else ((), ())
-    return Block(rows, head.outputs, where, existences, isinstance(relation, Distinct), keys, shown)
+    block = Block(rows, head.outputs, where, existences, isinstance(relation, Distinct))
+    if isinstance(head, Group):
+        return replace(block, group_by=head.keys, shown=head.shown, having=head.having)
+    return block

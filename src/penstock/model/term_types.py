@@ -75,10 +75,6 @@ _ALWAYS = {name: kind for kind, names in _NAMES.items() for name in names.split(
 
 _COMMON = frozenset({"coalesce", "nvl", "ifnull", "greatest", "least"})
 _OF_TEXT_OR_BYTES = frozenset({"substring", "substr", "left", "lpad", "rpad", "reverse"})
-_NAMES_OF_AGGREGATES = """count count_if approx_count_distinct bool_and bool_or every some any median stddev stddev_samp
-    stddev_pop std variance var_samp var_pop corr covar_pop covar_samp skewness kurtosis min max first first_value last
-    last_value any_value mode max_by min_by collect_list collect_set array_agg sum avg mean"""
-_AGGREGATES = frozenset(_NAMES_OF_AGGREGATES.split())
 _WHOLE_PARTS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFWEEK", "DOW", "DOY", "HOUR", "MINUTE"}
 
 
@@ -97,7 +93,12 @@ def common_type(types: Sequence[DataType | None]) -> DataType | None:
 def output_type(output: Output | Formula, column_type: ColumnTypes) -> DataType | None:
     """The type of a column of an answer."""
     if isinstance(output, Formula):
-        return type_of(output.term, column_type)
+        values = {str(value): Output("", value) for value in output.values}
+
+        def type_in_group(ref: ColumnRef) -> DataType | None:
+            return column_type(ref) if ref.alias else output_type(values[ref.column], column_type)
+
+        return type_of(output.term, type_in_group)
     match output.value:
         case Aggregate(function=function, argument=argument):
             return aggregate_type(function, None if argument is None else _value_type(argument, column_type))
@@ -239,9 +240,6 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _T
             return _INT if len(types) == 2 else _BIGINT
     if function in _COMMON:
         return _common(types)
-    if function in _AGGREGATES and len(types) <= 2:
-        first = types[0] if types else None
-        return aggregate_type(function, first if isinstance(first, DataType) else None)
     if function in _OF_TEXT_OR_BYTES and types and isinstance(types[0], DataType):
         return types[0] if types[0].kind in (Kind.STRING, Kind.BINARY) else None
     return None

@@ -55,6 +55,8 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: 
     ]
     whole["streams"] = {name: stream_text(script, name) for name in plan.streams}
     whole["select"] = {o.name: str(o if isinstance(o, Formula) else o.value) for o in (*query.outputs, *query.answer)}
+    if query.having is not None:
+        whole["having"] = str(query.having)
     if _goes_by_zone(script, plan):
         whole[ZONE] = zone
     # Through JSON and back, so that it compares equal to what a file gives.

@@ -154,26 +154,28 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
         for alias, columns in by_alias.items()
     ]
     windows = {TimeWindow(k.column, k.span): name for k, name in named.items() if isinstance(k, TimeWindow)}
-    found: dict[str, Column] = {}
-    aggregates: dict[Aggregate, str] = {}
+    found: list[Column] = []
     number = 0
     for output in query.outputs:
         match output.value:
             case Aggregate():
-                column = F.col(given_name(number))
-                aggregates[output.value] = quoted(given_name(number))
+                found.append(F.col(given_name(number)))
                 number += 1
             case TimeWindow() as window:
                 name = windows[replace(window, end=None)]
-                column = _window(name, window, types[name])
+                found.append(_window(name, window, types[name]))
             case value if value in named:
-                column = F.col(quoted(named[value]))
+                found.append(F.col(quoted(named[value])))
             case expression:
-                column = F.expr(str(expression))
-        found[output.name] = column
-    shown = [F.expr(o.text(aggregates)) if isinstance(o, Formula) else found[o.name] for o in query.answer]
-    named_so = [column.alias(o.name) for column, o in zip(shown, query.answer, strict=True)]
-    return rows.select("*", *structs).select(*named_so)
+                found.append(F.expr(str(expression)))
+    called = [f"__ps_group_{place}" for place in range(len(found))]
+    groups = rows.select("*", *structs)
+    groups = groups.select(*by_alias, *(column.alias(name) for column, name in zip(found, called, strict=True)))
+    values = {output.value: name for output, name in zip(query.outputs, called, strict=True)}
+    if query.having is not None:
+        groups = groups.where(F.expr(query.having.text(values)))
+    shown = [F.expr(o.text(values)) if isinstance(o, Formula) else F.col(values[o.value]) for o in query.answer]
+    return groups.select(*(column.alias(o.name) for column, o in zip(shown, query.answer, strict=True)))
 
 
 def _clock(query: Query, key: TimeWindow) -> str:

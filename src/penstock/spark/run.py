@@ -46,6 +46,7 @@ from penstock.spark.stream import (
     PURGE,
     TRIGGER,
     Assembled,
+    answer_observation,
     assemble,
     purge_strategy,
     second_observation,
@@ -419,6 +420,8 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         known |= counting_metrics(one.query, one.plan.rewriting, one.assembled.observation, progress, one.clock)
     elif (stage := second_stage_of(one.plan)) is not None:
         known = with_second_stage(stage, known, _counted(progress, second_observation(one.assembled.observation)))
+        if one.query.having is not None:
+            known["rows_out"] = int(_counted(progress, answer_observation(one.assembled.observation))["rows_out"])
     known["malformed"] = malformed_counts(one.assembled.observation, one.assembled.texts, progress["observedMetrics"])
     one.needed = known.get("needed", 0)
     line = metrics_line(

@@ -141,7 +141,10 @@ def assemble(
         given = groups.rows.groupBy("target").transformWithState(processor, RESULT, "append", "None")
         given = _observed(given, second_observation(observation), second_vocabulary("(groups)"))
         answers = given.where(F.col("kind") == ANSWER).select("payload")
-        return Assembled(show(answers, query, groups), observation, run, essence, texts)
+        shown = show(answers, query, groups)
+        if query.having is not None:
+            shown = shown.observe(answer_observation(observation), F.count(F.lit(1)).alias("rows_out"))
+        return Assembled(shown, observation, run, essence, texts)
     if query.distinct:
         told_all = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         if plan.distinct_over_expressions:
@@ -187,6 +190,11 @@ def _carried(rows: DataFrame) -> DataFrame:
 def second_observation(observation: str) -> str:
     """How the counts of the second stage are observed."""
     return f"{observation}_distinct"
+
+
+def answer_observation(observation: str) -> str:
+    """How the rows of the answer are counted, where HAVING leaves out some that the second stage gives."""
+    return f"{observation}_answer"
 
 
 def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame:

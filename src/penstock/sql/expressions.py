@@ -7,14 +7,16 @@ Nothing here decides what an expression means; it finds the columns, refuses wha
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TypeGuard
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Refused
 from penstock.model.expressions import ColumnRef, Expression
+from penstock.sql.aggregate_calls import SPARK_AGGREGATES
 from penstock.sql.scope import Resolved, Scope
-from penstock.sql.terms import term_of
+from penstock.sql.terms import TERM_META, term_of
 from penstock.sql.tree import Code, Stretch
 from penstock.sql.words import place_of, spelt, stretch_of, unwrapped
 
@@ -22,7 +24,7 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Query, "a subquery", "only EXISTS and NOT EXISTS take one, as a condition of WHERE"),
     (exp.Window, "a window function", "aggregate with GROUP BY window(ts, '5 minutes')"),
     (exp.WithinGroup, "WITHIN GROUP", "use median"),
-    (exp.Filter, "FILTER", "derive a column that is NULL where the row does not count"),
+    (exp.Filter, "FILTER", "it stands after an aggregate, in SELECT and HAVING"),
     (exp.UDTF, "a table function", "derive a column in CREATE STREAM instead"),
     (exp.Explode, "a table function", "derive a column in CREATE STREAM instead"),
     (exp.Placeholder, "a parameter", "write the value"),
@@ -105,12 +107,14 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
             tokens = part.meta.get("tokens")
             place = part.meta.get("at") or (stretch_of(tokens) if tokens else place_of(part)) or at
             scope.source.report(Refused, f"{construct} is not in Penstock's language here", place, hint=hint)
-        elif isinstance(part, exp.AggFunc):
+        elif isinstance(part, exp.AggFunc) or (
+            isinstance(part, exp.Anonymous) and part.name.lower() in SPARK_AGGREGATES
+        ):
             name = part.sql_name().lower() if not isinstance(part, exp.Anonymous) else str(part.this)
             scope.report(
                 f"the aggregate {name} cannot stand here",
                 place_of(part) or at,
-                "aggregates stand in SELECT, each over rows: SELECT count(*) AS n, 100 * sum(x) AS total …",
+                "aggregates stand in SELECT and HAVING, each over rows: SELECT count(*) AS n, 100 * sum(x) AS total …",
             )
         elif isinstance(part, exp.In) and not any(part.args.get(k) for k in ("expressions", "field")):
             scope.report("IN needs at least one value", at)
@@ -122,6 +126,11 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
     for _ in node.walk(prune=wrong):
         pass
     return good
+
+
+def _is_aggregate(part: exp.Expr) -> TypeGuard[exp.Func]:
+    unknown = isinstance(part, exp.Anonymous) and part.name.lower() in SPARK_AGGREGATES
+    return unknown or isinstance(part, exp.AggFunc)
 
 
 def _refusal(part: exp.Expr) -> tuple[str, str] | None:
@@ -137,8 +146,9 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
 
 
 def _column_nodes(node: exp.Expr) -> list[exp.Column]:
-    """The columns that an expression names."""
-    return [p for p in _without_subqueries(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star)]
+    """The columns that an expression names, but names that stand for something else."""
+    found = (p for p in _without_subqueries(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star))
+    return [column for column in found if TERM_META not in column.meta]
 
 
 def _without_subqueries(node: exp.Expr) -> list[exp.Expr]:

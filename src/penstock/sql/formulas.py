@@ -1,86 +1,109 @@
-"""An output column that is an expression over aggregates: `60 * count(*) AS an_hour`.
+"""An output column that is an expression over aggregates: `60 * count(*) AS an_hour`; and the condition of HAVING.
 
-Its aggregates are read one by one, from their own tokens, and become columns of the groups; what stands around them is
-handed to Spark as it was written. An expression of sums, differences, multiples and parts of aggregates is linear in
-them: its terms are worked out here, so that an analysis that has limits of the aggregates has limits of it.
+Its aggregates become columns of the groups; what stands around them is handed to Spark as it was written. An expression
+of sums, differences, multiples and parts of aggregates is linear in them: its terms are worked out here, so that an
+analysis that has limits of the aggregates has limits of it.
+
+HAVING may name outputs by their names: as in Spark a name there is a column that is grouped by, else an output, else a
+column. What an output stands for then stands in its place.
 
 Not in the language: aggregates inside aggregates, and window(…) inside such an expression.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fractions import Fraction
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import Token
 
-from penstock.model.clauses import AGGREGATES, Aggregate, Formula
-from penstock.model.expressions import Term
+from penstock.model.clauses import Aggregate, Formula, Piece, Scalar
+from penstock.model.expressions import ColumnRef, Term
+from penstock.sql.aggregate_calls import CALL
 from penstock.sql.constants import number_of
 from penstock.sql.expressions import resolved_columns
 from penstock.sql.scope import Scope
-from penstock.sql.terms import term_of
+from penstock.sql.terms import TERM_META, term_of
 from penstock.sql.tree import Code
 from penstock.sql.words import spelt
 
-
-def outer_aggregates(node: exp.Expr) -> list[exp.AggFunc]:
-    """The aggregates inside an expression that are in no other."""
-    walked = node.walk(prune=lambda part: isinstance(part, exp.Query | exp.AggFunc))
-    return [part for part in walked if isinstance(part, exp.AggFunc)]
+Value = Aggregate | Scalar | Formula
+Named = Mapping[int, Value]
+"""What stands in the place of a name, by the identity of its node."""
 
 
-def aggregates_in(tokens: tuple[Token, ...]) -> Iterator[tuple[Token, ...]]:
-    """The tokens of each aggregate, from its name to the parenthesis that ends it."""
-    place = 0
-    while place < len(tokens) - 1:
-        is_name = tokens[place].token_type not in (TokenType.STRING, TokenType.IDENTIFIER)
-        called = tokens[place + 1].token_type is TokenType.L_PAREN
-        if is_name and called and tokens[place].text.lower() in AGGREGATES:
-            depth, end = 1, place + 2
-            while depth and end < len(tokens):
-                kind = tokens[end].token_type
-                depth += (kind is TokenType.L_PAREN) - (kind is TokenType.R_PAREN)
-                end += 1
-            yield tokens[place:end]
-            place = end
-        else:
-            place += 1
-
-
-def bind_formula(name: str, code: Code, read: list[tuple[Aggregate, Code]], scope: Scope) -> Formula | None:
-    """The formula of which some aggregates, in their order, were read; None, and mistakes, if it cannot stand."""
-    around = code.node.copy().transform(lambda node: exp.Null() if isinstance(node, exp.AggFunc) else node)
-    found = resolved_columns(around, code.at, scope)
+def bind_formula(
+    name: str, code: Code, values: list[Aggregate | Scalar], scope: Scope, named: Named | None = None
+) -> Formula | None:
+    """The formula whose calls are these values, in their order; None, and mistakes, if it cannot stand."""
+    instead: dict[int, Value] = dict(named or {})
+    for node in code.node.find_all(exp.Column):
+        if CALL in node.meta:
+            instead[id(node)] = values[node.meta[CALL]]
+        if id(node) in instead:
+            node.meta[TERM_META] = _term(instead[id(node)])
+    found = resolved_columns(code.node, code.at, scope)
     if found is None:
         return None
-    pieces = tuple(_pieces(code, read, found.replaced, scope.source.text))
-    terms = _linear(code.node, iter([aggregate for aggregate, _ in read]))
-    return Formula(name, pieces, found.columns, None if terms is None else _summed(terms), _term(code.node, scope))
+    places = {_start(n): (_end(n), _parts(instead[id(n)])) for n in code.node.find_all(exp.Column) if id(n) in instead}
+    pieces = tuple(_joined(_pieces(code.tokens, places, found.replaced, scope.source.text)))
+    columns = {*found.columns, *(ref for value in instead.values() for ref in _outside(value))}
+    terms = _linear(code.node, values)
+    term = term_of(code.node, found.by_node)
+    return Formula(name, pieces, tuple(sorted(columns)), None if terms is None else _summed(terms), term)
 
 
-def _term(node: exp.Expr, scope: Scope) -> Term:
-    """The expression with its aggregates as calls; mistakes in them were reported where they were read."""
-    before = len(scope.source.mistakes)
-    columns = {
-        id(part): scope.resolve(part) for part in node.find_all(exp.Column) if not isinstance(part.this, exp.Star)
-    }
-    scope.source.forget(before)
-    return term_of(node, {place: found for place, found in columns.items() if found is not None})
+def _parts(value: Value) -> tuple[Piece, ...]:
+    return ("(", *value.pieces, ")") if isinstance(value, Formula) else (value,)
+
+
+def _outside(value: Value) -> tuple[ColumnRef, ...]:
+    """The columns that stand outside of aggregates and of keys that are no columns."""
+    match value:
+        case ColumnRef():
+            return (value,)
+        case Formula():
+            return value.columns
+        case _:
+            return ()
+
+
+def _term(value: Value) -> Term:
+    match value:
+        case ColumnRef():
+            return value
+        case Formula():
+            return value.term
+        case _:
+            return ColumnRef("", str(value))
+
+
+def _start(node: exp.Column) -> int:
+    start: int = node.parts[0].meta["start"]
+    return start
+
+
+def _end(node: exp.Column) -> int:
+    end: int = node.parts[-1].meta["end"]
+    return end
 
 
 def _pieces(
-    code: Code, read: list[tuple[Aggregate, Code]], replaced: dict[int, str], text: str
-) -> Iterator[str | Aggregate]:
-    """The expression as it was written, its aggregates set apart."""
+    tokens: tuple[Token, ...],
+    places: Mapping[int, tuple[int, tuple[Piece, ...]]],
+    replaced: dict[int, str],
+    text: str,
+) -> Iterator[Piece]:
+    """The expression as it was written, what stands for something else set apart."""
     begin = 0
-    for aggregate, own in read:
-        first = next(n for n, token in enumerate(code.tokens) if token.start == own.tokens[0].start)
-        yield from _between(code.tokens, begin, first, replaced, text)
-        yield aggregate
-        begin = first + len(own.tokens)
-    yield from _between(code.tokens, begin, len(code.tokens), replaced, text)
+    for place, token in enumerate(tokens):
+        if token.start in places and place >= begin:
+            end, parts = places[token.start]
+            yield from _between(tokens, begin, place, replaced, text)
+            yield from parts
+            begin = next(n + 1 for n in range(place, len(tokens)) if tokens[n].end == end)
+    yield from _between(tokens, begin, len(tokens), replaced, text)
 
 
 def _between(tokens: tuple[Token, ...], begin: int, end: int, replaced: dict[int, str], text: str) -> Iterator[str]:
@@ -92,21 +115,37 @@ def _between(tokens: tuple[Token, ...], begin: int, end: int, replaced: dict[int
     yield before + spelt(text, tokens[begin:end], replaced) + after
 
 
+def _joined(pieces: Iterator[Piece]) -> Iterator[Piece]:
+    """Texts and columns side by side as one text."""
+    text = ""
+    for piece in pieces:
+        if isinstance(piece, str | ColumnRef):
+            text += str(piece)
+            continue
+        if text:
+            yield text
+        yield piece
+        text = ""
+    if text:
+        yield text
+
+
 Linear = list[tuple[Aggregate | None, Fraction]]
 """Terms: a factor of an aggregate, or a number."""
 
 
-def _linear(node: exp.Expr, aggregates: Iterator[Aggregate]) -> Linear | None:
-    """The terms of an expression, whose aggregates come from left to right; None if it is not linear in them."""
+def _linear(node: exp.Expr, values: list[Aggregate | Scalar]) -> Linear | None:
+    """The terms of an expression; None if it is not linear in its aggregates."""
     match node:
         case exp.Paren():
-            return _linear(node.this, aggregates)
+            return _linear(node.this, values)
         case exp.Neg():
-            return _scaled(_linear(node.this, aggregates), Fraction(-1))
-        case exp.AggFunc():
-            return [(next(aggregates), Fraction(1))]
+            return _scaled(_linear(node.this, values), Fraction(-1))
+        case exp.Column() if CALL in node.meta:
+            value = values[node.meta[CALL]]
+            return [(value, Fraction(1))] if isinstance(value, Aggregate) else None
         case exp.Add() | exp.Sub() | exp.Mul() | exp.Div():
-            left, right = _linear(node.this, aggregates), _linear(node.expression, aggregates)
+            left, right = _linear(node.this, values), _linear(node.expression, values)
             if left is None or right is None:
                 return None
             return _combined(node, left, right)

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
 
-from penstock.errors import Refused
-from penstock.model.clauses import AGGREGATES, Aggregate, Formula, Output, Scalar, TimeWindow
+from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
+from penstock.sql.aggregate_calls import CALL
+from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of, span_or_none
 from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.formulas import bind_formula, outer_aggregates
+from penstock.sql.formulas import Value, bind_formula
 from penstock.sql.scope import Scope
-from penstock.sql.tree import Code, Select, SelectItem, Stretch
-from penstock.sql.words import place_of, unwrapped
-
-_FUNCTIONS: dict[type[exp.Expr], str] = {
-    exp.Count: "count",
-    exp.Sum: "sum",
-    exp.Min: "min",
-    exp.Max: "max",
-    exp.Avg: "avg",
-    exp.Median: "median",
-}
+from penstock.sql.tree import Code, OverAggregates, Select, SelectItem, Stretch
+from penstock.sql.words import unwrapped
 
 
 class OutputBinder:
@@ -54,18 +45,47 @@ class OutputBinder:
             self._positions += outputs or [None]
             self._failed |= {fold(item.alias.text)} if item.alias is not None and not outputs else set()
             found += [(output, item.at) for output in outputs]
-        return _of_groups(found)
+        return Outputs(tuple(output for output, _ in found), tuple(at for _, at in found))
 
     def group_by(self, select: Select) -> tuple[Scalar, ...]:
         """What is grouped by: a column, an expression, window(…), an output's name or its number."""
         keys: list[Scalar] = []
+        if select.groups_by_all:
+            keys += [o.value for o in self._positions if isinstance(o, Output) and not isinstance(o.value, Aggregate)]
         for code in select.group_by:
             key = self._group_key(code)
             if isinstance(key, Aggregate | Formula):
                 self.scope.report("an aggregate cannot be grouped by", code.at)
             elif key is not None and key not in keys:
                 keys.append(key)
-        return tuple(keys)
+        return tuple(dict.fromkeys(keys))
+
+    def having(self, written: OverAggregates | None, group_by: tuple[Scalar, ...]) -> Formula | None:
+        """The condition of HAVING; None, and mistakes, if it cannot stand."""
+        if written is None:
+            return None
+        values = self._values(written)
+        if values is None:
+            return None
+        named: dict[int, Value] = {}
+        for node in written.around.node.find_all(exp.Column):
+            if CALL in node.meta:
+                continue
+            found = self._named_in_having(node, group_by)
+            if found is not None:
+                named[id(node)] = found
+        return bind_formula("HAVING", written.around, values, self.scope, named)
+
+    def _named_in_having(self, node: exp.Column, group_by: tuple[Scalar, ...]) -> Value | None:
+        """What a name stands for that is no column which is grouped by: an output, or an end of a window."""
+        column = bind_column(node, self.scope)
+        if column is not None and column in group_by:
+            return None
+        if (window := self._window_end(node)) is not None:
+            return window
+        if len(node.parts) > 1:
+            return None
+        return next((_value_of(o) for o in self._positions if o is not None and fold(o.name) == fold(node.name)), None)
 
     def _group_key(self, code: Code) -> Scalar | Aggregate | Formula | None:
         node = unwrapped(code.node)
@@ -89,9 +109,7 @@ class OutputBinder:
     def _item(self, item: SelectItem, need_names: bool) -> Sequence[Output | Formula]:
         if item.code is None:
             return self._star(item)
-        if item.aggregates:
-            return self._formula(item, item.code)
-        value = self._value(item.code)
+        value = self._over(item.over) if item.over is not None else self._scalar(item.code)
         if value is None:
             return []
         name = item.alias.text if item.alias is not None else _own_name(value, item.code.node)
@@ -100,20 +118,23 @@ class OutputBinder:
                 return []
             self.scope.report("an expression needs a name", item.at, "add one: … AS name")
             return []
-        return [Output(name, value)]
+        return [replace(value, name=name) if isinstance(value, Formula) else Output(name, value)]
 
-    def _formula(self, item: SelectItem, code: Code) -> list[Formula]:
-        read = [(self._aggregate(unwrapped(part.node), part), part) for part in item.aggregates]
-        known = [(aggregate, part) for aggregate, part in read if aggregate is not None]
-        others = [node for node in outer_aggregates(code.node) if type(node) not in _FUNCTIONS]
-        for node in others:
-            self._refuse_aggregate(node.sql_name().lower(), place_of(node) or code.at)
-        if item.alias is None:
-            self.scope.report("an expression needs a name", item.at, "add one: … AS name")
-        if item.alias is None or others or len(known) < len(read):
-            return []
-        bound = bind_formula(item.alias.text, code, known, self.scope)
-        return [bound] if bound is not None else []
+    def _over(self, written: OverAggregates) -> Aggregate | Scalar | Formula | None:
+        """An aggregate, or an expression over some and over keys."""
+        values = self._values(written)
+        if values is None:
+            return None
+        whole = unwrapped(written.around.node)
+        if isinstance(whole, exp.Column) and CALL in whole.meta:
+            return values[0]
+        return bind_formula("", written.around, values, self.scope)
+
+    def _values(self, written: OverAggregates) -> list[Aggregate | Scalar] | None:
+        """The aggregates and keys of an expression; None, and mistakes, if one cannot stand."""
+        read = [self._scalar(c) if isinstance(c, Code) else bind_aggregate(c, self.scope) for c in written.calls]
+        known = [value for value in read if value is not None]
+        return known if len(known) == len(read) else None
 
     def _star(self, item: SelectItem) -> list[Output]:
         alias = None
@@ -129,12 +150,6 @@ class OutputBinder:
                 return []
         return [Output(column.name, column.value) for _, column in self.scope.star(alias)]
 
-    def _value(self, code: Code) -> Scalar | Aggregate | None:
-        node = unwrapped(code.node)
-        if isinstance(node, exp.AggFunc) or (isinstance(node, exp.Anonymous) and node.name.lower() in AGGREGATES):
-            return self._aggregate(node, code)
-        return self._scalar(code)
-
     def _scalar(self, code: Code) -> Scalar | None:
         node = unwrapped(code.node)
         window = self._time_window(node) or self._window_end(node)
@@ -142,37 +157,6 @@ class OutputBinder:
             return window if self._window_fits(window, code.at) else None
         column = bind_column(node, self.scope)
         return column if column is not None else bind_node(code.node, code.tokens, self.scope)
-
-    # Aggregates
-
-    def _aggregate(self, node: exp.Expr, code: Code) -> Aggregate | None:
-        function = _FUNCTIONS.get(type(node))
-        if function is None:
-            self._refuse_aggregate(code.tokens[0].text.lower(), code.at)
-            return None
-        inner = node.this
-        distinct = isinstance(inner, exp.Distinct)
-        if distinct:
-            if len(inner.expressions) != 1:
-                self.scope.report("count(DISTINCT …) takes one expression", code.at)
-                return None
-            inner = inner.expressions[0]
-        if isinstance(node, exp.Count) and (isinstance(inner, exp.Star) or number_of(inner or exp.Null()) is not None):
-            return Aggregate("count")
-        if inner is None or len(node.expressions) > 0:
-            self.scope.report(f"{function} takes one argument", code.at)
-            return None
-        if distinct and function != "count":
-            self.scope.report(f"DISTINCT is for count, not for {function}", code.at)
-            return None
-        argument: ColumnRef | Expression | None = bind_column(inner, self.scope)
-        if argument is None:
-            argument = bind_node(inner, _argument_tokens(code, distinct), self.scope)
-        return None if argument is None else Aggregate(function, argument, distinct)
-
-    def _refuse_aggregate(self, name: str, at: Stretch) -> None:
-        hint = f"these are: {', '.join(AGGREGATES)}, count(DISTINCT x)"
-        self.scope.source.report(Refused, f"the aggregate {name} is not in Penstock's language", at, hint=hint)
 
     # Windows of time
 
@@ -213,42 +197,51 @@ class OutputBinder:
 
 @dataclass(frozen=True)
 class Outputs:
+    """The columns of the answer, and their places."""
+
+    answer: tuple[Output | Formula, ...]
+    at: tuple[Stretch, ...]
+
+    def of_groups(self, having: Formula | None, at: Stretch) -> GroupColumns:
+        """The columns of the groups: those of the answer, and what its formulas and HAVING are made of."""
+        columns = [(o, place) for o, place in zip(self.answer, self.at, strict=True) if isinstance(o, Output)]
+        formulas = [(o, place) for o, place in zip(self.answer, self.at, strict=True) if isinstance(o, Formula)]
+        formulas += [] if having is None else [(having, at)]
+        taken = {fold(output.name) for output in self.answer}
+        hidden: list[tuple[Output, Stretch]] = []
+        for formula, place in formulas:
+            for value in (*formula.values, *formula.columns):
+                if all(output.value != value for output, _ in (*columns, *hidden)):
+                    name = str(value)
+                    while fold(name) in taken:
+                        name += "_"
+                    taken.add(fold(name))
+                    hidden.append((Output(name, value), place))
+        shown = tuple(o if isinstance(o, Formula) else o.name for o in self.answer)
+        is_whole = len(columns) == len(self.answer) and not hidden
+        columns += hidden
+        return GroupColumns(
+            tuple(output for output, _ in columns), tuple(place for _, place in columns), () if is_whole else shown
+        )
+
+
+@dataclass(frozen=True)
+class GroupColumns:
     """The columns of the groups and their places; and those of the answer, if these are others."""
 
     columns: tuple[Output, ...]
     at: tuple[Stretch, ...]
-    shown: tuple[str | Formula, ...] = ()
-    shown_at: tuple[Stretch, ...] = ()
-
-
-def _of_groups(found: list[tuple[Output | Formula, Stretch]]) -> Outputs:
-    """The outputs, and what formulas are made of among them, under its own text as a name."""
-    columns = [(output, at) for output, at in found if isinstance(output, Output)]
-    if len(columns) == len(found):
-        return Outputs(tuple(output for output, _ in columns), tuple(at for _, at in columns))
-    taken = {fold(output.name) for output, _ in found}
-    formulas = [(formula, at) for formula, at in found if isinstance(formula, Formula)]
-    for formula, at in formulas:
-        values: tuple[Aggregate | ColumnRef, ...] = (*formula.aggregates, *formula.columns)
-        for value in values:
-            if all(output.value != value for output, _ in columns):
-                name = str(value)
-                while fold(name) in taken:
-                    name += "_"
-                taken.add(fold(name))
-                columns.append((Output(name, value), at))
-    shown = tuple(output if isinstance(output, Formula) else output.name for output, _ in found)
-    return Outputs(
-        tuple(output for output, _ in columns), tuple(at for _, at in columns), shown, tuple(at for _, at in found)
-    )
+    shown: tuple[str | Formula, ...]
 
 
 def _value_of(output: Output | Formula) -> Scalar | Aggregate | Formula:
     return output.value if isinstance(output, Output) else output
 
 
-def _own_name(value: Scalar | Aggregate, node: exp.Expr) -> str | None:
+def _own_name(value: Scalar | Aggregate | Formula, node: exp.Expr) -> str | None:
     match value:
+        case Formula():
+            return None
         case ColumnRef():
             return value.column
         case Aggregate():
@@ -273,10 +266,3 @@ def _window_length(node: exp.Expr) -> Span | None:
             return None
         return span_or_none(number, UNITS[unit.strip().upper()] if unit else None)
     return None if number is None else span_or_none(number)
-
-
-def _argument_tokens(code: Code, distinct: bool) -> tuple[Token, ...]:
-    """Between the parentheses of `f( … )`, after DISTINCT."""
-    first = next(i for i, token in enumerate(code.tokens) if token.text == "(") + 1
-    last = max(i for i, token in enumerate(code.tokens) if token.text == ")")
-    return code.tokens[first + (1 if distinct else 0) : last]

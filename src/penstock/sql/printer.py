@@ -61,6 +61,8 @@ def print_query(query: Query) -> str:
         lines.append("WHERE " + "\n  AND ".join(conditions))
     if query.group_by:
         lines.append("GROUP BY " + ", ".join(str(key) for key in query.group_by))
+    if query.having is not None:
+        lines.append(f"HAVING {query.having}")
     return "\n".join(lines)
 
 

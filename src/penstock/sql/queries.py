@@ -6,23 +6,36 @@ its place, rather than met as a surprise.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
+from dataclasses import replace
 from decimal import Decimal
-from typing import Any
+from typing import Any, Self
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.clauses import RangeWindow, RowsWindow
 from penstock.model.names import nearest
 from penstock.model.relation import JoinKind
+from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
 from penstock.sql.declarations import DeclarationGrammar
-from penstock.sql.formulas import aggregates_in, outer_aggregates
-from penstock.sql.tree import Code, FromItem, FromJoin, FromPart, Hint, Insert, Name, Select, SelectItem, Stretch
-from penstock.sql.words import unwrapped
+from penstock.sql.tree import (
+    AggregateCall,
+    Code,
+    FromItem,
+    FromJoin,
+    FromPart,
+    Hint,
+    Insert,
+    Name,
+    OverAggregates,
+    Select,
+    SelectItem,
+    Stretch,
+)
 
 _REFUSED_CLAUSES = (
-    (("HAVING",), "filter the output in the sink's reader"),
+    (("HAVING",), "it stands once, after GROUP BY"),
     (("ORDER", "BY"), "a stream has no end, so its results cannot be sorted"),
     (("SORT", "BY"), "a stream has no end, so its results cannot be sorted"),
     (("CLUSTER", "BY"), "Penstock places rows in cells itself"),
@@ -86,13 +99,23 @@ class QueryGrammar(DeclarationGrammar):
         source = self._from()
         where = self.condition() if self.words("WHERE") else None
         group_by: list[Code] = []
+        groups_by_all = False
         if self.words("GROUP", "BY"):
-            for words in (("ALL",), ("CUBE",), ("ROLLUP",), ("GROUPING", "SETS")):
+            groups_by_all = self.words("ALL")
+            for words in (("CUBE",), ("ROLLUP",), ("GROUPING", "SETS")):
                 if self.looking_at(*words):
                     self.refuse(f"GROUP BY {' '.join(words)}", "name the columns to group by")
-            group_by = self.separated(lambda: self.code(self._parse_disjunction, "a column to group by"))
+            if not groups_by_all:
+                group_by = self.separated(lambda: self.code(self._parse_disjunction, "a column to group by"))
+        keys = [words_of(code.tokens) for code in group_by if is_one_call(code.tokens)]
+        items = [i if i.code is None else replace(i, over=self._over_aggregates(i.code, keys)) for i in items]
+        having = None
+        if self.words("HAVING"):
+            condition = self.condition()
+            having = self._over_aggregates(condition, keys) or OverAggregates(condition, ())
         self._refuse_clause()
-        return Select(tuple(hints), distinct, tuple(items), source, where, tuple(group_by), self.stretch_from(index))
+        at = self.stretch_from(index)
+        return Select(tuple(hints), distinct, tuple(items), source, where, tuple(group_by), at, groups_by_all, having)
 
     def _refuse_clause(self) -> None:
         for words, hint in _REFUSED_CLAUSES:
@@ -120,16 +143,61 @@ class QueryGrammar(DeclarationGrammar):
         alias = None
         if self.words("AS") or self._name_ahead():
             alias = self.name("a name for the column")
-        return SelectItem(code, None, alias, self.stretch_from(index), tuple(self._aggregates(code)))
+        return SelectItem(code, None, alias, self.stretch_from(index))
 
-    def _aggregates(self, code: Code) -> Iterator[Code]:
-        """The aggregates inside an expression, each read by itself."""
-        if isinstance(unwrapped(code.node), exp.AggFunc) or not outer_aggregates(code.node):
-            return
-        for tokens in aggregates_in(code.tokens):
-            inner = type(self)(dialect=self.dialect)
-            inner.start(list(tokens), self.source)
-            yield inner.code(inner._parse_disjunction, "an aggregate")
+    def _over_aggregates(self, code: Code, keys: list[tuple[str, ...]]) -> OverAggregates | None:
+        """An expression over aggregates, or over more than one key of the groups as it is; None if it is neither."""
+        calls = list(calls_in(code.tokens, keys))
+        if not any(end - begin < len(code.tokens) or is_aggregate for begin, end, is_aggregate in calls):
+            return None
+        read = [(self._among(code.tokens[begin:end]), is_aggregate) for begin, end, is_aggregate in calls]
+        tokens = around(code.tokens, calls)
+        outer = self._among(tokens).condition()
+        return OverAggregates(
+            Code(mark_calls(outer.node), tuple(tokens), code.at),
+            tuple(inner._aggregate_call() if is_aggregate else inner.condition() for inner, is_aggregate in read),
+        )
+
+    def _among(self, tokens: Sequence[Token]) -> Self:
+        """Another one like this, before some of the tokens."""
+        inner = type(self)(dialect=self.dialect)
+        inner.start(list(tokens), self.source)
+        return inner
+
+    def _aggregate_call(self) -> AggregateCall:
+        index = self._index
+        name = self._curr.text.lower()
+        self._advance(2)
+        distinct = self.words("DISTINCT")
+        if not distinct:
+            self.words("ALL")
+        is_star = self.symbol(TokenType.STAR)
+        arguments: list[Code] = []
+        if not is_star and not self.ahead(TokenType.R_PAREN):
+            arguments = self.separated(lambda: self.code(self._parse_disjunction, "an expression"))
+        if self.looking_at("ORDER", "BY"):
+            self.refuse(f"ORDER BY inside {name}", "rows of a group have no order but that of their arrival")
+        ignores_nulls = self._nulls()
+        self.expect_symbol(TokenType.R_PAREN, ")")
+        ignores_nulls = self._nulls() or ignores_nulls
+        if self.looking_at("WITHIN", "GROUP"):
+            self.refuse("WITHIN GROUP", "use median", Stretch(self._tokens[0].start, self._tokens[-1].end + 1))
+        where = None
+        if self.words("FILTER"):
+            self.expect_symbol(TokenType.L_PAREN, "(")
+            self.expect_words("WHERE")
+            where = self.condition()
+            self.expect_symbol(TokenType.R_PAREN, ")")
+        if not self.at_end:
+            self.expected("the end of an aggregate")
+        return AggregateCall(name, tuple(arguments), is_star, distinct, ignores_nulls, where, self.stretch_from(index))
+
+    def _nulls(self) -> bool:
+        """`IGNORE NULLS`; `RESPECT NULLS` is what is meant without it."""
+        ignores = self.words("IGNORE", "NULLS")
+        if not ignores:
+            self.words("RESPECT", "NULLS")
+        return ignores
 
     def _star(self, of: Name | None, index: int) -> SelectItem:
         if self.looking_at("EXCEPT") or self.looking_at("EXCLUDE"):

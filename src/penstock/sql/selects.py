@@ -17,7 +17,7 @@ from penstock.model.relation import Block, Existence, FromTree, Join, Leaf, leav
 from penstock.model.stream import Stream
 from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
 from penstock.sql.hints import bind_hints
-from penstock.sql.outputs import OutputBinder, Outputs
+from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
 from penstock.sql.scope import NamedColumns, Scope
 from penstock.sql.source import SourceText
 from penstock.sql.tree import FromItem, FromPart, Insert, Select, Stretch
@@ -57,17 +57,19 @@ class SelectBinder:
         binder = OutputBinder(outer)
         outputs = binder.outputs(select)
         group_by = binder.group_by(select)
+        having = binder.having(select.having, group_by)
         hints = bind_hints(select.hints, outer)
         if self.missing or len(self.source.mistakes) > before:
             self._report_windows()
             return None
+        groups = outputs.of_groups(having, select.at if select.having is None else select.having.around.at)
         try:
             held = tuple(e for e in existences if e is not None)
-            block = Block(tree, outputs.columns, where, held, select.distinct, group_by, outputs.shown)
+            block = Block(tree, groups.columns, where, held, select.distinct, group_by, groups.shown, having)
             return Query.select(name, from_sources, block, sink=sink, hints=hints)
         except InvalidModel as invalid:
             for problem in invalid.problems:
-                at, hint = self._place(problem, select, outputs), problem.hint
+                at, hint = self._place(problem, select, outputs, groups), problem.hint
                 if self.source.text[at.start : at.end].endswith("*"):
                     hint = "name the columns instead of *"
                 self.report(problem.message, at, hint)
@@ -79,11 +81,11 @@ class SelectBinder:
             for problem in window_problems(source):
                 self.report(problem.message, self.places[source.alias], problem.hint)
 
-    def _place(self, problem: Problem, select: Select, outputs: Outputs) -> Stretch:
+    def _place(self, problem: Problem, select: Select, outputs: Outputs, groups: GroupColumns) -> Stretch:
         subject = problem.subject
         if subject.kind == "source":
             return self.places.get(subject.name, select.at)
-        places = {"output": outputs.at, "shown": outputs.shown_at}.get(subject.kind, ())
+        places = {"output": groups.at, "shown": outputs.at}.get(subject.kind, ())
         if subject.index < len(places):
             return places[subject.index]
         return Stretch(select.at.start, select.at.start + len("SELECT"))

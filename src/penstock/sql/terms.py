@@ -22,6 +22,9 @@ from penstock.sql.types import data_type
 NAME_META = "name_as_written"
 """Where the parser leaves the name of a function as the user wrote it."""
 
+TERM_META = "term"
+"""Where a name that stands for something else has the term of it."""
+
 _DEEPEST = 100
 
 _OPERATORS: dict[type[exp.Expr], str] = {
@@ -76,6 +79,9 @@ def term_of(node: exp.Expr, columns: Mapping[int, Resolved], depth: int = 0) -> 
     match node:
         case exp.Paren():
             return read(node.this)
+        case exp.Column() if TERM_META in node.meta:
+            term: Term = node.meta[TERM_META]
+            return term
         case exp.Column() if id(node) in columns:
             found = columns[id(node)]
             value = found.column.value

@@ -175,6 +175,29 @@ FromPart = FromItem | FromJoin
 
 
 @dataclass(frozen=True)
+class AggregateCall:
+    """`name([DISTINCT] arguments) [IGNORE NULLS] [FILTER (WHERE condition)]`; `*` is no argument."""
+
+    name: str
+    """In lower case."""
+    arguments: tuple[Code, ...]
+    is_star: bool
+    distinct: bool
+    ignores_nulls: bool
+    where: Code | None
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class OverAggregates:
+    """An expression over aggregates and keys: what stands around them, with a name in the place of each, and these."""
+
+    around: Code
+    calls: tuple[AggregateCall | Code, ...]
+    """Keys as they are written."""
+
+
+@dataclass(frozen=True)
 class SelectItem:
     """One item of SELECT: `*`, `x.*`, or an expression with its name."""
 
@@ -182,8 +205,8 @@ class SelectItem:
     star_of: Name | None
     alias: Name | None
     at: Stretch
-    aggregates: tuple[Code, ...] = ()
-    """Those inside an expression, in their order; none where the whole is an aggregate."""
+    over: OverAggregates | None = None
+    """Where the expression holds aggregates, or more than a key of the groups."""
 
 
 @dataclass(frozen=True)
@@ -210,6 +233,9 @@ class Select:
     where: Code | None
     group_by: tuple[Code, ...]
     at: Stretch
+    groups_by_all: bool = False
+    """GROUP BY ALL: by every item that holds no aggregate."""
+    having: OverAggregates | None = None
 
 
 @dataclass(frozen=True)

@@ -1,14 +1,16 @@
 """From rows of the core to the columns of SELECT: the names of the query, and the types that they have on Spark.
 
-Preconditions: every output is a column, a literal, a window of time or an aggregate. What else SELECT may hold only
-Spark evaluates, and it is refused when the run is made.
+Expressions are evaluated where they are simple (`evaluating.py`): those of groups and aggregates between the two
+stages, those over aggregates and HAVING on each group that is given. What else SELECT may hold only Spark evaluates,
+and it is refused when the run is made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from decimal import Decimal
+from functools import cached_property
 from typing import Any
 
 import pyarrow as pa
@@ -16,13 +18,15 @@ import pyarrow.compute as pc
 
 from penstock.errors import NotSupportedYet
 from penstock.model.clauses import Aggregate, Formula, TimeWindow
-from penstock.model.expressions import Expression, Literal
+from penstock.model.expressions import ColumnRef, Expression, Literal, Term
 from penstock.model.query import Query
+from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
 from penstock.runtime.group.between_stages import answer_columns, final_type, typed
-from penstock.testing.arrow_types import arrow_type
+from penstock.testing.arrow_types import arrow_type, declared_type
 from penstock.testing.conditions import only_spark
+from penstock.testing.evaluating import evaluated
 
 Shown = Callable[[Any], Any]
 """Makes one column of the answer of the rows of the core."""
@@ -38,9 +42,12 @@ class Answering:
                 hint="leave ERROR(…) out of the query that is tested",
             )
         self.query = query
-        self.plan = plan
         self.given = pa.schema([(name, arrow_type(name, kind)) for name, kind in answer_columns(plan)])
         """What the cells give."""
+        self._names = {ColumnRef(o.alias, o.column): o.name for o in plan.outputs}
+        self.plan = plan if plan.aggregate is None else self._completed(plan, plan.aggregate)
+        """The plan, with the types of what is evaluated between the stages."""
+        self._having: Shown | None = None
         self.columns = list(self._grouped() if plan.aggregate is not None else self._selected())
 
     @property
@@ -52,8 +59,42 @@ class Answering:
         """Rows of a cell in the types of the streams."""
         return typed(rows, self.given)
 
+    def between(self, rows: Any) -> Any:
+        """Rows of a cell with what the second stage needs of expressions."""
+        if self.plan.aggregate is None:
+            return rows
+        for name, expression in self._evaluated:
+            rows = rows.append_column(name, self._values(expression, rows))
+        return rows
+
+    @cached_property
+    def _evaluated(self) -> tuple[tuple[str, Expression], ...]:
+        """The expressions that are grouped by or aggregated, and what the second stage calls them."""
+        aggregate = self.plan.aggregate
+        assert aggregate is not None
+        keys = zip(self.query.group_by, aggregate.keys, strict=True)
+        found = [(of.name, key) for key, of in keys if isinstance(key, Expression)]
+        values = [o.value.argument for o in self.query.outputs if isinstance(o.value, Aggregate)]
+        for value, column in zip(values, aggregate.columns, strict=True):
+            if isinstance(value, Expression) and column.value is not None:
+                found.append((column.value, value))
+        return tuple(found)
+
+    def _values(self, expression: Expression, rows: Any) -> Any:
+        return evaluated(expression.term, expression.text, rows.num_rows, lambda ref: rows.column(self._names[ref]))
+
+    def _completed(self, plan: Plan, aggregate: AggregatePlan) -> Plan:
+        self.plan = plan
+        nothing = self.given.empty_table()
+        types = {name: declared_type(self._values(expression, nothing).type) for name, expression in self._evaluated}
+        columns = tuple(replace(c, type=types[c.value]) if c.expression and c.value else c for c in aggregate.columns)
+        self._types = types
+        return replace(plan, aggregate=replace(aggregate, columns=columns))
+
     def answer(self, rows: Any) -> Any:
         """The columns of SELECT of rows of the last stage."""
+        if self._having is not None and rows.num_rows:
+            rows = rows.filter(self._having(rows))
         size = rows.num_rows
         shown = {name: make(rows) if size else pa.nulls(0, kind) for name, kind, make in self.columns}
         return pa.table(shown, schema=pa.schema([(name, kind) for name, kind, _ in self.columns]))
@@ -71,31 +112,47 @@ class Answering:
     def _grouped(self) -> Any:
         aggregate = self.plan.aggregate
         assert aggregate is not None
-        evaluated = [key.text for key in aggregate.keys if key.expression is not None]
-        evaluated += [column.text for column in aggregate.columns if column.expression is not None]
-        for text in evaluated:
-            raise only_spark(text)
         named = {key: name.name for key, name in zip(self.query.group_by, aggregate.keys, strict=True)}
+        kinds = {name: arrow_type(name, kind) for name, kind in self._types.items()}
+        kinds |= {n: self.given.field(n).type for n in named.values() if n not in kinds}
         windows = {replace(key, end=None): name for key, name in named.items() if isinstance(key, TimeWindow)}
-        made: dict[str, tuple[Any, Shown]] = {}
+        made: dict[str, tuple[Any, Shown]] = {
+            str(key): (kinds[name], _column(name, kinds[name])) for key, name in named.items()
+        }
         number = 0
         for output in self.query.outputs:
             match output.value:
                 case Aggregate():
                     kind = arrow_type(output.name, final_type(aggregate.columns[number]))
-                    made[output.name] = kind, _column(given_name(number), kind)
+                    kinds[given_name(number)] = kind
+                    made[str(output.value)] = kind, _column(given_name(number), kind)
                     number += 1
                 case TimeWindow() as window:
-                    made[output.name] = self._window(windows[replace(window, end=None)], window)
+                    made[str(window)] = self._window(windows[replace(window, end=None)], window)
                 case value if value in named:
-                    kind = self.given.field(named[value]).type
-                    made[output.name] = kind, _column(named[value], kind)
-                case value:
-                    raise only_spark(str(value))
+                    pass
+                case expression:
+                    assert isinstance(expression, Expression)
+                    made[str(expression)] = self._over(expression.term, str(expression), made, kinds)
+        if self.query.having is not None:
+            _, self._having = self._over(self.query.having.term, "HAVING", made, kinds)
         for shown in self.query.answer:
             if isinstance(shown, Formula):
-                raise only_spark(f"the column {shown.name}", "it is an expression over aggregates")
-            yield shown.name, *made[shown.name]
+                yield shown.name, *self._over(shown.term, f"the column {shown.name}", made, kinds)
+            else:
+                yield shown.name, *made[str(shown.value)]
+
+    def _over(
+        self, term: Term, text: str, made: Mapping[str, tuple[Any, Shown]], kinds: Mapping[str, Any]
+    ) -> tuple[Any, Shown]:
+        """An expression over columns of the groups, and its type."""
+
+        def show(rows: Any) -> Any:
+            return evaluated(
+                term, text, rows.num_rows, lambda ref: made[ref.column if not ref.alias else str(ref)][1](rows)
+            )
+
+        return show(pa.schema(list(kinds.items())).empty_table()).type, show
 
     def _window(self, name: str, window: TimeWindow) -> tuple[Any, Shown]:
         declared = self.query.type_of(window.column)

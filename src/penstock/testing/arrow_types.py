@@ -58,6 +58,13 @@ def arrow_type(column: str, declared: str) -> Any:
     )
 
 
+def declared_type(kind: Any) -> str:
+    """What a type of Arrow is called where it is declared; the other way round than `arrow_type`."""
+    if pa.types.is_decimal(kind):
+        return f"DECIMAL({kind.precision},{kind.scale})"
+    return next((name for name, plain in _PLAIN.items() if plain == kind), "VOID")
+
+
 def as_declared(stream: str, name: str, column: Any, declared: str) -> Any:
     """A column that a test gives, in its declared type."""
     wanted = arrow_type(f"{stream}.{name}", declared)

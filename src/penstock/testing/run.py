@@ -98,7 +98,7 @@ class Run:
 
     def _bucket(self, number: int, saved: dict[str, bytes]) -> GroupStage:
         room = bucket_room(self.plan, number, self._grid.cells)
-        return GroupStage.restore(self.plan, saved, room, is_first=number == 0)
+        return GroupStage.restore(self._answering.plan, saved, room, is_first=number == 0)
 
     def _step(self, tables: Mapping[str, Any], *, is_last: bool) -> Step:
         began = time.perf_counter()
@@ -120,6 +120,7 @@ class Run:
         self._save()
         self._given = given
         answer = self._answering.answer(pa.concat_tables(rows, promote_options="default") if rows else pa.table({}))
+        known["rows_out"] = answer.num_rows
         line = metrics_line(self.query.name, self._number, known, time.perf_counter() - began)
         self._exactness = self._exactness.then(self.plan, line)
         line |= {"exact": self._exactness.is_exact, "inexact_because": list(inexact_because(self._exactness))}
@@ -130,7 +131,7 @@ class Run:
         """What the second stage makes of the rows of all cells, and the counts of its buckets."""
         buckets = len(self._buckets)
         dealt: list[list[Any]] = [[] for _ in range(buckets)]
-        for table in rows:
+        for table in map(self._answering.between, rows):
             for bucket, share in deal(table, buckets, self._answering.groups):
                 dealt[bucket].append(share)
         told: dict[int, list[Any]] = {}

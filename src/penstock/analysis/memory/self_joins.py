@@ -77,7 +77,8 @@ class _CoverSearch:
         self._held = query.holding(frozenset(query.by_alias)).predicates
         streams = [source.stream for source in query.all_sources]
         spark = {alias for value in _values(query) for alias in _read_by_spark(value)}
-        spark |= {ref.alias for formula in query.block.shown if isinstance(formula, Formula) for ref in formula.columns}
+        formulas = [formula for formula in (*query.block.shown, query.having) if isinstance(formula, Formula)]
+        spark |= {ref.alias for formula in formulas for ref in formula.columns}
         self.names = [s.alias for s in query.all_sources if streams.count(s.stream) > 1 and s.alias not in spark]
 
     def covers(self, left_out: Sequence[str], by: dict[str, str]) -> dict[str, str] | None:
@@ -134,6 +135,7 @@ def folded(query: Query, covers: Iterable[tuple[str, str]]) -> Query:
             outputs=tuple(Output(o.name, _moved_value(o.value, alias, by)) for o in query.outputs),
             group_by=tuple(_moved_scalar(value, alias, by) for value in query.group_by),
             shown=tuple(s if isinstance(s, str) else _moved_formula(s, alias, by) for s in query.block.shown),
+            having=None if query.having is None else _moved_formula(query.having, alias, by),
         )
         query = query.with_block(block, sources)
     return query
@@ -175,8 +177,8 @@ def _moved_aggregate(value: Aggregate, alias: str, by: str) -> Aggregate:
 
 
 def _moved_formula(formula: Formula, alias: str, by: str) -> Formula:
-    """Its text names no source that is left out but in aggregates."""
-    moved = (p if isinstance(p, str) else _moved_aggregate(p, alias, by) for p in formula.pieces)
+    """Its text names no source that is left out but in columns of the groups."""
+    moved = (p if isinstance(p, str) else _moved_value(p, alias, by) for p in formula.pieces)
     return replace(formula, pieces=tuple(moved), terms=None)
 
 

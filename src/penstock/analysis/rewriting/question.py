@@ -96,6 +96,8 @@ def _unfit(query: Query) -> Iterator[Reason]:
     for formula in query.answer:
         if isinstance(formula, Formula) and formula.terms is None:
             yield CountReason.NO_SUM(formula)
+    if query.having is not None:
+        yield CountReason.HAVING(query.having)
     for source in query.all_sources:
         if source.stream.event_time is None:
             yield CountReason.NO_EVENT_TIME(source.stream.name)

@@ -1,0 +1,98 @@
+"""What SELECT … GROUP BY can say, on Spark. The oracle is Spark itself: the same SELECT over all rows, as a batch."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import Row, SparkSession
+
+import penstock
+from penstock.sql.aggregate_calls import SPARK_AGGREGATES
+from tests.spark.conftest import Bench
+from tests.spark.test_groups import JOIN, PLAIN, STREAMS, batches_of, by_spark, same_rows, write
+
+RUNNING = {
+    "filters": (
+        "s.g AS h, upper(s.g) AS u, count(*) FILTER (WHERE t.i > 0) AS n, sum(t.p) FILTER (WHERE s.g = t.g) AS sp, "
+        "count_if(t.x > 0) AS pos, every(t.i > -5) AS e, any(s.x < t.x) AS a, bool_or(t.g LIKE 'A%') AS b, "
+        "count(DISTINCT t.i) FILTER (WHERE t.g IS NOT NULL) AS di, avg(t.x) FILTER (WHERE t.i < 0) + 1 AS m",
+        "GROUP BY ALL HAVING n >= 1 AND count(*) > 2 AND (h <> 'b' OR upper(s.g) IS NULL)",
+        2,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", RUNNING)
+def test_running_groups_end_with_what_spark_says_of_all_rows(spark: SparkSession, bench: Bench, case: str) -> None:
+    items, clauses, keys = RUNNING[case]
+    write(bench, 3)
+    batches, schema = batches_of(spark, bench, f"{STREAMS} SELECT {items} {JOIN} {clauses};")
+    wanted = by_spark(spark, bench, f"SELECT {items} {PLAIN} {clauses}")
+    assert [(f.name, f.dataType) for f in schema] == [(f.name, f.dataType) for f in wanted.schema]
+    last: dict[Any, Row] = {}
+    for given in batches:
+        last |= {tuple(row[:keys]): row for row in given}
+    assert last
+    same_rows(list(last.values()), wanted.collect())
+
+
+WINDOWED = {
+    "some_groups": "window(s.ts, '4 seconds').start AS w, s.g, count(*) FILTER (WHERE s.i > 0) AS n FROM s "
+    "GROUP BY window(s.ts, '4 seconds'), s.g HAVING max(s.i) > 0 AND window.end IS NOT NULL",
+}
+
+
+def test_groups_that_close_are_given_once_to_files_and_are_what_spark_says(spark: SparkSession, bench: Bench) -> None:
+    """All queries as one script."""
+    write(bench, 5)
+    sinks = "".join(f"CREATE SINK {n} USING parquet OPTIONS (path '{{out}}/{n}');" for n in WINDOWED)
+    script = STREAMS + sinks + "".join(f"INSERT INTO {name} SELECT {select};" for name, select in WINDOWED.items())
+    ran = bench.run(script, unbounded=False, final=True)
+    assert ran.code == 0, ran.err
+    for name, select in WINDOWED.items():
+        wanted = by_spark(spark, bench, f"SELECT {select}")
+        found = spark.read.parquet(str(bench.folder / "out" / name))
+        assert [(f.name, f.dataType) for f in found.schema] == [(f.name, f.dataType) for f in wanted.schema], name
+        assert sum(line["rows_out"] for line in ran.batches if line["query"] == name) == wanted.count() > 0
+        same_rows(found.collect(), wanted.collect())
+
+
+HAVING = {
+    "SELECT a AS b, max(c) AS m FROM v GROUP BY a HAVING b > 1": True,
+    "SELECT max(a) AS b FROM v HAVING b > 1": True,
+    "SELECT a AS b FROM v GROUP BY b HAVING b > 1": False,
+    "SELECT b AS a, count(*) AS n FROM v GROUP BY b HAVING a > 1": True,
+    "SELECT a AS x, count(*) AS n FROM v GROUP BY a HAVING max(x) > 1": False,
+    "SELECT a FROM v HAVING a > 1": False,
+}
+
+
+@pytest.mark.parametrize("select", HAVING)
+def test_names_in_having_mean_what_they_mean_to_spark(spark: SparkSession, select: str) -> None:
+    """Whether they can stand at all is asked of Spark too."""
+    spark.sql("SELECT 1 AS a, 2 AS b, 3 AS c").createOrReplaceTempView("v")
+    try:
+        spark.sql(select).schema  # noqa: B018 - it is worked out now
+        is_right = True
+    except AnalysisException:
+        is_right = False
+    assert is_right == HAVING[select]
+    script = f"CREATE STREAM v (a INT, b INT, c INT); {select};"
+    if is_right:
+        assert penstock.parse(script).queries
+    else:
+        with pytest.raises(penstock.PenstockError):
+            penstock.parse(script)
+
+
+def test_aggregates_are_known_by_name_as_spark_knows_them(spark: SparkSession) -> None:
+    registry = spark._jsparkSession.sessionState().functionRegistry()
+    known = registry.listFunction()
+    found = set()
+    for place in range(known.size()):
+        info = registry.lookupFunction(known.apply(place))
+        if info.isDefined() and info.get().getGroup() == "agg_funcs":
+            found.add(info.get().getName())
+    assert found <= SPARK_AGGREGATES, " ".join(sorted(found - SPARK_AGGREGATES))

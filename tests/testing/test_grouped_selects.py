@@ -1,0 +1,160 @@
+"""What SELECT … GROUP BY can say, run on the core by penstock.testing. The oracle is DuckDB over all rows at once.
+
+Running groups are compared by the last row of each group; what HAVING let through once and then no more is left out of
+the comparison by asking for what only grows.
+"""
+
+from __future__ import annotations
+
+import datetime as dt
+import math
+import random
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from penstock.testing import Run
+from tests.measure import size
+
+START = dt.datetime(2024, 5, 1, tzinfo=dt.UTC)
+SCHEMA = pa.schema(
+    [
+        ("k", pa.int64()),
+        ("i", pa.int32()),
+        ("g", pa.string()),
+        ("x", pa.float64()),
+        ("p", pa.decimal128(9, 2)),
+        ("ok", pa.bool_()),
+        ("ts", pa.timestamp("us", "UTC")),
+    ]
+)
+STREAM = """CREATE STREAM {} (k BIGINT, i INT, g STRING, x DOUBLE, p DECIMAL(9,2), ok BOOLEAN, ts TIMESTAMP,
+  EVENT TIME ts, ORDERED BY ts WITHIN 2 SECONDS);"""
+STREAMS = STREAM.format("s") + STREAM.format("t")
+JOIN = "FROM s JOIN t ON s.k = t.k AND t.ts >= s.ts AND t.ts - s.ts <= INTERVAL 3 SECONDS"
+LEFT = JOIN.replace("JOIN t", "LEFT JOIN t")
+FROMS = {"s": "FROM s", "join": JOIN, "left": LEFT}
+
+
+def drawn(seed: object, batches: int, rows: int = 12) -> list[Any]:
+    """Batches of a few seconds, in which nothing is more than 2 seconds late."""
+    draw = random.Random(str(seed))
+
+    def row(batch: int) -> dict[str, Any]:
+        return {
+            "k": draw.choice((None, 1, 2, 3)),
+            "i": draw.choice((None, *range(-4, 5))),
+            "g": draw.choice((None, "a", "b", "Ab", "")),
+            "x": draw.choice((None, 0.0, 0.25, 1e6, -2.5)),
+            "p": draw.choice((None, Decimal("0.01"), Decimal("9999999.99"), Decimal("-3.35"))),
+            "ok": draw.choice((None, True, True, False)),
+            "ts": START + dt.timedelta(seconds=2 * batch + draw.randint(0, 2)),
+        }
+
+    return [pa.Table.from_pylist([row(n) for _ in range(draw.randint(0, rows))], schema=SCHEMA) for n in range(batches)]
+
+
+def by_duckdb(select: str, streams: dict[str, list[Any]]) -> list[tuple[Any, ...]]:
+    """The answer of a plain query over all rows."""
+    with duckdb.connect() as base:
+        base.execute("SET TimeZone = 'UTC'")
+        for name, batches in streams.items():
+            base.register(name, pa.concat_tables(batches))
+        # DuckDB's own is NULL where all conditions are.
+        base.execute("CREATE MACRO counted_if(c) AS count(*) FILTER (WHERE c)")
+        return base.execute(select.replace("count_if(", "counted_if(")).fetchall()
+
+
+def given_by(
+    select: str, streams: dict[str, list[Any]], *, cells: int = 2, end: bool = True
+) -> list[list[tuple[Any, ...]]]:
+    """What each batch gives; restarted between two."""
+    run = Run(f"{STREAMS} {select};", cells=cells)
+    found = []
+    for number in range(max(map(len, streams.values()))):
+        names = {alias.stream for alias in run.plan.sources}
+        step = run.step({name: tables[number] for name, tables in streams.items() if name in names})
+        found.append([tuple(row.values()) for row in step.rows.to_pylist()])
+        assert step.metrics["rows_out"] == len(found[-1])
+        run.restart()
+    if end:
+        found.append([tuple(row.values()) for row in run.end().rows.to_pylist()])
+    return found
+
+
+def same(found: Any, wanted: Any) -> None:
+    def plain(row: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(value.replace(tzinfo=dt.UTC) if isinstance(value, dt.datetime) else value for value in row)
+
+    def key(row: tuple[Any, ...]) -> str:
+        return str([f"{v:.3f}" if isinstance(v, float | Decimal) else str(v) for v in row])
+
+    one, other = sorted(map(plain, found), key=key), sorted(map(plain, wanted), key=key)
+    assert len(one) == len(other), (one, other)
+    for mine, theirs in zip(one, other, strict=True):
+        for a, b in zip(mine, theirs, strict=True):
+            is_close = isinstance(a, float) and b is not None and math.isclose(a, float(b), rel_tol=1e-9, abs_tol=1e-9)
+            assert is_close or a == b, (mine, theirs)
+
+
+def last_of(batches: list[list[tuple[Any, ...]]], keys: int) -> list[tuple[Any, ...]]:
+    """The last row of each group."""
+    last: dict[Any, tuple[Any, ...]] = {}
+    for given in batches:
+        assert len({row[:keys] for row in given}) == len(given), "a group twice in one batch"
+        last |= {row[:keys]: row for row in given}
+    return list(last.values())
+
+
+RUNNING = {
+    "filter": (
+        "s.g, count(*) FILTER (WHERE s.i > 0) AS n, sum(s.i) FILTER (WHERE s.ok) AS si, "
+        "min(s.p) FILTER (WHERE s.i BETWEEN -2 AND 2 OR NOT s.ok) AS mp, avg(s.i) FILTER (WHERE s.g IS NULL) AS ai, "
+        "count(DISTINCT s.i) FILTER (WHERE s.ok) AS di, count(s.i) FILTER (WHERE s.k IN (1, 2)) AS ci",
+        "GROUP BY s.g",
+        1,
+    ),
+    "truths": (
+        "s.k, count_if(s.i > 0) AS n, count_if(s.ok) AS ns, bool_and(s.ok) AS every_one, bool_or(s.ok) AS one, "
+        "bool_or(s.i > 3 AND s.ok) AS both, bool_and(s.i + 1 > s.k - 1) AS more, "
+        "bool_or(s.ok) FILTER (WHERE s.i = 1) AS filtered",
+        "GROUP BY s.k",
+        1,
+    ),
+    "having": ("s.g, s.k, max(s.i) AS top", "GROUP BY ALL HAVING count(*) > 3", 2),
+    "having of aliases": ("s.g AS h, count(*) AS n, count(*) * 2 + 1 AS m", "GROUP BY h HAVING n > 2 AND m < 1000", 1),
+    "one group": ("count(*) FILTER (WHERE s.ok) AS n, count_if(s.ok) + count(*) AS m", "HAVING count(*) > 5", 0),
+    "expressions of groups": ("s.i + 1 AS next, count(*) AS n", "GROUP BY s.i + 1", 1),
+    "nothing but groups": ("s.g, s.k", "GROUP BY s.g, s.k HAVING s.k > 1 OR s.k IS NULL", 2),
+}
+
+
+@pytest.mark.parametrize("case", RUNNING)
+@pytest.mark.parametrize("source", FROMS)
+def test_running_groups_end_with_what_duckdb_says(case: str, source: str) -> None:
+    items, clauses, keys = RUNNING[case]
+    select = f"SELECT {items} {FROMS[source]} {clauses}"
+    for seed in range(size(2, 50)):
+        streams = {name: drawn((case, name, seed), 4) for name in ("s", "t")}
+        batches = given_by(select, streams, cells=1 + seed % 2)
+        same(last_of(batches, keys), by_duckdb(select, streams))
+
+
+WINDOW = "window(s.ts, '4 seconds')"
+BUCKET = "time_bucket(INTERVAL 4 SECONDS, s.ts)"
+
+
+@pytest.mark.parametrize("source", FROMS)
+def test_windows_are_filtered_by_having(source: str) -> None:
+    items = "s.g, count(*) AS n, count_if(s.ok) AS oks"
+    having = "HAVING count(*) > 2 AND max(s.i) > 0"
+    for seed in range(size(4, 60)):
+        streams = {name: drawn((name, seed), 6) for name in ("s", "t")}
+        batches = given_by(
+            f"SELECT {WINDOW}.start AS w, {items} {FROMS[source]} GROUP BY {WINDOW}, s.g {having}", streams
+        )
+        given = [row for rows in batches for row in rows]
+        same(given, by_duckdb(f"SELECT {BUCKET} AS w, {items} {FROMS[source]} GROUP BY w, s.g {having}", streams))

@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Refused
 from penstock.model.expressions import ColumnRef, Constant
@@ -33,7 +33,7 @@ from penstock.model.types import Kind
 from penstock.sql.constants import constant_of, span_of, sum_of_spans
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.scope import Scope
-from penstock.sql.tree import Code, Select, Stretch
+from penstock.sql.tree import Code, QueryText, Stretch
 from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped
 
 _OPS: dict[type[exp.Expr], Op] = {
@@ -47,11 +47,18 @@ _OPS: dict[type[exp.Expr], Op] = {
 
 @dataclass(frozen=True)
 class WrittenExists:
-    """An EXISTS as it stands in WHERE."""
+    """An EXISTS or an IN with a query, as it stands in WHERE."""
 
-    select: Select
+    query: QueryText
     negated: bool
     at: Stretch
+    compared: tuple[tuple[exp.Expr, tuple[Token, ...]], ...] = ()
+    """What stands before IN, each with its tokens."""
+
+    @property
+    def members(self) -> bool:
+        """Whether it is an IN."""
+        return bool(self.compared)
 
 
 @dataclass
@@ -91,17 +98,14 @@ def _bind_conjunct(
     node: exp.Expr, tokens: tuple[Token, ...], scope: Scope, bound: Conjuncts, *, may_exist: bool, reads_not: bool
 ) -> None:
     at = stretch_of(tokens)
-    exists, negated = _existence(node)
+    exists = _existence(node, tokens, at)
     if exists is not None:
         if may_exist:
-            bound.existences.append(WrittenExists(exists, negated, at))
+            bound.existences.append(exists)
         else:
-            inside = scope.around is not None
+            what = "IN (SELECT …)" if exists.members else "EXISTS"
             scope.source.report(
-                Refused,
-                f"EXISTS {'inside EXISTS is not in' if inside else 'is not in'} Penstock's language here",
-                at,
-                hint="inside, only conditions on the one stream stand" if inside else "it is a condition of WHERE",
+                Refused, f"{what} is not in Penstock's language here", at, hint="it is a condition of WHERE"
             )
         return
     text = spelt(scope.source.text, tokens)
@@ -137,15 +141,31 @@ def _bind_conjunct(
         bound.predicates.append((Opaque(expression, text), at))
 
 
-def _existence(node: exp.Expr) -> tuple[Select | None, bool]:
+def _existence(node: exp.Expr, tokens: tuple[Token, ...], at: Stretch) -> WrittenExists | None:
     negated = False
     while isinstance(node, exp.Not):
         node, negated = unwrapped(node.this), not negated
-    if isinstance(node, exp.Exists) and isinstance(node.this, exp.Query):
-        block = node.this.meta.get("block")
-        if isinstance(block, Select):
-            return block, negated
-    return None, negated
+    inner = node.this if isinstance(node, exp.Exists) else node.args.get("query") if isinstance(node, exp.In) else None
+    inner = inner.this if isinstance(inner, exp.Subquery) else inner
+    query = inner.meta.get("query") if isinstance(inner, exp.Query) else None
+    if not isinstance(query, QueryText):
+        return None
+    compared = _compared_with(node, tokens) if isinstance(node, exp.In) else ()
+    return WrittenExists(query, negated, at, compared)
+
+
+def _compared_with(node: exp.In, tokens: tuple[Token, ...]) -> tuple[tuple[exp.Expr, tuple[Token, ...]], ...]:
+    """What stands before IN: an expression, or several in parentheses; columns have places of their own."""
+    first = next((n for n, token in enumerate(tokens) if token.token_type is TokenType.IN), len(tokens))
+    before = tokens[:first]
+    while before and before[0].text.upper() == "NOT":
+        before = before[1:]
+    while before and before[-1].text.upper() == "NOT":
+        before = before[:-1]
+    left = unwrapped(node.this)
+    if isinstance(left, exp.Tuple):
+        return tuple((unwrapped(part), before) for part in left.expressions)
+    return ((left, before),)
 
 
 def _is_always_true(node: exp.Expr) -> bool:

@@ -26,6 +26,7 @@ from penstock.sql.tree import (
     Constraint,
     CreateSink,
     CreateStream,
+    CreateView,
     Element,
     EventTime,
     MalformedClause,
@@ -70,22 +71,22 @@ _OF_OTHERS = {
 class DeclarationGrammar(StorageGrammar):
     """CREATE STREAM, CREATE SINK, and a single constraint as `implies` reads it."""
 
-    def create(self) -> CreateStream | CreateSink:
+    def create(self) -> CreateStream | CreateSink | CreateView:
         """After CREATE."""
         index = self._index - 1
         if self.words("STREAM"):
             return self._create_stream(index)
         if self.words("SINK"):
             return self._create_sink(index)
-        if self.words("TABLE") or self.words("VIEW"):
+        if self.words("TABLE"):
             self.stop(
-                f"Penstock declares streams and sinks, not a {self._prev.text.upper()}",
+                "Penstock declares streams, views and sinks, not a TABLE",
                 self.stretch_from(self._index - 1),
                 hint="write CREATE STREAM name (…) or CREATE SINK name USING …",
             )
         if self.words("OR", "REPLACE"):
             self.stop("each name is declared once", self.stretch_from(index), hint="leave OR REPLACE out")
-        self.expected("STREAM or SINK")
+        self.expected("STREAM, VIEW or SINK")
 
     def _create_stream(self, index: int) -> CreateStream:
         name = self._declared_name("stream")

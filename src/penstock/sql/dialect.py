@@ -24,7 +24,7 @@ from penstock.sql.tree import BrokenDeclaration, Constraint, Insert, Name, State
 
 T = TypeVar("T")
 
-_STATEMENTS = ("CREATE", "INSERT", "SELECT")
+_STATEMENTS = ("CREATE", "INSERT", "SELECT", "WITH")
 
 _DEEPEST = 200
 """Parentheses within parentheses; deeper ones would exhaust Python's stack before they meant anything."""
@@ -39,14 +39,15 @@ class PenstockParser(QueryGrammar):
             made: Statement = self.create()
         elif self.words("INSERT"):
             made = self.insert()
-        elif self.looking_at("SELECT"):
-            select = self.select()
-            made = Insert(None, select, select.at)
+        elif self.query_stands_next():
+            query = self.query()
+            made = Insert(None, query, query.at)
         else:
             self._refuse_clause()
             close = nearest(self._curr.text, _STATEMENTS)
             self.expected(
-                "CREATE STREAM, CREATE SINK, INSERT INTO or SELECT", hint=f"did you mean {close}?" if close else None
+                "CREATE STREAM, CREATE VIEW, CREATE SINK, INSERT INTO or SELECT",
+                hint=f"did you mean {close}?" if close else None,
             )
         if not self.at_end:
             self.expected("; or the end of the script", or_words=CLAUSE_WORDS)
@@ -86,7 +87,7 @@ def read_statements(source: SourceText) -> list[Statement]:
 
 def _broken(tokens: list[Token]) -> BrokenDeclaration | None:
     words = [token.text for token in tokens[:3]]
-    if len(words) == 3 and words[0].upper() == "CREATE" and words[1].upper() in ("STREAM", "SINK"):
+    if len(words) == 3 and words[0].upper() == "CREATE" and words[1].upper() in ("STREAM", "VIEW", "SINK"):
         return BrokenDeclaration(words[1].upper(), words[2])
     return None
 

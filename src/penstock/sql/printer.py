@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
 from penstock.model.clauses import Formula, Output, Source
@@ -10,7 +11,7 @@ from penstock.model.hints import Hints
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunct, conjunction
 from penstock.model.query import Query
-from penstock.model.relation import Existence, FromTree, JoinKind, Leaf
+from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import OnViolation
 from penstock.model.script import Script
 from penstock.model.stream import Column, Sink, Storage, Stream
@@ -18,24 +19,37 @@ from penstock.sql.words import string_literal
 
 
 def print_script(script: Script) -> str:
-    """The whole script: streams, sinks, queries, each in its order."""
+    """The whole script: streams, blocks as views, sinks, queries, each in its order."""
     parts = [
         *(print_stream(stream) for stream in script.streams),
+        *(_view(source) for source in _blocks(script.queries)),
         *(print_sink(sink) for sink in script.sinks),
         *(print_query(query) for query in script.queries),
     ]
     return "\n\n".join(part + ";" for part in parts) + ("\n" if parts else "")
 
 
+def _blocks(queries: Iterable[Query]) -> Iterator[Source]:
+    """The sources that are blocks, each once, those below before those above."""
+    seen: set[str] = set()
+    for query in queries:
+        for source in query.all_sources:
+            if source.below is not None and source.stream.name not in seen:
+                below = [one for one in _blocks([source.below]) if one.stream.name not in seen]
+                seen |= {source.stream.name, *(one.stream.name for one in below)}
+                yield from (*below, source)
+
+
+def _view(source: Source) -> str:
+    assert source.below is not None
+    declared = ", ".join(_declarations(source.stream))
+    head = f"CREATE VIEW {quoted(source.stream.name)}" + (f" ({declared})" if declared else "")
+    return f"{head} AS\n{print_query(source.below)}"
+
+
 def print_stream(stream: Stream) -> str:
     """CREATE STREAM."""
-    elements = [_column(column) for column in stream.columns]
-    if stream.event_time is not None:
-        elements.append(f"EVENT TIME {quoted(stream.event_time)}")
-    if stream.arrival is not None:
-        elements.append(f"ARRIVES BY {quoted(stream.arrival.column)}{_violation(stream.arrival.on_violation)}")
-    elements += [scheme.text + _violation(scheme.on_violation) for scheme in stream.schemes]
-    elements += [stream.on_malformed.text] if stream.on_malformed is not None else []
+    elements = [*(_column(column) for column in stream.columns), *_declarations(stream)]
     body = ",\n".join(f"  {element}" for element in elements)
     text = f"CREATE STREAM {quoted(stream.name)} (\n{body}\n)"
     if stream.storage is not None:
@@ -43,6 +57,16 @@ def print_stream(stream: Stream) -> str:
     if stream.where:
         text += f"\n  WHERE {conjunction(stream.where)}"
     return text
+
+
+def _declarations(stream: Stream) -> Iterator[str]:
+    if stream.event_time is not None:
+        yield f"EVENT TIME {quoted(stream.event_time)}"
+    if stream.arrival is not None:
+        yield f"ARRIVES BY {quoted(stream.arrival.column)}{_violation(stream.arrival.on_violation)}"
+    yield from (scheme.text + _violation(scheme.on_violation) for scheme in stream.schemes)
+    if stream.on_malformed is not None:
+        yield stream.on_malformed.text
 
 
 def print_sink(sink: Sink) -> str:
@@ -130,18 +154,27 @@ def _tree(tree: FromTree, sources: dict[str, Source], in_chain: bool = False) ->
         return _source(sources[tree.alias])
     if tree.kind is JoinKind.INNER and not tree.on:
         if in_chain:
-            return f"{_tree(tree.left, sources, True)} CROSS JOIN {_tree(tree.right, sources, True)}"
-        return f"{_tree(tree.left, sources)}, {_tree(tree.right, sources, True)}"
+            return f"{_tree(tree.left, sources, True)} CROSS JOIN {_right(tree, sources)}"
+        return f"{_tree(tree.left, sources)}, {_right(tree, sources)}"
     kind = "" if tree.kind is JoinKind.INNER else f"{tree.kind} OUTER "
-    left, right = _tree(tree.left, sources, True), _tree(tree.right, sources, True)
+    left, right = _tree(tree.left, sources, True), _right(tree, sources)
     return f"{left}\n  {kind}JOIN {right} ON {conjunction(tree.on) or 'TRUE'}"
+
+
+def _right(tree: Join, sources: dict[str, Source]) -> str:
+    """The right side of a join: joins there are in parentheses."""
+    text = _tree(tree.right, sources, True)
+    return text if isinstance(tree.right, Leaf) else f"({text})"
 
 
 def _source(source: Source) -> str:
     text = quoted(source.stream.name)
+    if source.where:
+        own = "" if source.alias == source.stream.name else f" AS {quoted(source.alias)}"
+        text = f"(SELECT * FROM {text}{own} WHERE {conjunction(source.where)})"
     if source.window is not None:
         text += f" {source.window}"
-    if source.alias != source.stream.name:
+    if source.alias != source.stream.name or source.where:
         text += f" AS {quoted(source.alias)}"
     return text
 

@@ -1,4 +1,4 @@
-"""The grammar of SELECT, and of INSERT INTO … SELECT.
+"""The grammar of queries: WITH, SELECT, UNION; of INSERT INTO … and CREATE VIEW … AS.
 
 Clauses are read here, expressions by sqlglot. SQL that the language leaves out is recognised and refused by name, at
 its place, rather than met as a surprise.
@@ -16,22 +16,32 @@ from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.clauses import RangeWindow, RowsWindow
 from penstock.model.names import nearest
-from penstock.model.relation import JoinKind
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
+from penstock.sql.cursor import Stop
 from penstock.sql.declarations import DeclarationGrammar
 from penstock.sql.tree import (
     AggregateCall,
     Code,
+    CommonTable,
+    CreateSink,
+    CreateStream,
+    CreateView,
+    Element,
     FromItem,
     FromJoin,
     FromPart,
+    FromQuery,
     Hint,
     Insert,
     Name,
     OverAggregates,
+    QueryBody,
+    QueryText,
     Select,
     SelectItem,
+    SetOperation,
     Stretch,
+    WrittenJoin,
 )
 
 _REFUSED_CLAUSES = (
@@ -43,10 +53,6 @@ _REFUSED_CLAUSES = (
     (("LIMIT",), "a stream has no end; stop the query instead"),
     (("OFFSET",), "a stream has no end"),
     (("FETCH",), "a stream has no end; stop the query instead"),
-    (("UNION",), "write one INSERT INTO for each SELECT; they may share a sink"),
-    (("INTERSECT",), "write an EXISTS"),
-    (("EXCEPT",), "write a NOT EXISTS"),
-    (("MINUS",), "write a NOT EXISTS"),
     (("QUALIFY",), "window functions are not in the language"),
     (
         ("WINDOW",),
@@ -56,12 +62,25 @@ _REFUSED_CLAUSES = (
     (("PIVOT",), "group in the language, pivot in the sink's reader"),
     (("UNPIVOT",), "derive columns in CREATE STREAM instead"),
     (("TABLESAMPLE",), "use a BUDGET to keep less"),
-    (("USING",), "write ON a.x = b.x"),
-    (("NATURAL",), "write JOIN … ON a.x = b.x"),
-    (("WITH",), "write each query in full"),
 )
 
-CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND")
+_SET_OPERATIONS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
+
+_JOINS = (
+    (("JOIN",), WrittenJoin.INNER),
+    (("INNER", "JOIN"), WrittenJoin.INNER),
+    (("LEFT", "SEMI", "JOIN"), WrittenJoin.SEMI),
+    (("SEMI", "JOIN"), WrittenJoin.SEMI),
+    (("LEFT", "ANTI", "JOIN"), WrittenJoin.ANTI),
+    (("ANTI", "JOIN"), WrittenJoin.ANTI),
+    *(
+        ((kind.value, *outer, "JOIN"), kind)
+        for kind in (WrittenJoin.LEFT, WrittenJoin.RIGHT, WrittenJoin.FULL)
+        for outer in ((), ("OUTER",))
+    ),
+)
+
+CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND", "UNION")
 """Words that may follow where a query is not at its end."""
 
 HINTS = ("BUDGET", "EVICT", "VALUE", "ARCHIVE", "SHED", "ERROR", "MONITOR")
@@ -77,10 +96,78 @@ class QueryGrammar(DeclarationGrammar):
             self.refuse("INSERT OVERWRITE", "a stream's answer only grows: INSERT INTO", self.stretch_from(index))
         self.expect_words("INTO")
         sink = self.name("a sink")
-        if not self.looking_at("SELECT"):
+        if not self.query_stands_next():
             self._refuse_clause()
             self.expected("SELECT", hint="write INSERT INTO sink SELECT …; the columns are those of SELECT")
-        return Insert(sink, self.select(), self.stretch_from(index))
+        return Insert(sink, self.query(), self.stretch_from(index))
+
+    def create(self) -> CreateStream | CreateSink | CreateView:
+        """After CREATE."""
+        index = self._index - 1
+        if self.words("TEMPORARY", "VIEW") or self.words("TEMP", "VIEW") or self.words("VIEW"):
+            return self._create_view(index)
+        return super().create()
+
+    def _create_view(self, index: int) -> CreateView:
+        name = self._declared_name("view")
+        columns: list[Name] = []
+        elements: list[Element] = []
+        if self.symbol(TokenType.L_PAREN):
+            for part in self.separated(self._of_view):
+                if isinstance(part, Name):
+                    columns.append(part)
+                else:
+                    elements.append(part)
+            self.expect_symbol(TokenType.R_PAREN, ") at the end of the view's declarations")
+        self.expect_words("AS", hint="write CREATE VIEW name AS SELECT …")
+        return CreateView(name, tuple(columns), tuple(elements), self.query(), self.stretch_from(index))
+
+    def _of_view(self) -> Name | Element:
+        """A declaration of a view, or the name of a column of it."""
+        openings = (("EVENT", "TIME"), ("ARRIVES", "BY"), ("ON", "MALFORMED"))
+        index = self._index
+        opens = self._opens_constraint() or any(self.looking_at(*words) for words in openings)
+        self._retreat(index)
+        if opens:
+            return self._element()
+        return self.name("a column's name, or a declaration such as PRIMARY KEY (id)")
+
+    def query_stands_next(self) -> bool:
+        """Whether a query does, perhaps in parentheses."""
+        index = self._index
+        while index < self._tokens_size and self._tokens[index].token_type is TokenType.L_PAREN:
+            index += 1
+        return index < self._tokens_size and self._tokens[index].text.upper() in ("SELECT", "WITH")
+
+    def query(self) -> QueryText:
+        """A query, up to the first token that is none of its own."""
+        index = self._index
+        common: list[CommonTable] = []
+        if self.words("WITH"):
+            if self.words("RECURSIVE"):
+                self.refuse("WITH RECURSIVE", "a stream has no end, so nothing that feeds itself is ever done")
+            common = self.separated(self._common_table)
+        body = self._query_term()
+        while any(self.looking_at(word) for word in _SET_OPERATIONS):
+            start = self._index
+            self._advance()
+            kind = {"MINUS": "EXCEPT"}.get(self._prev.text.upper(), self._prev.text.upper())
+            keeps_all = self.words("ALL")
+            if not keeps_all:
+                self.words("DISTINCT")
+            at = self.stretch_from(start)
+            body = SetOperation(kind, keeps_all, body, self._query_term(), at)
+        self._refuse_clause()
+        return QueryText(tuple(common), body, self.stretch_from(index))
+
+    def _common_table(self) -> CommonTable:
+        name = self.name("a name for the query")
+        columns = self.names("columns") if self.ahead(TokenType.L_PAREN) else ()
+        self.expect_words("AS", hint="write WITH name AS (SELECT …) SELECT … FROM name")
+        return CommonTable(name, columns, self.in_parentheses(self.query))
+
+    def _query_term(self) -> QueryBody:
+        return self.in_parentheses(self.query) if self.ahead(TokenType.L_PAREN) else self.select()
 
     def select(self) -> Select:
         """A SELECT, up to the first token that is none of its own."""
@@ -113,7 +200,6 @@ class QueryGrammar(DeclarationGrammar):
         if self.words("HAVING"):
             condition = self.condition()
             having = self._over_aggregates(condition, keys) or OverAggregates(condition, ())
-        self._refuse_clause()
         at = self.stretch_from(index)
         return Select(tuple(hints), distinct, tuple(items), source, where, tuple(group_by), at, groups_by_all, having)
 
@@ -215,55 +301,47 @@ class QueryGrammar(DeclarationGrammar):
 
     def _from(self) -> FromPart:
         part = self._joined()
-        while self.symbol(TokenType.COMMA):
-            part = FromJoin(JoinKind.INNER, part, self._joined(), None)
+        while self.ahead(TokenType.COMMA):
+            index = self._index
+            self.symbol(TokenType.COMMA)
+            at = self.stretch_from(index)
+            part = FromJoin(WrittenJoin.INNER, part, self._joined(), None, at)
         return part
 
     def _joined(self) -> FromPart:
-        part: FromPart = self._from_item()
-        while (kind := self._join_kind()) is not None:
-            crossed = self._prev_words_were_cross
+        part = self._from_item()
+        while True:
+            index = self._index
+            natural = self.words("NATURAL")
+            crossed = not natural and self.words("CROSS", "JOIN")
+            kind = WrittenJoin.INNER if crossed else self._join_kind()
+            if kind is None:
+                if natural:
+                    self.expected("JOIN")
+                return part
+            at = self.stretch_from(index)
             right = self._from_item()
-            condition = None
-            if not crossed:
-                if self.looking_at("USING"):
-                    self.refuse("USING", "write ON a.x = b.x")
+            condition, using = None, tuple[Name, ...]()
+            if self.looking_at("USING") and not crossed and not natural:
+                self.words("USING")
+                using = self.names("the columns that both sides have")
+            elif not crossed and not natural:
                 plain = "a join without a condition is written with a comma or CROSS JOIN"
-                self.expect_words("ON", hint=plain if kind is JoinKind.INNER else "an outer join needs a condition")
+                needed = f"{'an outer' if kind not in (WrittenJoin.SEMI, WrittenJoin.ANTI) else 'such a'} join"
+                self.expect_words("ON", hint=plain if kind is WrittenJoin.INNER else f"{needed} needs a condition")
                 condition = self.condition()
-            part = FromJoin(kind, part, right, condition)
-        return part
+            part = FromJoin(kind, part, right, condition, at, using, natural)
 
-    _prev_words_were_cross = False
+    def _join_kind(self) -> WrittenJoin | None:
+        found = next((kind for words, kind in _JOINS if self.words(*words)), None)
+        if found is None and any(self.words(word) for word in ("LEFT", "RIGHT", "FULL")):
+            self.expected("OUTER JOIN or JOIN")
+        return found
 
-    def _join_kind(self) -> JoinKind | None:
-        index = self._index
-        self._prev_words_were_cross = False
-        if self.words("NATURAL"):
-            self.refuse("NATURAL JOIN", "write JOIN … ON a.x = b.x", self.stretch_from(index))
-        if self.words("CROSS", "JOIN"):
-            self._prev_words_were_cross = True
-            return JoinKind.INNER
-        if self.words("JOIN") or self.words("INNER", "JOIN"):
-            return JoinKind.INNER
-        for kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL):
-            if self.words(kind.value):
-                for word, instead in (("SEMI", "EXISTS (SELECT …)"), ("ANTI", "NOT EXISTS (SELECT …)")):
-                    if self.words(word):
-                        self.refuse(f"{kind.value} {word} JOIN", f"write WHERE {instead}", self.stretch_from(index))
-                if not self.words("OUTER") and not self.looking_at("JOIN"):
-                    self.expected("OUTER JOIN or JOIN")
-                self.expect_words("JOIN")
-                return kind
-        for word, instead in (("SEMI", "EXISTS (SELECT …)"), ("ANTI", "NOT EXISTS (SELECT …)")):
-            if self.words(word, "JOIN"):
-                self.refuse(f"{word} JOIN", f"write WHERE {instead}", self.stretch_from(index))
-        return None
-
-    def _from_item(self) -> FromItem:
-        index = self._index
+    def _from_item(self) -> FromPart:
         if self.ahead(TokenType.L_PAREN):
-            self.refuse("a subquery or parenthesis in FROM", "join streams by their names, from left to right")
+            return self._from_parentheses()
+        index = self._index
         for word in ("LATERAL", "VALUES", "UNNEST"):
             if self.looking_at(word):
                 self.refuse(f"{word} in FROM", "join streams by their names")
@@ -273,14 +351,43 @@ class QueryGrammar(DeclarationGrammar):
         if self.ahead(TokenType.L_PAREN):
             self.refuse("a table function in FROM", "join streams by their names")
         window = self._stream_window()
-        alias = None
+        alias, columns = self._alias(window)
+        if columns:
+            self.stop("a stream's columns keep their names", hint="rename columns in SELECT: a AS b")
+        return FromItem(stream, window, alias, self.stretch_from(index))
+
+    def _alias(self, window: RowsWindow | RangeWindow | None) -> tuple[Name | None, tuple[Name, ...]]:
+        """`[[AS] alias [(a, b)]]`."""
+        alias, columns = None, tuple[Name, ...]()
         if self.words("AS") or self._name_ahead():
             alias = self.name("an alias")
+            if self.ahead(TokenType.L_PAREN):
+                columns = self.names("columns")
         if self.ahead(TokenType.L_BRACKET):
             if window is not None:
                 self.stop("a stream has one window at most")
             self.stop("a window stands before the alias", hint="write stream [RANGE d] AS alias")
-        return FromItem(stream, window, alias, self.stretch_from(index))
+        return alias, columns
+
+    def _from_parentheses(self) -> FromPart:
+        """A query, or a part of FROM."""
+        index = self._index
+        first = self._tokens[index + 1].text.upper() if index + 1 < self._tokens_size else ""
+        if first not in ("SELECT", "WITH"):
+            try:
+                part = self.in_parentheses(self._from)
+                if not self._name_ahead() and not self.looking_at("AS"):
+                    return part
+                self.stop("joins in parentheses have no name of their own", hint="name the streams in them")
+            except Stop:
+                # Two parentheses may open a query, as in ((SELECT …) UNION ALL (SELECT …)).
+                if first != "(":
+                    raise
+                self._retreat(index)
+        query = self.in_parentheses(self.query)
+        window = self._stream_window()
+        alias, columns = self._alias(window)
+        return FromQuery(query, window, alias, columns, self.stretch_from(index))
 
     def _stream_window(self) -> RowsWindow | RangeWindow | None:
         index = self._index
@@ -299,7 +406,7 @@ class QueryGrammar(DeclarationGrammar):
         self.expect_symbol(TokenType.R_BRACKET, "]")
         return window
 
-    # EXISTS: sqlglot reads the predicate and asks for a SELECT; it gets ours.
+    # EXISTS and IN: sqlglot reads the predicate and asks for a query; it gets ours.
 
     def _parse_select_query(
         self,
@@ -308,14 +415,12 @@ class QueryGrammar(DeclarationGrammar):
         parse_subquery_alias: bool = True,  # noqa: ARG002
         parse_set_operation: bool = True,  # noqa: ARG002
     ) -> exp.Expr | None:
-        if self.looking_at("WITH"):
-            self._refuse_clause()
-        if not self.looking_at("SELECT"):
+        if not self.looking_at("SELECT") and not self.looking_at("WITH"):
             return None
         index = self._index
-        block = self.select()
+        query = self.query()
         node = exp.Select()
-        node.meta["block"] = block
+        node.meta["query"] = query
         node.meta["at"] = self.stretch_from(index)
         return node
 

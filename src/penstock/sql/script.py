@@ -18,10 +18,11 @@ from penstock.model.script import Script, reference_problems
 from penstock.model.stream import Sink, Stream
 from penstock.sql.constraints import ConstraintBinder, Outline
 from penstock.sql.dialect import read_constraint, read_statements
-from penstock.sql.selects import SelectBinder
+from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.selects import QueryBinder
 from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
-from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, Insert, Stretch
+from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, CreateView, Insert, Stretch
 
 T = TypeVar("T")
 
@@ -35,7 +36,7 @@ def parse_script(text: str, file: str = "<script>") -> Script:
     statements = read_statements(source)
     broken = {
         kind: frozenset(fold(s.name) for s in statements if isinstance(s, BrokenDeclaration) and s.kind == kind)
-        for kind in ("STREAM", "SINK")
+        for kind in ("STREAM", "VIEW", "SINK")
     }
     sinks = _sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])
     declared = [s for s in statements if isinstance(s, CreateStream)]
@@ -45,7 +46,12 @@ def parse_script(text: str, file: str = "<script>") -> Script:
         if one is not None:
             _check_references(source, one, bound, sinks)
     streams = {name: one.stream if one is not None else None for name, one in bound.items()}
-    queries = _queries(source, [s for s in statements if isinstance(s, Insert)], streams, sinks)
+    outlines = {name: None if stream is None else Outline.of(stream) for name, stream in streams.items()}
+    views = [s for s in statements if isinstance(s, CreateView)]
+    taken = {*streams, *sinks, *(fold(view.name.text) for view in views)}
+    binder = QueryBinder(source, outlines, taken)
+    environment = _views(source, views, Environment(streams, dict.fromkeys(sorted(broken["VIEW"]))), sinks, binder)
+    queries = _queries(source, [s for s in statements if isinstance(s, Insert)], environment, sinks, binder)
     source.raise_if_any()
     return Script(
         tuple(s for s in streams.values() if s is not None),
@@ -105,17 +111,40 @@ def _check_references(
         source.report(DeclarationMistake, problem.message, one.place_of(problem.subject), hint=problem.hint)
 
 
+def _views(
+    source: SourceText,
+    written: list[CreateView],
+    environment: Environment,
+    sinks: Mapping[str, Sink | None],
+    binder: QueryBinder,
+) -> Environment:
+    """What names mean after all views; each sees those before it."""
+    for statement in written:
+        name = statement.name
+        kinds = (("view", environment.queries), ("stream", environment.streams), ("sink", sinks))
+        twin = next((kind for kind, known in kinds if fold(name.text) in known), None)
+        if twin is not None:
+            same = "declared twice" if twin == "view" else f"the name of a {twin} too"
+            source.report(DeclarationMistake, f"view {name.text} is {same}", name.at, hint="give it another name")
+            continue
+        named = NamedQuery(name, statement.query, environment, statement.columns, statement.elements, is_view=True)
+        named.is_wrong = _shallow(source, statement.at, partial(binder.bound, named)) is None
+        environment = replace(environment, queries={**environment.queries, fold(name.text): named})
+    return environment
+
+
 def _queries(
     source: SourceText,
     written: list[Insert],
-    streams: Mapping[str, Stream | None],
+    environment: Environment,
     sinks: Mapping[str, Sink | None],
+    binder: QueryBinder,
 ) -> list[Query]:
     queries = []
     into: Counter[str] = Counter()
     names: set[str] = set()
     for place, statement in enumerate(written, start=1):
-        sink = _sink_of(source, statement, sinks, streams)
+        sink = _sink_of(source, statement, sinks, environment)
         name = f"query_{place}"
         if statement.sink is not None:
             spelling = sink.name if sink is not None else statement.sink.text
@@ -131,7 +160,8 @@ def _queries(
             )
         names.add(fold(name))
         into_sink = sink.name if sink is not None else None
-        query = _shallow(source, statement.at, partial(SelectBinder(source, streams).bind, statement, name, into_sink))
+        bind = partial(binder.bind, statement.query, environment, name, into_sink)
+        query = _shallow(source, statement.at, bind)
         if query is not None:
             _check_sink(source, query, sink, statement)
             queries.append(query)
@@ -139,7 +169,7 @@ def _queries(
 
 
 def _sink_of(
-    source: SourceText, statement: Insert, sinks: Mapping[str, Sink | None], streams: Mapping[str, Stream | None]
+    source: SourceText, statement: Insert, sinks: Mapping[str, Sink | None], environment: Environment
 ) -> Sink | None:
     if statement.sink is None:
         return None
@@ -147,8 +177,9 @@ def _sink_of(
     if fold(wanted) not in sinks:
         close = source.guess(wanted, [s.name for s in sinks.values() if s is not None])
         hint = close or f"declare it: CREATE SINK {wanted} USING parquet OPTIONS (path '…')"
-        if fold(wanted) in streams:
-            hint = f"{wanted} is a stream, which is read; write to a sink: CREATE SINK out USING …"
+        if environment.is_declared(wanted):
+            kind = "stream" if fold(wanted) in environment.streams else "view"
+            hint = f"{wanted} is a {kind}, which is read; write to a sink: CREATE SINK out USING …"
         source.report(QueryMistake, f"unknown sink {wanted}", statement.sink.at, hint=hint)
     return sinks.get(fold(wanted))
 

@@ -53,7 +53,7 @@ class BoundStream:
 
 
 class StreamBinder:
-    """Binds one CREATE STREAM; `outlines` are all streams of the script, `sinks` its sinks, for references."""
+    """Binds one CREATE STREAM, or what is declared of a view; `outlines` and `sinks` are what it may refer to."""
 
     def __init__(
         self,
@@ -61,9 +61,16 @@ class StreamBinder:
         written: CreateStream,
         outlines: Mapping[str, Outline | None],
         sinks: Mapping[str, str | None],
+        *,
+        given: tuple[Column, ...] | None = None,
+        clock: str | None = None,
     ) -> None:
         self.source = source
         self.written = written
+        self.given = given
+        """The columns, where no element declares them: those of a view."""
+        self.clock = clock
+        """The event time, where none is declared."""
         self.outlines = outlines
         self.sinks = sinks
         self.broken = {fold(e.name.text) for e in written.elements if isinstance(e, BrokenColumn)}
@@ -74,7 +81,7 @@ class StreamBinder:
 
     def bind(self) -> BoundStream | None:
         """The stream; None if not even its columns make sense."""
-        columns = self._columns()
+        columns = self._columns() if self.given is None else list(self.given)
         if not columns:
             return None
         shell = self._built(tuple(columns))
@@ -194,7 +201,7 @@ class StreamBinder:
                 "keep one; other times are ordinary columns",
             )
         if not written:
-            return None, None
+            return self.clock, None
         return constraints.column(written[0].column), written[0].column.at
 
     def _arrival(self, constraints: ConstraintBinder) -> tuple[Arrival | None, Stretch | None]:

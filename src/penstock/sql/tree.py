@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from decimal import Decimal
+from enum import StrEnum
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from penstock.model.clauses import RangeWindow, RowsWindow
-from penstock.model.relation import JoinKind
 from penstock.model.schemes import Policy
 from penstock.model.spans import Span, Window, Within
 from penstock.model.stream import MalformedPolicy
@@ -162,16 +162,42 @@ class FromItem:
 
 
 @dataclass(frozen=True)
+class FromQuery:
+    """`(SELECT …) [window] [[AS] alias [(a, b)]]`."""
+
+    query: QueryText
+    window: RowsWindow | RangeWindow | None
+    alias: Name | None
+    columns: tuple[Name, ...]
+    at: Stretch
+
+
+class WrittenJoin(StrEnum):
+    """How two parts of FROM are joined, as it is written."""
+
+    INNER = "INNER"
+    LEFT = "LEFT"
+    RIGHT = "RIGHT"
+    FULL = "FULL"
+    SEMI = "SEMI"
+    ANTI = "ANTI"
+
+
+@dataclass(frozen=True)
 class FromJoin:
     """`left KIND JOIN right ON condition`; CROSS JOIN and a comma have no condition."""
 
-    kind: JoinKind
+    kind: WrittenJoin
     left: FromPart
     right: FromPart
     on: Code | None
+    at: Stretch
+    """The words between the two."""
+    using: tuple[Name, ...] = ()
+    natural: bool = False
 
 
-FromPart = FromItem | FromJoin
+FromPart = FromItem | FromQuery | FromJoin
 
 
 @dataclass(frozen=True)
@@ -224,7 +250,7 @@ class Hint:
 
 @dataclass(frozen=True)
 class Select:
-    """A SELECT, whole or inside EXISTS."""
+    """One SELECT."""
 
     hints: tuple[Hint, ...]
     distinct: bool
@@ -239,11 +265,56 @@ class Select:
 
 
 @dataclass(frozen=True)
+class SetOperation:
+    """`left UNION [ALL] right`, INTERSECT, EXCEPT."""
+
+    kind: str
+    """UNION, INTERSECT or EXCEPT."""
+    keeps_all: bool
+    left: QueryBody
+    right: QueryBody
+    at: Stretch
+    """The words between the two."""
+
+
+@dataclass(frozen=True)
+class CommonTable:
+    """`name [(a, b)] AS (query)`, of a WITH."""
+
+    name: Name
+    columns: tuple[Name, ...]
+    query: QueryText
+
+
+@dataclass(frozen=True)
+class QueryText:
+    """A query: what WITH names for it, and SELECTs."""
+
+    common: tuple[CommonTable, ...]
+    body: QueryBody
+    at: Stretch
+
+
+QueryBody = Select | SetOperation | QueryText
+
+
+@dataclass(frozen=True)
+class CreateView:
+    """`CREATE VIEW name [(a, b, declarations)] AS query`."""
+
+    name: Name
+    columns: tuple[Name, ...]
+    elements: tuple[Element, ...]
+    query: QueryText
+    at: Stretch
+
+
+@dataclass(frozen=True)
 class Insert:
-    """`INSERT INTO sink SELECT …`, or a bare SELECT, whose sink is None."""
+    """`INSERT INTO sink query`, or a bare query, whose sink is None."""
 
     sink: Name | None
-    select: Select
+    query: QueryText
     at: Stretch
 
 
@@ -252,8 +323,8 @@ class BrokenDeclaration:
     """A declaration that cannot be read; its name is known, so that its uses are not reported as well."""
 
     kind: str
-    """STREAM or SINK."""
+    """STREAM, VIEW or SINK."""
     name: str
 
 
-Statement = CreateStream | CreateSink | Insert | BrokenDeclaration
+Statement = CreateStream | CreateView | CreateSink | Insert | BrokenDeclaration

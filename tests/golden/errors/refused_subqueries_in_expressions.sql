@@ -1,7 +1,10 @@
--- negative: IN (SELECT), a scalar subquery, EXISTS inside OR and in SELECT
+-- negative: NOT IN with NULLs, IN of another number of columns, a scalar subquery, EXISTS inside OR and in SELECT
 CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
-SELECT a FROM s WHERE a IN (SELECT a FROM t);
+SELECT a FROM s WHERE a NOT IN (SELECT a FROM t);
+SELECT a FROM s WHERE a IS NOT NULL AND a NOT IN (SELECT a FROM t);
+SELECT a FROM s WHERE a IN (SELECT a, d FROM t);
+SELECT a FROM s WHERE b IN (SELECT a FROM t);
 SELECT a FROM s WHERE a = (SELECT max(a) FROM t);
 SELECT a FROM s WHERE a > 1 OR EXISTS (SELECT 1 FROM t WHERE t.a = s.a);
 SELECT (SELECT 1 FROM t) AS x FROM s;

@@ -1,0 +1,83 @@
+"""The answer of a block as a stream: its columns with their types, its event time, and what is declared of it.
+
+What follows of it from below is the analysis' to say. Types are those that Spark gives; where that is not certain
+without Spark, the user is asked for a CAST. The event time is the one declared, else the only one that the block keeps:
+a column that is the event time of its stream, or the end of a window of time; of a window's two ends the later counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.errors import QueryMistake
+from penstock.model.clauses import Formula, Output, TimeWindow
+from penstock.model.expressions import ColumnRef
+from penstock.model.query import Query
+from penstock.model.stream import Column, Stream
+from penstock.model.term_types import output_type
+from penstock.sql.constraints import Outline
+from penstock.sql.source import SourceText
+from penstock.sql.streams import StreamBinder
+from penstock.sql.tree import CreateStream, Element, Name, Stretch
+
+
+def block_stream(
+    query: Query,
+    *,
+    elements: tuple[Element, ...],
+    at: Stretch,
+    source: SourceText,
+    outlines: Mapping[str, Outline | None],
+) -> Stream | None:
+    """The stream that a block gives; None, and mistakes, if its columns cannot be told."""
+    columns: list[Column] = []
+    for output in query.answer:
+        kind = output_type(output, query.type_of)
+        if kind is None:
+            value = output if isinstance(output, Formula) else output.value
+            source.report(
+                QueryMistake,
+                f"the type of column {output.name} is not known without Spark",
+                at,
+                hint=f"name it: CAST({value} AS type) AS {output.name}",
+            )
+            return None
+        columns.append(Column(output.name, kind))
+    written = CreateStream(Name(query.name, at), elements, None, None, at)
+    bound = StreamBinder(source, written, outlines, {}, given=tuple(columns), clock=_only_clock(query)).bind()
+    return None if bound is None else bound.stream
+
+
+def with_names(query: Query, names: tuple[Name, ...], source: SourceText) -> Query | None:
+    """The block with these names for the columns of its answer; None, and a mistake, if they are too many or few."""
+    if not names:
+        return query
+    if len(names) != len(query.answer):
+        source.report(
+            QueryMistake,
+            f"{len(names)} names are given to the columns, of which there are {len(query.answer)}",
+            Stretch(names[0].at.start, names[-1].at.end),
+        )
+        return None
+    given = {old.name: new.text for old, new in zip(query.answer, names, strict=True)}
+    outputs = tuple(replace(output, name=given.get(output.name, output.name)) for output in query.outputs)
+    shown = tuple(given[s] if isinstance(s, str) else replace(s, name=given[s.name]) for s in query.block.shown)
+    return query.with_block(replace(query.block, outputs=outputs, shown=shown))
+
+
+def _only_clock(query: Query) -> str | None:
+    kept = [o.name for o in query.answer if isinstance(o, Output) and _is_event_time(o, query)]
+    if query.is_grouped:
+        kept = _ends(query, "end") or _ends(query, "start") or kept
+    return kept[0] if len(kept) == 1 else None
+
+
+def _is_event_time(output: Output, query: Query) -> bool:
+    value = output.value
+    return isinstance(value, ColumnRef) and query.by_alias[value.alias].event_time == value
+
+
+def _ends(query: Query, end: str) -> list[str]:
+    outputs = (output for output in query.answer if isinstance(output, Output))
+    return [o.name for o in outputs if isinstance(o.value, TimeWindow) and o.value.end == end]

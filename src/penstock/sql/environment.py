@@ -1,0 +1,68 @@
+"""What the names in FROM mean where a query stands: streams, views, and what WITH names.
+
+A name of WITH hides a view or a stream of that name, as in Spark; a view sees the streams and the views before it. A
+named query keeps the environment that it was written in, so that it means the same wherever it is used; the block that
+it becomes where it cannot be inlined is made once, and a view used twice is read once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.model.names import fold
+from penstock.model.query import Query
+from penstock.model.stream import Stream
+from penstock.sql.tree import CommonTable, Element, Name, QueryText
+
+
+@dataclass
+class NamedQuery:
+    """A view, or a query that WITH names."""
+
+    name: Name
+    query: QueryText
+    environment: Environment
+    columns: tuple[Name, ...] = ()
+    """The names that its columns are given, if they are."""
+    elements: tuple[Element, ...] = ()
+    """What is declared of it."""
+    is_view: bool = False
+    is_wrong: bool = False
+    """Whether mistakes were found in it: what is said of it is passed over."""
+    block: tuple[Query, Stream] | None = None
+    """What it is where it is a block of its own, once that was asked."""
+
+
+@dataclass(frozen=True)
+class Environment:
+    """Names by their folded spelling; None for what is declared, but wrong."""
+
+    streams: Mapping[str, Stream | None]
+    queries: Mapping[str, NamedQuery | None] = field(default_factory=dict)
+    common: dict[int, NamedQuery] = field(default_factory=dict)
+    """What is named by WITH, the same each time that it is looked at."""
+
+    def within(self, common: tuple[CommonTable, ...]) -> Environment:
+        """Inside a WITH: each of its queries sees those before it."""
+        here = self
+        for one in common:
+            named = self.common.setdefault(id(one), NamedQuery(one.name, one.query, here, one.columns))
+            here = Environment(self.streams, {**here.queries, fold(one.name.text): named}, self.common)
+        return here
+
+    def look(self, name: str) -> Stream | NamedQuery | None:
+        """What a name means; None if it means nothing, or something that is itself wrong."""
+        if fold(name) in self.queries:
+            return self.queries[fold(name)]
+        return self.streams.get(fold(name))
+
+    def is_declared(self, name: str) -> bool:
+        """Whether there is something of that name, right or wrong."""
+        return fold(name) in self.queries or fold(name) in self.streams
+
+    @property
+    def names(self) -> list[str]:
+        """All names, as they are spelt."""
+        queries = [folded if query is None else query.name.text for folded, query in self.queries.items()]
+        return queries + [folded if stream is None else stream.name for folded, stream in self.streams.items()]

@@ -1,0 +1,487 @@
+"""FROM, bound: streams, queries in parentheses or by name, and how they are joined.
+
+A query in FROM is **inlined** where that changes nothing: its streams, conditions and columns become those of the query
+around it, so that all that is promised of its streams still counts. Else it is a block of its own, whose answer is a
+stream. Theorem: inlining gives the same bag if
+
+- the query is one SELECT without DISTINCT, groups, aggregates, hints, and nothing is declared of it;
+- its columns are columns, or deterministic expressions, which may be worked out wherever they are used;
+- on the side of an outer join that may be absent, such an expression is NULL where its columns are (it is strict and
+  has a column): an absent row has no literal in it;
+- its WHERE can be moved: to the WHERE above, where every join on the way keeps its rows apart from each other (INNER,
+  and the preserved side of LEFT and RIGHT); else to the filter of its one stream, or to the ON of its inner join;
+- windows mean the same: [RANGE] and [ROWS] are about the rows of one block. A stream with a window inside is inlined
+  only where FROM holds nothing else; [RANGE] on the query itself, or anywhere in the FROM around it, asks for its one
+  event time, so it is inlined if it is one stream that keeps its own; [ROWS] counts the rows of the query: a block.
+
+SEMI and ANTI JOIN are EXISTS and NOT EXISTS above the joins; like a WHERE, they can be moved there, or the part of FROM
+is to be written as a query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from penstock.errors import Mistake, QueryMistake, Refused
+from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source
+from penstock.model.expressions import Call, ColumnRef, Expression, is_strict
+from penstock.model.names import fold, quoted
+from penstock.model.predicates import Comparison, Op, Opaque, Predicate
+from penstock.model.query_rules import predicate_problem, window_problems
+from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
+from penstock.model.stream import Stream
+from penstock.model.term_types import common_type, type_of
+from penstock.sql.conditions import Conjuncts, bind_condition
+from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.outputs import OutputBinder
+from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.source import SourceText
+from penstock.sql.tree import (
+    FromItem,
+    FromJoin,
+    FromPart,
+    FromQuery,
+    Name,
+    QueryText,
+    Select,
+    Stretch,
+    WrittenJoin,
+)
+
+if TYPE_CHECKING:
+    from penstock.sql.selects import QueryBinder
+
+_KINDS = {
+    WrittenJoin.INNER: JoinKind.INNER,
+    WrittenJoin.LEFT: JoinKind.LEFT,
+    WrittenJoin.RIGHT: JoinKind.RIGHT,
+    WrittenJoin.FULL: JoinKind.FULL,
+}
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where in FROM something stands."""
+
+    lifts: bool = True
+    """Whether a condition on it may be moved to the WHERE above."""
+    may_be_absent: bool = False
+    """Whether an outer join may leave it out of a row."""
+    is_alone: bool = False
+    """Whether FROM holds nothing else."""
+
+    def sides(self, kind: WrittenJoin) -> tuple[Position, Position]:
+        """The positions of the two sides of a join that stands here."""
+        kept = replace(self, is_alone=False)
+        absent = Position(lifts=False, may_be_absent=True)
+        match kind:
+            case WrittenJoin.INNER:
+                return kept, kept
+            case WrittenJoin.LEFT:
+                return kept, absent
+            case WrittenJoin.RIGHT:
+                return absent, kept
+            case WrittenJoin.FULL:
+                return absent, absent
+            case WrittenJoin.SEMI | WrittenJoin.ANTI:
+                return kept, Position(lifts=False)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of FROM, bound: its joins, what can be named of it, and what is to be tested above the joins."""
+
+    tree: FromTree
+    tables: Mapping[str, NamedColumns]
+    merged: tuple[Visible, ...] = ()
+    where: tuple[Predicate, ...] = ()
+    existences: tuple[Existence, ...] = ()
+
+    def scope(self, source: SourceText, **more: object) -> Scope:
+        """What can be named of it."""
+        return Scope(source, self.tables, merged=self.merged, **more)  # type: ignore[arg-type]
+
+
+@dataclass
+class Sources:
+    """The sources of the query that is being bound, by their aliases in the model, and where they stand."""
+
+    by_alias: dict[str, Source] = field(default_factory=dict)
+    places: dict[str, Stretch] = field(default_factory=dict)
+    reserved: set[str] = field(default_factory=set)
+    """Folded aliases that the query itself uses, which nothing else may take."""
+
+    def add(self, stream: Stream, at: Stretch, wanted: str, inside: str | None, **more: object) -> str:
+        """Add a source under an alias of its own: the one wanted, unless it is inside of something and taken."""
+        alias, number = wanted, 1
+        taken = {fold(known) for known in self.by_alias} | (self.reserved if inside is not None else set())
+        while fold(alias) in taken:
+            number += 1
+            alias = f"{inside}_{wanted}" if inside and number == 2 else f"{wanted}_{number}"
+        self.by_alias[alias] = Source(stream, alias, **more)  # type: ignore[arg-type]
+        self.places[alias] = at
+        return alias
+
+
+_Wanted = tuple[str, str | None]
+"""The alias that a source is to have in the model, and the alias of the query that it is inlined from, if any."""
+
+
+class _CannotInline(Exception):
+    """The query must be a block."""
+
+
+class FromBinder:
+    """Binds the FROM of one SELECT."""
+
+    def __init__(
+        self, source: SourceText, sources: Sources, queries: QueryBinder, *, inside: str | None = None
+    ) -> None:
+        self.source = source
+        self.sources = sources
+        self.queries = queries
+        self.inside = inside
+        """Not None where the aliases of this FROM give way to those of a query around it."""
+        self.known: tuple[Predicate, ...] = ()
+        """The conditions of its WHERE that are understood."""
+        self.missing: set[str] = set()
+        """Folded aliases of streams that are unknown or wrong: what is said of them is passed over."""
+        self.all_aliases: tuple[str, ...] = ()
+        self.has_range = False
+
+    def report(self, message: str, at: Stretch, hint: str | None = None, kind: type[Mistake] = QueryMistake) -> None:
+        """Remember a mistake of the query."""
+        self.source.report(kind, message, at, hint=hint)
+
+    def bind(self, written: FromPart, environment: Environment) -> Part | None:
+        """The whole FROM of a query."""
+        items = items_of(written)
+        self.all_aliases = tuple(_alias_of(item) for item in items)
+        if self.inside is None:
+            self.sources.reserved |= {fold(alias) for alias in self.all_aliases}
+        self.has_range = any(isinstance(item.window, RangeWindow) for item in items)
+        return self._part(written, Position(is_alone=len(items) == 1), environment, self.inside)
+
+    def partner(self, written: FromPart, environment: Environment, inside: str) -> Part | None:
+        """The one thing that EXISTS, IN or a SEMI JOIN looks into; None if it is more than one source."""
+        return self._part(written, Position(lifts=False), environment, inside)
+
+    def _part(
+        self,
+        part: FromPart,
+        position: Position,
+        environment: Environment,
+        inside: str | None,
+        wanted: _Wanted | None = None,
+    ) -> Part | None:
+        """`inside`: the alias of the query that this is inlined from; `wanted`: for a single stream, its alias."""
+        match part:
+            case FromItem():
+                return self._item(part, position, environment, inside, wanted)
+            case FromQuery():
+                name = part.alias or Name(_alias_of(part), part.at)
+                named = self.queries.anonymous(part, NamedQuery(name, part.query, environment, part.columns))
+                return self._query(named, part, position, inside, wanted)
+            case FromJoin():
+                return self._join(part, position, environment, inside)
+
+    # Streams and queries
+
+    def _item(
+        self, item: FromItem, position: Position, environment: Environment, inside: str | None, wanted: _Wanted | None
+    ) -> Part | None:
+        found = environment.look(item.stream.text)
+        alias = item.alias.text if item.alias is not None else item.stream.text
+        if found is None:
+            if not environment.is_declared(item.stream.text):
+                hint = self.source.guess(item.stream.text, environment.names)
+                self.report(f"unknown stream {item.stream.text}", item.stream.at, hint)
+            # The mistakes of a stream that is wrong itself are reported where it is declared.
+            self.missing.add(fold(alias))
+            return None
+        if isinstance(found, NamedQuery):
+            return self._query(found, item, position, inside, wanted)
+        if item.alias is None:
+            alias = found.name
+        chosen = self.sources.add(found, item.at, *(wanted or (alias, inside)), window=item.window)
+        return Part(Leaf(chosen), {alias: NamedColumns.of(chosen, found)})
+
+    def _query(
+        self,
+        named: NamedQuery,
+        item: FromItem | FromQuery,
+        position: Position,
+        inside: str | None,
+        wanted: _Wanted | None,
+    ) -> Part | None:
+        alias = item.alias.text if item.alias is not None else named.name.text
+        if named.is_wrong:
+            self.missing.add(fold(alias))
+            return None
+        kept, known = len(self.source.mistakes), (dict(self.sources.by_alias), dict(self.sources.places))
+        try:
+            part = self._inlined(named, item, position, wanted or (alias, inside))
+        except _CannotInline:
+            self.source.forget(kept)
+            self.sources.by_alias, self.sources.places = known
+            part = self._block(named, item, wanted or (alias, inside))
+        if part is None:
+            self.missing.add(fold(alias))
+            return None
+        (table,) = part.tables.values()
+        return replace(part, tables={alias: table})
+
+    def _inlined(
+        self, named: NamedQuery, item: FromItem | FromQuery, position: Position, wanted: _Wanted
+    ) -> Part | None:
+        alias, inside = wanted
+        environment, select = plain_select(named)
+        if select is None or named.elements or isinstance(item.window, RowsWindow):
+            raise _CannotInline
+        if not position.is_alone and any(inner.window for inner in items_of(select.source)):
+            raise _CannotInline
+        within = f"{inside}_{alias}" if inside else alias
+        single = None if isinstance(select.source, FromJoin) else wanted
+        here = replace(position, is_alone=position.is_alone and item.window is None)
+        part = self._part(select.source, here, environment, within, single)
+        if part is None:
+            return None
+        scope = part.scope(self.source, missing=frozenset(self.missing))
+        condition = bind_condition(select.where, scope, may_exist=True)
+        existences = self.queries.existences(condition.existences, scope, self, environment)
+        before = len(self.source.mistakes)
+        outputs = OutputBinder(scope).outputs(select)
+        if len(self.source.mistakes) > before:
+            raise _CannotInline
+        columns = [
+            self._visible(output.name, output.value if isinstance(output, Output) else output, scope, position)
+            for output in outputs.answer
+        ]
+        columns = self._named(columns, named)
+        part = self._with_conditions(part, self.predicates(condition), existences, position)
+        part = self._with_window(part, item, columns)
+        return replace(part, tables={alias: NamedColumns(alias, columns)}, merged=())
+
+    def _visible(self, name: str, value: object, scope: Scope, position: Position) -> Visible:
+        match value:
+            case ColumnRef():
+                return Visible(name, value, scope.type_of(value))
+            case Expression(columns=columns, term=term, deterministic=True):
+                if position.may_be_absent and not (columns and is_strict(term)):
+                    raise _CannotInline
+                return Visible(name, value, type_of(term, scope.type_of))
+            case _:
+                raise _CannotInline
+
+    def _named(self, columns: list[Visible], named: NamedQuery) -> list[Visible]:
+        given = [name.text for name in named.columns] or [column.name for column in columns]
+        if len(given) != len(columns) or len({fold(name) for name in given}) < len(given):
+            raise _CannotInline  # The block says what is wrong.
+        return [replace(column, name=name) for column, name in zip(columns, given, strict=True)]
+
+    def _with_conditions(
+        self, part: Part, where: tuple[Predicate, ...], existences: tuple[Existence, ...], position: Position
+    ) -> Part:
+        """The part with the WHERE of the query that it comes from, moved to where it means the same."""
+        if position.lifts:
+            return replace(part, where=(*part.where, *where), existences=(*part.existences, *existences))
+        if existences:
+            raise _CannotInline
+        match part.tree:
+            case Leaf(alias=alias):
+                own = self.sources.by_alias[alias]
+                self.sources.by_alias[alias] = replace(own, where=(*own.where, *where))
+                return part
+            case Join(kind=JoinKind.INNER) as join:
+                return replace(part, tree=replace(join, on=(*join.on, *where)))
+            case _ if where:
+                raise _CannotInline
+        return part
+
+    def _with_window(self, part: Part, item: FromItem | FromQuery, columns: list[Visible]) -> Part:
+        """The part with the [RANGE] of the query, which is about its event time."""
+        if item.window is None and not self.has_range:
+            return part
+        if not isinstance(part.tree, Leaf):
+            raise _CannotInline
+        own = self.sources.by_alias[part.tree.alias]
+        kept = [column for column in columns if column.value == own.event_time]
+        if (own.event_time is not None and len(kept) != 1) or (item.window is not None and own.window is not None):
+            raise _CannotInline
+        if item.window is not None:
+            self.sources.by_alias[part.tree.alias] = replace(own, window=item.window)
+            self.sources.places[part.tree.alias] = item.at
+        return part
+
+    def _block(self, named: NamedQuery, item: FromItem | FromQuery, wanted: _Wanted) -> Part | None:
+        made = self.queries.block(named)
+        if made is None:
+            return None
+        query, stream = made
+        chosen = self.sources.add(stream, item.at, *wanted, window=item.window, below=query)
+        return Part(Leaf(chosen), {chosen: NamedColumns.of(chosen, stream)})
+
+    # Joins
+
+    def _join(self, written: FromJoin, position: Position, environment: Environment, inside: str | None) -> Part | None:
+        positions = position.sides(written.kind)
+        is_filter = written.kind in (WrittenJoin.SEMI, WrittenJoin.ANTI)
+        left = self._part(written.left, positions[0], environment, inside)
+        right = self._part(written.right, positions[1], environment, inside)
+        if left is None or right is None:
+            return left or right
+        self._refuse_twins(left, right, written)
+        scope = self._scope_of(left, right)
+        on = list(self.predicates(bind_condition(written.on, scope)))
+        merged = {fold(column.name): column for column in (*left.merged, *right.merged)}
+        for name, mine, theirs in self._shared(left, right, written):
+            on.append(_equal(mine, theirs))
+            merged[fold(name)] = _merged(name, mine, theirs, written.kind)
+        lifted = (*left.where, *right.where), (*left.existences, *right.existences)
+        columns = tuple(merged.values())
+        if is_filter:
+            return self._filtered(left, right, tuple(on), written, position)
+        tree = Join(_KINDS[written.kind], left.tree, right.tree, tuple(on))
+        return Part(tree, {**left.tables, **right.tables}, columns, *lifted)
+
+    def _refuse_twins(self, left: Part, right: Part, written: FromJoin) -> None:
+        for alias in right.tables:
+            if any(fold(known) == fold(alias) for known in left.tables):
+                item = next(i for i in reversed(items_of(written.right)) if fold(_alias_of(i)) == fold(alias))
+                at = item.alias.at if item.alias is not None else item.at
+                self.report(f"{alias} stands twice in the query", at, "give each its own alias: stream AS a")
+
+    def _scope_of(self, left: Part, right: Part) -> Scope:
+        seen = {**left.tables, **right.tables}
+        hidden = {
+            fold(alias): "ON sees the two sides of its own join; put the condition into WHERE"
+            for alias in self.all_aliases
+            if all(fold(alias) != fold(known) for known in seen)
+        }
+        merged = (*left.merged, *right.merged)
+        return Scope(self.source, seen, merged=merged, hidden=hidden, missing=frozenset(self.missing))
+
+    def _filtered(
+        self, left: Part, right: Part, on: tuple[Predicate, ...], written: FromJoin, position: Position
+    ) -> Part:
+        kind = f"{written.kind} JOIN"
+        if not isinstance(right.tree, Leaf) or right.where or right.existences:
+            self.report(
+                f"{kind} takes one stream or one query", written.at, "write a query: (SELECT … FROM …)", Refused
+            )
+            return left
+        if not position.lifts:
+            hint = f"write it as a query of its own: (SELECT … FROM … {kind} …) AS x"
+            self.report(f"{kind} cannot stand on this side of an outer join", written.at, hint, Refused)
+            return left
+        partner = self.sources.by_alias[right.tree.alias]
+        existence = Existence(partner, written.kind is WrittenJoin.ANTI, on)
+        return replace(left, existences=(*left.existences, existence))
+
+    def _shared(self, left: Part, right: Part, written: FromJoin) -> list[tuple[str, Visible, Visible]]:
+        """The columns of USING, or those that NATURAL finds in both sides."""
+        if written.natural:
+            names = [(c.name, written.at) for c in _all(left) if any(fold(c.name) == fold(o.name) for o in _all(right))]
+        else:
+            names = [(name.text, name.at) for name in written.using]
+        found = []
+        for text, at in names:
+            mine, theirs = (self._one(side, text, at) for side in (left, right))
+            if mine is not None and theirs is not None:
+                found.append((mine.name, mine, theirs))
+        return found
+
+    def _one(self, side: Part, name: str, at: Stretch) -> Visible | None:
+        found = [column for column in _all(side) if fold(column.name) == fold(name)]
+        if len(found) != 1:
+            what = "ambiguous" if found else "not there"
+            place = ", ".join(quoted(alias) for alias in side.tables)
+            hint = None if found else self.source.guess(name, [column.name for column in _all(side)])
+            self.report(f"column {name} is {what} on the side of {place}", at, hint)
+            return None
+        return found[0]
+
+    # Conditions
+
+    def predicates(self, condition: Conjuncts) -> tuple[Predicate, ...]:
+        """The predicates of a condition that can stand; the others are reported."""
+        kept = []
+        for predicate, at in condition.predicates:
+            problem = predicate_problem(predicate, self.sources.by_alias)
+            if problem is not None:
+                self.report(problem.message, at, problem.hint)
+            else:
+                kept.append(predicate)
+        return tuple(kept)
+
+    def report_windows(self) -> None:
+        """What is wrong with the windows, where the query cannot be built for other reasons."""
+        for source in self.sources.by_alias.values():
+            for problem in window_problems(source):
+                self.report(problem.message, self.sources.places[source.alias], problem.hint)
+
+
+def items_of(part: FromPart) -> list[FromItem | FromQuery]:
+    """The streams and queries of FROM, from left to right."""
+    return [part] if not isinstance(part, FromJoin) else [*items_of(part.left), *items_of(part.right)]
+
+
+def plain_select(named: NamedQuery, *, may_repeat: bool = False) -> tuple[Environment, Select | None]:
+    """The SELECT that a query is, and what names mean in it; None if it is more than columns of joined, kept rows.
+
+    `may_repeat`: whether it does not matter how often a row is given, so that DISTINCT says nothing.
+    """
+    environment, body = named.environment, named.query
+    inner: QueryText | Select | object = body
+    while isinstance(inner, QueryText):
+        environment, inner = environment.within(inner.common), inner.body
+    if not isinstance(inner, Select) or inner.hints or (inner.distinct and not may_repeat):
+        return environment, None
+    if inner.group_by or inner.groups_by_all or inner.having is not None:
+        return environment, None
+    made = any(item.over is not None or (item.code and item.code.node.find(exp.Window)) for item in inner.items)
+    return environment, None if made else inner
+
+
+def _alias_of(item: FromItem | FromQuery) -> str:
+    if item.alias is not None:
+        return item.alias.text
+    return item.stream.text if isinstance(item, FromItem) else "subquery"
+
+
+def _all(side: Part) -> list[Visible]:
+    merged = {fold(column.name) for column in side.merged}
+    rest = [c for table in side.tables.values() for c in table.carried if fold(c.name) not in merged]
+    return [*side.merged, *rest]
+
+
+def equality(left: ColumnRef | Expression, right: ColumnRef | Expression) -> Predicate:
+    """`left = right`."""
+    if isinstance(left, ColumnRef) and isinstance(right, ColumnRef):
+        return Comparison(left, Op.EQ, right)
+    terms, columns, texts = [], set[ColumnRef](), []
+    for side in (left, right):
+        is_column = isinstance(side, ColumnRef)
+        terms.append(side if isinstance(side, ColumnRef) else side.term)
+        columns |= {side} if isinstance(side, ColumnRef) else set(side.columns)
+        texts.append(str(side) if is_column else f"({side})")
+    text = " = ".join(texts)
+    return Opaque(Expression(text, tuple(sorted(columns)), Call("=", tuple(terms))), text)
+
+
+def _equal(mine: Visible, theirs: Visible) -> Predicate:
+    return equality(mine.value, theirs.value)
+
+
+def _merged(name: str, mine: Visible, theirs: Visible, kind: WrittenJoin) -> Visible:
+    """The one column that two become."""
+    if kind is not WrittenJoin.FULL:
+        return replace(theirs if kind is WrittenJoin.RIGHT else mine, name=name)
+    terms = tuple(v.value if isinstance(v.value, ColumnRef) else v.value.term for v in (mine, theirs))
+    columns = tuple(sorted({*mine.columns, *theirs.columns}))
+    value = Expression(f"coalesce({mine.text}, {theirs.text})", columns, Call("coalesce", terms))
+    return Visible(name, value, common_type([mine.type, theirs.type]))

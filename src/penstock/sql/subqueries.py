@@ -1,0 +1,282 @@
+"""EXISTS, NOT EXISTS, IN and NOT IN with a query inside, each as one source that rows are to meet, or not to meet.
+
+`e IN (SELECT c …)` as a condition of WHERE keeps a row iff some c equals e, so it is EXISTS with `c = e` added.
+`e NOT IN (SELECT c …)` keeps a row iff `e <> c` is true for every c: a NULL among them, or a NULL e beside any, keeps
+it out. Where neither can be NULL that is NOT EXISTS with `c = e`; else a single NULL to come would decide over all
+rows that wait, so it is refused with what to write.
+
+A query over one stream, inlined or not, is that source, and all its conditions are those of the EXISTS. Any other is a
+block: what its WHERE says of its own streams is the block's, what ties them to the rows around it is the EXISTS'.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from penstock.errors import Refused
+from penstock.model.clauses import Output, Source
+from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.names import fold
+from penstock.model.predicates import NullTest, Predicate, aliases_of, rejects_null
+from penstock.model.problem import InvalidModel
+from penstock.model.query import Query
+from penstock.model.query_rules import predicate_problem
+from penstock.model.relation import Block, Existence, Leaf, leaves
+from penstock.model.schemes import Check, PrimaryKey
+from penstock.sql.conditions import WrittenExists, bind_condition
+from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.expressions import bind_column, bind_node
+from penstock.sql.from_clause import FromBinder, Part, Sources, equality, plain_select
+from penstock.sql.outputs import OutputBinder
+from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.tree import FromJoin, Name, Select
+
+if TYPE_CHECKING:
+    from penstock.sql.selects import QueryBinder
+
+_NAME = "subquery"
+
+
+class SubqueryBinder:
+    """Binds the subqueries of one WHERE."""
+
+    def __init__(self, queries: QueryBinder, binder: FromBinder, environment: Environment) -> None:
+        self.queries = queries
+        self.binder = binder
+        self.source = binder.source
+        self.environment = environment
+
+    def existence(self, written: WrittenExists, around: Scope) -> Existence | None:
+        """The existence; None, and mistakes, if it cannot be."""
+        named = NamedQuery(Name(_NAME, written.at), written.query, self.environment)
+        environment, select = plain_select(named, may_repeat=True)
+        if select is None:
+            return self._of_block(written, named, around)
+        if isinstance(select.source, FromJoin) or _has_subquery(select):
+            return self._of_joins(written, select, environment, around)
+        return self._of_one(written, select, environment, around)
+
+    # One stream
+
+    def _of_one(
+        self, written: WrittenExists, select: Select, environment: Environment, around: Scope
+    ) -> Existence | None:
+        part = self.binder.partner(select.source, environment, "")
+        if part is None:
+            return None
+        if not isinstance(part.tree, Leaf):
+            return self._of_joins(written, select, environment, around)
+        alias = part.tree.alias
+        inner = part.scope(self.source, around=around, missing=frozenset(self.binder.missing))
+        items = self._items(select, inner, needed=written.members)
+        before = len(self.source.mistakes)
+        condition = list(self.binder.predicates(bind_condition(select.where, inner)))
+        readable = len(self.source.mistakes) == before
+        tied = items is not None and self._members(written, items, condition, around)
+        if items is None or not tied:
+            return None
+        own = self.binder.sources.by_alias[alias]
+        if readable and not any(alias in aliases_of(p) for p in condition):
+            self._report_untied(alias, written)
+        return Existence(own, written.negated, tuple(condition))
+
+    def _report_untied(self, alias: str, written: WrittenExists) -> None:
+        self.binder.report(
+            f"nothing ties {alias} to the query around it",
+            written.at,
+            f"compare a column of {alias} with one of the outer streams in its WHERE",
+        )
+
+    def _items(self, select: Select, inner: Scope, *, needed: bool) -> list[ColumnRef | Expression] | None:
+        """What is selected; EXISTS does not look at it, but its names must be right."""
+        if needed:
+            before = len(self.source.mistakes)
+            outputs = OutputBinder(inner).outputs(select)
+            values = [o.value for o in outputs.answer if isinstance(o, Output)]
+            if len(self.source.mistakes) > before:
+                return None
+            return [v for v in values if isinstance(v, ColumnRef | Expression)]
+        for item in select.items:
+            if item.code is not None and not isinstance(item.code.node, exp.Literal):
+                one = replace(select, items=(item,), where=None)
+                OutputBinder(inner).outputs(one, need_names=False)
+        return []
+
+    # IN
+
+    def _members(
+        self,
+        written: WrittenExists,
+        inside: list[ColumnRef | Expression],
+        condition: list[Predicate],
+        around: Scope,
+        own: Source | None = None,
+    ) -> bool:
+        """Add what IN compares to a condition; False, and mistakes, if it cannot be."""
+        if not written.members:
+            return True
+        outside = [bind_column(node, around) or bind_node(node, tokens, around) for node, tokens in written.compared]
+        if any(value is None for value in outside):
+            return False
+        if len(outside) != len(inside):
+            self.binder.report(
+                f"IN compares {len(outside)} with {len(inside)} columns",
+                written.at,
+                "the query selects as many as stand before IN",
+            )
+            return False
+        for value, other in zip(outside, inside, strict=True):
+            assert value is not None
+            if written.negated and not (
+                self._has_value(value, self.binder.known) and self._has_value(other, tuple(condition), own)
+            ):
+                self._refuse_null(written, value if not self._has_value(value, self.binder.known) else other)
+                return False
+            predicate = equality(value, other)
+            problem = predicate_problem(predicate, {**self.binder.sources.by_alias})
+            if problem is not None:
+                self.binder.report(problem.message, written.at, problem.hint)
+                return False
+            condition.append(predicate)
+        return True
+
+    def _has_value(
+        self, value: ColumnRef | Expression, known: tuple[Predicate, ...], own: Source | None = None
+    ) -> bool:
+        """Whether it is certain not to be NULL."""
+        if not isinstance(value, ColumnRef):
+            return False
+        source = own or self.binder.sources.by_alias[value.alias]
+        conditions = (*known, *source.where)
+        if any(rejects_null(p) and value in p.columns for p in conditions):
+            return True
+        for scheme in source.stream.schemes:
+            if isinstance(scheme, PrimaryKey) and value.column in scheme.columns:
+                return True
+            if isinstance(scheme, Check) and any(
+                isinstance(p, NullTest) and not p.is_null and p.column.column == value.column for p in scheme.condition
+            ):
+                return True
+        return False
+
+    def _refuse_null(self, written: WrittenExists, value: ColumnRef | Expression) -> None:
+        self.binder.report(
+            f"NOT IN with {value}, which may be NULL: one NULL keeps every row out",
+            written.at,
+            f"add {value} IS NOT NULL to the WHERE that it stands in, declare CHECK ({_bare(value)} IS NOT NULL), "
+            "or write NOT EXISTS (SELECT 1 …)",
+            Refused,
+        )
+
+    # Blocks
+
+    def _of_block(self, written: WrittenExists, named: NamedQuery, around: Scope) -> Existence | None:
+        """A query that groups, unites or makes distinct: it stands by itself."""
+        if not written.members and isinstance(written.query.body, Select) and written.query.body.group_by:
+            self.binder.report("GROUP BY inside EXISTS means nothing", written.at, "leave it out", Refused)
+            return None
+        made = self.queries.block(named)
+        if made is None:
+            return None
+        query, stream = made
+        alias = self.binder.sources.add(stream, written.at, query.name, "", below=query)
+        condition: list[Predicate] = []
+        columns = [ColumnRef(alias, column.name) for column in stream.columns]
+        if not self._members(written, list(columns), condition, around):
+            return None
+        if not condition:
+            self._report_untied(alias, written)
+            return None
+        return Existence(self.binder.sources.by_alias[alias], written.negated, tuple(condition))
+
+    def _of_joins(
+        self, written: WrittenExists, select: Select, environment: Environment, around: Scope
+    ) -> Existence | None:
+        """A query over several streams, or with subqueries of its own."""
+        before = len(self.source.mistakes)
+        sources = Sources(reserved={fold(alias) for alias in self.binder.sources.by_alias})
+        inner_binder = FromBinder(self.source, sources, self.queries, inside="")
+        part = inner_binder.bind(select.source, environment)
+        if part is None:
+            self.binder.missing |= inner_binder.missing
+            return None
+        inner = part.scope(self.source, around=around, missing=frozenset(inner_binder.missing))
+        written_where = bind_condition(select.where, inner, may_exist=True)
+        nested = self.queries.existences(written_where.existences, inner, inner_binder, environment)
+        items = self._items(select, inner, needed=written.members)
+        if items is None or len(self.source.mistakes) > before:
+            return None
+        predicates = [p for p, _ in written_where.predicates]
+        own = [p for p in predicates if aliases_of(p) <= set(sources.by_alias)]
+        tying = [(n, p) for n, p in enumerate(predicates) if p not in own]
+        if any(not aliases_of(p) <= set(sources.by_alias) for e in nested for p in e.condition):
+            self._refuse_deep(written)
+            return None
+        shown = dict.fromkeys(ref for _, p in tying for ref in p.columns if ref.alias in sources.by_alias)
+        if not tying and not written.members:
+            self._report_untied(" and ".join(part.tables), written)
+            return None
+        name = self.queries.free_name(_NAME)
+        outputs = [Output(f"{ref.alias}_{ref.column}", ref) for ref in shown]
+        members = [Output(f"member_{n}", value) for n, value in enumerate(items)] if written.members else []
+        used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
+        where = (*part.where, *own)
+        try:
+            block = Block(part.tree, (*outputs, *members), where, (*part.existences, *nested))
+            query = Query.select(name, used, block)
+        except InvalidModel as invalid:
+            for problem in invalid.problems:
+                self.binder.report(problem.message, written.at, problem.hint)
+            return None
+        stream = self.queries.stream_of(query, NamedQuery(Name(name, written.at), written.query, environment))
+        if stream is None:
+            return None
+        alias = self.binder.sources.add(stream, written.at, name, "", below=query)
+        moved = {ref: ColumnRef(alias, output.name) for ref, output in zip(shown, outputs, strict=True)}
+        condition = self._tied(tying, moved, select, part, around)
+        inside: list[ColumnRef | Expression] = [ColumnRef(alias, output.name) for output in members]
+        if not self._members(written, inside, condition, around):
+            return None
+        return Existence(self.binder.sources.by_alias[alias], written.negated, tuple(condition))
+
+    def _tied(
+        self,
+        tying: list[tuple[int, Predicate]],
+        moved: dict[ColumnRef, ColumnRef],
+        select: Select,
+        part: Part,
+        around: Scope,
+    ) -> list[Predicate]:
+        """The conditions that tie the block to the rows around it, over its columns."""
+        tables = {
+            alias: NamedColumns(table.name, [_moved(column, moved) for column in table.columns])
+            for alias, table in part.tables.items()
+        }
+        inner = Scope(self.source, tables, around=around)
+        again = [p for p, _ in bind_condition(select.where, inner, may_exist=True).predicates]
+        return [again[number] for number, _ in tying]
+
+    def _refuse_deep(self, written: WrittenExists) -> None:
+        self.binder.report(
+            "a query within EXISTS names a stream of the outermost query",
+            written.at,
+            "name the streams of the query right around it",
+            Refused,
+        )
+
+
+def _moved(column: Visible, moved: dict[ColumnRef, ColumnRef]) -> Visible:
+    if isinstance(column.value, ColumnRef):
+        return replace(column, value=moved.get(column.value, column.value))
+    return column
+
+
+def _bare(value: ColumnRef | Expression) -> str:
+    return value.column if isinstance(value, ColumnRef) else str(value)
+
+
+def _has_subquery(select: Select) -> bool:
+    return select.where is not None and select.where.node.find(exp.Query) is not None

@@ -12,6 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Strategy, Verdict
 from penstock.analysis.reasons import Notice, Told
@@ -44,18 +45,18 @@ def check(script: Script, query: str | None = None) -> Verdict:
 def judged(query: Query) -> Verdict:
     """The verdict on a query, with notices of what this version cannot run of it, and of promises that pile up."""
     from penstock.plan.endless_promises import endless_promises  # noqa: PLC0415 - with the planner
-    from penstock.plan.runnable import asks_for_plan, obstacles, unkept_bounds  # noqa: PLC0415
+    from penstock.plan.runnable import asks_for_plan, obstacles_of_blocks, unkept_bounds  # noqa: PLC0415
 
     verdict = check_query(query)
     if verdict.strategy is Strategy.REWRITE:
         return verdict
     said: tuple[Told, ...] = ()
-    if found := obstacles(query):
+    if found := obstacles_of_blocks(query, verdict):
         said = (Notice.CANNOT_RUN(found),)
-    elif verdict.verdict == "bounded" and asks_for_plan(query, verdict):
-        made = plan_of(query, verdict)
-        said = endless_promises(made)
-        if unkept := unkept_bounds(made):
+    elif verdict.verdict == "bounded" and any(asks_for_plan(*block) for block in each_block(query, verdict)):
+        made = plan_of(query, verdict).all_blocks
+        said = tuple(told for block in made for told in endless_promises(block))
+        if unkept := tuple(why for block in made for why in unkept_bounds(block)):
             said = (*said, Notice.ONLY_UNBOUNDED(unkept))
     return replace(verdict, notices=(*verdict.notices, *said))
 
@@ -103,11 +104,11 @@ def require_tame(script: Script, allowing: str) -> None:
 def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> Plan:
     """The plan, if this version can run it and keep its bound; else an error that says what is missing."""
     from penstock.explain.reason_words import each_told  # noqa: PLC0415 - as in plan_of
-    from penstock.plan.runnable import obstacles, unkept_bounds  # noqa: PLC0415
+    from penstock.plan.runnable import obstacles_of_blocks, unkept_bounds  # noqa: PLC0415
 
     if verdict.strategy is Strategy.REWRITE:
         return plan_of(query, verdict)
-    if found := obstacles(query):
+    if found := obstacles_of_blocks(query, verdict):
         raise NotSupportedYet(
             f"query {query.name}: {'; '.join(each_told(found))}", hint="check and explain take this query"
         )
@@ -117,7 +118,8 @@ def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> P
             hint="see penstock.check(script, query) for what to declare, or allow_unbounded=True",
         )
     made = plan_of(query, verdict)
-    if (unkept := unkept_bounds(made)) and not allow_unbounded:
+    unkept = tuple(why for block in made.all_blocks for why in unkept_bounds(block))
+    if unkept and not allow_unbounded:
         raise NotSupportedYet(
             f"query {query.name}: {'; '.join(each_told(unkept))}",
             hint="--allow-unbounded runs it; its state may then grow",

@@ -34,7 +34,7 @@ class Driver:
     @property
     def cell(self) -> Cell:
         """The one cell."""
-        (cell,) = self.run._cells
+        (cell,) = self.run.top.cells
         return cell
 
     def step(self, **rows: list[tuple[int | None, ...]]) -> StepResult:
@@ -44,7 +44,7 @@ class Driver:
             for stream, given in rows.items()
         }
         self.run.step(tables)
-        (result,) = self.run._given
+        (result,) = self.run.steps[-1].given
         return result
 
     def restart(self) -> None:
@@ -54,7 +54,7 @@ class Driver:
     @property
     def saved(self) -> Changes:
         """What the last step changed in the store of the cell."""
-        return self.run._changes[0]
+        return self.run.top.changes[0]
 
     def stored(self, alias: str) -> int:
         """The rows kept of an alias."""

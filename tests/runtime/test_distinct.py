@@ -69,12 +69,12 @@ def test_a_restored_stage_remembers() -> None:
 
 def test_what_lies_before_the_frontier_is_forgotten() -> None:
     stage = GroupStage(plan_of(SCRIPT))
-    stage.step(0, rows((1, 1, 1.0), (1, 5, 1.0), (1, None, 1.0)), {"s": 3})
+    stage.step(0, rows((1, 1, 1.0), (1, 5, 1.0), (1, None, 1.0)), {"s.ts": 3})
     assert stage.live == 2
 
 
 def test_the_frontier_of_a_cell_is_its_low_or_the_oldest_row_it_stores() -> None:
     driver = Driver(SCRIPT.replace("v DOUBLE", "v BIGINT"), "k ts v")
     result = driver.step(s=[(1, 5, 0), (2, 9, 0)], t=[(9, 4, 0)])
-    assert dict(result.frontier) == {"s": 5, "t": 3}
-    assert dict(driver.step(t=[(9, 20, 0)]).frontier) == {"s": 8, "t": 19}
+    assert dict(result.frontier) == {"s.ts": 5, "t.ts": 3}
+    assert dict(driver.step(t=[(9, 20, 0)]).frontier) == {"s.ts": 8, "t.ts": 19}

@@ -3,6 +3,11 @@
 A query is as bounded as the worst of its pieces. With a BUDGET it is bounded whatever else is known, and no longer
 exact. Where counts replace the joins, nothing is kept but counts. The purge analysis and MEMORY each bound a piece by
 themselves; a piece is unbounded only where neither does and a growing input that keeps every promise was found.
+
+A query that is a tree of blocks is decided from below: each block by itself, over streams that have the promises which
+follow of what is below them (blocks/derived_stream.py), and the whole is as bounded as the worst of its blocks. Of a
+stream that a block gives no growing input is sought, since not every input is one that the block may give: what grows
+there is undecided, never unbounded.
 """
 
 from __future__ import annotations
@@ -10,10 +15,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from penstock.analysis.blocks.derived_stream import derived_stream
+from penstock.analysis.blocks.tree import blocks_below, is_block, over
 from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finality import finality
 from penstock.analysis.finding import (
+    BlockFinding,
     Bounded,
     Finding,
     Means,
@@ -30,19 +39,46 @@ from penstock.analysis.rewriting.bound import counted_state
 from penstock.analysis.rewriting.rewrite import rewrite_finding
 from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_findings
-from penstock.analysis.unbounded import settled
+from penstock.analysis.unbounded import settled, unknown_growth
 from penstock.analysis.witness.purge_witness import Scenario, scenarios
 from penstock.model.clauses import RowsWindow
 from penstock.model.hints import Budget
 from penstock.model.query import Query
 from penstock.model.schemes import Follows
 from penstock.model.simplify import simplified
+from penstock.model.stream import Stream
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
 
 
 def check_query(query: Query) -> Verdict:
-    """Decide for each stream of a query, and for the query, whether its state is bounded."""
+    """Decide for each stream of each block of a query, and for the query, whether its state is bounded."""
+    blocks: list[BlockFinding] = []
+    streams: dict[str, Stream] = {}
+    for source in blocks_below(query):
+        assert source.below is not None
+        block = over(source.below, streams)
+        verdict = check_block(block, is_alone=False)
+        derived = derived_stream(source.stream, block, verdict)
+        streams[source.stream.name] = derived.stream
+        blocks.append(BlockFinding(source.stream.name, block, verdict, derived))
+    top = check_block(over(query, streams), is_alone=not blocks)
+    if not blocks:
+        return top
+    verdicts = [top, *(block.verdict for block in blocks)]
+    verdict_of_all = min((verdict.verdict for verdict in verdicts), key=_WORST_FIRST.index)
+    return replace(
+        top,
+        verdict=verdict_of_all,
+        strategy=top.strategy if verdict_of_all == "bounded" or top.strategy is Strategy.BUDGET else Strategy.NONE,
+        exact=all(verdict.exact for verdict in verdicts),
+        learned=tuple(dict.fromkeys(text for verdict in verdicts for text in verdict.learned)),
+        blocks=tuple(blocks),
+    )
+
+
+def check_block(query: Query, *, is_alone: bool = True) -> Verdict:
+    """Decide for one block, whose sources have all their promises; `is_alone` if it is the whole query."""
     facts = Facts(query)
     graph = ClosingGraph(facts)
     memory = memory_finding(query)
@@ -52,10 +88,10 @@ def check_query(query: Query) -> Verdict:
     if stage is not None:
         entries.append(stage)
     left = [alias for alias in graph.aliases if not _is_purged(facts, graph, findings[alias], alias)]
-    found = scenarios(graph, left) if left else {}
+    found = (scenarios(graph, left) if is_block(query) else unknown_growth(query, left)) if left else {}
     entries, witness = settled(graph, memory, found, entries)
     budget = query.hints.budget
-    rewrite = rewrite_finding(query)
+    rewrite = rewrite_finding(query) if is_alone else RewriteFinding(False, because=(CountReason.SEVERAL_BLOCKS(),))
     if rewrite.applies and rewrite.rewriting is not None:
         witness = None
         entries = counted_state(query, rewrite.rewriting)

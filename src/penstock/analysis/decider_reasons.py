@@ -103,6 +103,7 @@ class ProofStep(ReasonKind):
 class CountReason(ReasonKind):
     """Why counts can replace joins, or not."""
 
+    SEVERAL_BLOCKS = auto()
     NO_IDENTITY = auto()
     UNLIMITED_LAG = auto()
     NO_GROUP_COLUMN = auto()

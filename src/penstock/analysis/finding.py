@@ -11,12 +11,16 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TYPE_CHECKING
 
-from penstock.analysis.reasons import Told
+from penstock.analysis.reasons import Reason, Told
 from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.analysis.synopsis_form import SynopsisForm
+from penstock.model.predicates import Predicate
+from penstock.model.schemes import Scheme
 
 if TYPE_CHECKING:
+    from penstock.analysis.blocks.derived_stream import Derived
     from penstock.analysis.closings.closing_graph import ClosingGraph
+    from penstock.model.query import Query
 
 
 class Means(StrEnum):
@@ -179,3 +183,36 @@ class Verdict:
     """The declarations WITHIN AUTO that let rows go: the answer is exact if what is learned of them holds."""
     graph: ClosingGraph | None = field(default=None, compare=False, repr=False)
     """What closes what, as it was derived for the query: for the planner, which derives nothing."""
+    blocks: tuple[BlockFinding, ...] = ()
+    """The blocks below, each after those that it reads; `streams` and the analyses are then about the block on top."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A promise of a block's answer, or a condition that all its rows keep; it follows from what is below.
+
+    It is not watched for its own sake: what breaks it has broken a declaration below, and is counted there.
+    """
+
+    promise: Scheme | Predicate
+    because: tuple[Told, ...]
+
+
+@dataclass(frozen=True)
+class Unclaimed:
+    """A column of a block's answer that carries an event time and has no clock: why."""
+
+    column: str
+    because: tuple[Reason, ...]
+
+
+@dataclass(frozen=True)
+class BlockFinding:
+    """What is known of a block whose answer another block reads."""
+
+    name: str
+    """Of the stream that its answer is."""
+    query: Query
+    """The block, over streams with their promises."""
+    verdict: Verdict
+    derived: Derived

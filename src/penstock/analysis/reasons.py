@@ -209,6 +209,7 @@ class NoWitness(ReasonKind):
     COMPARED_WITH_CONSTANT = auto()
     FINITE_TYPE = auto()
     NO_VALUE = auto()
+    GIVEN_BY_BLOCK = auto()
 
 
 class Growth(ReasonKind):
@@ -239,6 +240,27 @@ class Final(ReasonKind):
     FIRST_MATCH = auto()
     NEVER = auto()
     NEVER_UNLESS = auto()
+
+
+class Promised(ReasonKind):
+    """Why a promise of a block's answer follows from below."""
+
+    FRONTIER = auto()
+    WINDOWS_EMITTED = auto()
+    GROUP = auto()
+    ALL_COLUMNS = auto()
+    ROW_OF_EACH = auto()
+    UNCHANGED = auto()
+    HELD = auto()
+
+
+class NotPromised(ReasonKind):
+    """Why a column of a block's answer has no clock."""
+
+    NOT_ORDERED = auto()
+    STOPS = auto()
+    MAY_COME_BACK = auto()
+    ROWS_STAY = auto()
 
 
 class SafeTrees(ReasonKind):

@@ -5,8 +5,9 @@ DISTINCT remembers each row that it gave, GROUP BY each group. Both are bounded
 - if the columns that make up a row or a group have finite domains (a deterministic expression takes at most as many
   values as its columns together; a column of a source that may be absent may also be NULL); or
 - if one of them is the event time, or a window of the event time, of a source that stands in every result, whose
-  event time is ordered and has no largest value (largest_value.py), and whose own rows all leave: once its clock has
-  passed the value, and the rows with it have left, that row or group cannot come again; or
+  event time (or another column of which the block below tells its frontier) is ordered and has no largest value
+  (largest_value.py), and whose own rows all leave: once its clock has passed the value, and the rows with it have left,
+  that row or group cannot come again; or
 - if they hold all columns of a punctuation scheme of such a source (SAFETY, Example 1): once its punctuation has come.
   Not of one with a LIFESPAN, after which its values may come again.
 
@@ -140,7 +141,7 @@ def _clocks(facts: Facts, value: Scalar) -> Iterator[_Clock]:
     ref = value.column if isinstance(value, TimeWindow) else value
     for equal in facts.of().equalities.class_of(ref):
         source = query.by_alias[equal.alias]
-        if source.event_time == equal and equal.alias in query.core:
+        if source.stream.is_clock(equal.column) and equal.alias in query.core:
             may_be_null = not isinstance(value, TimeWindow) and _may_be_null(facts, equal)
             yield _Clock(source, equal, may_be_null)
 
@@ -160,14 +161,15 @@ def _by_time(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Bo
     for value in stage.values:
         for clock in _clocks(facts, value):
             own, stream = findings[clock.source.alias], clock.source.stream
-            if not stream.low or not isinstance(own, Bounded) or not _leaves(own):
+            orders = stream.ordering(clock.column.column)
+            if not orders or not isinstance(own, Bounded) or not _leaves(own):
                 continue
             if never_passes(stream, clock.column.column) or not _passes_all(facts, stage, value, clock):
                 continue
             alias = clock.source.alias
             because = (
                 Because.ITEM_CARRIES(stage.item, value, alias),
-                order_text(stream, stream.low[0]),
+                order_text(stream, orders[0]),
                 Because.BOUND_OF(alias, own.bound),
             )
             passed = "its window" if isinstance(value, TimeWindow) else "it"
@@ -222,8 +224,8 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
             because.append(WhyOpen.COLUMN_STOPS(clock.column, limit))
             continue
         is_null_in_the_way = not _passes_all(facts, stage, value, clock)
-        missing = _undeclared(clock.source, is_null_in_the_way)
-        if not clock.source.stream.low:
+        missing = _undeclared(clock.source, clock.column.column, is_null_in_the_way)
+        if not clock.source.stream.ordering(clock.column.column):
             because.append(WhyOpen.NOT_ORDERED(clock.column))
         if is_null_in_the_way:
             because.append(WhyOpen.NULL_IS_NOT_PASSED(clock.column))
@@ -243,11 +245,10 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
     return Undecided(tuple(dict.fromkeys(because)), tuple(fixes))
 
 
-def _undeclared(source: Source, is_null_in_the_way: bool) -> tuple[Missing, ...]:
-    """What a stream must declare so that its clock passes every row."""
-    stream, column = source.stream, source.stream.event_time
-    assert column is not None
-    found: list[Missing] = [] if stream.low else [(stream.name, Ordered(column, Auto()))]
+def _undeclared(source: Source, column: str, is_null_in_the_way: bool) -> tuple[Missing, ...]:
+    """What a stream must declare so that a clock of it passes every row."""
+    stream = source.stream
+    found: list[Missing] = [] if stream.ordering(column) else [(stream.name, Ordered(column, Auto()))]
     if is_null_in_the_way:
         ref = ColumnRef("", column)
         found.append((stream.name, Check((NullTest(ref, is_null=False),))))
@@ -263,7 +264,7 @@ def _times_to_carry(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]
         if never_passes(source.stream, time.column) is not None:
             continue
         is_grouped = stage.item == "group"
-        missing = _undeclared(source, not is_grouped and _may_be_null(facts, time))
+        missing = _undeclared(source, time.column, not is_grouped and _may_be_null(facts, time))
         advice = WhyOpen.GROUPING_WOULD(time) if is_grouped else WhyOpen.GIVING_OUT_WOULD(time)
         yield WhyOpen.WITH_DECLARATIONS(advice, text_of(missing)) if missing else advice
 

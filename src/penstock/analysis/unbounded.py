@@ -10,9 +10,10 @@ it. Everything else stays undecided too, and says why.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from penstock.analysis.blocks.tree import is_block
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Finding, MemoryFinding, StateFinding, Unbounded, Undecided, Witness
 from penstock.analysis.reasons import NoWitness, Told, WhyOpen
@@ -28,6 +29,9 @@ def settled(
     open_ends = [entry.alias for entry in entries if isinstance(entry.finding, Undecided)]
     if memory.bounded or not open_ends:
         return entries, None
+    if not is_block(graph.query):
+        unknown = unknown_growth(graph.query, open_ends)
+        return [replace(entry, finding=_named(entry, False, unknown)) for entry in entries], None
     waiting = {alias: scenarios[alias] for alias in open_ends if alias in scenarios}
     if memory.bounded is None and _may_fold(graph.query):
         waiting = dict.fromkeys(open_ends, NoWitness.MAY_FOLD())
@@ -42,6 +46,12 @@ def settled(
         grows = sources | barred if waiting else set(open_ends)
     found = [replace(entry, finding=_named(entry, entry.alias in grows, waiting)) for entry in entries]
     return found, witness if grows else None
+
+
+def unknown_growth(query: Query, aliases: Iterable[str]) -> dict[str, Told]:
+    """Why no growing input is known of a query that reads a block: not every input is one that the block may give."""
+    given = [source.stream.name for source in query.all_sources if source.below is not None]
+    return dict.fromkeys(aliases, NoWitness.GIVEN_BY_BLOCK(given))
 
 
 def _named(entry: StateFinding, grows: bool, waiting: Mapping[str, Scenario | Told]) -> Finding:

@@ -94,6 +94,7 @@ DECIDER_WORDS: dict[ReasonKind, Words] = {
         f"provided that {', '.join(columns)} {'is' if len(columns) == 1 else 'are'} never NULL"
     ),
     ProofStep.DECLARED: "declared: {}",
+    CountReason.SEVERAL_BLOCKS: "the query has several blocks",
     CountReason.NO_IDENTITY: "no PRIMARY KEY is an identity that all streams of the query share",
     CountReason.UNLIMITED_LAG: "nothing limits how far {} lies from {} in time",
     CountReason.NO_GROUP_COLUMN: (

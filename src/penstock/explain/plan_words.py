@@ -81,6 +81,11 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     PlanObstacle.NAME_OF_ENGINE: "a name that begins with __ps_ is the engine's own: {}",
     PlanObstacle.UNCOMPARABLE_ARRIVALS: "rows cannot be counted across streams that arrive by {}",
     PlanObstacle.SHED_WITHOUT_BUDGET: "SHED(INPUT) is done by what a BUDGET knows of the rows: give one too",
+    PlanObstacle.RUNNING_GROUPS: (
+        "{} gives groups that go on changing, and nothing reads running groups: group by window(ts, '…') of an event "
+        "time as well, so that each group is given once"
+    ),
+    PlanObstacle.ARCHIVE_BELOW: "{} is read by another block, and what ARCHIVE keeps is not: leave ARCHIVE out",
     WhyUnkept.MERGING_ENDS: "merging rows of which min or max asks for {: and }",
     WhyUnkept.MERGING_APART: "merging rows that {} keeps apart",
     WhyUnkept.MERGING_ENDLESS: "merging rows whose {} is endless",

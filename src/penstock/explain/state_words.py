@@ -11,7 +11,9 @@ from penstock.analysis.reasons import (
     Growth,
     NeverPasses,
     Notice,
+    NotPromised,
     NoWitness,
+    Promised,
     ReasonKind,
     SafeTrees,
     WaitsUntil,
@@ -211,6 +213,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     NoWitness.COMPARED_WITH_CONSTANT: "{} is {} and compared with a constant",
     NoWitness.FINITE_TYPE: "{} is {}, which has finitely many values",
     NoWitness.NO_VALUE: "{} can take no value",
+    NoWitness.GIVEN_BY_BLOCK: "not every input is one that {: and } may give",
     Growth.NEW_KEY_MAY_MATCH: (
         "each row of {0} has a new {1} and can never leave: whatever is promised, a row of {2} with {3} = {4} may "
         "still come"
@@ -245,6 +248,22 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Final.NEVER_UNLESS: (
         "a row of {} without a match in {} is never certain to have none, so it could never be given; {} would tell"
     ),
+    Promised.FRONTIER: (
+        "{0} is {1}, and nothing is emitted with one before the rows that are stored or still to come: {2}; {3}"
+    ),
+    Promised.WINDOWS_EMITTED: (
+        "{0} is of a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
+        "{2}; {3}"
+    ),
+    Promised.GROUP: "a group is emitted once, so {} is what names it",
+    Promised.ALL_COLUMNS: "DISTINCT emits each row once",
+    Promised.ROW_OF_EACH: "{} determines the row of {: and }",
+    Promised.UNCHANGED: "{} is about columns that come through unchanged",
+    Promised.HELD: "{} holds in every row",
+    NotPromised.NOT_ORDERED: "{} is not ordered",
+    NotPromised.STOPS: "{} {}",
+    NotPromised.MAY_COME_BACK: "rows that were let go may come back, and with them an earlier {}",
+    NotPromised.ROWS_STAY: "{} moves on only when the rows of {} leave, and nothing says that they do",
     SafeTrees.NONE: "no tree of joins is safe by promises",
     SafeTrees.SAFE_PART: "safe is {}",
     SafeTrees.SINGLE_JOIN: "the single {}-way join is safe",

@@ -126,5 +126,13 @@ class Auto:
         return "AUTO"
 
 
-Within = Rows | Span | Auto
+@dataclass(frozen=True)
+class Frontier:
+    """Of an order that follows from below: how far the column has come is told by the block that gives the stream."""
+
+    def __str__(self) -> str:
+        return "FRONTIER"
+
+
+Within = Rows | Span | Auto | Frontier
 """How far a stream may stray from a constraint."""

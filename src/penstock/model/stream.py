@@ -23,7 +23,7 @@ from penstock.model.schemes import (
     Scheme,
     StreamKey,
 )
-from penstock.model.spans import Auto, Rows, Span
+from penstock.model.spans import Auto, Frontier, Rows, Span
 from penstock.model.types import DataType
 
 
@@ -167,6 +167,10 @@ class Stream:
         if self.arrival is not None and self.arrival.column == column and column == self.event_time:
             return (*declared, Ordered(column))
         return declared
+
+    def is_clock(self, column: str) -> bool:
+        """Whether a column is the event time, or one of which the block that gives the stream tells how far it is."""
+        return column == self.event_time or any(isinstance(s.slack, Frontier) for s in self.ordering(column))
 
     @property
     def low(self) -> tuple[Ordered, ...]:
@@ -329,6 +333,6 @@ def _headline(scheme: Scheme) -> str:
 def _identity(scheme: Scheme) -> tuple[object, ...]:
     # An order may be known both in rows and in time; two numbers for one and the same are a slip.
     if isinstance(scheme, Ordered | Clustered):
-        unit = Rows if isinstance(scheme.slack, Rows | Auto) else Span
+        unit = Rows if isinstance(scheme.slack, Rows | Auto) else type(scheme.slack)
         return (type(scheme), scheme.column, unit)
     return (scheme.text,)

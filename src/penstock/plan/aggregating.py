@@ -87,11 +87,16 @@ def aggregate_plan(
         ),
         tuple(measures.values()),
         tuple(windows.values()),
-        any(isinstance(key, TimeWindow) for key in query.group_by),
+        emits_once(query),
         tree,
         by_latest,
         how,
     )
+
+
+def emits_once(query: Query) -> bool:
+    """Whether each group of a query is emitted once, when it is closed; else whenever it changed."""
+    return any(isinstance(key, TimeWindow) for key in query.group_by)
 
 
 def grouping_obstacles(query: Query) -> Iterator[Reason]:
@@ -100,7 +105,8 @@ def grouping_obstacles(query: Query) -> Iterator[Reason]:
         if isinstance(value, Expression) and is_random(value.term):
             yield PlanObstacle.MAY_DIFFER(value)
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
-    is_passed = any(query.by_alias[c.alias].stream.low for w in windows for c in _clocks(query, w.column))
+    clocks = [clock for window in windows for clock in _clocks(query, window.column)]
+    is_passed = any(query.by_alias[clock.alias].stream.ordering(clock.column) for clock in clocks)
     if windows and not is_passed and not punctuates_groups(query):
         yield (PlanObstacle.NEVER_CLOSED(windows[0], windows[0].column))
 
@@ -165,7 +171,7 @@ def _key(
 def _clocks(query: Query, ref: ColumnRef) -> tuple[ColumnRef, ...]:
     """The ordered columns that equal a column in every result."""
     equal = query.equalities(frozenset()).class_of(ref)
-    return tuple(e for e in equal if e.alias in query.core and query.by_alias[e.alias].stream.event_time == e.column)
+    return tuple(e for e in equal if e.alias in query.core and query.by_alias[e.alias].stream.is_clock(e.column))
 
 
 def _kind(query: Query, argument: ColumnRef | Expression | None) -> str | None:

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 
 from penstock.analysis.reasons import Notice, Reason
 from penstock.plan.memory_choice import key_memories
-from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import CLOCKS, Closer, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.promise_expiry import ending, is_closed_otherwise
 
 _CLOSED_BY = {
@@ -58,5 +58,5 @@ def _ends(plan: Plan, promise: PromisePlan, closer: Closer) -> bool:
 
 def _has_lifespan(plan: Plan, promise: PromisePlan) -> bool:
     time = plan.by_alias[promise.alias].event_time
-    has_low = any(p.kind in ORDERS and (p.alias, p.columns) == (promise.alias, (time,)) for p in plan.promises)
+    has_low = any(p.kind in CLOCKS and (p.alias, p.columns) == (promise.alias, (time,)) for p in plan.promises)
     return promise.kind is PromiseKind.PUNCTUATED and promise.high is not None and has_low

@@ -7,7 +7,7 @@ Lengths of event time are ticks, as in `model.spans`. What bounds a stream, and 
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
@@ -25,7 +25,7 @@ from penstock.plan.merge_plan import MergePlan
 from penstock.plan.parts import ItemCloser, KeyAxis, MonitorPlan, PairPredicate
 from penstock.plan.tree import NodePlan, TreePlan
 
-FORMAT = 9
+FORMAT = 10
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 ROW = "__ps_row"
@@ -89,6 +89,8 @@ class SourcePlan:
     unmerged: Reason | None
     """What stands against it, where the bound needs it all the same."""
     state: StateFigure
+    block: str | None = None
+    """The block whose answer the stream is, by its name; None for a declared stream."""
 
     @property
     def is_hopeless(self) -> bool:
@@ -119,12 +121,16 @@ class PromiseKind(StrEnum):
     PUNCTUATED = "punctuated"
     CLUSTERED = "clustered"
     CHECK = "check"
+    FRONTIER = "frontier"
+    """An order that follows from below: the block that gives the stream tells how far it has come."""
 
 
 MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 """What a match of two rows breaks."""
 ORDERS = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME, PromiseKind.ARRIVES)
 """The declarations by which a column rises; ARRIVES BY is one within 0 rows, and NULL breaks it."""
+CLOCKS = (*ORDERS, PromiseKind.FRONTIER)
+"""What tells that a column has passed a value."""
 
 
 @dataclass(frozen=True)
@@ -157,6 +163,26 @@ class PromisePlan:
     into: str | None
     when: str | None = None
     """For PUNCTUATED, which rows make it: WHEN, its columns bare; then the filters that fix its other ON columns."""
+
+
+@dataclass(frozen=True)
+class FrontierColumn:
+    """A column of the answer whose clock the block above is told: by the frontier of a column of a source."""
+
+    name: str
+    clock: ColumnRef
+    window: int | None
+    """The length of its windows in ticks, where it is an end of one."""
+    is_end: bool
+    """Whether it is the end of the window that is given out, not its start."""
+
+    def reached(self, ticks: int) -> int:
+        """From which value on the column may still be emitted, where the frontier of its clock lies there."""
+        if self.window is None:
+            return ticks
+        # Windows begin at multiples of their length; one that ends at the frontier is over.
+        start = ticks // self.window * self.window
+        return start + self.window if self.is_end else start
 
 
 class CloserKind(StrEnum):
@@ -307,6 +333,10 @@ class Plan:
     """The counts that are run in place of the joins, where they are."""
     evict: EvictPlan | None
     """The BUDGET, if there is one."""
+    frontiers: tuple[FrontierColumn, ...] = ()
+    """The clocks of its answer, where another block reads it."""
+    blocks: tuple[Plan, ...] = ()
+    """The plans of the blocks below, each after those that it reads and called by the name of the stream it gives."""
 
     @property
     def inner(self) -> bool:
@@ -332,6 +362,11 @@ class Plan:
     def by_alias(self) -> dict[str, SourcePlan]:
         """The sources by alias."""
         return {source.alias: source for source in self.sources}
+
+    def is_clock(self, alias: str, column: str) -> bool:
+        """Whether a column is an event time, or one of which the block that gives its stream tells how far it is."""
+        told = (p for p in self.promises if p.kind is PromiseKind.FRONTIER and p.alias == alias)
+        return self.by_alias[alias].event_time == column or any(p.columns == (column,) for p in told)
 
     @property
     def aliases(self) -> tuple[str, ...]:
@@ -361,6 +396,11 @@ class Plan:
             if closer.certain:
                 found.setdefault(closer.source, {})[closer.target] = None
         return {source: tuple(targets) for source, targets in found.items()}
+
+    @property
+    def all_blocks(self) -> tuple[Plan, ...]:
+        """The blocks of the query, each by itself, from below; the last gives the answer."""
+        return (*self.blocks, replace(self, blocks=()) if self.blocks else self)
 
     def closers_between(self, source: str, target: str) -> tuple[Closer, ...]:
         """The ways to close `target` for a tuple of `source`."""

@@ -54,6 +54,8 @@ class PlanObstacle(ReasonKind):
     NAME_OF_ENGINE = auto()
     UNCOMPARABLE_ARRIVALS = auto()
     SHED_WITHOUT_BUDGET = auto()
+    RUNNING_GROUPS = auto()
+    ARCHIVE_BELOW = auto()
 
 
 class WhyUnkept(ReasonKind):

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.facts.together import Facts
-from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Verdict
+from penstock.analysis.finding import BlockFinding, Bounded, Finding, StateFinding, Strategy, Verdict
 from penstock.analysis.reasons import Because, Reason, Told
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
@@ -48,6 +49,7 @@ from penstock.plan.plan import (
     Closer,
     CloserKind,
     ColumnPlan,
+    FrontierColumn,
     JointCloser,
     OutputColumn,
     Plan,
@@ -79,7 +81,30 @@ def closings_of(query: Query, verdict: Verdict) -> ClosingGraph:
 
 
 def make_plan(query: Query, verdict: Verdict) -> Plan:
-    """The plan of a checked query."""
+    """The plan of a checked query, with those of the blocks below it."""
+    if not verdict.blocks:
+        return block_plan(query, verdict)
+    blocks = tuple(
+        replace(block_plan(block.query, block.verdict, block.name), frontiers=_frontiers(block))
+        for block in verdict.blocks
+    )
+    return replace(block_plan(*each_block(query, verdict)[-1]), blocks=blocks)
+
+
+def _frontiers(block: BlockFinding) -> tuple[FrontierColumn, ...]:
+    return tuple(
+        FrontierColumn(
+            found.column,
+            found.clock,
+            None if found.window is None else found.window.span.ticks,
+            found.window is not None and found.window.end == "end",
+        )
+        for found in block.derived.clocks
+    )
+
+
+def block_plan(query: Query, verdict: Verdict, name: str | None = None) -> Plan:
+    """The plan of one block, whose sources have all their promises."""
     known = {source.alias for source in query.all_sources}
     query = as_run(query, verdict)
     graph = JoinGraph.of(query)
@@ -111,7 +136,7 @@ def make_plan(query: Query, verdict: Verdict) -> Plan:
     sources = tuple(_source_plan(whole, source) for source in query.all_sources)
     plan = Plan(
         FORMAT,
-        query.name,
+        name or query.name,
         sources,
         graph.shape,
         axes,
@@ -257,6 +282,7 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         merged if isinstance(merged, MergePlan) else None,
         merged if isinstance(merged, Reason) else None,
         _figure(_finding(whole.verdict, alias)),
+        None if source.below is None else source.stream.name,
     )
 
 

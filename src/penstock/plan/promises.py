@@ -14,11 +14,12 @@ from itertools import permutations
 from penstock.analysis.closings.between import orders
 from penstock.analysis.facts.bands import match_window, tied
 from penstock.analysis.facts.together import Facts
-from penstock.model.clauses import Source
+from penstock.model.clauses import Source, columns_of
+from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Follows, Policy, PrimaryKey, Scheme, reference_of
 from penstock.model.script import policy_of
-from penstock.model.spans import Auto, Rows, Span, Window
+from penstock.model.spans import Auto, Frontier, Rows, Span, Window
 from penstock.model.stream import Arrival
 from penstock.plan.plan import Closer, CloserKind, PromiseKind, PromisePlan
 
@@ -41,6 +42,9 @@ def find_promises(facts: Facts, closers: tuple[Closer, ...]) -> tuple[PromisePla
                     found.append(promise_of(PromiseKind.ORDERED_ROWS, source, order, (order.column,), rows=count))
                 case Span() as span:
                     found.append(promise_of(PromiseKind.ORDERED_TIME, source, order, (order.column,), high=span.ticks))
+                case Frontier():
+                    if _is_of_use(facts.query, source.alias, order.column, closers):
+                        found.append(promise_of(PromiseKind.FRONTIER, source, order, (order.column,)))
                 case Auto():
                     in_time = order.column == source.stream.event_time
                     kind = PromiseKind.ORDERED_TIME if in_time else PromiseKind.ORDERED_ROWS
@@ -58,6 +62,15 @@ def find_promises(facts: Facts, closers: tuple[Closer, ...]) -> tuple[PromisePla
         high = None if window.high is None else window.high.ticks
         found.append(promise_of(kind, i, scheme, own, partner=j.alias, partner_columns=other, low=low, high=high))
     return tuple(found)
+
+
+def _is_of_use(query: Query, alias: str, column: str, closers: tuple[Closer, ...]) -> bool:
+    """Whether an order that follows from below closes anything here, or tells how far results have come."""
+    ref = ColumnRef(alias, column)
+    closes = any(c.target == alias and c.target_columns == (column,) for c in closers)
+    values = (*(output.value for output in query.outputs), *query.group_by)
+    equal = query.equalities(frozenset()).class_of(ref)
+    return closes or any(other in columns_of(value) for value in values for other in equal)
 
 
 def find_clusters(query: Query, closers: tuple[Closer, ...]) -> tuple[PromisePlan, ...]:

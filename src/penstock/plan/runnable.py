@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.closings.outer_join_purge import Leaving
 from penstock.analysis.finding import Bounded, Means, Verdict
 from penstock.analysis.reasons import Reason
@@ -19,19 +20,32 @@ from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
 from penstock.model.simplify import simplified
-from penstock.plan.aggregating import grouping_obstacles
+from penstock.plan.aggregating import emits_once, grouping_obstacles
 from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.order_across_streams import counts_by_arrival, uncomparable_arrivals
-from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
+from penstock.plan.plan import CLOCKS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
 from penstock.plan.plan_reasons import PlanObstacle, WhyUnkept
 
 _OURS = "__ps_"
 """What columns of our own begin with, beside those of a stream."""
 
 
+def obstacles_of_blocks(query: Query, verdict: Verdict) -> tuple[Reason, ...]:
+    """Why the engine cannot run the query at all, whichever of its blocks stands against it."""
+    found: dict[Reason, None] = {}
+    for block, _ in each_block(query, verdict):
+        found.update(dict.fromkeys(obstacles(block)))
+    for below in verdict.blocks:
+        if below.query.is_grouped and not emits_once(below.query):
+            found[PlanObstacle.RUNNING_GROUPS(below.name)] = None
+        if below.query.hints.archive is not None:
+            found[PlanObstacle.ARCHIVE_BELOW(below.name)] = None
+    return tuple(found)
+
+
 def obstacles(query: Query) -> tuple[Reason, ...]:
-    """Why the engine cannot run the query at all."""
+    """Why the engine cannot run a block at all."""
     query = simplified(query)
     found = [*recovery_obstacles(query)]
     if query.is_grouped:
@@ -121,11 +135,10 @@ def _unkept_distinct(plan: Plan, figure: StateFigure) -> Reason | None:
         return WhyUnkept.UNDER_RECOVER("(distinct)")
     for source in plan.sources:
         given = {c.output for c in plan.selected}
-        is_given = any(
-            o.alias == source.alias and o.column == source.event_time and o.name in given for o in plan.outputs
-        )
-        is_clock = any(p.alias == source.alias and p.columns == (source.event_time,) for p in _orders(plan))
-        if is_given and is_clock and _leaves(plan, source):
+        shown = [o.column for o in plan.outputs if o.alias == source.alias and o.name in given]
+        clocks = {p.columns[0] for p in _orders(plan) if p.alias == source.alias}
+        is_passed = any(column in clocks and plan.is_clock(source.alias, column) for column in shown)
+        if is_passed and _leaves(plan, source):
             return None
     if _forgets_by_punctuation(plan):
         return None
@@ -154,7 +167,7 @@ def _forgets_by_punctuation(plan: Plan) -> bool:
 
 
 def _orders(plan: Plan) -> Iterator[PromisePlan]:
-    return (p for p in plan.promises if p.kind in ORDERS)
+    return (p for p in plan.promises if p.kind in CLOCKS)
 
 
 def every_row_leaves(plan: Plan) -> bool:

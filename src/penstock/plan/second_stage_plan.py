@@ -36,9 +36,7 @@ def grouping(plan: Plan) -> AggregatePlan:
         return plan.aggregate
     columns = {name: given for given, name in names_of_outputs(plan).items()}
     names = [c.name for c in plan.selected] if plan.distinct_over_expressions else list(columns)
-    clocks = {
-        o.name: ColumnRef(o.alias, o.column) for o in plan.outputs if plan.by_alias[o.alias].event_time == o.column
-    }
+    clocks = {o.name: ColumnRef(o.alias, o.column) for o in plan.outputs if plan.is_clock(o.alias, o.column)}
     keys = tuple(
         GroupKey(name, name, None, None, (clocks[given],) if (given := columns.get(name)) in clocks else ())
         for name in names

@@ -15,10 +15,10 @@ from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.plan.doubting import has_shadows, recovers, remembers_past_clusters, remembers_past_followers
 from penstock.plan.memory_choice import cluster_memories
-from penstock.plan.plan import MATCHES, ORDERS, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import CLOCKS, MATCHES, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import Unseen
 
-_LOOKED_AT_IF_STORED = (*ORDERS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.CHECK)
+_LOOKED_AT_IF_STORED = (*CLOCKS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.CHECK)
 
 
 def unseen(query: Query, plan: Plan, alias: str) -> tuple[Reason, ...]:

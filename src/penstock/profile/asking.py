@@ -33,7 +33,7 @@ from penstock.model.schemes import (
     reference_of,
 )
 from penstock.model.script import Script
-from penstock.model.spans import Auto, Rows, Span
+from penstock.model.spans import Auto, Frontier, Rows, Span
 from penstock.model.stream import Arrival, Stream
 from penstock.plan.order_across_streams import by_arrival, uncomparable_arrivals
 from penstock.spark.profiling.needs import NumberMeaning, Question
@@ -178,7 +178,9 @@ def _verifying(
         case Ordered() | Clustered() | Follows():
             limit = scheme.slack
             need = NumberMeaning.TICKS if isinstance(limit, Span) else NumberMeaning.ROWS
-            ends = None if isinstance(limit, Auto) else limit.count if isinstance(limit, Rows) else limit.ticks
+            ends = (
+                None if isinstance(limit, Auto | Frontier) else limit.count if isinstance(limit, Rows) else limit.ticks
+            )
             return Question(stream, scheme, need, parent, in_order, parent_first, ends)
         case PrimaryKey() | ForeignKey() | Cooccurs() | Check() | Punctuated():
             return Question(stream, scheme, NumberMeaning.BROKEN, parent, limit=0)

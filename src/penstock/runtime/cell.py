@@ -138,8 +138,10 @@ class Cell(Component):
         self.doubted_rows.bring_back()
         remembered_rows = (self.closedness, self._promised, self._key_ghosts)
         k = {w.promise.constraint: w.k for w in self.watches}
+        # What waits for its turn was told of before.
+        told = now.batch.frontiers if self.gate is None or not self.gate.rows else {}
         now.step = WatchStep(
-            self.clock, self.synopses, self.matcher, now.dropped, chunk_of, *remembered_rows, k, self.order
+            self.clock, self.synopses, self.matcher, now.dropped, chunk_of, *remembered_rows, k, self.order, told
         )
 
     def breach(self, now: UnderWay) -> None:

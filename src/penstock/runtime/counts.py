@@ -127,6 +127,29 @@ def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str,
     }
 
 
+_BY_ALIAS = ("rows_in", "state_rows", "state_tuples")
+_ADDED = ("pending_rows", "promise_rows", "state_bytes", "evicted", "lost", "contradicted")
+
+
+def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """The metrics of all blocks: what comes out is the top one's; an alias below has its block's name before it."""
+    found = dict(top)
+    for name, fields in below.items():
+        for field in _BY_ALIAS:
+            found[field] = {**found[field], **{f"{name}.{alias}": count for alias, count in fields[field].items()}}
+        for field in _ADDED:
+            if field in fields:
+                found[field] = found.get(field, 0) + fields[field]
+        for field in ("purged", "violations"):
+            counted = dict(found.get(field, {}))
+            for key, count in fields.get(field, {}).items():
+                counted[key] = counted.get(key, 0) + count
+            found[field] = counted
+        for field in ("k", "used"):
+            found[field] = {**fields.get(field, {}), **found.get(field, {})}
+    return found
+
+
 def combined(counts: Sequence[Count], arrays: Sequence[Sequence[int]]) -> dict[str, int]:
     """What `observe` would give of the arrays of all cells."""
     return {

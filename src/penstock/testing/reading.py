@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import DataError, UsageError
-from penstock.model.names import fold, nearest
+from penstock.model.names import fold
 from penstock.model.predicates import Bound, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
@@ -37,6 +37,8 @@ class TableReader:
         self.plan = plan
         self.grid = grid
         self.streams = {s.stream.name: s.stream for s in query.all_sources}
+        self._given = {s.stream.name for s in query.all_sources if s.below is not None}
+        """Streams that a block gives: their conditions hold already."""
         self._conditions = {str(p): p for known in (query, simplified(query)) for p in known.predicates}
         self._filters = {s.alias: [self._named(text, s.alias) for text in s.filters] for s in plan.sources}
         tests = plan.tree.tests
@@ -46,7 +48,7 @@ class TableReader:
             for stream in plan.streams
             for number, _ in punctuation_promises(plan, stream)
         }
-        for stream in self.streams.values():
+        for stream in (stream for name, stream in self.streams.items() if name not in self._given):
             for predicate in (*stream.where, *(p for scheme in _punctuated(stream) for p in scheme.when)):
                 require_read(predicate, stream)
         for source in plan.sources:
@@ -81,28 +83,21 @@ class TableReader:
         return found
 
     def read(self, tables: Mapping[str, Any]) -> list[Routed]:
-        """The pieces of a batch, in the order of FROM."""
-        named: dict[str, Any] = {}
+        """The pieces of a batch, by the streams' own names, in the order of FROM."""
         for name, table in tables.items():
-            known = next((stream for stream in self.streams if fold(stream) == fold(name)), None)
-            if known is None:
-                close = nearest(name, list(self.streams))
-                raise UsageError(
-                    f"query {self.query.name} reads no stream {name}",
-                    detail=f"it reads: {', '.join(self.streams)}",
-                    hint=f"did you mean {close}?" if close else None,
-                )
             if not isinstance(table, pa.Table):
                 raise UsageError(
-                    f"the rows of stream {known} are no Arrow table but a {type(table).__name__}",
+                    f"the rows of stream {name} are no Arrow table but a {type(table).__name__}",
                     hint="pa.Table.from_pylist([…]) makes one of rows, pa.table({…}) of columns",
                 )
-            named[known] = table
-        return [self._piece(self.streams[s], named[s]) for s in self.plan.streams if s in named and named[s].num_rows]
+        return [
+            self._piece(self.streams[s], tables[s]) for s in self.plan.streams if s in tables and tables[s].num_rows
+        ]
 
     def _piece(self, stream: Stream, table: Any) -> Routed:
         data = self._declared(stream, table)
-        data = data.filter(all_hold(stream.where, data)) if stream.where else data
+        if stream.where and stream.name not in self._given:
+            data = data.filter(all_hold(stream.where, data))
         passes = {
             alias: all_hold(predicates, data)
             for alias, predicates in self._filters.items()
@@ -128,7 +123,8 @@ class TableReader:
         """The columns that are needed, in their declared types."""
         given = {fold(name): name for name in table.column_names}
         wanted = dict.fromkeys(c.name for s in self.plan.sources if s.stream == stream.name for c in s.read)
-        conditions = [*stream.where, *(p for scheme in _punctuated(stream) for p in scheme.when)]
+        where = () if stream.name in self._given else stream.where
+        conditions = [*where, *(p for scheme in _punctuated(stream) for p in scheme.when)]
         wanted |= dict.fromkeys(ref.column for p in conditions for ref in p.columns)
         columns = {}
         for column in stream.carried:

@@ -1,7 +1,8 @@
-"""A run: the cells of a query, their second stage, and what they have saved, moved on step by step.
+"""A run: the blocks of a query, each with its cells and what they have saved, moved on step by step.
 
 A step is all or nothing, as on Spark: what it changed is saved when it is done, and if it raises (a promise broken that
-is declared ON VIOLATION FAIL) the run goes on from what was saved before it.
+is declared ON VIOLATION FAIL) the run goes on from what was saved before it. Blocks take their step from below: what
+one emits, and how far its answer has come, goes to those that read it in the same step.
 """
 
 from __future__ import annotations
@@ -11,31 +12,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import pyarrow as pa
-
+from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.check import check_query
 from penstock.compile import parse, query_named, runnable_plan
 from penstock.errors import UsageError
 from penstock.explain.exactness_words import inexact_because
+from penstock.model.names import fold, nearest
 from penstock.model.script import Script
-from penstock.plan.second_stage_budget import bucket_room
-from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, Quarantined, StepResult
-from penstock.runtime.counts import (
-    combined,
-    counts_of,
-    metrics_line,
-    metrics_of,
-    second_counts_of,
-    second_stage_of,
-    second_vocabulary,
-    vocabulary,
-    with_second_stage,
-)
+from penstock.runtime import Patience, Quarantined
+from penstock.runtime.counts import metrics_line, with_blocks
 from penstock.runtime.exactness import Exactness
-from penstock.runtime.group.between_stages import deal, together
-from penstock.runtime.input.grid import Grid
-from penstock.testing.answering import Answering
-from penstock.testing.reading import TableReader
+from penstock.testing.block_run import BlockRun, BlockStep
 
 
 @dataclass(frozen=True)
@@ -60,21 +47,25 @@ class Run:
         if cells < 1:
             raise UsageError(f"a query runs on at least 1 cell, not on {cells}")
         self.query = query_named(parse(script) if isinstance(script, str) else script, query)
-        self.plan = runnable_plan(self.query, check_query(self.query), allow_unbounded=True)
-        self._answering = Answering(self.query, self.plan)
-        self._grid = Grid.of(self.plan, cells)
-        self._reading = TableReader(self.query, self.plan, self._grid)
-        self._stage = second_stage_of(self.plan)
+        verdict = check_query(self.query)
+        self.plan = runnable_plan(self.query, verdict, allow_unbounded=True)
+        self.blocks = [
+            BlockRun(block, plan, cells, self.patience)
+            for (block, _), plan in zip(each_block(self.query, verdict), self.plan.all_blocks, strict=True)
+        ]
+        """From below; the last gives the answer."""
+        self._streams = tuple(
+            dict.fromkeys(s.stream for plan in self.plan.all_blocks for s in plan.sources if s.block is None)
+        )
         self._number = 0
         self._exactness = Exactness()
-        self._stores: list[dict[str, bytes]] = []
-        self._cells: list[Cell] = []
-        self._buckets: list[GroupStage] = []
-        self._given: list[StepResult] = []
-        """What each cell gave in the last step."""
-        self._changes: list[Changes] = []
-        """What the last step changed in each store."""
-        self.restart()
+        self.steps: list[BlockStep] = []
+        """What each block gave in the last step."""
+
+    @property
+    def top(self) -> BlockRun:
+        """The block that gives the answer."""
+        return self.blocks[-1]
 
     def step(self, tables: Mapping[str, Any]) -> Step:
         """One batch: Arrow tables by stream, with the columns that the stream declares; streams left out bring nothing.
@@ -89,68 +80,48 @@ class Run:
 
     def restart(self) -> None:
         """Forget everything but what was saved, and go on from that."""
-        numbers = range(self._grid.cells)
-        saved = self._stores or [{} for _ in (*numbers, *(numbers if self._stage is not None else ()))]
-        self._stores = saved
-        absent = self._reading.absent
-        self._cells = [Cell.restore(self.plan, saved[n], self.patience, absent, n) for n in numbers]
-        self._buckets = [self._bucket(n, saved[self._grid.cells + n]) for n in numbers if self._stage is not None]
-
-    def _bucket(self, number: int, saved: dict[str, bytes]) -> GroupStage:
-        room = bucket_room(self.plan, number, self._grid.cells)
-        return GroupStage.restore(self._answering.plan, saved, room, is_first=number == 0)
+        for block in self.blocks:
+            block.patience = self.patience
+            block.restart()
 
     def _step(self, tables: Mapping[str, Any], *, is_last: bool) -> Step:
         began = time.perf_counter()
-        pieces = self._reading.read(tables)
+        brought = self._named(tables)
+        frontiers: dict[str, Mapping[str, int]] = {}
+        steps: list[BlockStep] = []
         try:
-            given = [
-                cell.step(Batch(self._number, tuple(piece.chunk(n) for piece in pieces), is_last=is_last))
-                for n, cell in enumerate(self._cells)
-            ]
-            arrays = [counts_of(self.plan, result.metrics) for result in given]
-            known = metrics_of(self.plan, combined(vocabulary(self.plan), arrays))
-            rows = [self._answering.typed(result.rows) for result in given if result.rows.num_rows]
-            if self._stage is not None:
-                rows, counts = self._second(rows, given, is_last=is_last)
-                known = with_second_stage(self._stage, known, combined(second_vocabulary(self._stage), counts))
+            for block in self.blocks:
+                own = {stream: brought[stream] for stream in block.plan.streams if stream in brought}
+                told = {stream: frontiers[stream] for stream in block.plan.streams if stream in frontiers}
+                made = block.step(self._number, own, told, is_last=is_last)
+                brought[block.plan.query], frontiers[block.plan.query] = made.rows, made.frontier
+                steps.append(made)
         except Exception:
             self.restart()
             raise
-        self._save()
-        self._given = given
-        answer = self._answering.answer(pa.concat_tables(rows, promote_options="default") if rows else pa.table({}))
-        known["rows_out"] = answer.num_rows
+        for block in self.blocks:
+            block.save()
+        self.steps = steps
+        below = {block.plan.query: made.known for block, made in zip(self.blocks[:-1], steps[:-1], strict=True)}
+        known = with_blocks(steps[-1].known, below)
         line = metrics_line(self.query.name, self._number, known, time.perf_counter() - began)
         self._exactness = self._exactness.then(self.plan, line)
         line |= {"exact": self._exactness.is_exact, "inexact_because": list(inexact_because(self._exactness))}
         self._number += 1
-        return Step(answer, line, tuple(kept for result in given for kept in result.quarantined))
+        kept_out = (kept for made in steps for result in made.given for kept in result.quarantined)
+        return Step(steps[-1].rows, line, tuple(kept_out))
 
-    def _second(self, rows: list[Any], given: list[StepResult], *, is_last: bool) -> tuple[list[Any], list[list[int]]]:
-        """What the second stage makes of the rows of all cells, and the counts of its buckets."""
-        buckets = len(self._buckets)
-        dealt: list[list[Any]] = [[] for _ in range(buckets)]
-        for table in map(self._answering.between, rows):
-            for bucket, share in deal(table, buckets, self._answering.groups):
-                dealt[bucket].append(share)
-        told: dict[int, list[Any]] = {}
-        for result in given:
-            for number, report in result.reports.items():
-                told.setdefault(number, []).append(report)
-        least, reports = together([result.frontier for result in given], told, len(given))
-        found: list[Any] = []
-        counts: list[list[int]] = []
-        for stage, shares in zip(self._buckets, dealt, strict=True):
-            table = pa.concat_tables(shares) if shares else pa.table({})
-            made = stage.step(self._number, table, least, reports, is_last=is_last)
-            found += [made.rows] if made.rows.num_rows else []
-            counts.append(second_counts_of(made.rows.num_rows, made.lost, stage))
-        return found, counts
-
-    def _save(self) -> None:
-        self._changes = [*(cell.save() for cell in self._cells), *(bucket.save() for bucket in self._buckets)]
-        for store, changes in zip(self._stores, self._changes, strict=True):
-            for key in changes.delete:
-                store.pop(key, None)
-            store.update(changes.put)
+    def _named(self, tables: Mapping[str, Any]) -> dict[str, Any]:
+        """The tables by the streams' own names."""
+        named: dict[str, Any] = {}
+        for name, table in tables.items():
+            known = next((stream for stream in self._streams if fold(stream) == fold(name)), None)
+            if known is None:
+                close = nearest(name, list(self._streams))
+                raise UsageError(
+                    f"query {self.query.name} reads no stream {name}",
+                    detail=f"it reads: {', '.join(self._streams)}",
+                    hint=f"did you mean {close}?" if close else None,
+                )
+            named[known] = table
+        return named

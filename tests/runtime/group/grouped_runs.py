@@ -20,7 +20,7 @@ class GroupedRun:
 
     @property
     def cell(self) -> Cell:
-        (cell,) = self.run._cells
+        (cell,) = self.run.top.cells
         return cell
 
     def step(self, keys: int, **streams: list[tuple[int | None, ...]]) -> list[tuple[Any, ...]]:

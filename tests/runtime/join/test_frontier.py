@@ -26,8 +26,8 @@ def test_it_is_the_least_of_the_clock_and_of_what_is_stored() -> None:
     driver = Driver(f"{STREAMS} SELECT DISTINCT a.ts, b.n FROM a, b WHERE {ON};")
     assert reached(driver) == {}
     driver.step(a=[(1, 3, 1), (1, 7, 1)], b=[(2, 4, 1)])
-    assert reached(driver)["a"] == 3  # Its clock stands at 7, but the row of 3 waits.
+    assert reached(driver)["a.ts"] == 3  # Its clock stands at 7, but the row of 3 waits.
     driver.step(a=[(1, 8, 1)], b=[(2, 9, 1)])
-    assert reached(driver)["a"] == 7
+    assert reached(driver)["a.ts"] == 7
     driver.step(a=[], b=[(2, 90, 1)])
-    assert reached(driver)["a"] == 8
+    assert reached(driver)["a.ts"] == 8

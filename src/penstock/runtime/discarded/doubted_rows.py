@@ -26,7 +26,7 @@ import pyarrow as pa
 from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
 from penstock.plan.doubting import has_shadows, sets_aside
-from penstock.plan.plan import ORDERS, Closer, CloserKind, Plan
+from penstock.plan.plan import CLOCKS, Closer, CloserKind, Plan
 from penstock.runtime.columns.codes import Bools, Ints, union
 from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.recall import Recall, axis_columns
@@ -246,7 +246,7 @@ def _rests_on(plan: Plan, closer: Closer, doubted: set[str]) -> bool:
     orders = {
         p.constraint
         for p in plan.promises
-        if p.kind in ORDERS and (p.alias, p.columns) == (closer.target, closer.target_columns)
+        if p.kind in CLOCKS and (p.alias, p.columns) == (closer.target, closer.target_columns)
     }
     by_order = closer.kind in (CloserKind.BAND, CloserKind.ORDER)
     return bool(doubted & ({*closer.constraints} | (orders if by_order else set())))

@@ -60,7 +60,7 @@ class Given:
 class GroupStage(Component):
     """The groups of one bucket. `is_first` holds of the bucket that gives the one group of a query without GROUP BY."""
 
-    numbers = ("_batch", "passed", "dropped")
+    numbers = ("_batch", "passed", "dropped", "reached")
     parts = ("groups", "values", "items")
 
     def __init__(self, plan: Plan, room: int | None = None, *, is_first: bool = True) -> None:
@@ -88,6 +88,8 @@ class GroupStage(Component):
         self.items = ClosedItems(plan, names_of_outputs(plan) if plan.aggregate is None else None)
         self.passed: dict[str, int] = {}
         """By key with a clock, how far that has come."""
+        self.reached: dict[str, int] = {}
+        """By ordered column of the sources, how far results have come: what is emitted later lies no earlier."""
         self._batch = -1
         self._state = State(self)
 
@@ -136,6 +138,8 @@ class GroupStage(Component):
         given = self._added(columns) if columns else None
         if given is None and begins and not self.keys and self.is_first:
             given = self._empty_group()
+        for clock, ticks_reached in frontier.items():
+            self.reached[clock] = max(ticks_reached, self.reached.get(clock, ticks_reached))
         closed = np.union1d(self._closed(frontier), self.items.found(reports, self.groups.seen))
         if is_last:
             closed = self.groups.seen.ids(ALL)
@@ -277,7 +281,7 @@ class GroupStage(Component):
         """The groups that no result can be added to any more."""
         found: list[Ints] = []
         for key in self.aggregate.keys:
-            known = [frontier[clock.alias] for clock in key.clocks if clock.alias in frontier]
+            known = [frontier[str(clock)] for clock in key.clocks if str(clock) in frontier]
             if known:
                 self.passed[key.name] = max(*known, self.passed.get(key.name, known[0]))
             if key.name in self.passed:

@@ -129,6 +129,8 @@ class Batch:
     """Under SHED(INPUT), the share of its rows that there is time to join."""
     is_last: bool = False
     """Whether every stream ends with it: nothing more will come, so all that waits is decided."""
+    frontiers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By stream that a block gives, and by column, in ticks: later batches bring no row of it below that."""
 
 
 @dataclass(frozen=True)
@@ -179,7 +181,7 @@ class StepResult:
     metrics: Metrics
     quarantined: tuple[Quarantined, ...]
     frontier: Mapping[str, int]
-    """For a DISTINCT query, by alias with a known low: no future result has an event time of that alias below it."""
+    """By ordered column that somebody asks for, as a text: no future result carries it below that, in ticks."""
     archived: Archived | None = None
     """Under a budget with an ARCHIVE, what goes there."""
     reports: Mapping[int, Any] = field(default_factory=dict)

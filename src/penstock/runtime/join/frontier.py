@@ -1,8 +1,8 @@
-"""How far the event times of results have come: what lets the second stage forget a row, or close a group.
+"""How far the ordered columns of results have come: it lets the second stage forget, and is told to the block above.
 
-By alias with a known low: no future result has an event time of that alias below its frontier. A result is made of rows
-that are stored, or are still to come; so it is the least of the low and of what is stored. Where a grouped query keeps
-only the window of an event time, the start of the window stands for it.
+By ordered column of a source: no future result carries it below its frontier. A result is made of rows that are stored,
+or are still to come; so it is the least of what is known to have passed and of what is stored. A NULL lies below
+nothing. Where a grouped query keeps only the window of an event time, the start of the window stands for it.
 """
 
 from __future__ import annotations
@@ -11,36 +11,56 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
+from penstock.model.expressions import ColumnRef
 from penstock.plan.plan import Plan
 from penstock.runtime.promise.closing import Closedness
+from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
 
 
 def frontier(plan: Plan, closing: Closedness, synopses: Mapping[str, Synopsis]) -> dict[str, int]:
-    """The frontier of one cell; empty if there is no second stage."""
+    """The frontier of one cell, by column; empty if nobody asks for it."""
     found: dict[str, int] = {}
-    for alias, time, how, column in _clocks(plan):
-        low = closing.low(alias, time)
+    for ref, how, column in _clocks(plan):
+        low = closing.low(ref.alias, ref.column)
         if low is None:
             continue
-        for _, segment in synopses[alias].part(ALL):
-            values, order = segment.sorted_by(how, column)
-            low = min(low, int(values[int(np.argmax(segment.alive[order]))]))
-        found[alias] = low
+        for _, segment in synopses[ref.alias].part(ALL):
+            least = _least(segment, how, column)
+            low = low if least is None else min(low, least)
+        found[str(ref)] = low
     return found
 
 
-def _clocks(plan: Plan) -> Iterator[tuple[str, str, str, str]]:
-    """(alias, event time, how to read it, column that stands for it) of the streams whose time the stage looks at."""
+def answer_frontier(plan: Plan, reached: Mapping[str, int]) -> dict[str, int]:
+    """By column of the answer, from which value on it may still be emitted; `reached` is by column of the sources."""
+    known = ((told, reached.get(str(told.clock))) for told in plan.frontiers)
+    return {told.name: told.reached(ticks) for told, ticks in known if ticks is not None}
+
+
+def _least(segment: Segment, how: str, column: str) -> int | None:
+    """The least value of the rows that are stored; None if all are NULL."""
+    values, order = segment.sorted_by(how, column)
+    alive = segment.alive[order]
+    if segment.column(column).null_count:
+        alive = alive & segment.column(column).is_valid().to_numpy(zero_copy_only=False)[order]
+        if not alive.any():
+            return None
+    return int(values[int(np.argmax(alive))])
+
+
+def _clocks(plan: Plan) -> Iterator[tuple[ColumnRef, str, str]]:
+    """(ordered column, how to read it, column that stands for it) of all that is asked for."""
+    asked = [told.clock for told in plan.frontiers]
     if plan.distinct:
-        for source in plan.sources:
-            if source.event_time is not None and source.event_time in source.kept:
-                yield source.alias, source.event_time, "ticks", source.event_time
+        asked += [ColumnRef(s.alias, c) for s in plan.sources for c in s.kept if plan.is_clock(s.alias, c)]
     if plan.aggregate is not None:
-        for key in plan.aggregate.keys:
-            for clock in key.clocks:
-                if clock.column in plan.by_alias[clock.alias].kept:
-                    yield clock.alias, clock.column, "ticks", clock.column
-                else:
-                    window = next(w for w in plan.aggregate.windows_of(clock.alias) if w.column == clock.column)
-                    yield clock.alias, clock.column, "codes", window.name
+        asked += [clock for key in plan.aggregate.keys for clock in key.clocks]
+    for ref in dict.fromkeys(asked):
+        if ref.column in plan.by_alias[ref.alias].kept:
+            yield ref, "ticks", ref.column
+        elif plan.aggregate is not None:
+            for window in plan.aggregate.windows_of(ref.alias):
+                if window.column == ref.column:
+                    yield ref, "codes", window.name
+                    break

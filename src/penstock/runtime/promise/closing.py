@@ -29,6 +29,7 @@ from penstock.runtime.promise.follows import FollowsWatch
 from penstock.runtime.promise.marks import mark_name
 from penstock.runtime.promise.ordered import OrderedWatch
 from penstock.runtime.promise.punctuated import PunctuatedWatch
+from penstock.runtime.promise.told_frontier import FrontierWatch
 from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.synopsis import FRESH, OLD, Synopsis
 
@@ -48,7 +49,7 @@ class Closedness:
         """Whether every stream is at its end: nothing more comes of any, so every row is closed."""
         self.bands = [w for w in watches if isinstance(w, BandWatch)]
         self.follows = [w for w in watches if isinstance(w, FollowsWatch)]
-        self.orders = [w for w in watches if isinstance(w, OrderedWatch)]
+        self.orders = [w for w in watches if isinstance(w, OrderedWatch | FrontierWatch)]
         self.limits: dict[Closer, Limit] = dict.fromkeys(plan.closers)
         self.before = dict(self.limits)
         self._widened: dict[str, int] = {}

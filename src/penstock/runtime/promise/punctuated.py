@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.plan import ORDERS, JointCloser, Plan, PromisePlan
+from penstock.plan.plan import CLOCKS, JointCloser, Plan, PromisePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, empty_ids, union
 from penstock.runtime.columns.hashing import combine
 from penstock.runtime.input.batch import INDEX, Chunk
@@ -48,7 +48,7 @@ class PunctuatedWatch(Watch):
         self.columns = promise.columns
         self.number = plan.promises.index(promise)
         self.time = plan.by_alias[self.alias].event_time
-        has_low = any(p.kind in ORDERS and (p.alias, p.columns) == (self.alias, (self.time,)) for p in plan.promises)
+        has_low = any(p.kind in CLOCKS and (p.alias, p.columns) == (self.alias, (self.time,)) for p in plan.promises)
         self.lifespan = promise.high if has_low else None
         self.users = [c for c in plan.held_closers if c.target == self.alias and promise.constraint in c.constraints]
         joint = [c for c in plan.joint_closers if (c.target, c.constraint) == (self.alias, promise.constraint)]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -44,6 +44,8 @@ class WatchStep:
     """By constraint, the k or d in force when the batch began."""
     order: ArrivalOrder | None = None
     """The order across streams, where rows are counted by it."""
+    frontiers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """By stream that a block gives, and by column, from which value on rows may still come after this batch."""
 
 
 class Watch(Component):

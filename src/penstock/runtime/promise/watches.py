@@ -16,6 +16,7 @@ from penstock.runtime.promise.items import ItemWatch
 from penstock.runtime.promise.keys import KeyWatch
 from penstock.runtime.promise.ordered import ArrivesWatch, LearnedOrderWatch, OrderedWatch
 from penstock.runtime.promise.punctuated import PunctuatedWatch
+from penstock.runtime.promise.told_frontier import FrontierWatch
 from penstock.runtime.promise.watch import Promised, Watch
 from penstock.runtime.state.synopsis import Synopsis
 
@@ -30,6 +31,7 @@ WATCHES: dict[PromiseKind, type[Watch]] = {
     PromiseKind.PUNCTUATED: PunctuatedWatch,
     PromiseKind.CLUSTERED: ClusteredWatch,
     PromiseKind.CHECK: CheckWatch,
+    PromiseKind.FRONTIER: FrontierWatch,
 }
 
 

@@ -1,0 +1,114 @@
+"""Which columns of a block's answer have a clock? Those whose **frontier** moves on.
+
+A row of the answer is made of rows of the sources that are stored, or are still to come. So nothing that is emitted
+after a batch carries a column x.c below the least of low(x.c) and of x.c in the stored rows: the frontier of x.c
+(`runtime/join/frontier.py`). A column of the answer that is x.c in every row, or NULL, has that frontier for its clock.
+
+Theorem: the frontier of x.c passes every value in the end if x.c is ordered and has no largest value
+(largest_value.py), and every row of x leaves in the end. For low(x.c) passes v, after which no row below v comes, and
+those that are stored leave. It is then a clock like any other, of which no lateness is declared: the block above is
+told it batch by batch.
+
+- A column that equals x.c in every row of the answer has its clock too.
+- A group by a window of x.c is emitted when the frontier has passed its end, and all that have ended are emitted with
+  it: so what is emitted later ends after the frontier, and starts after it less the length of the window. A group by
+  x.c itself: likewise. DISTINCT emits a row when it first comes, so the frontier below is its own.
+- An unmatched row of an outer join or NOT EXISTS is emitted while its tuples are stored, as every other row is.
+
+Preconditions: nothing that was let go comes back (ON VIOLATION RECOVER, ARCHIVE); rows that break the order below come
+late above. A NULL is passed by no clock and lies below none. Not claimed: columns of a source whose rows are merged or
+evicted instead of leaving; expressions of ordered columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from penstock.analysis.closings.edges import order_text
+from penstock.analysis.facts.largest_value import never_passes
+from penstock.analysis.finding import Bounded, Claim, Finding, Means, Unclaimed
+from penstock.analysis.reasons import NotPromised, Promised, Reason
+from penstock.model.clauses import TimeWindow
+from penstock.model.expressions import ColumnRef
+from penstock.model.lineage import Origin
+from penstock.model.query import Query
+from penstock.model.schemes import OnViolation, Ordered, Policy
+from penstock.model.spans import Frontier
+
+_LEAVE = (Means.STATELESS, Means.WINDOW, Means.PURGE)
+
+
+@dataclass(frozen=True)
+class FrontierClock:
+    """A column of the answer, and the ordered column of a source whose frontier tells how far it has come."""
+
+    column: str
+    clock: ColumnRef
+    window: TimeWindow | None = None
+    """Where it is an end of a window of that column."""
+
+
+def derived_clocks(
+    query: Query, known: Mapping[str, Origin], findings: Mapping[str, Finding]
+) -> Iterator[tuple[Claim, FrontierClock] | Unclaimed]:
+    """The columns of the answer that have a clock, each with why; of others that might have one, why not."""
+    for name, origin in known.items():
+        ref = origin if isinstance(origin, ColumnRef) else origin.column
+        doubts: list[Reason] = []
+        for clock in _equal_clocks(query, ref):
+            why = _stands_still(query, clock, findings[clock.alias])
+            if why is None:
+                window = origin if isinstance(origin, TimeWindow) else None
+                because = _because(query, name, origin, clock, findings[clock.alias])
+                scheme = Ordered(name, Frontier(), OnViolation(Policy.TRUST))
+                yield Claim(scheme, (because,)), FrontierClock(name, clock, window)
+                break
+            doubts.append(why)
+        else:
+            if doubts:
+                yield Unclaimed(name, tuple(doubts))
+
+
+def _equal_clocks(query: Query, ref: ColumnRef) -> Iterator[ColumnRef]:
+    """The ordered columns that a column is in every row: itself, then others; the event time of its own stream."""
+    others = query.equalities(frozenset()).class_of(ref) if ref.alias in query.core else (ref,)
+    for equal in dict.fromkeys((ref, *others)):
+        source = query.by_alias[equal.alias]
+        kind = query.type_of(equal)
+        is_there = equal == ref or equal.alias in query.core
+        if is_there and kind is not None and kind.is_clock and (source.event_time == equal or _orders(query, equal)):
+            yield equal
+
+
+def _orders(query: Query, ref: ColumnRef) -> tuple[Ordered, ...]:
+    return query.by_alias[ref.alias].stream.ordering(ref.column)
+
+
+def _stands_still(query: Query, clock: ColumnRef, finding: Finding) -> Reason | None:
+    """Why the frontier of a column does not pass every value; None if it does."""
+    stream = query.by_alias[clock.alias].stream
+    if not _orders(query, clock):
+        return NotPromised.NOT_ORDERED(clock)
+    if (limit := never_passes(stream, clock.column)) is not None:
+        return NotPromised.STOPS(clock, limit)
+    if any(_recovers(scheme) for source in query.all_sources for scheme in source.stream.schemes):
+        return NotPromised.MAY_COME_BACK(clock)
+    if query.hints.archive is not None:
+        return NotPromised.MAY_COME_BACK(clock)
+    if not isinstance(finding, Bounded) or finding.means not in _LEAVE:
+        return NotPromised.ROWS_STAY(clock, clock.alias)
+    return None
+
+
+def _recovers(scheme: object) -> bool:
+    policy = getattr(scheme, "on_violation", None)
+    return policy is not None and policy.policy is Policy.RECOVER
+
+
+def _because(query: Query, name: str, origin: Origin, clock: ColumnRef, finding: Finding) -> Reason:
+    assert isinstance(finding, Bounded)
+    order = order_text(query.by_alias[clock.alias].stream, _orders(query, clock)[0])
+    if isinstance(origin, TimeWindow):
+        return Promised.WINDOWS_EMITTED(name, clock, order, finding.bound)
+    return Promised.FRONTIER(name, clock, order, finding.bound)

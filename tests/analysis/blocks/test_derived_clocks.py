@@ -1,0 +1,59 @@
+"""Which columns of a view have a clock, and why others have none."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.analysis.reasons import NotPromised
+from tests.analysis.blocks.promised import NEAR, A, B, block, promises
+
+
+def clocks(view: str, streams: str = A + B) -> list[tuple[str, str]]:
+    return [(found.column, str(found.clock)) for found in block(view, streams).derived.clocks]
+
+
+@pytest.mark.parametrize(
+    ("view", "expected"),
+    [
+        (f"SELECT a.t AS x, b.t AS y FROM a, b WHERE {NEAR}", [("x", "a.t"), ("y", "b.t")]),
+        (f"SELECT a.n, b.t AS y FROM a LEFT JOIN b ON {NEAR}", [("y", "b.t")]),
+        (f"SELECT DISTINCT a.t AS x FROM a, b WHERE {NEAR}", [("x", "a.t")]),
+        (f"SELECT a.t AS x FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE {NEAR})", [("x", "a.t")]),
+        ("SELECT a.k, window(a.t, 5).end AS e, count(*) AS c FROM a GROUP BY a.k, window(a.t, 5)", [("e", "a.t")]),
+        ("SELECT a.t + 1 AS x FROM a", []),
+        ("SELECT a.k, b.n AS x FROM a, b WHERE a.t = b.n AND a.k = b.k", []),
+    ],
+)
+def test_ordered_columns_that_come_through_have_a_clock(view: str, expected: list[tuple[str, str]]) -> None:
+    assert clocks(view) == expected
+
+
+def test_a_column_that_equals_an_ordered_one_has_its_clock() -> None:
+    assert clocks("SELECT b.n AS x FROM a, b WHERE a.t = b.n AND a.t = b.t") == [("x", "a.t")]
+
+
+def test_they_are_promised_as_orders() -> None:
+    assert promises(f"SELECT a.t AS x FROM a, b WHERE {NEAR}") == ["ORDERED BY x WITHIN FRONTIER"]
+
+
+@pytest.mark.parametrize(
+    ("view", "streams", "why"),
+    [
+        (
+            f"SELECT a.t AS x FROM a, b WHERE {NEAR}",
+            A.replace(", ORDERED BY t WITHIN 3", "") + B,
+            NotPromised.NOT_ORDERED,
+        ),
+        ("SELECT a.t AS x FROM a, b WHERE a.k = b.k", A + B, NotPromised.ROWS_STAY),
+        (
+            f"SELECT a.t AS x FROM a, b WHERE {NEAR}",
+            A.replace("WITHIN 3", "WITHIN 3 ON VIOLATION RECOVER") + B,
+            NotPromised.MAY_COME_BACK,
+        ),
+        (f"SELECT a.t AS x FROM a, b WHERE {NEAR}", A.replace("3)", "3, CHECK (t < 9))") + B, NotPromised.STOPS),
+    ],
+)
+def test_a_frontier_that_may_stand_still_is_not_claimed(view: str, streams: str, why: NotPromised) -> None:
+    found = block(view, streams).derived
+    assert found.clocks == ()
+    assert [reason.kind for reason in found.unclaimed[0].because] == [why]

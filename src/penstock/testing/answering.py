@@ -1,16 +1,15 @@
 """From rows of the core to the columns of SELECT: the names of the query, and the types that they have on Spark.
 
-Expressions are evaluated where they are simple (`evaluating.py`): those of groups and aggregates between the two
-stages, those over aggregates and HAVING on each group that is given. What else SELECT may hold only Spark evaluates,
-and it is refused when the run is made.
+Expressions are evaluated where they are simple (`evaluating.py`): those of SELECT on the joined rows, those of groups,
+aggregates and DISTINCT between the two stages, those over aggregates and HAVING on each group that is given. What else
+SELECT may hold only Spark evaluates, and it is refused when the run is made.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from decimal import Decimal
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import pyarrow as pa
@@ -18,15 +17,14 @@ import pyarrow.compute as pc
 
 from penstock.errors import NotSupportedYet
 from penstock.model.clauses import Aggregate, Formula, TimeWindow
-from penstock.model.expressions import ColumnRef, Expression, Literal, Term
+from penstock.model.expressions import ColumnRef, Expression, Term
 from penstock.model.query import Query
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name
 from penstock.runtime.group.between_stages import answer_columns, final_type, typed
 from penstock.testing.arrow_types import arrow_type, declared_type
-from penstock.testing.conditions import only_spark
-from penstock.testing.evaluating import evaluated
+from penstock.testing.evaluating import evaluated, only_spark
 
 Shown = Callable[[Any], Any]
 """Makes one column of the answer of the rows of the core."""
@@ -60,9 +58,9 @@ class Answering:
         return typed(rows, self.given)
 
     def between(self, rows: Any) -> Any:
-        """Rows of a cell with what the second stage needs of expressions."""
+        """Rows of a cell with what the second stage needs of expressions; DISTINCT is about what they make."""
         if self.plan.aggregate is None:
-            return rows
+            return self._show(rows) if self.plan.distinct_over_expressions else rows
         for name, expression in self._evaluated:
             rows = rows.append_column(name, self._values(expression, rows))
         return rows
@@ -95,6 +93,11 @@ class Answering:
         """The columns of SELECT of rows of the last stage."""
         if self._having is not None and rows.num_rows:
             rows = rows.filter(self._having(rows))
+        if self.plan.distinct_over_expressions and rows.num_rows:
+            return rows.select([name for name, _, _ in self.columns])
+        return self._show(rows)
+
+    def _show(self, rows: Any) -> Any:
         size = rows.num_rows
         shown = {name: make(rows) if size else pa.nulls(0, kind) for name, kind, make in self.columns}
         return pa.table(shown, schema=pa.schema([(name, kind) for name, kind, _ in self.columns]))
@@ -102,9 +105,10 @@ class Answering:
     def _selected(self) -> Any:
         for selected, output in zip(self.plan.selected, self.query.outputs, strict=True):
             if selected.output is None:
-                if self.plan.distinct:
-                    raise only_spark(str(output.value), "DISTINCT is then about what Spark makes of it")
-                yield selected.name, *_literal(output.value)
+                if not isinstance(output.value, Expression):
+                    raise only_spark(str(output.value))
+                make = partial(self._values, output.value)
+                yield selected.name, make(self.given.empty_table()).type, make
                 continue
             kind = self.given.field(selected.output).type
             yield selected.name, kind, _column(selected.output, kind)
@@ -175,25 +179,6 @@ class Answering:
             return pa.StructArray.from_arrays(ends, fields=list(whole))
 
         return whole, both
-
-
-def _literal(value: object) -> tuple[Any, Shown]:
-    """A literal of SELECT, in the type that Spark gives it."""
-    term = value.term if isinstance(value, Expression) else None
-    if not isinstance(term, Literal) or not isinstance(term.value, bool | int | str | Decimal):
-        raise only_spark(str(value))
-    constant = term.value
-    match constant:
-        case bool():
-            kind = pa.bool_()
-        case int():
-            kind = pa.int32() if -(2**31) <= constant < 2**31 else pa.int64()
-        case str():
-            kind = pa.string()
-        case Decimal():
-            digits, scale = len(constant.as_tuple().digits), max(0, -int(constant.as_tuple().exponent))
-            kind = pa.decimal128(max(digits, scale), scale)
-    return kind, lambda rows: pa.array([constant] * rows.num_rows, kind)
 
 
 def _column(name: str, kind: Any) -> Shown:

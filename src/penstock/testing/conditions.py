@@ -1,8 +1,9 @@
 """Conditions on one stream over whole columns, in SQL's three-valued logic: what Spark would say of each row.
 
-Decided here: columns compared with constants and with each other, IN, `<>`, IS [NOT] NULL, differences of times. The
-zone of TIMESTAMP constants is UTC. Refused: what only Spark evaluates, texts with a collation or CHAR(n), whose blanks
-at the end do not count, and comparisons of NaN, which Spark calls larger than every number.
+Decided here: columns compared with constants and with each other, IN, `<>`, IS [NOT] NULL, differences of times, and
+simple expressions (`evaluating.py`). The zone of TIMESTAMP constants is UTC. Refused: what only Spark evaluates, texts
+with a collation or CHAR(n), whose blanks at the end do not count, and comparisons of NaN, which Spark calls larger than
+every number.
 """
 
 from __future__ import annotations
@@ -16,11 +17,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.errors import NotSupportedYet
 from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, NullTest, OneOf, Op, Opaque, Predicate
 from penstock.model.stream import Stream
 from penstock.runtime.columns.codes import flat, ticks
+from penstock.testing.arrow_types import arrow_type
+from penstock.testing.evaluating import only_spark, truths
 
 _COMPARE = {Op.EQ: pc.equal, Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}
 _COMPARE_TICKS = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
@@ -28,21 +30,13 @@ _COMPARE_TICKS = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: 
 
 def require_read(predicate: Predicate, stream: Stream) -> None:
     """Raise if only Spark can evaluate a condition on one stream."""
-    if isinstance(predicate, Opaque):
-        raise only_spark(str(predicate))
     for ref in predicate.columns if not isinstance(predicate, NullTest) else ():
         kind = stream.type_of(ref.column)
         if kind is not None and (kind.is_padded or kind.is_collated):
             raise only_spark(str(predicate), f"{ref.column} is {kind}, and Spark compares such texts in its own way")
-
-
-def only_spark(text: str, why: str | None = None) -> NotSupportedYet:
-    """What to say of an expression that cannot be evaluated here."""
-    return NotSupportedYet(
-        f"only Spark evaluates {text}, so this query cannot be tested without it",
-        detail=why,
-        hint="conditions that compare columns and constants can; or declare a column for it, and give its values",
-    )
+    if isinstance(predicate, Opaque):
+        types = {ref.column: arrow_type(ref.column, str(stream.type_of(ref.column))) for ref in predicate.columns}
+        holds(predicate, pa.schema(types).empty_table())
 
 
 def all_hold(predicates: Iterable[Predicate], table: Any) -> Any:
@@ -74,8 +68,8 @@ def holds(predicate: Predicate, table: Any) -> Any:
             found = _COMPARE_TICKS[op](apart, span.ticks).astype(np.bool_)
             known = pc.and_(pc.is_valid(column(later)), pc.is_valid(column(earlier)))
             return pc.if_else(known, pa.array(found), pa.scalar(None, pa.bool_()))
-        case Opaque():
-            raise only_spark(str(predicate))
+        case Opaque(expression=expression):
+            return truths(expression.term, expression.text, table.num_rows, column)
 
 
 def _is_any(predicate: Predicate, column: Any, constants: tuple[Constant, ...]) -> Any:

@@ -15,9 +15,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.errors import DataError
+from penstock.errors import DataError, NotSupportedYet
 from penstock.model.expressions import Call, ColumnRef, Literal, Term
-from penstock.testing.conditions import only_spark
 
 Read = Callable[[ColumnRef], Any]
 """The values of a column."""
@@ -38,6 +37,20 @@ def evaluated(term: Term, text: str, size: int, read: Read) -> Any:
     return _Evaluation(text, size, read).values(term)
 
 
+def truths(term: Term, text: str, size: int, read: Read) -> Any:
+    """Which of so many rows meet a condition: true, false or NULL."""
+    return _Evaluation(text, size, read).truth(term)
+
+
+def only_spark(text: str, why: str | None = None) -> NotSupportedYet:
+    """What to say of an expression that cannot be evaluated here."""
+    return NotSupportedYet(
+        f"only Spark evaluates {text}, so this query cannot be tested without it",
+        detail=why,
+        hint="conditions that compare columns and constants can; or declare a column for it, and give its values",
+    )
+
+
 class _Evaluation:
     def __init__(self, text: str, size: int, read: Read) -> None:
         self.text = text
@@ -53,9 +66,9 @@ class _Evaluation:
                 return self._literal(value)
             case Call(function="and" | "or" as function, arguments=arguments):
                 combine = pc.and_kleene if function == "and" else pc.or_kleene
-                return reduce(combine, [self._truth(argument) for argument in arguments])
+                return reduce(combine, [self.truth(argument) for argument in arguments])
             case Call(function="not", arguments=(only,)):
-                return pc.invert(self._truth(only))
+                return pc.invert(self.truth(only))
             case Call(function="is null", arguments=(only,)):
                 return pc.is_null(self.values(only))
             case Call(function="is not null", arguments=(only,)):
@@ -74,7 +87,7 @@ class _Evaluation:
             case Call(function="case", arguments=arguments):
                 return self._case(arguments)
             case Call(function="if", arguments=(condition, then, otherwise)):
-                return self._chosen(self._truth(condition), self.values(then), self.values(otherwise))
+                return self._chosen(self.truth(condition), self.values(then), self.values(otherwise))
             case Call(function="coalesce", arguments=arguments):
                 return pc.coalesce(*self._alike([self.values(argument) for argument in arguments]))
             case _:
@@ -97,7 +110,7 @@ class _Evaluation:
                 raise only_spark(self.text)
         return pa.array([value] * self.size, kind)
 
-    def _truth(self, term: Term) -> Any:
+    def truth(self, term: Term) -> Any:
         found = self.values(term)
         if not pa.types.is_boolean(found.type) and not pa.types.is_null(found.type):
             raise only_spark(self.text)
@@ -110,7 +123,7 @@ class _Evaluation:
             match argument:
                 case Call(function="if", arguments=(condition, then)):
                     otherwise = pa.nulls(self.size) if chosen is None else chosen
-                    chosen = self._chosen(self._truth(condition), self.values(then), otherwise)
+                    chosen = self._chosen(self.truth(condition), self.values(then), otherwise)
                 case _ if chosen is None and len(arguments) > 1:
                     chosen = self.values(argument)
                 case _:

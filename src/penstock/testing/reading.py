@@ -26,7 +26,8 @@ from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.routing import Routed, route
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.testing.arrow_types import as_declared
-from penstock.testing.conditions import all_hold, holds, only_spark, require_read
+from penstock.testing.conditions import all_hold, holds, require_read
+from penstock.testing.evaluating import only_spark
 
 
 class TableReader:

@@ -162,6 +162,8 @@ def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[Reason]:
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
+    if renamed := [output.name for output in query.answer if output.is_renamed]:
+        yield Notice.RENAMED(renamed)
     if all(source.stream.arrival is not None for source in query.all_sources):
         return
     counted: dict[str, None] = {}

@@ -230,6 +230,7 @@ class Notice(ReasonKind):
     PUNCTUATIONS_REMEMBERED = auto()
     KEYS_REMEMBERED = auto()
     CLUSTERS_REMEMBERED = auto()
+    RENAMED = auto()
 
 
 class Final(ReasonKind):

@@ -241,6 +241,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "{}: each of these clusters is remembered after it ended, for nothing says when no more rows of {} with its "
         "value will come; promise_rows in the metrics counts them"
     ),
+    Notice.RENAMED: "columns of the answer whose names stood there already are called {:, }; AS gives them others",
     Final.UNMATCHED_WITH_NULLS: "a row of {} without a match in {} is given with NULLs once {:, or }",
     Final.UNMATCHED: "a row of {} without a match in {} is given once {:, or }",
     Final.FIRST_MATCH: "a row of {} is given at its first match in {}",

@@ -135,6 +135,8 @@ class Output:
 
     name: str
     value: Scalar | Aggregate
+    is_renamed: bool = field(default=False, compare=False)
+    """Whether the name that Spark would give it stood there already."""
 
 
 Piece = str | Aggregate | Scalar
@@ -154,6 +156,7 @@ class Formula:
     """Its aggregates with their factors, if it is linear in them."""
     term: Term = field(default=Call(UNREAD, ()), compare=False, repr=False)
     """In which a piece that is no text is a column of no alias, by its text."""
+    is_renamed: bool = field(default=False, compare=False)
 
     @property
     def values(self) -> tuple[Aggregate | Scalar, ...]:

@@ -8,7 +8,7 @@ hour').end`. Each is read by itself, and what stands around them is read with a 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence, Set
 
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
@@ -35,8 +35,13 @@ SPARK_AGGREGATES = frozenset(
 _NOT_NAMES = (TokenType.STRING, TokenType.IDENTIFIER, TokenType.NUMBER)
 
 
-def calls_in(tokens: Sequence[Token], keys: Collection[tuple[str, ...]] = ()) -> Iterator[tuple[int, int, bool]]:
-    """From where to where each aggregate or key reaches that is in no other; and whether it is an aggregate."""
+def calls_in(
+    tokens: Sequence[Token], keys: Collection[tuple[str, ...]] = (), functions: Set[str] = frozenset()
+) -> Iterator[tuple[int, int, bool]]:
+    """From where to where each aggregate or key reaches that is in no other; and whether it is an aggregate.
+
+    Calls of `functions` are taken for aggregates too.
+    """
     place = 0
     while place < len(tokens) - 1:
         token = tokens[place]
@@ -48,7 +53,7 @@ def calls_in(tokens: Sequence[Token], keys: Collection[tuple[str, ...]] = ()) ->
             end += 2 if _word(tokens, end) == "." and _word(tokens, end + 1) in ("START", "END") else 0
             yield place, end, False
             place = end
-        elif _is_call(tokens, place):
+        elif _is_call(tokens, place, functions):
             end = _with_what_follows(tokens, _closed(tokens, place + 1))
             if _word(tokens, end) != "OVER":
                 yield place, end, True
@@ -79,6 +84,19 @@ def around(tokens: Sequence[Token], calls: Sequence[tuple[int, int, bool]]) -> l
     return [*found, *tokens[begin:]]
 
 
+def arguments_of(call: Sequence[Token]) -> Iterator[Sequence[Token]]:
+    """The tokens of each argument of a call."""
+    depth, begin = 0, 2
+    for place, token in enumerate(call):
+        depth += (token.text in "([") - (token.text in ")]") if token.token_type is not TokenType.STRING else 0
+        if (depth == 1 and token.token_type is TokenType.COMMA) or (depth == 0 and place > 1):
+            if place > begin:
+                yield call[begin:place]
+            begin = place + 1
+            if depth == 0:
+                return
+
+
 def mark_calls(node: exp.Expr) -> exp.Expr:
     """The expression around calls, each column that stands for one marked with its number."""
     for column in node.find_all(exp.Column):
@@ -87,14 +105,14 @@ def mark_calls(node: exp.Expr) -> exp.Expr:
     return node
 
 
-def _is_call(tokens: Sequence[Token], place: int) -> bool:
+def _is_call(tokens: Sequence[Token], place: int, functions: Set[str]) -> bool:
     token = tokens[place]
     if token.token_type in _NOT_NAMES or tokens[place + 1].token_type is not TokenType.L_PAREN:
         return False
     before = tokens[place - 1] if place else None
     if before is not None and (before.token_type is TokenType.DOT or before.text.upper() in ("LIKE", "ILIKE")):
         return False  # `LIKE ANY (…)` is a comparison
-    return token.text.lower() in SPARK_AGGREGATES
+    return token.text.lower() in SPARK_AGGREGATES or token.text.lower() in functions
 
 
 def _with_what_follows(tokens: Sequence[Token], end: int) -> int:

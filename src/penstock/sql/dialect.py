@@ -6,9 +6,10 @@ so that a mistake in one statement does not hide those in the next.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeVar
 
+from sqlglot import exp
 from sqlglot.dialects.spark import Spark
 from sqlglot.errors import SqlglotError, TokenError
 from sqlglot.tokenizer_core import Token, TokenType
@@ -73,6 +74,13 @@ class Penstock(Spark):
 
     Parser = PenstockParser
     ORIGINAL_NAME_META_KEY = NAME_META
+
+
+def read_expression(source: SourceText, tokens: Sequence[Token]) -> exp.Expr:
+    """The expression that some tokens of a script are, which were read before as a part of another."""
+    parser = PenstockParser(dialect=Penstock())
+    parser.start(list(tokens), source)
+    return parser.condition().node
 
 
 def read_statements(source: SourceText) -> list[Statement]:

@@ -2,25 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal, InvalidOperation
+from functools import partial
 
 from sqlglot import exp
 
 from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow
-from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
-from penstock.sql.aggregate_calls import CALL
+from penstock.model.term_types import aggregate_type, type_of
+from penstock.model.types import DataType
+from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of, span_or_none
 from penstock.sql.cursor import UNITS
+from penstock.sql.dialect import read_expression
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.formulas import Value, bind_formula
+from penstock.sql.output_names import NamedOutput, with_names_of_their_own
 from penstock.sql.scope import Scope
-from penstock.sql.tree import Code, OverAggregates, Select, SelectItem, Stretch
+from penstock.sql.spark_names import spark_name
+from penstock.sql.terms import NAME_META, term_of
+from penstock.sql.tree import AggregateCall, Code, OverAggregates, Select, SelectItem, Stretch
 from penstock.sql.words import unwrapped
 
 
@@ -38,14 +43,14 @@ class OutputBinder:
     def outputs(self, select: Select, *, need_names: bool = True) -> Outputs:
         """The output columns and their places."""
         self._windows = [w for code in select.group_by if (w := self._time_window(code.node)) is not None]
-        found: list[tuple[Output | Formula, Stretch]] = []
+        items = [(item, self._item(item, need_names)) for item in select.items]
+        named = with_names_of_their_own([one for _, named in items for one in named])
+        outputs = iter(named)
         self._positions = []
-        for item in select.items:
-            outputs = self._item(item, need_names)
-            self._positions += outputs or [None]
-            self._failed |= {fold(item.alias.text)} if item.alias is not None and not outputs else set()
-            found += [(output, item.at) for output in outputs]
-        return Outputs(tuple(output for output, _ in found), tuple(at for _, at in found))
+        for item, found in items:
+            self._positions += [next(outputs) for _ in found] or [None]
+            self._failed |= {fold(item.alias.text)} if item.alias is not None and not found else set()
+        return Outputs(tuple(named), tuple(item.at for item, found in items for _ in found))
 
     def group_by(self, select: Select) -> tuple[Scalar, ...]:
         """What is grouped by: a column, an expression, window(…), an output's name or its number."""
@@ -106,19 +111,52 @@ class OutputBinder:
 
     # Items
 
-    def _item(self, item: SelectItem, need_names: bool) -> Sequence[Output | Formula]:
+    def _item(self, item: SelectItem, need_names: bool) -> list[NamedOutput]:
         if item.code is None:
             return self._star(item)
         value = self._over(item.over) if item.over is not None else self._scalar(item.code)
         if value is None:
             return []
-        name = item.alias.text if item.alias is not None else _own_name(value, item.code.node)
+        name = item.alias.text if item.alias is not None else self._own_name(item, item.code)
         if name is None:
-            if not need_names:
-                return []
-            self.scope.report("an expression needs a name", item.at, "add one: … AS name")
+            if need_names:
+                hint = "add one: … AS name; which one Spark would give it is not known without Spark"
+                self.scope.report("an expression needs a name", item.at, hint)
             return []
-        return [replace(value, name=name) if isinstance(value, Formula) else Output(name, value)]
+        output = replace(value, name=name) if isinstance(value, Formula) else Output(name, value)
+        return [NamedOutput(output, self._alias_of(item.code), item.alias is not None)]
+
+    def _own_name(self, item: SelectItem, code: Code) -> str | None:
+        """The name that Spark gives to an item without one."""
+        node = unwrapped(code.node)
+        if isinstance(node, exp.Dot) and self._time_window(node.this) is not None:
+            return f"window.{node.expression.name.lower()}"
+        if self._time_window(node) is not None:
+            return "window"
+        if isinstance(node, exp.Column) and bind_column(node, self.scope) is not None:
+            found = self.scope.resolve(node)
+            return None if found is None else found.column.name
+        calls = item.over.calls if item.over is not None else ()
+        aggregates = {call.at.start: call for call in calls if isinstance(call, AggregateCall)}
+        read = partial(read_expression, self.scope.source)
+        return spark_name(code.tokens, aggregates, read, self._type_of)
+
+    def _type_of(self, node: exp.Expr) -> DataType | None:
+        """The type of a part of an item; None where it is not known."""
+        node = unwrapped(node)
+        function = str(node.meta.get(NAME_META) or node.name).lower()
+        if function in SPARK_AGGREGATES and isinstance(node, exp.Func):
+            inner = unwrapped(node.this) if isinstance(node.this, exp.Expr) else None
+            return aggregate_type(function, None if inner is None else self._type_of(inner))
+        before = len(self.scope.source.mistakes)
+        found = {id(part): self.scope.resolve(part) for part in node.find_all(exp.Column)}
+        self.scope.source.forget(before)
+        return type_of(term_of(node, {n: column for n, column in found.items() if column}), self.scope.type_of)
+
+    def _alias_of(self, code: Code) -> str | None:
+        """The alias of an item that is a column."""
+        column = bind_column(code.node, self.scope)
+        return None if column is None else column.alias
 
     def _over(self, written: OverAggregates) -> Aggregate | Scalar | Formula | None:
         """An aggregate, or an expression over some and over keys."""
@@ -136,7 +174,7 @@ class OutputBinder:
         known = [value for value in read if value is not None]
         return known if len(known) == len(read) else None
 
-    def _star(self, item: SelectItem) -> list[Output]:
+    def _star(self, item: SelectItem) -> list[NamedOutput]:
         alias = None
         if item.star_of is not None:
             wanted = fold(item.star_of.text)
@@ -148,7 +186,7 @@ class OutputBinder:
                     self.scope.source.guess(item.star_of.text, list(self.scope.tables)),
                 )
                 return []
-        return [Output(column.name, column.value) for _, column in self.scope.star(alias)]
+        return [NamedOutput(Output(column.name, column.value), of or None) for of, column in self.scope.star(alias)]
 
     def _scalar(self, code: Code) -> Scalar | None:
         node = unwrapped(code.node)
@@ -236,21 +274,6 @@ class GroupColumns:
 
 def _value_of(output: Output | Formula) -> Scalar | Aggregate | Formula:
     return output.value if isinstance(output, Output) else output
-
-
-def _own_name(value: Scalar | Aggregate | Formula, node: exp.Expr) -> str | None:
-    match value:
-        case Formula():
-            return None
-        case ColumnRef():
-            return value.column
-        case Aggregate():
-            return value.function
-        case TimeWindow():
-            return value.end or "window"
-        case Expression():
-            # A field is named as in its struct.
-            return node.name if isinstance(node, exp.Column | exp.Dot) else None
 
 
 def _window_length(node: exp.Expr) -> Span | None:

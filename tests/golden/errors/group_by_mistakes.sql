@@ -3,7 +3,7 @@ CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
 SELECT a, count(*) AS n FROM s;
 SELECT a, b, max(c) AS m FROM s GROUP BY a;
-SELECT count(*) + 1 FROM s;
+SELECT ts + INTERVAL 1 DAY * count(*) FROM s GROUP BY ts;
 SELECT a FROM s WHERE count(*) > 1;
 SELECT max(c) AS m FROM s GROUP BY m;
 SELECT a, count(*) AS n FROM s GROUP BY 3;

@@ -1,0 +1,35 @@
+"""Names of columns that nobody named: as Spark would, and each once."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.compile import parse
+from penstock.model.clauses import Output
+from penstock.model.expressions import ColumnRef
+from penstock.sql.output_names import NamedOutput, with_names_of_their_own
+
+STREAMS = """CREATE STREAM s (a INT, b INT, ts TIMESTAMP, EVENT TIME ts);
+CREATE STREAM t (a INT, c INT, ts TIMESTAMP, EVENT TIME ts);"""
+
+
+@pytest.mark.parametrize(
+    ("select", "names"),
+    [
+        ("* FROM s, t", "a b ts t_a c t_ts"),
+        ("s.a, t.a, t.a FROM s, t", "a t_a t_a_2"),
+        ("s.a, t.a AS t_a, t.a FROM s, t", "a t_a t_a_2"),
+        ("s.a, t.c AS a FROM s, t", "s_a a"),
+        ("s.A, b + 1, b+1, count(*) FROM s GROUP BY s.a, b", "a (b+1) (b+1)_2 count(1)"),
+        ("*, s.a FROM s", "a b ts s_a"),
+        ("count(*), count(1), count(*) AS n FROM s", "count(1) count(1)_2 n"),
+    ],
+)
+def test_each_name_stands_once(select: str, names: str) -> None:
+    (query,) = parse(f"{STREAMS} SELECT {select};").queries
+    assert [output.name.replace(" ", "") for output in query.answer] == names.split()
+
+
+def test_what_is_given_is_left_as_it_is() -> None:
+    twice = [NamedOutput(Output("a", ColumnRef("s", "a")), "s", is_given=True)] * 2
+    assert [output.name for output in with_names_of_their_own(twice)] == ["a", "a"]

@@ -102,7 +102,9 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
         """What is inside a part that is refused is not looked at."""
         nonlocal good
         found = _refusal(part)
-        if found is not None:
+        if found is not None and scope.missing and isinstance(part, exp.Anonymous):
+            pass  # A window of what is not there: that is reported.
+        elif found is not None:
             construct, hint = found
             tokens = part.meta.get("tokens")
             place = part.meta.get("at") or (stretch_of(tokens) if tokens else place_of(part)) or at

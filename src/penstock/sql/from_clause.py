@@ -73,10 +73,12 @@ class Position:
     """Whether an outer join may leave it out of a row."""
     is_alone: bool = False
     """Whether FROM holds nothing else."""
+    is_one: bool = False
+    """Whether it is to be one source: what a SEMI or an ANTI JOIN looks into."""
 
     def sides(self, kind: WrittenJoin) -> tuple[Position, Position]:
         """The positions of the two sides of a join that stands here."""
-        kept = replace(self, is_alone=False)
+        kept = replace(self, is_alone=False, is_one=False)
         absent = Position(lifts=False, may_be_absent=True)
         match kind:
             case WrittenJoin.INNER:
@@ -88,7 +90,7 @@ class Position:
             case WrittenJoin.FULL:
                 return absent, absent
             case WrittenJoin.SEMI | WrittenJoin.ANTI:
-                return kept, Position(lifts=False)
+                return kept, Position(lifts=False, is_one=True)
 
 
 @dataclass(frozen=True)
@@ -150,6 +152,8 @@ class FromBinder:
         """The conditions of its WHERE that are understood."""
         self.missing: set[str] = set()
         """Folded aliases of streams that are unknown or wrong: what is said of them is passed over."""
+        self._inlining = 0
+        """How many queries deep the part of FROM stands that is being bound."""
         self.all_aliases: tuple[str, ...] = ()
         self.has_range = False
 
@@ -247,9 +251,16 @@ class FromBinder:
         within = f"{inside}_{alias}" if inside else alias
         single = None if isinstance(select.source, FromJoin) else wanted
         here = replace(position, is_alone=position.is_alone and item.window is None)
-        part = self._part(select.source, here, environment, within, single)
-        if part is None:
+        known = len(self.missing)
+        self._inlining += 1
+        try:
+            part = self._part(select.source, here, environment, within, single)
+        finally:
+            self._inlining -= 1
+        if part is None or len(self.missing) > known:
             return None
+        if position.is_one and not isinstance(part.tree, Leaf):
+            raise _CannotInline
         scope = part.scope(self.source, missing=frozenset(self.missing))
         condition = bind_condition(select.where, scope, may_exist=True)
         existences = self.queries.existences(condition.existences, scope, self, environment)
@@ -375,6 +386,8 @@ class FromBinder:
             )
             return left
         if not position.lifts:
+            if self._inlining:
+                raise _CannotInline
             hint = f"write it as a query of its own: (SELECT … FROM … {kind} …) AS x"
             self.report(f"{kind} cannot stand on this side of an outer join", written.at, hint, Refused)
             return left

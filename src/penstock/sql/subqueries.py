@@ -84,6 +84,8 @@ class SubqueryBinder:
         return Existence(own, written.negated, tuple(condition))
 
     def _report_untied(self, alias: str, written: WrittenExists) -> None:
+        if self.binder.missing:
+            return  # It may be tied to what is not there.
         self.binder.report(
             f"nothing ties {alias} to the query around it",
             written.at,
@@ -203,6 +205,7 @@ class SubqueryBinder:
         if part is None:
             self.binder.missing |= inner_binder.missing
             return None
+        inner_binder.missing |= self.binder.missing
         inner = part.scope(self.source, around=around, missing=frozenset(inner_binder.missing))
         written_where = bind_condition(select.where, inner, may_exist=True)
         nested = self.queries.existences(written_where.existences, inner, inner_binder, environment)

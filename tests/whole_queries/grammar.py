@@ -1,0 +1,303 @@
+"""Random queries over three streams, drawn from the whole language: joins of all kinds, conditions, queries in FROM, by
+WITH and as views, IN and EXISTS, DISTINCT, groups by windows, blocks within blocks.
+
+All columns are BIGINT, times too. A text is drawn once, with marks where Penstock and DuckDB differ, and is written for
+either by `for_penstock` and `for_duckdb`.
+"""
+
+from __future__ import annotations
+
+import random
+import re
+from dataclasses import dataclass, field
+
+STREAMS = ("a", "b", "c")
+COLUMNS = ("id", "k", "v", "ts")
+LATE = 2
+DECLARED = "\n".join(
+    f"CREATE STREAM {name} (id BIGINT, k BIGINT, v BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN {LATE});"
+    for name in STREAMS
+)
+
+_WINDOW = re.compile(r"\[\[(?P<time>[\w.]+)\|(?P<length>\d+)\|(?P<end>\w*)\]\]")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column that a part of a query has: its name, and what it is good for."""
+
+    name: str
+    role: str
+    """key, value or time."""
+
+
+@dataclass(frozen=True)
+class Rows:
+    """Something that may stand in FROM: its text, and its columns."""
+
+    text: str
+    columns: tuple[Column, ...]
+    is_query: bool = False
+
+    def of(self, role: str) -> list[str]:
+        """The columns of a role."""
+        return [column.name for column in self.columns if column.role == role]
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A script: views, and a query."""
+
+    views: tuple[tuple[str, str], ...]
+    query: str
+
+    @property
+    def for_penstock(self) -> str:
+        """As a script of streams and one query."""
+        views = "".join(f"CREATE VIEW {name} AS {text};\n" for name, text in self.views)
+        return f"{DECLARED}\n{_penstock(views + self.query)};"
+
+    @property
+    def for_duckdb(self) -> list[str]:
+        """As statements over tables of the same names."""
+        views = [f"CREATE VIEW {name} AS {_duckdb(text)}" for name, text in self.views]
+        return [*views, _duckdb(self.query)]
+
+
+def _penstock(text: str) -> str:
+    def window(found: re.Match[str]) -> str:
+        call = f"window({found['time']}, {found['length']})"
+        return f"{call}.{found['end']}" if found["end"] else call
+
+    return _WINDOW.sub(window, text)
+
+
+def _duckdb(text: str) -> str:
+    def window(found: re.Match[str]) -> str:
+        time, length = found["time"], found["length"]
+        start = f"({time} - ((({time} % {length}) + {length}) % {length}))"
+        return f"({start} + {length})" if found["end"] == "end" else start
+
+    return _WINDOW.sub(window, text).replace("<=>", "IS NOT DISTINCT FROM")
+
+
+@dataclass
+class Writer:
+    """Draws one script."""
+
+    draw: random.Random
+    depth: int
+    """How deep queries may stand within queries."""
+    views: list[tuple[str, str]] = field(default_factory=list)
+    _known: dict[str, tuple[Column, ...]] = field(default_factory=dict)
+    _aliases: int = 0
+
+    def script(self) -> Drawn:
+        """A whole script."""
+        text, _ = self.query(self.depth)
+        return Drawn(tuple(self.views), text)
+
+    def chance(self, share: float) -> bool:
+        """True so often."""
+        return self.draw.random() < share
+
+    # Rows
+
+    def item(self, depth: int) -> Rows:
+        """A stream, a view, or a query in parentheses."""
+        if depth <= 0 or self.chance(0.45):
+            roles = {"id": "value", "k": "key", "v": "value", "ts": "time"}
+            return Rows(self.draw.choice(STREAMS), tuple(Column(name, roles[name]) for name in COLUMNS))
+        if self._known and self.chance(0.3):
+            name = self.draw.choice(sorted(self._known))
+            return Rows(name, self._known[name])
+        text, columns = self.query(depth - 1)
+        if self.chance(0.4):
+            name = f"view_{len(self.views)}"
+            self.views.append((name, text))
+            self._known[name] = columns
+            return Rows(name, columns)
+        return Rows(f"({text})", columns, is_query=True)
+
+    def alias(self) -> str:
+        """One that no other part has."""
+        self._aliases += 1
+        return f"t{self._aliases}"
+
+    # Queries
+
+    def query(self, depth: int) -> tuple[str, tuple[Column, ...]]:
+        """A query, and the columns of its answer."""
+        form = self.draw.choices(("select", "distinct", "group"), (6, 2, 2))[0]
+        named: list[tuple[str, str]] = []
+        source = self._from(depth, named)
+        where = [*source.where, *self._filters(source)]
+        if depth >= 0 and self.chance(0.3):
+            where.append(self._subquery(source, depth))
+        if form == "group":
+            text, columns = self._grouped(source, where)
+        else:
+            text, columns = self._selected(source, where, is_distinct=form == "distinct")
+        common = ", ".join(f"{name} AS ({inner})" for name, inner in named)
+        return (f"WITH {common} {text}" if common else text), columns
+
+    def _from(self, depth: int, named: list[tuple[str, str]]) -> _From:
+        """One to three things, joined."""
+        first = self._placed(depth, named)
+        text, parts, where = f"{first.text} {first.alias}", [first], list[str]()
+        joins = self.draw.choices((0, 1, 2), (3, 5, 1))[0]
+        for number in range(joins):
+            other = self._placed(depth, named)
+            kind = self.draw.choices(
+                ("JOIN", ",", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN"), (6, 2, 3, 1, 1, 1, 1)
+            )[0]
+            condition = self._tie(self.draw.choice(parts), other, is_inner=kind in ("JOIN", ","))
+            if kind == "," and number == joins - 1:
+                text = f"{text}, {other.text} {other.alias}"
+                where.append(condition)
+            else:
+                kind = "JOIN" if kind == "," else kind
+                text = f"{text} {kind} {other.text} {other.alias} ON {condition}"
+            if kind not in ("SEMI JOIN", "ANTI JOIN"):
+                parts.append(other)
+        return _From(text, parts, where)
+
+    def _placed(self, depth: int, named: list[tuple[str, str]]) -> _Placed:
+        rows = self.item(depth)
+        if rows.is_query and self.chance(0.3):
+            name = f"common_{self.alias()}"
+            named.append((name, rows.text[1:-1]))
+            rows = Rows(name, rows.columns)
+        return _Placed(rows, self.alias())
+
+    def _tie(self, one: _Placed, other: _Placed, *, is_inner: bool) -> str:
+        keys = one.name("key", self.draw), other.name("key", self.draw)
+        times = one.name("time", self.draw), other.name("time", self.draw)
+        low = self.draw.randint(-2, 1)
+        band = self.draw.choice(
+            (
+                f"{times[1]} - {times[0]} BETWEEN {low} AND {low + self.draw.randint(0, 3)}",
+                f"{times[1]} = {times[0]}",
+                f"{times[1]} >= {times[0]} AND {times[1]} <= {times[0]} + {self.draw.randint(0, 3)}",
+            )
+        )
+        conditions = [f"{keys[0]} = {keys[1]}", band]
+        if self.chance(0.2):
+            conditions.append(f"{other.name('value', self.draw)} > {self.draw.randint(-1, 2)}")
+        if is_inner and self.chance(0.25):
+            conditions.append(self._residual(one, other))
+        return " AND ".join(conditions)
+
+    def _residual(self, one: _Placed, other: _Placed) -> str:
+        """A condition on two streams that closes nothing."""
+        left, right = one.name("value", self.draw), other.name("value", self.draw)
+        return self.draw.choice(
+            (
+                f"{left} <> {right}",
+                f"{left} <=> {right}",
+                f"({left} < {right} OR {left} = 2)",
+                f"{left} + {right} > 1",
+                f"coalesce({left}, 0) <= coalesce({right}, 1)",
+                f"CASE WHEN {left} > 1 THEN {right} ELSE {left} END > 0",
+            )
+        )
+
+    def _filters(self, source: _From) -> list[str]:
+        found = []
+        if self.chance(0.35):
+            part = self.draw.choice(source.parts)
+            value = part.name("value", self.draw)
+            found.append(
+                self.draw.choice(
+                    (
+                        f"{value} > {self.draw.randint(-1, 2)}",
+                        f"{value} IS NULL",
+                        f"{value} IS NOT NULL",
+                        f"{value} IN (0, 2, 3)",
+                        f"({value} < 1 OR {part.name('key', self.draw)} = 2)",
+                    )
+                )
+            )
+        return found
+
+    def _subquery(self, source: _From, depth: int) -> str:
+        """An EXISTS or an IN, over one thing or over two."""
+        outer = self.draw.choice(source.parts)
+        inner = _Placed(self.item(depth - 1), self.alias())
+        tie = self._tie(outer, inner, is_inner=False)
+        negated = "NOT " if self.chance(0.4) else ""
+        text = f"{inner.text} {inner.alias}"
+        if self.chance(0.3):
+            other = _Placed(self.item(depth - 1), self.alias())
+            text = f"{text} JOIN {other.text} {other.alias} ON {self._tie(inner, other, is_inner=True)}"
+        elif self.chance(0.2):
+            deep = _Placed(self.item(depth - 2), self.alias())
+            within = f"SELECT 1 FROM {deep.text} {deep.alias} WHERE {self._tie(inner, deep, is_inner=False)}"
+            tie = f"{tie} AND {'NOT ' if self.chance(0.5) else ''}EXISTS ({within})"
+        if not negated and self.chance(0.4):
+            # Only what is known to have a value may stand in NOT IN.
+            band = tie.partition(" AND ")[2]
+            value, member = outer.name("key", self.draw), inner.name("key", self.draw)
+            return f"{value} IN (SELECT {member} FROM {text} WHERE {band})"
+        return f"{negated}EXISTS (SELECT 1 FROM {text} WHERE {tie})"
+
+    # What is given
+
+    def _selected(self, source: _From, where: list[str], *, is_distinct: bool) -> tuple[str, tuple[Column, ...]]:
+        key, time = (self.draw.choice(source.parts).name(role, self.draw) for role in ("key", "time"))
+        items = [(key, Column("k", "key")), (time, Column("ts", "time"))]
+        for number in range(self.draw.randint(1, 2)):
+            value = self.draw.choice(source.parts).name("value", self.draw)
+            shown = self.draw.choice((value, value, f"{value} + 1", f"coalesce({value}, -1)", "7"))
+            items.append((shown, Column(f"v{number}", "value")))
+        self.draw.shuffle(items)
+        shown = ", ".join(f"{value} AS {column.name}" for value, column in items)
+        head = "SELECT DISTINCT" if is_distinct else "SELECT"
+        return f"{head} {shown} FROM {source.kept(where)}", tuple(column for _, column in items)
+
+    def _grouped(self, source: _From, where: list[str]) -> tuple[str, tuple[Column, ...]]:
+        part = self.draw.choice(source.parts)
+        time, key = part.name("time", self.draw), self.draw.choice(source.parts).name("key", self.draw)
+        length = self.draw.choice((2, 3, 5))
+        value = self.draw.choice(source.parts).name("value", self.draw)
+        aggregate = self.draw.choice(("count(*)", f"count({value})", f"sum({value})", f"min({value})", f"max({value})"))
+        end = self.draw.choice(("start", "end"))
+        items = [
+            (key, Column("k", "key")),
+            (f"[[{time}|{length}|{end}]]", Column("ts", "time")),
+            (aggregate, Column("v0", "value")),
+        ]
+        shown = ", ".join(f"{value} AS {column.name}" for value, column in items)
+        # A row without a time is in no window.
+        kept = source.kept([*where, f"{time} IS NOT NULL"])
+        having = f" HAVING count(*) > {self.draw.randint(0, 1)}" if self.chance(0.2) else ""
+        text = f"SELECT {shown} FROM {kept} GROUP BY {key}, [[{time}|{length}|]]{having}"
+        return text, tuple(column for _, column in items)
+
+
+@dataclass(frozen=True)
+class _Placed:
+    """Rows under an alias."""
+
+    rows: Rows
+    alias: str
+
+    @property
+    def text(self) -> str:
+        return self.rows.text
+
+    def name(self, role: str, draw: random.Random) -> str:
+        return f"{self.alias}.{draw.choice(self.rows.of(role))}"
+
+
+@dataclass(frozen=True)
+class _From:
+    """A FROM: its text, what can be named of it, and what belongs into WHERE."""
+
+    text: str
+    parts: list[_Placed]
+    where: list[str]
+
+    def kept(self, where: list[str]) -> str:
+        """With the conditions of WHERE."""
+        return f"{self.text} WHERE {' AND '.join(where)}" if where else self.text

@@ -1,0 +1,97 @@
+"""Random whole queries run on the core, in random batches; the oracle is DuckDB over all rows at once.
+
+Every query is drawn from the grammar; one that is refused must be refused in words, and only a small share is.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+from penstock.errors import PenstockError
+from penstock.model.query import Query
+from penstock.testing import Run
+from tests.measure import FULL, size
+from tests.whole_queries.grammar import COLUMNS, STREAMS, Drawn, Writer
+
+SCHEMA = pa.schema([(name, pa.int64()) for name in COLUMNS])
+
+
+def batches(draw: random.Random) -> list[dict[str, Any]]:
+    """Rows of each stream, batch by batch, none more than 2 late; some batches leave a stream out."""
+    found = []
+    for number in range(draw.randint(1, 6)):
+        tables = {}
+        for stream in STREAMS:
+            rows = [
+                {
+                    "id": draw.randint(0, 5),
+                    "k": draw.choice((None, 0, 1, 2)),
+                    "v": draw.choice((None, 0, 1, 2, 3)),
+                    "ts": 2 * number + draw.randint(0, 2),
+                }
+                for _ in range(draw.randint(0, 5))
+            ]
+            if rows:
+                tables[stream] = pa.Table.from_pylist(rows, schema=SCHEMA)
+        found.append(tables)
+    return found
+
+
+def by_duckdb(drawn: Drawn, given: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
+    """The answer over everything."""
+    connection = duckdb.connect()
+    for stream in STREAMS:
+        whole = pa.concat_tables([SCHEMA.empty_table(), *(tables[stream] for tables in given if stream in tables)])
+        connection.register(stream, whole)
+    *views, query = drawn.for_duckdb
+    for view in views:
+        connection.execute(view)
+    rows = connection.execute(query).fetchall()
+    connection.close()
+    return Counter(tuple(row) for row in rows)
+
+
+def read_by(query: Query) -> set[str]:
+    """The streams that a query reads, below its blocks too."""
+    below = [read_by(source.below) for source in query.all_sources if source.below is not None]
+    return {source.stream.name for source in query.all_sources if source.below is None}.union(*below)
+
+
+def by_penstock(drawn: Drawn, given: list[dict[str, Any]], draw: random.Random) -> Counter[tuple[Any, ...]]:
+    """What is emitted over all batches, with restarts."""
+    run = Run(drawn.for_penstock, cells=draw.choice((1, 1, 2, 3)))
+    streams = read_by(run.query)
+    found: Counter[tuple[Any, ...]] = Counter()
+    for step in [*given, None]:
+        made = run.end() if step is None else run.step({name: step[name] for name in streams if name in step})
+        found.update(tuple(row.values()) for row in made.rows.to_pylist())
+        if draw.random() < 0.2:
+            run.restart()
+    return found
+
+
+def compared(seed: int, depth: int) -> bool:
+    """Whether the query of a seed was run, and not refused."""
+    draw = random.Random(seed)
+    drawn = Writer(draw, depth).script()
+    given = batches(draw)
+    try:
+        found = by_penstock(drawn, given, draw)
+    except PenstockError:
+        return False
+    assert found == by_duckdb(drawn, given), f"seed {seed}, depth {depth}\n{drawn.for_penstock}"
+    return True
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_random_queries_give_what_duckdb_gives(depth: int) -> None:
+    examples = size(60, 3000)
+    first = random.SystemRandom().randrange(10**9) if FULL else 1000
+    ran = sum(compared(seed, depth) for seed in range(first, first + examples))
+    assert ran > examples * 0.6

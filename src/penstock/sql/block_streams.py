@@ -49,6 +49,33 @@ def block_stream(
     return None if bound is None else bound.stream
 
 
+def with_window_ends(query: Query) -> Query:
+    """The block with the ends of each window that it gives whole, so that these are columns above."""
+    if query.block.shown or not window_ends(query):
+        return query
+    ends = [
+        Output(name, replace(output.value, end=end))
+        for output in query.outputs
+        if isinstance(output.value, TimeWindow) and output.value.end is None
+        for name, end in zip(_names_of_ends(output.name), ("start", "end"), strict=True)
+    ]
+    taken = {output.name for output in query.outputs}
+    return query.with_block(
+        replace(query.block, outputs=(*query.outputs, *(end for end in ends if end.name not in taken)))
+    )
+
+
+def window_ends(query: Query) -> dict[str, tuple[str, str]]:
+    """The columns of a block that are windows, each with the names of its ends; none where expressions are shown."""
+    outputs = () if query.block.shown else query.outputs
+    whole = [o.name for o in outputs if isinstance(o.value, TimeWindow) and o.value.end is None]
+    return {name: _names_of_ends(name) for name in whole}
+
+
+def _names_of_ends(name: str) -> tuple[str, str]:
+    return f"{name}.start", f"{name}.end"
+
+
 def with_names(query: Query, names: tuple[Name, ...], source: SourceText) -> Query | None:
     """The block with these names for the columns of its answer; None, and a mistake, if they are too many or few."""
     if not names:

@@ -190,11 +190,22 @@ def _understood(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | No
             return _null_test(node, text, scope)
         case exp.Column() | exp.Not():
             return _flag(node, text, scope)
+        case exp.EQ() if found := _equal_windows(node, text, scope):
+            return found
         case _ if type(node) in _OPS:
             predicate = _compared(node.this, _OPS[type(node)], node.expression, text, scope)
             return None if predicate is None else [predicate]
         case _:
             return None
+
+
+def _equal_windows(node: exp.EQ, text: str, scope: Scope) -> list[Predicate] | None:
+    """Two windows of blocks, which are equal if both their ends are."""
+    columns = bind_column(node.this, scope), bind_column(node.expression, scope)
+    ends = [scope.ends_of(column) for column in columns if column is not None]
+    if len(ends) < 2 or ends[0] is None or ends[1] is None:
+        return None
+    return [Comparison(one, Op.EQ, other, text) for one, other in zip(ends[0], ends[1], strict=True)]
 
 
 def _denied(node: exp.Expr, text: str, scope: Scope) -> list[Predicate] | None:

@@ -35,6 +35,7 @@ from penstock.model.query_rules import predicate_problem, window_problems
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.stream import Stream
 from penstock.model.term_types import common_type, type_of
+from penstock.sql.block_streams import window_ends
 from penstock.sql.conditions import Conjuncts, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.outputs import OutputBinder
@@ -280,7 +281,7 @@ class FromBinder:
     def _visible(self, name: str, value: object, scope: Scope, position: Position) -> Visible:
         match value:
             case ColumnRef():
-                return Visible(name, value, scope.type_of(value))
+                return Visible(name, value, scope.type_of(value), ends=scope.ends_of(value))
             case Expression(columns=columns, term=term, deterministic=True):
                 if position.may_be_absent and not (columns and is_strict(term)):
                     raise _CannotInline
@@ -334,7 +335,7 @@ class FromBinder:
             return None
         query, stream = made
         chosen = self.sources.add(stream, item.at, *wanted, window=item.window, below=query)
-        return Part(Leaf(chosen), {chosen: NamedColumns.of(chosen, stream)})
+        return Part(Leaf(chosen), {chosen: NamedColumns.of(chosen, stream, window_ends(query))})
 
     # Joins
 
@@ -350,7 +351,7 @@ class FromBinder:
         on = list(self.predicates(bind_condition(written.on, scope)))
         merged = {fold(column.name): column for column in (*left.merged, *right.merged)}
         for name, mine, theirs in self._shared(left, right, written):
-            on.append(_equal(mine, theirs))
+            on += _equal(mine, theirs)
             merged[fold(name)] = _merged(name, mine, theirs, written.kind)
         lifted = (*left.where, *right.where), (*left.existences, *right.existences)
         columns = tuple(merged.values())
@@ -486,8 +487,10 @@ def equality(left: ColumnRef | Expression, right: ColumnRef | Expression) -> Pre
     return Opaque(Expression(text, tuple(sorted(columns)), Call("=", tuple(terms))), text)
 
 
-def _equal(mine: Visible, theirs: Visible) -> Predicate:
-    return equality(mine.value, theirs.value)
+def _equal(mine: Visible, theirs: Visible) -> list[Predicate]:
+    if mine.ends is not None and theirs.ends is not None:
+        return [equality(*both) for both in zip(mine.ends, theirs.ends, strict=True)]
+    return [equality(mine.value, theirs.value)]
 
 
 def _merged(name: str, mine: Visible, theirs: Visible, kind: WrittenJoin) -> Visible:

@@ -25,6 +25,7 @@ from penstock.model.types import DataType, Kind
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Name, Stretch
 
+_ENDS = ("start", "end")
 _WITH_FIELDS = (Kind.STRUCT, Kind.MAP, Kind.ARRAY, Kind.VARIANT)
 
 
@@ -37,6 +38,17 @@ class Visible:
     type: DataType | None = None
     """None where it is not known, or there is none."""
     is_virtual: bool = False
+    ends: tuple[ColumnRef, ColumnRef] | None = None
+    """Where it is a window of a block: the columns that are its start and its end."""
+    is_hidden: bool = False
+    """Whether `*` leaves it out: an end of such a window."""
+
+    @property
+    def end_type(self) -> DataType | None:
+        """The type of the ends of a window."""
+        kind = "TIMESTAMP_NTZ" if self.type is not None and "NTZ" in self.type.text else "TIMESTAMP"
+        whole = self.type is not None and "BIGINT" in self.type.text
+        return DataType.of(Kind.BIGINT if whole else Kind(kind))
 
     @property
     def text(self) -> str:
@@ -58,9 +70,23 @@ class NamedColumns:
         self._by_fold = {fold(column.name): column for column in self.columns}
 
     @classmethod
-    def of(cls, alias: str, stream: Stream) -> NamedColumns:
-        """A stream under its alias."""
-        columns = (Visible(c.name, ColumnRef(alias, c.name), c.type, c.is_virtual) for c in stream.columns)
+    def of(cls, alias: str, stream: Stream, windows: Mapping[str, tuple[str, str]] | None = None) -> NamedColumns:
+        """A stream under its alias; `windows` are columns that are windows, each with those that are its ends."""
+        ends = windows or {}
+        of_windows = {name for both in ends.values() for name in both}
+        columns = (
+            Visible(
+                column.name,
+                ColumnRef(alias, column.name),
+                column.type,
+                column.is_virtual,
+                (ColumnRef(alias, ends[column.name][0]), ColumnRef(alias, ends[column.name][1]))
+                if column.name in ends
+                else None,
+                is_hidden=column.name in of_windows,
+            )
+            for column in stream.columns
+        )
         return cls(stream.name, columns)
 
     def spelling(self, text: str) -> Visible | None:
@@ -69,8 +95,8 @@ class NamedColumns:
 
     @property
     def carried(self) -> tuple[Visible, ...]:
-        """The columns that rows carry."""
-        return tuple(column for column in self.columns if not column.is_virtual)
+        """The columns that rows carry, and that are asked for by no name but their own."""
+        return tuple(column for column in self.columns if not column.is_virtual and not column.is_hidden)
 
 
 @dataclass(frozen=True)
@@ -119,8 +145,14 @@ class Scope:
 
     @cached_property
     def _types(self) -> dict[ColumnRef, DataType | None]:
-        columns = (column for table in self.tables.values() for column in table.columns)
-        return {column.value: column.type for column in columns if isinstance(column.value, ColumnRef)}
+        columns = [column for table in self.tables.values() for column in table.columns]
+        types = {column.value: column.type for column in columns if isinstance(column.value, ColumnRef)}
+        return types | {end: column.end_type for column in columns for end in column.ends or ()}
+
+    def ends_of(self, ref: ColumnRef) -> tuple[ColumnRef, ColumnRef] | None:
+        """The start and the end of a column that is a window of a block."""
+        columns = (c for scope in self._chain() for table in scope.tables.values() for c in table.columns)
+        return next((column.ends for column in columns if column.value == ref), None)
 
     def star(self, alias: str | None = None) -> tuple[tuple[str, Visible], ...]:
         """What `*` or `alias.*` means: columns, each with the alias that it is of; those of USING stand first, once."""
@@ -164,6 +196,8 @@ class Scope:
                 column = self.tables[alias].spelling(parts[1].text)
                 if column is None:
                     return None
+                if column.ends is not None and len(parts) > 2 and fold(parts[2].text) in _ENDS:
+                    return self._end(column, parts, first)
                 return Resolved(column, len(parts) > 2, self._spelt_out(column, first, parts[1]))
         holders = self._holders(first.text)
         if len(holders) != 1:
@@ -171,7 +205,19 @@ class Scope:
         _, column = holders[0]
         if len(parts) > 1 and not _has_fields(column) and self._is_alias_around(first.text):
             return None  # `x.a` is column a of the query's x, not a field of a plain column x inside EXISTS
+        if column.ends is not None and len(parts) > 1 and fold(parts[1].text) in _ENDS:
+            return self._end(column, parts, None)
         return Resolved(column, len(parts) > 1, {first.at.start: column.text})
+
+    def _end(self, column: Visible, parts: list[Name], alias: Name | None) -> Resolved:
+        """`v.w.start`, or `w.start`: an end of a window, which is a column of its own."""
+        assert column.ends is not None
+        name, end = parts[:2] if alias is None else parts[1:3]
+        ref = column.ends[_ENDS.index(fold(end.text))]
+        dots = [self.source.text.find(".", one.at.end) for one in ((name,) if alias is None else (alias, name))]
+        gone = {**dict.fromkeys(dots, ""), name.at.start: "", end.at.start: ""}
+        found = Visible(end.text, ref, column.end_type)
+        return Resolved(found, len(parts) > (2 if alias is None else 3), {**gone, parts[0].at.start: str(ref)})
 
     def _spelt_out(self, column: Visible, alias: Name, name: Name) -> dict[int, str]:
         """What takes the place of `alias.name`."""

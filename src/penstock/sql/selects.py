@@ -15,7 +15,7 @@ from penstock.model.problem import InvalidModel, Problem
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, leaves
 from penstock.model.stream import Stream
-from penstock.sql.block_streams import block_stream, with_names
+from penstock.sql.block_streams import block_stream, with_names, with_window_ends
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.constraints import Outline
 from penstock.sql.environment import Environment, NamedQuery
@@ -62,6 +62,7 @@ class QueryBinder:
         """A named query as a block of its own; None, and mistakes, if it cannot be."""
         if named.block is None and not named.is_wrong:
             query = self.bound(named)
+            query = None if query is None else with_window_ends(query)
             stream = None if query is None else self.stream_of(query, named)
             if query is None or stream is None:
                 named.is_wrong = True

@@ -34,3 +34,6 @@ WITH r AS (SELECT * FROM a), q (i, j) AS (SELECT r1.id, r2.v FROM r r1 JOIN r r2
 WITH a AS (SELECT id, k FROM b) SELECT id FROM a WHERE k > 0;
 SELECT zz FROM (SELECT id, lower(s) AS zz FROM a) t WHERE length(t.zz) > 3 AND upper(zz) = 'X';
 ((SELECT id FROM a));
+-- windows as wholes: their ends are columns of the block
+SELECT x.n, y.n AS m, x.window.start AS since, x.window.end FROM (SELECT window(ts, '5 minutes'), k, count(*) AS n FROM a GROUP BY k, window(ts, '5 minutes')) x JOIN (SELECT window(ts, '5 minutes'), k, count(*) AS n FROM b GROUP BY k, window(ts, '5 minutes')) y ON x.k = y.k AND x.window = y.window;
+WITH x AS (SELECT window(ts, '5 minutes') AS w, k, count(*) AS n FROM a GROUP BY k, window(ts, '5 minutes')) SELECT n, k FROM x JOIN (SELECT window(ts, '5 minutes') AS w, k, count(*) AS m FROM b GROUP BY k, window(ts, '5 minutes')) y USING (k, w) WHERE w.end > TIMESTAMP '2024-01-01 00:00:00';

@@ -191,7 +191,7 @@ class Rehearsal:
         clock.begin(0)
         dropped, _ = intake.take([chunk for chunks in batches for chunk in chunks], clock, (), synopses)
         intake.drop_unmatchable(synopses, dropped)
-        found = delta_join(plan, Matcher(plan, synopses), clock)
+        found = delta_join(plan, Matcher(plan, synopses), clock, None, plan.tree.root.asked)
         rows = []
         for alias in plan.aliases:
             arrivals = [synopses[alias].gather(partial[alias], lambda s: s.arrival) for partial in found]

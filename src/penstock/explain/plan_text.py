@@ -15,11 +15,11 @@ from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
 from penstock.explain.reason_words import each_told, told
 from penstock.explain.report import headline, remarks_on
-from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
+from penstock.model.predicates import Comparison, Op, Predicate, Residual, aliases_of, written
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
-from penstock.plan.condition_moments import Moment, conditions_at
+from penstock.plan.condition_moments import Moment, conditions_at, left_to_spark, residuals
 from penstock.plan.counting import Observed
 from penstock.plan.evict import BYTES
 from penstock.plan.memory_choice import cluster_memories, key_memories
@@ -105,8 +105,11 @@ def budget_lines(plan: Plan) -> list[str]:
 
 
 def after_lines(query: Query) -> list[str]:
-    """The conditions on one stream that no arrival can decide, because the stream may be absent."""
-    return [f"after the join: {predicate}" for predicate in conditions_at(query, Moment.RESULT)]
+    """The conditions that are asked of rows that have met: those on several streams, and on one that may be absent."""
+    by_spark = left_to_spark(query)
+    lines = [f"after the join: {predicate}" for predicate in conditions_at(query, Moment.RESULT)]
+    lines += [f"as rows meet: {written(predicate)}" for predicate in residuals(query) if predicate not in by_spark]
+    return lines + [f"after the join, by Spark: {written(predicate)}" for predicate in by_spark]
 
 
 def group_lines(plan: Plan) -> list[str]:
@@ -139,7 +142,9 @@ def pair_predicates(query: Query) -> list[Predicate]:
     return [
         predicate
         for predicate in query.predicates
-        if len(aliases_of(predicate)) == 2 and not (isinstance(predicate, Comparison) and predicate.op is Op.EQ)
+        if len(aliases_of(predicate)) == 2
+        and not isinstance(predicate, Residual)
+        and not (isinstance(predicate, Comparison) and predicate.op is Op.EQ)
     ]
 
 

@@ -18,6 +18,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "results are joined first, since a BUDGET may withhold some that seem to have no match"
     ),
     HowGrouped.JOINED_FOR_WHERE: "results are joined first, since WHERE asks something of a stream that may be absent",
+    HowGrouped.JOINED_FOR_CONDITION: "results are joined first, since {} is asked of rows that have met",
     HowGrouped.JOINED_FOR_KEYS: "results are joined first, since {: and } tie no tree",
     HowGrouped.JOINED_FOR_CIRCLE: "results are joined first, since conditions other than = tie {} in a circle",
     HowGrouped.LOOKED_UP: (
@@ -42,6 +43,18 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "{} is never known to be closed, since nothing says that {} is an event time that is ordered"
     ),
     PlanObstacle.MAY_DIFFER: "{} may give another value each time, so nothing can be grouped by it or summed up of it",
+    PlanObstacle.CONDITION_UNDER_BUDGET: (
+        "{} is asked of rows that have met, so what an evicted row would have given cannot be told, and a BUDGET "
+        "could not say how much of the answer is left: leave out BUDGET, or the condition"
+    ),
+    PlanObstacle.CONDITION_BELOW: (
+        "{} is tested by Spark on joined rows, and {} is read by another block before Spark sees them: put the "
+        "condition into the query around it"
+    ),
+    PlanObstacle.CONDITION_RANDOM: (
+        "{} may give another value each time, and before DISTINCT and GROUP BY rows that say the same are one: "
+        "leave it out"
+    ),
     PlanObstacle.BYTES_BY_ARRIVAL: (
         "where rows are counted in the order of ARRIVES BY, those that wait for the slowest stream cannot be "
         "evicted, so a BUDGET in bytes cannot be held: give it in ROWS"

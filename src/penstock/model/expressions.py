@@ -13,7 +13,7 @@ known; which value an expression has only Spark says. That a term rises with its
 from __future__ import annotations
 
 import datetime as dt
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from decimal import Decimal
 from functools import cached_property
@@ -89,6 +89,24 @@ def parts_of(term: Term) -> Iterator[Term]:
                 waiting += arguments
             case _:
                 pass
+
+
+def with_columns(term: Term, column: Callable[[ColumnRef], Term]) -> Term:
+    """The term with something in place of each of its columns."""
+    match term:
+        case ColumnRef():
+            return column(term)
+        case Cast(value=value):
+            return Cast(with_columns(value, column), term.to)
+        case Call(arguments=arguments):
+            return Call(term.function, tuple(with_columns(argument, column) for argument in arguments))
+        case _:
+            return term
+
+
+def columns_in(term: Term) -> tuple[ColumnRef, ...]:
+    """The columns of a term, each once, in order."""
+    return tuple(sorted({part for part in parts_of(term) if isinstance(part, ColumnRef)}))
 
 
 def is_deterministic(term: Term) -> bool:

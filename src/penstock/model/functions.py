@@ -35,11 +35,26 @@ of date_trunc the first argument is the time, as the binder orders them.
 STRICT = _ARITHMETIC | _COMPARISONS | _TEXT | _NUMBERS | _CALENDAR | {"not", *TIMES_OF_NUMBERS}
 """Functions that give NULL as soon as one argument is. Not among them: AND and OR, and BETWEEN, which is an AND."""
 
-DETERMINISTIC = STRICT | {
-    *("and", "or", "xor", "<=>", "is null", "is not null", "in", "between", "case", "if"),
-    *("coalesce", "nvl", "ifnull", "greatest", "least", "nullif", "interval", "field", "[]"),
-    *("concat_ws", "from_utc_timestamp", "to_utc_timestamp"),
-}
+_OF_TEXTS = """initcap translate replace lpad rpad left right repeat reverse instr locate split_part substring_index
+    regexp_replace regexp_extract startswith endswith contains md5 sha1 sha2 crc32 hash xxhash64 hex base64 ascii
+    levenshtein soundex octet_length bit_length nvl2"""
+_OF_TIMES = """date_trunc trunc to_date to_timestamp to_timestamp_ntz date_add date_sub add_months last_day next_day
+    datediff date_diff timestampdiff timestampadd months_between date_format from_unixtime unix_timestamp
+    to_unix_timestamp unix_seconds unix_millis unix_micros unix_date date_from_unix_date make_date quarter dayofweek
+    weekday dayofyear weekofyear hour minute second extract date_part"""
+_OF_NUMBERS = "pmod bround sqrt cbrt exp ln log10 log2 pow power sign signum degrees radians positive negative"
+MORE_DETERMINISTIC = frozenset(f"{_OF_TEXTS} {_OF_TIMES} {_OF_NUMBERS}".split())
+"""Functions of which no more is said than that they give the same value for the same arguments."""
+
+DETERMINISTIC = (
+    STRICT
+    | MORE_DETERMINISTIC
+    | {
+        *("and", "or", "xor", "<=>", "is null", "is not null", "in", "between", "case", "if"),
+        *("coalesce", "nvl", "ifnull", "greatest", "least", "nullif", "interval", "field", "[]"),
+        *("concat_ws", "from_utc_timestamp", "to_utc_timestamp"),
+    }
+)
 """Functions that give the same value for the same arguments."""
 
 RANDOM = frozenset({"rand", "randn", "random", "randstr", "uniform", "uuid", "shuffle", "monotonically_increasing_id"})

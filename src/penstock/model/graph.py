@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Equalities, aliases_of
+from penstock.model.predicates import Equalities, Residual, aliases_of
 from penstock.model.query import Query
 
 
@@ -97,7 +97,7 @@ def _labels(query: Query, aliases: tuple[str, ...], key_classes: tuple[KeyClass,
     for predicate in query.predicates:
         pair = aliases_of(predicate)
         # A band between streams that share a key rides on that key: it adds no edge of its own.
-        if len(pair) == 2 and pair not in tied:
+        if len(pair) == 2 and pair not in tied and not isinstance(predicate, Residual):
             for alias in pair:
                 labels[alias].add(pair)
     return labels

@@ -9,7 +9,7 @@ then joined with the rows of its other inputs, one after the other; each conditi
 all its streams have met. A condition of the ON of an outer join is tested there and nowhere else, whichever sides it
 names: it decides matches.
 
-Preconditions: the query is simplified (simplify.py), so WHERE has no condition on two streams.
+Preconditions: the query is simplified (simplify.py), so what is left in WHERE is asked of the joined row.
 """
 
 from __future__ import annotations

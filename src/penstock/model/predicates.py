@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import cached_property
 
-from penstock.model.expressions import ColumnRef, Constant, Expression, is_strict
+from penstock.model.expressions import UNREAD, Call, ColumnRef, Constant, Expression, Term, is_strict, with_columns
 from penstock.model.spans import Span
 
 
@@ -147,7 +147,7 @@ def _signed(span: Span) -> str:
 
 @dataclass(frozen=True)
 class Opaque:
-    """A condition on at most one stream that only Spark evaluates."""
+    """A condition on one stream that only Spark evaluates."""
 
     expression: Expression
     text: str = field(default="", compare=False)
@@ -161,7 +161,33 @@ class Opaque:
         return self.expression.text
 
 
-Predicate = Comparison | Bound | OneOf | NoneOf | NullTest | Difference | Opaque
+@dataclass(frozen=True)
+class Residual:
+    """A condition on several streams, or on none, that is no comparison of two columns.
+
+    It rules rows out but closes nothing: it is tested on rows that have met, by the core or by Spark.
+    """
+
+    expression: Expression
+    text: str = field(default="", compare=False)
+    parts: tuple[Expression, ...] = field(default=(), compare=False, repr=False)
+    """What in it is about one stream alone, as far as it can be taken out."""
+    skeleton: Term = field(default=Call(UNREAD, ()), compare=False, repr=False)
+    """Its term with `PART(n)` in place of each of them."""
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """The columns that it reads."""
+        return self.expression.columns
+
+    def __str__(self) -> str:
+        return self.expression.text
+
+
+PART = "part"
+"""The function that stands for a part of a condition on several streams; its argument is the number of the part."""
+
+Predicate = Comparison | Bound | OneOf | NoneOf | NullTest | Difference | Opaque | Residual
 
 
 def aliases_of(predicate: Predicate) -> frozenset[str]:
@@ -179,7 +205,7 @@ def rejects_null(predicate: Predicate) -> bool:
     match predicate:
         case NullTest(is_null=is_null):
             return not is_null
-        case Opaque(expression=expression):
+        case Opaque(expression=expression) | Residual(expression=expression):
             return is_strict(expression.term)
         case _:
             return True
@@ -194,13 +220,15 @@ def renamed(predicate: Predicate, name: Callable[[ColumnRef], ColumnRef]) -> Pre
             return replace(predicate, minuend=name(predicate.minuend), subtrahend=name(predicate.subtrahend))
         case Bound() | OneOf() | NoneOf() | NullTest():
             return replace(predicate, column=name(predicate.column))
-        case Opaque(expression=expression):
-            return replace(predicate, expression=replace(expression, columns=tuple(map(name, expression.columns))))
+        case Opaque(expression=expression) | Residual(expression=expression):
+            columns = tuple(map(name, expression.columns))
+            moved = replace(expression, columns=columns, term=with_columns(expression.term, name))
+            return replace(predicate, expression=moved)
 
 
 def conjunct(predicate: Predicate) -> str:
     """The predicate as one of several; one that may hold an OR is in parentheses."""
-    return f"({predicate})" if isinstance(predicate, Opaque) else str(predicate)
+    return f"({predicate})" if isinstance(predicate, Opaque | Residual) else str(predicate)
 
 
 def conjunction(predicates: tuple[Predicate, ...]) -> str:

@@ -10,11 +10,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
+from penstock.model.core_terms import core_term
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import Comparison, Difference, Predicate, aliases_of
+from penstock.model.predicates import Comparison, Difference, Predicate, Residual, aliases_of
 from penstock.model.problem import Problem, Subject
-from penstock.model.relation import joins, leaves
+from penstock.model.relation import Join, JoinKind, joins, leaves
 from penstock.model.stream import span_problem
 from penstock.model.types import DataType
 
@@ -88,7 +89,7 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
                 return Problem(
                     subject,
                     f"{predicate.left} is {types[0]}, but {predicate.right} is {types[1]}",
-                    "the two must have the same type (integer types mix freely); derive a column: c BIGINT AS (…)",
+                    "numbers mix freely; of other types say which is meant: CAST(a.x AS BIGINT) = b.y",
                 )
         case Difference():
             if not (types[0].is_clock and types[0].compares_with(types[1])):
@@ -100,8 +101,7 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
             if (why := span_problem(predicate.span, types[0])) is not None:
                 return Problem(subject, why, "write INTERVAL 3 SECONDS for a TIMESTAMP or a DATE, 3 for integers")
         case _:
-            if len(aliases_of(predicate)) > 1:
-                return Problem(subject, "a condition on several streams must be a comparison of two columns")
+            pass
     return None
 
 
@@ -110,10 +110,34 @@ def _predicate_problems(query: Query) -> Iterator[Problem]:
         problem = predicate_problem(predicate, query.by_alias)
         if problem is not None:
             yield problem
+    yield from (_left_to_spark(predicate) for predicate in _where_matches_are_decided(query))
     for predicate, seen in _sights(query):
         hidden = aliases_of(predicate) - seen
         if hidden:
             yield Problem(Subject("predicate", str(predicate)), f"{predicate} cannot see {', '.join(sorted(hidden))}")
+
+
+def _where_matches_are_decided(query: Query) -> Iterator[Residual]:
+    """Conditions on several streams that say which rows match, and that the core cannot evaluate."""
+    asked = [p for join in joins(query.tree) for p in join.on if not _is_of_the_result(query, join, p)]
+    asked += [p for existence in query.existences for p in existence.condition]
+    for predicate in asked:
+        if isinstance(predicate, Residual) and core_term(predicate.expression.term, query.type_of) is None:
+            yield predicate
+
+
+def _is_of_the_result(query: Query, join: Join, predicate: Predicate) -> bool:
+    """Whether a condition of ON may as well be tested on the joined rows."""
+    return join.kind is JoinKind.INNER and aliases_of(predicate) <= query.core
+
+
+def _left_to_spark(predicate: Residual) -> Problem:
+    return Problem(
+        Subject("predicate", str(predicate)),
+        f"only Spark can evaluate {predicate.text or predicate}, and it decides which rows match",
+        "in the ON of an outer join and in EXISTS, combine streams by =, <>, <, AND, OR, NOT, CASE, coalesce, + and -; "
+        "what is about one stream may be any expression, or a derived column of CREATE STREAM",
+    )
 
 
 def _sights(query: Query) -> Iterator[tuple[Predicate, frozenset[str]]]:

@@ -38,13 +38,20 @@ class Script:
         known = {stream.name: stream for stream in self.streams}
         for query in self.queries:
             for source in query.all_sources:
-                if source.below is None and known.get(source.stream.name) != source.stream:
+                declared = known.get(source.stream.name)
+                if source.below is None and (declared is None or declared.as_declared != source.stream.as_declared):
                     problems.append(Problem(Subject("name", query.name), f"{source.stream.name} is not this script's"))
         require(problems)
 
     def stream(self, name: str) -> Stream | None:
         """The stream of that name, spelt as it is declared."""
         return self._streams.get(name)
+
+    def as_read_by(self, query: Query) -> Script:
+        """The script whose streams have, beside their own columns, those that a query derives of them."""
+        read = {s.stream.name: s.stream for s in query.all_sources if s.below is None}
+        streams = tuple(read.get(stream.name, stream) for stream in self.streams)
+        return self if streams == self.streams else Script(streams, self.sinks, (query,))
 
     def sink(self, name: str) -> Sink | None:
         """The sink of that name, spelt as it is declared."""

@@ -3,9 +3,9 @@
 Say that a row of a part of FROM **matters** only if certain streams are there: those of conditions of WHERE and of
 EXISTS that reject NULL at the top, and of windows of time, as no window holds a NULL; going down, those of the ON of
 an inner join, and of the ON of a LEFT JOIN for its optional side. Where a stream of an optional side must be there,
-the rows that lack it matter to nobody, and the join is an inner one on that side. Then both streams of a condition of
-WHERE on two streams meet in an inner join, and the condition joins its ON: nothing is left in WHERE but conditions on
-one stream.
+the rows that lack it matter to nobody, and the join is an inner one on that side. Then the streams of a condition of
+WHERE that rejects NULL meet in inner joins, and the condition joins the ON of the last: nothing is left in WHERE but
+conditions on one stream, and those on several that a row may pass from which a stream is absent.
 
 Joins are re-ordered so that a row which waits for its match has all the streams that may tell that none comes. An
 inner join that does not name the optional side of an outer join below it is made first: (A LEFT B) JOIN C is
@@ -35,7 +35,7 @@ def simplified(query: Query) -> Query:
         if not existence.negated:
             needed |= _rejecting(existence.condition) - {existence.source.alias}
     tree = _simplified(query.tree, needed)
-    joined = tuple(p for p in query.where if len(aliases_of(p)) > 1)
+    joined = tuple(p for p in query.where if len(aliases_of(p)) > 1 and rejects_null(p))
     for predicate in joined:
         tree = _lowered(tree, predicate)
     if all(source.window is None for source in query.all_sources):

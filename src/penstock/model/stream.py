@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
@@ -34,6 +34,8 @@ class Column:
     name: str
     type: DataType | None
     derived: Expression | None = None
+    of_query: bool = False
+    """Whether one query made it, of the stream's columns under its own alias, and no script declares it."""
 
     @property
     def is_virtual(self) -> bool:
@@ -132,6 +134,12 @@ class Stream:
     @cached_property
     def _by_fold(self) -> dict[str, Column]:
         return {fold(column.name): column for column in self.columns}
+
+    @cached_property
+    def as_declared(self) -> Stream:
+        """The stream without what a query made of its columns."""
+        declared = tuple(column for column in self.columns if not column.of_query)
+        return self if len(declared) == len(self.columns) else replace(self, columns=declared)
 
     def column(self, name: str) -> Column | None:
         """The column of that name, spelt as it is declared."""

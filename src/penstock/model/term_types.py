@@ -206,6 +206,8 @@ def _decimal_of(value: Decimal) -> DataType | None:
 
 def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _Typed:
     match function, types:
+        case "interval", _:
+            return DataType(Kind.INTERVAL, "INTERVAL")  # of what, its unit would say
         case (("+" | "-" | "*" | "/" | "%" | "mod" | "pmod"), [left, right]):
             return _arithmetic(function, arguments, left, right)
         case (("-" | "+" | "abs" | "negative" | "positive"), [DataType() as only]) if only.is_number:
@@ -247,13 +249,14 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _T
 
 def _case(arguments: tuple[Term, ...], types: list[_Typed]) -> _Typed:
     """WHEN … THEN is an `if` of two arguments; before the first stands what is compared, after the last ELSE."""
-    branches = [place for place, argument in enumerate(arguments) if _is_branch(argument)]
+    branches = [place for place, argument in enumerate(arguments) if is_branch(argument)]
     if not branches:
         return None
     return _common([*(types[place] for place in branches), *types[branches[-1] + 1 :]])
 
 
-def _is_branch(term: Term) -> bool:
+def is_branch(term: Term) -> bool:
+    """Whether it is WHEN … THEN of a CASE."""
     return isinstance(term, Call) and term.function == "if" and len(term.arguments) == 2
 
 

@@ -24,12 +24,12 @@ from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
-from penstock.model.predicates import Comparison, Op, Predicate, aliases_of
+from penstock.model.predicates import Comparison, Op, Predicate, aliases_of, written
 from penstock.model.query import Query
 from penstock.model.relation import Join, Leaf
 from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
-from penstock.plan.condition_moments import Moment, conditions_at
+from penstock.plan.condition_moments import Moment, conditions_at, residuals
 from penstock.plan.merge_rows import synopsis_of
 from penstock.plan.plan import OutputColumn
 from penstock.plan.plan_reasons import HowGrouped, PlanObstacle
@@ -202,6 +202,8 @@ def _column(
 
 def _tree(query: Query, graph: JoinGraph) -> tuple[tuple[TreeEdge, ...] | None, Reason]:
     aliases = graph.aliases
+    if found := residuals(query):
+        return None, HowGrouped.JOINED_FOR_CONDITION(written(found[0]))
     if not query.is_inner:
         return _outer_edge(query)
     if len(aliases) == 1:
@@ -248,7 +250,7 @@ def _outer_edge(query: Query) -> tuple[tuple[TreeEdge, ...] | None, Reason]:
 def _goes_by_latest(query: Query, graph: JoinGraph, measures: tuple[tuple[Fold, ColumnRef], ...]) -> bool:
     """Whether [RANGE d] is all that ties the streams beside keys that they share, and sums are exact."""
     sources = query.all_sources
-    if len(sources) < 2 or not query.is_inner or [*_pair_predicates(query)]:
+    if len(sources) < 2 or not query.is_inner or [*_pair_predicates(query)] or residuals(query):
         return False
     if not any(isinstance(s.window, RangeWindow) for s in sources) or any(s.event_time is None for s in sources):
         return False

@@ -12,17 +12,23 @@ rows from which x is absent. So r may be dropped as it arrives, for failing a co
 Any other condition of an ON or EXISTS decides only which rows r meets. Any other condition of WHERE, such as
 `b.id IS NULL` after a LEFT JOIN, waits for the joined row. With inner joins alone every condition is tested on
 arrival. Not decided: conditions of EXISTS on the outer row, which could drop it; they are tested as it meets others.
+
+A condition on several streams is tested by the core as they meet, or, in WHERE, on the joined row. One that only Spark
+can evaluate is tested on the joined row too: it stands in WHERE, or in the ON of an inner join over streams that are in
+every result (model/query_rules.py), so that it commutes with all that is joined above it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from penstock.model.predicates import Predicate, aliases_of, rejects_null
+from penstock.model.core_terms import core_term
+from penstock.model.predicates import Predicate, Residual, aliases_of, rejects_null, written
 from penstock.model.query import Query, matched
 from penstock.model.relation import Join, certain, joins
+from penstock.plan.parts import ConditionPlan
 
 
 class Moment(Enum):
@@ -49,6 +55,24 @@ def conditions_at(query: Query, moment: Moment, alias: str | None = None) -> tup
     """The conditions tested at one moment, in the order in which they stand; of one stream if it is named."""
     found = [c.predicate for c in _placed(query) if c.moment is moment and alias in (None, c.alias)]
     return tuple(dict.fromkeys(found))
+
+
+def evaluated(query: Query, predicates: Iterable[Predicate]) -> tuple[ConditionPlan, ...]:
+    """Those of some conditions that are on several streams, or on none, and that the core evaluates."""
+    found = dict.fromkeys(p for p in predicates if isinstance(p, Residual))
+    terms = [(p, core_term(p.expression.term, query.type_of)) for p in found]
+    return tuple(ConditionPlan(written(p), term) for p, term in terms if term is not None)
+
+
+def left_to_spark(query: Query) -> tuple[Residual, ...]:
+    """The conditions on several streams that Spark evaluates on the joined rows; what decides a match is none."""
+    found = dict.fromkeys(p for p in query.predicates if isinstance(p, Residual))
+    return tuple(p for p in found if core_term(p.expression.term, query.type_of) is None)
+
+
+def residuals(query: Query) -> tuple[Residual, ...]:
+    """The conditions that are no comparison of two columns, on several streams or on none."""
+    return tuple(dict.fromkeys(p for p in query.predicates if isinstance(p, Residual)))
 
 
 def _placed(query: Query) -> Iterator[Placed]:

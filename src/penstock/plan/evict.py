@@ -12,10 +12,12 @@ from penstock.analysis.reasons import Reason
 from penstock.model.clauses import RowsWindow
 from penstock.model.expressions import Expression
 from penstock.model.hints import DEFAULT_POLICY, Budget, Hints
+from penstock.model.predicates import written
 from penstock.model.query import Query
 from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import Follows
 from penstock.model.spans import Auto
+from penstock.plan.condition_moments import residuals
 from penstock.plan.order_across_streams import counts_by_arrival
 from penstock.plan.plan_reasons import Evicts, PlanObstacle
 
@@ -87,6 +89,7 @@ def budget_obstacles(query: Query) -> list[Reason]:
     """What of a BUDGET the engine cannot hold."""
     found: list[Reason] = []
     budget, value = query.hints.budget, query.hints.value
+    found += [PlanObstacle.CONDITION_UNDER_BUDGET(written(p)) for p in residuals(query)[:1]]
     if not query.is_inner:
         found += _outer_obstacles(query)
     if query.distinct or query.is_grouped:

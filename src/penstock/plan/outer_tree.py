@@ -1,7 +1,7 @@
 """From the nodes of a query (model/nodes.py) to the nodes that the engine runs (plan/tree.py).
 
 [RANGE] windows are conditions between any two streams that are there. Preconditions: the query is simplified
-(model/simplify.py), so WHERE has no condition on two streams.
+(model/simplify.py), so what is left in WHERE is asked of the joined row.
 
 An axis of the cells is a class of columns that are equal wherever two of their streams stand together; where that
 fails the class is no axis. A row that may be given without having matched must lie in one cell: an axis that none of
@@ -18,11 +18,11 @@ from penstock.model.clauses import Output, RangeWindow, RowsWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import JoinGraph
 from penstock.model.nodes import JoinNode, NodeKind, nodes_of
-from penstock.model.predicates import Comparison, Difference, Op, Predicate, aliases_of, rejects_null
+from penstock.model.predicates import Comparison, Difference, Op, Predicate, Residual, aliases_of, rejects_null
 from penstock.model.query import Query
 from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf
-from penstock.plan.condition_moments import Moment, conditions_at
-from penstock.plan.parts import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
+from penstock.plan.condition_moments import Moment, conditions_at, evaluated
+from penstock.plan.parts import ConditionPlan, KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 from penstock.plan.plan import Closer
 from penstock.plan.purge_trees import find_purge_trees
 from penstock.plan.tree import TEST, BlockPlan, NodePlan, TestPlan, TreePlan
@@ -49,7 +49,7 @@ def outer_plan(query: Query, axes: tuple[KeyAxis, ...], closers: tuple[Closer, .
     nodes = tuple(maker.nodes)
     kept = [nodes[side].certain for node in nodes for side in _alone(node)]
     whole = tuple(n for n, axis in enumerate(axes) if not all(any(map(axis.column, row)) for row in kept))
-    return TreePlan(nodes, tuple(maker.tests), tuple(results), whole)
+    return TreePlan(nodes, tuple(maker.tests), tuple(results), whole, evaluated(query, query.where))
 
 
 def block_tree(
@@ -57,9 +57,10 @@ def block_tree(
     axes: tuple[KeyAxis, ...],
     predicates: tuple[PairPredicate, ...],
     purge_trees: tuple[PurgeTree, ...],
+    conditions: tuple[ConditionPlan, ...] = (),
 ) -> TreePlan:
     """The tree of a query that is all inner joins."""
-    block = BlockPlan(axes, graph.components, _edges(graph), predicates, purge_trees, ())
+    block = BlockPlan(axes, graph.components, _edges(graph), predicates, purge_trees, (), conditions)
     node = NodePlan(NodeKind.BLOCK, graph.aliases, graph.aliases, None, None, (), (), (), (), (), block)
     return TreePlan((node,), (), (), ())
 
@@ -94,12 +95,13 @@ class _Maker:
 
     def _block(self, node: JoinNode) -> NodePlan:
         aliases, conditions = node.aliases, node.conditions
+        compared = tuple(p for p in conditions if not isinstance(p, Residual))
         sources = tuple(self.query.by_alias[alias] for alias in aliases)
         tree: FromTree = Leaf(aliases[0])
         for alias in aliases[1:]:
             tree = Join(JoinKind.INNER, tree, Leaf(alias))
         shown = ColumnRef(aliases[0], next(c.name for c in sources[0].stream.carried))
-        within = Query.select("block", sources, Block(tree, (Output("shown", shown),), conditions))
+        within = Query.select("block", sources, Block(tree, (Output("shown", shown),), compared))
         graph = JoinGraph.of(within)
         closers = tuple(c for c in self.closers if c.source in aliases and c.target in aliases)
         unequal = tuple(p for p in conditions if not (isinstance(p, Comparison) and p.op is Op.EQ))
@@ -111,6 +113,7 @@ class _Maker:
             tuple(dict.fromkeys((*_compared(unequal), *self._windows(aliases, aliases)))),
             find_purge_trees(graph, closers, counted) if len(aliases) > 1 else (),
             beyond(self.query, aliases) if self._needs_more(node) else (),
+            evaluated(self.query, conditions),
         )
         return NodePlan(NodeKind.BLOCK, aliases, aliases, None, None, (), (), (), (), (), block)
 
@@ -125,7 +128,7 @@ class _Maker:
     def _join(self, node: JoinNode, one: NodePlan) -> NodePlan:
         """A node that joins the rows of two others; `one` is its left side."""
         assert node.right is not None
-        between = [p for p in dict.fromkeys(node.conditions) if len(aliases_of(p)) > 1]
+        between = [p for p in dict.fromkeys(node.conditions) if len(aliases_of(p)) > 1 and not isinstance(p, Residual)]
         alone = [p for p in node.conditions if len(aliases_of(p)) == 1 and p not in self._on_arrival]
         equal = [p for p in between if isinstance(p, Comparison) and p.op is Op.EQ and _parts(p, one.aliases)]
         known = tuple(s.alias for s in self.query.all_sources)
@@ -141,6 +144,7 @@ class _Maker:
             self._windows(one.aliases, self.nodes[node.right].aliases),
             tuple(dict.fromkeys(self.test(p) for p in alone)),
             None,
+            evaluated(self.query, node.conditions),
         )
 
     def test(self, predicate: Predicate) -> str:

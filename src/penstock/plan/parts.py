@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from penstock.model.core_terms import CoreTerm
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import Hints
 from penstock.model.predicates import Op
@@ -37,6 +38,29 @@ class PairPredicate:
     right: ColumnRef
     ticks: int | None
     text: str
+
+
+@dataclass(frozen=True)
+class ConditionPlan:
+    """A condition on several streams, or on none, that the core evaluates on rows that have met."""
+
+    text: str
+    term: CoreTerm
+
+    @property
+    def columns(self) -> tuple[ColumnRef, ...]:
+        """The columns that it reads, each once."""
+        found, waiting = dict[ColumnRef, None](), [self.term]
+        while waiting:
+            term = waiting.pop()
+            waiting += term.arguments
+            found |= {} if term.column is None else {term.column: None}
+        return tuple(sorted(found))
+
+    @property
+    def aliases(self) -> frozenset[str]:
+        """The streams that it is about."""
+        return frozenset(ref.alias for ref in self.columns)
 
 
 @dataclass(frozen=True)

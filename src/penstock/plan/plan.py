@@ -315,6 +315,8 @@ class Plan:
     in_arrival_order: bool
     """Whether rows are counted across streams, and in the order of ARRIVES BY, which all of them declare."""
     distinct: bool
+    conditions: tuple[str, ...]
+    """Conditions on several streams that Spark evaluates, on the joined rows; their columns are among the outputs."""
     tree: TreePlan
     """The joins; one block where every stream stands in every result."""
     aggregate: AggregatePlan | None
@@ -386,7 +388,7 @@ class Plan:
     @property
     def distinct_over_expressions(self) -> bool:
         """Whether DISTINCT compares rows that Spark must evaluate first."""
-        return self.distinct and any(column.output is None for column in self.selected)
+        return self.distinct and (bool(self.conditions) or any(column.output is None for column in self.selected))
 
     @cached_property
     def closed_for(self) -> dict[str, tuple[str, ...]]:

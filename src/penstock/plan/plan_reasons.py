@@ -17,6 +17,7 @@ class HowGrouped(ReasonKind):
     JOINED_FOR_OUTER = auto()
     JOINED_FOR_BUDGET = auto()
     JOINED_FOR_WHERE = auto()
+    JOINED_FOR_CONDITION = auto()
     JOINED_FOR_KEYS = auto()
     JOINED_FOR_CIRCLE = auto()
     LOOKED_UP = auto()
@@ -56,6 +57,9 @@ class PlanObstacle(ReasonKind):
     SHED_WITHOUT_BUDGET = auto()
     RUNNING_GROUPS = auto()
     ARCHIVE_BELOW = auto()
+    CONDITION_UNDER_BUDGET = auto()
+    CONDITION_RANDOM = auto()
+    CONDITION_BELOW = auto()
 
 
 class WhyUnkept(ReasonKind):

@@ -26,7 +26,16 @@ from penstock.model.stream import Stream
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
 from penstock.plan.closers import find_agreements, find_closers
-from penstock.plan.condition_moments import Moment, conditions_at, equal_values, needed_values, one_value
+from penstock.plan.condition_moments import (
+    Moment,
+    conditions_at,
+    equal_values,
+    evaluated,
+    left_to_spark,
+    needed_values,
+    one_value,
+    residuals,
+)
 from penstock.plan.evict import evict_plan
 from penstock.plan.merge_plan import MergePlan
 from penstock.plan.merge_rows import (
@@ -134,6 +143,7 @@ def block_plan(query: Query, verdict: Verdict, name: str | None = None) -> Plan:
     promises = (*promises, *checks_of(query, merged))
     whole = replace(whole, merged=merged, closers=closers, promises=promises)
     sources = tuple(_source_plan(whole, source) for source in query.all_sources)
+    purge_trees = () if outer is not None else find_purge_trees(graph, closers, _counted(query))
     plan = Plan(
         FORMAT,
         name or query.name,
@@ -152,7 +162,8 @@ def block_plan(query: Query, verdict: Verdict, name: str | None = None) -> Plan:
         _selected(query, outputs),
         counts_by_arrival(query),
         query.distinct,
-        outer or block_tree(graph, axes, predicates, find_purge_trees(graph, closers, _counted(query))),
+        tuple(str(p) for p in left_to_spark(query)),
+        outer or block_tree(graph, axes, predicates, purge_trees, evaluated(query, query.predicates)),
         aggregate,
         item_closers(query, promises, sources, outputs, aggregate),
         monitor_plan(query.hints),
@@ -179,6 +190,7 @@ def _outputs(query: Query, verdict: Verdict) -> tuple[OutputColumn, ...]:
     refs = [ref for output in query.outputs for ref in columns_of(output.value)]
     if query.is_grouped:
         refs = carried_columns(query, verdict)
+    refs += [ref for p in left_to_spark(query) for ref in p.columns]
     named: dict[ColumnRef, str] = {}
     for ref in dict.fromkeys(refs):
         name = f"{ref.alias}_{ref.column}"
@@ -245,7 +257,7 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
     watched = {column for p in whole.promises if p.alias == alias for column in p.columns}
     if any(p.policy is Policy.QUARANTINE and alias in (p.alias, p.partner) for p in whole.promises):
         # What is kept out of the query is handed out whole.
-        watched |= {column.name for column in source.stream.carried}
+        watched |= {column.name for column in source.stream.carried if not column.of_query}
     # What a punctuation is told by: its columns, and the time from which it lives.
     mortal = any(p.alias == alias and p.kind is PromiseKind.PUNCTUATED and p.high is not None for p in whole.promises)
     timed = {source.stream.event_time} if mortal else set()
@@ -294,6 +306,7 @@ def _narrowest(stream: Stream) -> str:
 
 def _kept(query: Query, alias: str, outputs: tuple[OutputColumn, ...], matched: tuple[str, ...]) -> set[str]:
     kept = {o.column for o in outputs if o.alias == alias} | set(matched)
+    kept |= {ref.column for p in residuals(query) for ref in p.columns if ref.alias == alias}
     if query.hints.value is not None:
         kept |= {ref.column for ref in query.hints.value.columns if ref.alias == alias}
     return kept

@@ -16,11 +16,14 @@ from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.closings.outer_join_purge import Leaving
 from penstock.analysis.finding import Bounded, Means, Verdict
 from penstock.analysis.reasons import Reason
+from penstock.model.expressions import is_random
 from penstock.model.names import fold
+from penstock.model.predicates import written
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import emits_once, grouping_obstacles
+from penstock.plan.condition_moments import left_to_spark, residuals
 from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.order_across_streams import counts_by_arrival, uncomparable_arrivals
@@ -39,6 +42,8 @@ def obstacles_of_blocks(query: Query, verdict: Verdict) -> tuple[Reason, ...]:
     for below in verdict.blocks:
         if below.query.is_grouped and not emits_once(below.query):
             found[PlanObstacle.RUNNING_GROUPS(below.name)] = None
+        for condition in left_to_spark(below.query):
+            found[PlanObstacle.CONDITION_BELOW(written(condition), below.name)] = None
         if below.query.hints.archive is not None:
             found[PlanObstacle.ARCHIVE_BELOW(below.name)] = None
     return tuple(found)
@@ -48,6 +53,9 @@ def obstacles(query: Query) -> tuple[Reason, ...]:
     """Why the engine cannot run a block at all."""
     query = simplified(query)
     found = [*recovery_obstacles(query)]
+    if query.is_grouped or query.distinct:
+        random = (p for p in residuals(query) if is_random(p.expression.term))
+        found += [PlanObstacle.CONDITION_RANDOM(written(p)) for p in random]
     if query.is_grouped:
         found += grouping_obstacles(query)
     if query.hints.budget is not None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.parts import KeyAxis, PairPredicate, PurgeEdge, PurgeTree
+from penstock.plan.parts import ConditionPlan, KeyAxis, PairPredicate, PurgeEdge, PurgeTree
 
 TEST = "__ps_test_"
 """How the columns of tests begin."""
@@ -27,6 +27,8 @@ class BlockPlan:
     beyond: tuple[str, ...]
     """Streams that stand in every result with the block, over which the rule goes where the block alone lacks closers.
     """
+    conditions: tuple[ConditionPlan, ...] = ()
+    """Conditions on several streams that the core evaluates on what they have met."""
     expanded: bool = False
     """Whether partial results are looked at as a whole: messages along a tree would not decide the rule."""
     by_key: bool = False
@@ -67,6 +69,13 @@ class NodePlan:
     tests: tuple[str, ...]
     """The tests that must hold for a match, by column."""
     block: BlockPlan | None
+    conditions: tuple[ConditionPlan, ...] = ()
+    """Other conditions on several streams that decide a match."""
+
+    @property
+    def asked(self) -> tuple[ConditionPlan, ...]:
+        """The conditions on several streams that are asked here, of the rows of a block or of matches."""
+        return self.conditions if self.block is None else self.block.conditions
 
     @property
     def preserves(self) -> tuple[bool, bool]:
@@ -90,6 +99,13 @@ class TreePlan:
     """The tests of WHERE on streams that may be absent, by column."""
     whole_axes: tuple[int, ...]
     """The axes that cannot be cut: rows that may be given unmatched do not carry them, and must not be copied."""
+    conditions: tuple[ConditionPlan, ...] = ()
+    """Conditions of WHERE on several streams of which some may be absent."""
+
+    @property
+    def all_conditions(self) -> tuple[ConditionPlan, ...]:
+        """The conditions on several streams, wherever they are evaluated."""
+        return (*(condition for node in self.nodes for condition in node.asked), *self.conditions)
 
     def tests_of(self, alias: str) -> tuple[TestPlan, ...]:
         """The tests of one stream."""

@@ -56,7 +56,7 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     names = tuple(key.name for key in aggregate.keys)
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
     declared = {o.name: kinds[o.alias, o.column] for o in plan.outputs}
-    if not aggregate.is_evaluated:
+    if not aggregate.is_evaluated and not plan.conditions:
         types = {name: declared.get(name, "BIGINT") for name in names}
         _require_groups(aggregate, types)
         given = arrow_schema(", ".join(_given_columns(plan, aggregate)))
@@ -100,7 +100,18 @@ def _evaluated(told: DataFrame, plan: Plan, aggregate: AggregatePlan) -> DataFra
     # What is no answer is not evaluated.
     values = [F.when(is_answer, F.expr(text)).alias(name) for name, text in made.items()]
     straight = [F.col(quoted(name)) for name in dict.fromkeys([*wanted, *passed])]
-    return rows.select("*", *structs).select(*straight, *values, *TOLD)
+    return with_conditions(rows.select("*", *structs), plan, TOLD).select(*straight, *values, *TOLD)
+
+
+def with_conditions(rows: DataFrame, plan: Plan, told: tuple[str, ...]) -> DataFrame:
+    """The joined rows, each stream a struct under its alias, that pass what Spark is asked of them.
+
+    With TOLD among the columns, what is no answer passes.
+    """
+    for condition in plan.conditions:
+        passes = F.expr(condition)
+        rows = rows.where((F.col(told[0]) != ANSWER) | passes if told else passes)
+    return rows
 
 
 def _require_same_values(evaluated: DataFrame) -> None:

@@ -104,6 +104,9 @@ def with_declared_columns(
         ) from error
     for column in stream.carried:
         if column.derived is not None:
+            # What a query derives names columns as the query does.
+            alias = column.derived.columns[0].alias if column.of_query else ""
+            frame = frame.alias(alias) if alias else frame
             frame = frame.withColumn(column.name, F.expr(column.derived.text).cast(spark_type(str(column.type))))
     if stream.where:
         condition = F.expr(conjunction(stream.where))

@@ -30,7 +30,7 @@ from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import ZONE, Essence, digest, essence_of
 from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.final import End
-from penstock.spark.groups import deal, show
+from penstock.spark.groups import deal, show, with_conditions
 from penstock.spark.malformed import answer_to, columns_read, is_text, judged, quarantines
 from penstock.spark.operator import (
     ANSWER,
@@ -96,13 +96,13 @@ def assemble(
 
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end.
     """
+    script = script.as_read_by(query)
     if plan.rewriting is not None:
         return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
     plan = in_session_zone(spark, plan)
-    _require_store(spark)
     quarantine = quarantine or spark.conf.get(QUARANTINE, None)
+    _require_store(spark)
     _require_runnable(script, plan, quarantine, has_sinks)
-    sweep()
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
     cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
@@ -277,11 +277,13 @@ def purge_strategy(text: str | None) -> Patience:
 
 
 def _require_store(spark: SparkSession) -> None:
+    """Raise if the session keeps state elsewhere; clear away what runs that are over left on this host."""
     if spark.conf.get(_PROVIDER, "") != ROCKSDB:
         raise UsageError(
             "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
             hint=f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}")',
         )
+    sweep()
 
 
 def answered(rows: DataFrame, query: Query, plan: Plan) -> DataFrame:
@@ -300,8 +302,9 @@ def _answer(rows: DataFrame, query: Query, plan: Plan, beside: tuple[str, ...] =
         F.struct(*(F.col(quoted(o.name)).alias(o.column) for o in plan.outputs if o.alias == alias)).alias(alias)
         for alias in aliases
     ]
-    needs_structs = any(not isinstance(o.value, ColumnRef) for o in query.outputs)
+    needs_structs = bool(plan.conditions) or any(not isinstance(o.value, ColumnRef) for o in query.outputs)
     shown = rows.select("*", *structs) if needs_structs else rows
+    shown = with_conditions(shown, plan, beside)
     found = [_column(output, names) for output in query.outputs]
     if beside:
         is_answer = F.col(TOLD[0]) == ANSWER

@@ -3,8 +3,8 @@
 Understood are comparisons of two columns, of a column and a constant, IN with constants, a bare BOOLEAN column, and
 time differences `x.ts - y.ts op i`, `x.ts op y.ts ± i`, each also with BETWEEN; in a query also NOT over one of them
 that has an opposite, and over an OR of such; `<>` and NOT IN with constants, IS [NOT] NULL. Any other condition on
-one stream is opaque: Spark evaluates it. Any other condition on several streams is a mistake, because nothing could
-be purged by it.
+one stream is opaque: Spark evaluates it. Any other condition, on several streams or on none, is residual: it is tested
+on rows that have met, and nothing is purged by it.
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Refused
-from penstock.model.expressions import ColumnRef, Constant
+from penstock.model.expressions import Call, ColumnRef, Constant, Expression, Literal
 from penstock.model.predicates import (
+    PART,
     Bound,
     Comparison,
     Difference,
@@ -26,13 +27,16 @@ from penstock.model.predicates import (
     Op,
     Opaque,
     Predicate,
+    Residual,
     aliases_of,
 )
 from penstock.model.spans import Span
+from penstock.model.term_types import common_type
 from penstock.model.types import Kind
 from penstock.sql.constants import constant_of, span_of, sum_of_spans
-from penstock.sql.expressions import bind_column, bind_node
+from penstock.sql.expressions import bind_column, bind_node, resolved_columns
 from penstock.sql.scope import Scope
+from penstock.sql.terms import term_of
 from penstock.sql.tree import Code, QueryText, Stretch
 from penstock.sql.words import spelt, stretch_of, tokens_of, unwrapped
 
@@ -118,27 +122,34 @@ def _bind_conjunct(
     expression = bind_node(node, tokens, scope)
     if expression is None:
         return
-    aliases = sorted({ref.alias for ref in expression.columns})
-    if len(aliases) > 1:
-        interval = next((part for part in node.find_all(exp.Interval) if span_of(part) is None), None)
-        if interval is not None:
-            scope.report(
-                "this INTERVAL has no fixed length that can be counted",
-                at,
-                "write one number and one of MILLISECONDS, SECONDS, MINUTES, HOURS, DAYS: INTERVAL 90 SECONDS",
-            )
-            return
-        scope.report(
-            f"a condition on several streams ({', '.join(aliases)}) must compare two columns by =, <, <=, > or >=",
-            at,
-            "write x.a = y.b, x.a <= y.b, x.ts - y.ts <= INTERVAL 5 SECONDS, or x.ts BETWEEN y.ts AND y.ts + INTERVAL "
-            "5 SECONDS; derive columns in CREATE STREAM for anything else",
-        )
-    elif not aliases:
-        if not _is_always_true(node):
-            scope.report("this condition names no column", at, "a condition is about the columns of a stream")
-    else:
+    if len({ref.alias for ref in expression.columns}) == 1:
         bound.predicates.append((Opaque(expression, text), at))
+    elif _is_always_true(node):
+        return
+    elif "" in scope.tables:
+        scope.report("this condition names no column", at, "a condition is about the columns of a stream")
+    else:
+        bound.predicates.append((_residual(node, tokens, expression, text, scope), at))
+
+
+def _residual(node: exp.Expr, tokens: tuple[Token, ...], expression: Expression, text: str, scope: Scope) -> Residual:
+    """A condition on several streams or on none, taken apart: what in it is about one stream alone stands by itself."""
+    found: list[tuple[exp.Expr, Expression]] = []
+    waiting = [node]
+    while waiting:
+        part = waiting.pop()
+        own = tokens_of(part, ())
+        whole = bind_node(part, own, scope) if own and part is not node else None
+        if whole is not None and len({ref.alias for ref in whole.columns}) == 1:
+            if bind_column(part, scope) is None:
+                found.append((part, whole))
+        else:
+            waiting += part.iter_expressions()
+    standing = {id(part): Call(PART, (Literal(number),)) for number, (part, _) in enumerate(found)}
+    columns = resolved_columns(node, stretch_of(tokens), scope)
+    assert columns is not None
+    skeleton = term_of(node, columns.by_node, standing=standing)
+    return Residual(expression, text, tuple(part for _, part in found), skeleton)
 
 
 def _existence(node: exp.Expr, tokens: tuple[Token, ...], at: Stretch) -> WrittenExists | None:
@@ -281,9 +292,10 @@ def _compared(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope) 
     first, second = bind_column(left, scope), bind_column(right, scope)
     if first is not None and second is not None:
         kinds = scope.type_of(first), scope.type_of(second)
-        # Inside one stream Spark may well convert; between two, mixed types are a mistake, and reported as one.
+        # Spark may well convert; between two streams, types that it compares only as texts are reported as a mistake.
         mixed = kinds[0] is not None and kinds[1] is not None and not kinds[0].compares_with(kinds[1])
-        return None if mixed and first.alias == second.alias else Comparison(first, op, second, text)
+        converted = mixed and (first.alias == second.alias or common_type(kinds) is not None)
+        return None if converted else Comparison(first, op, second, text)
     for ref, comparison, other in ((first, op, right), (second, op.mirrored, left)):
         kind = scope.type_of(ref) if ref is not None else None
         constant = constant_of(other, kind) if kind is not None else None

@@ -277,6 +277,18 @@ class Cursor(SparkParser):
     def _parse_equality(self, parse_is: bool = True) -> exp.Expr | None:
         return self._remembered(lambda: super(Cursor, self)._parse_equality(parse_is))
 
+    def _parse_bitwise(self) -> exp.Expr | None:
+        return self._remembered(super()._parse_bitwise)
+
+    def _parse_term(self, parse_mod: bool = True) -> exp.Expr | None:
+        return self._remembered(lambda: super(Cursor, self)._parse_term(parse_mod))
+
+    def _parse_factor(self, parse_mod: bool = True) -> exp.Expr | None:
+        return self._remembered(lambda: super(Cursor, self)._parse_factor(parse_mod))
+
+    def _parse_unary(self) -> exp.Expr | None:
+        return self._remembered(super()._parse_unary)
+
     def _parse_paren(self) -> exp.Expr | None:
         """sqlglot takes `(a > 1 NULL)` for a condition with a name of its own; in SQL that is a slip."""
         node = super()._parse_paren()
@@ -289,7 +301,7 @@ class Cursor(SparkParser):
         return node
 
     def _remembered(self, parse: Callable[[], exp.Expr | None]) -> exp.Expr | None:
-        """Conditions remember their tokens, so that each conjunct has its own text and place."""
+        """Conditions and their operands remember their tokens, so that each has its own text and place."""
         index = self._index
         node = parse()
         if node is not None:

@@ -115,6 +115,7 @@ class Sources:
 
     by_alias: dict[str, Source] = field(default_factory=dict)
     places: dict[str, Stretch] = field(default_factory=dict)
+    places_of_conditions: dict[str, Stretch] = field(default_factory=dict)
     reserved: set[str] = field(default_factory=set)
     """Folded aliases that the query itself uses, which nothing else may take."""
 
@@ -430,6 +431,7 @@ class FromBinder:
                 self.report(problem.message, at, problem.hint)
             else:
                 kept.append(predicate)
+                self.sources.places_of_conditions[str(predicate)] = at
         return tuple(kept)
 
     def report_windows(self) -> None:

@@ -87,7 +87,16 @@ def print_query(query: Query) -> str:
         lines.append("GROUP BY " + ", ".join(str(key) for key in query.group_by))
     if query.having is not None:
         lines.append(f"HAVING {query.having}")
-    return "\n".join(lines)
+    return _with_derived_spelt("\n".join(lines), query)
+
+
+def _with_derived_spelt(text: str, query: Query) -> str:
+    """The text with the expressions of the columns that the query derives in their place."""
+    for source in query.all_sources:
+        for column in source.stream.columns:
+            if column.of_query and column.derived is not None:
+                text = text.replace(str(ColumnRef(source.alias, column.name)), column.derived.text)
+    return text
 
 
 def _column(column: Column) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.errors import QueryMistake, Refused
+from penstock.model.derived_columns import with_derived_columns
 from penstock.model.hints import NO_HINTS
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem
@@ -138,7 +139,7 @@ class QueryBinder:
                 having,
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
-            return Query.select(name, used, block, sink=sink, hints=hints)
+            return Query.select(name, *with_derived_columns(used, block), sink=sink, hints=hints)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 at, hint = _place(problem, select, outputs, groups, sources), problem.hint
@@ -152,6 +153,8 @@ def _place(problem: Problem, select: Select, outputs: Outputs, groups: GroupColu
     subject = problem.subject
     if subject.kind == "source":
         return sources.places.get(subject.name, select.at)
+    if subject.kind == "predicate" and subject.name in sources.places_of_conditions:
+        return sources.places_of_conditions[subject.name]
     places = {"output": groups.at, "shown": outputs.at}.get(subject.kind, ())
     if subject.index < len(places):
         return places[subject.index]

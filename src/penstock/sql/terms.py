@@ -68,12 +68,19 @@ _CUTS = frozenset(
 _CHAINS: dict[type[exp.Expr], str] = {exp.And: "and", exp.Or: "or"}
 
 
-def term_of(node: exp.Expr, columns: Mapping[int, Resolved], depth: int = 0) -> Term:
-    """The term of an expression whose columns were resolved, each by the identity of its node."""
+def term_of(
+    node: exp.Expr, columns: Mapping[int, Resolved], depth: int = 0, standing: Mapping[int, Term] | None = None
+) -> Term:
+    """The term of an expression whose columns were resolved, each by the identity of its node.
+
+    `standing` gives what stands for some of its nodes, by their identity too.
+    """
 
     def read(part: exp.Expr) -> Term:
-        return term_of(part, columns, depth + 1)
+        return term_of(part, columns, depth + 1, standing)
 
+    if standing is not None and id(node) in standing:
+        return standing[id(node)]
     if depth > _DEEPEST:
         return _unread(node, columns)
     match node:

@@ -39,6 +39,8 @@ class Answering:
                 f"query {query.name} is run as counts, and these only Spark works out",
                 hint="leave ERROR(…) out of the query that is tested",
             )
+        for condition in plan.conditions:
+            raise only_spark(condition)
         self.query = query
         self.given = pa.schema([(name, arrow_type(name, kind)) for name, kind in answer_columns(plan)])
         """What the cells give."""

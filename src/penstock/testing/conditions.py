@@ -18,7 +18,18 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.model.expressions import ColumnRef, Constant
-from penstock.model.predicates import Bound, Comparison, Difference, NoneOf, NullTest, OneOf, Op, Opaque, Predicate
+from penstock.model.predicates import (
+    Bound,
+    Comparison,
+    Difference,
+    NoneOf,
+    NullTest,
+    OneOf,
+    Op,
+    Opaque,
+    Predicate,
+    Residual,
+)
 from penstock.model.stream import Stream
 from penstock.runtime.columns.codes import flat, ticks
 from penstock.testing.arrow_types import arrow_type
@@ -68,7 +79,7 @@ def holds(predicate: Predicate, table: Any) -> Any:
             found = _COMPARE_TICKS[op](apart, span.ticks).astype(np.bool_)
             known = pc.and_(pc.is_valid(column(later)), pc.is_valid(column(earlier)))
             return pc.if_else(known, pa.array(found), pa.scalar(None, pa.bool_()))
-        case Opaque(expression=expression):
+        case Opaque(expression=expression) | Residual(expression=expression):
             return truths(expression.term, expression.text, table.num_rows, column)
 
 

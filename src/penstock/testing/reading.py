@@ -1,8 +1,8 @@
 """From the tables of a test to what the core is given: declared columns, filters, tests of outer joins, punctuations.
 
 It is what Spark does before the packer: the declared columns in their types, the stream's own WHERE, and for each row
-what the filters of each alias and each WHEN say. A derived column is an expression that only Spark evaluates; a table
-that carries it gives its values.
+what the filters of each alias and each WHEN say. Of a derived column that only Spark can evaluate, a table gives the
+values.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import DataError, UsageError
+from penstock.model.expressions import Expression
 from penstock.model.names import fold
 from penstock.model.predicates import Bound, Op, Predicate
 from penstock.model.query import Query
@@ -25,9 +26,9 @@ from penstock.runtime import Punctuating, Truth, apart, punctuation_promises
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.routing import Routed, route
 from penstock.runtime.input.wire_columns import value_columns
-from penstock.testing.arrow_types import as_declared
+from penstock.testing.arrow_types import arrow_type, as_declared
 from penstock.testing.conditions import all_hold, holds, require_read
-from penstock.testing.evaluating import only_spark
+from penstock.testing.evaluating import evaluated, only_spark
 
 
 class TableReader:
@@ -79,7 +80,8 @@ class TableReader:
         """What each test of an outer join is worth where its stream is absent."""
         found = {}
         for test, predicate in self._tests.items():
-            nothing = pa.table({c.name: pa.nulls(1) for c in self.plan.by_alias[test.alias].read})
+            read = self.plan.by_alias[test.alias].read
+            nothing = pa.table({c.name: pa.nulls(1, arrow_type(c.name, c.type)) for c in read})
             found[test.column] = not test.rejects_absent and bool(holds(predicate, nothing)[0].as_py())
         return found
 
@@ -127,13 +129,17 @@ class TableReader:
         where = () if stream.name in self._given else stream.where
         conditions = [*where, *(p for scheme in _punctuated(stream) for p in scheme.when)]
         wanted |= dict.fromkeys(ref.column for p in conditions for ref in p.columns)
-        columns = {}
+        for column in reversed(stream.carried):
+            if column.name in wanted and column.derived is not None and fold(column.name) not in given:
+                wanted |= dict.fromkeys(ref.column for ref in column.derived.columns)
+        columns: dict[str, Any] = {}
         for column in stream.carried:
             if column.name not in wanted:
                 continue
             if fold(column.name) not in given:
                 if column.derived is not None:
-                    raise only_spark(str(column.derived), f"it derives {stream.name}.{column.name}")
+                    columns[column.name] = self._derived(column.derived, columns, table.num_rows)
+                    continue
                 raise DataError(
                     f"the table for stream {stream.name} has no column {column.name}",
                     detail=f"its columns are: {', '.join(table.column_names)}",
@@ -142,6 +148,9 @@ class TableReader:
             columns[column.name] = as_declared(stream.name, column.name, values, str(column.type))
         # A table without columns has no rows either: a query may count rows and read nothing of them.
         return pa.table(columns) if columns else pa.table({"__ps_row": pa.nulls(table.num_rows)})
+
+    def _derived(self, expression: Expression, columns: Mapping[str, Any], size: int) -> Any:
+        return evaluated(expression.term, str(expression), size, lambda ref: columns[ref.column])
 
 
 def _punctuated(stream: Stream) -> list[Punctuated]:

@@ -53,4 +53,4 @@ def test_the_largest_batch_probes_and_meets_all_of_the_others() -> None:
 def test_without_rows_there_is_no_result() -> None:
     driver = Driver(SCRIPT)
     cell = driver.cell
-    assert delta_join(driver.plan, cell.matcher, cell.clock) == []
+    assert delta_join(driver.plan, cell.matcher, cell.clock, None, ()) == []

@@ -30,6 +30,7 @@ from penstock.model.predicates import (
     Op,
     Opaque,
     Predicate,
+    Residual,
     rejects_null,
 )
 
@@ -73,7 +74,7 @@ def truth(predicate: Predicate, values: Mapping[ColumnRef, object]) -> Truth:
         case Difference(op=op, span=span):
             apart = ticks_between(given[0], given[1])
             return Truth.UNREAD if apart is None else _known(_COMPARE[op](apart, span.ticks))
-        case Opaque():
+        case Opaque() | Residual():
             return Truth.UNREAD
 
 

@@ -37,6 +37,7 @@ from penstock.model.predicates import (
     OneOf,
     Opaque,
     Predicate,
+    Residual,
     aliases_of,
     rejects_null,
     renamed,
@@ -129,6 +130,8 @@ class MemoryReading:
         found = []
         if len(self.query.core) < len(self.query.all_sources):
             found.append(MemoryReason.INNER_ONLY())
+        residual = (c for c in self.conditions if isinstance(c.predicate, Residual))
+        found += [MemoryReason.NO_COMPARISON(c.text) for c in residual]
         for ref in dict.fromkeys(ref for c in self.conditions for ref in c.predicate.columns):
             kind = self.kind(ref)
             if kind is not None and kind.is_key and not are_equal_only_if_same(kind) and self._is_compared(ref):
@@ -136,7 +139,7 @@ class MemoryReading:
         return tuple(found)
 
     def _is_compared(self, ref: ColumnRef) -> bool:
-        unequal = Opaque | NoneOf | NullTest
+        unequal = Opaque | Residual | NoneOf | NullTest
         return any(ref in c.predicate.columns and not isinstance(c.predicate, unequal) for c in self.conditions)
 
     @cached_property
@@ -170,7 +173,7 @@ class MemoryReading:
 def is_opaque(reading: MemoryReading, predicate: Predicate) -> bool:
     """Whether only Spark can say what a predicate means; a constant that is no value of the type is such a case."""
     match predicate:
-        case Opaque() | NullTest():
+        case Opaque() | Residual() | NullTest():
             return True
         case Bound(column=ref, constant=constant):
             constants = (constant,)

@@ -20,7 +20,17 @@ from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.count_values import count_value
 from penstock.model.clauses import Aggregate, Formula, RangeWindow, RowsWindow, TimeWindow
 from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Bound, Difference, Equalities, OneOf, Op, Predicate, aliases_of, rejects_null
+from penstock.model.predicates import (
+    Bound,
+    Difference,
+    Equalities,
+    OneOf,
+    Op,
+    Predicate,
+    Residual,
+    aliases_of,
+    rejects_null,
+)
 from penstock.model.query import Query
 from penstock.model.relation import JoinKind, joins
 
@@ -117,8 +127,8 @@ def _sorted_conditions(query: Query) -> CountQuestion | Reason:
     ties: list[Predicate] = []
     for predicate in conditions:
         about = aliases_of(predicate)
-        if len(about) == 0:
-            return CountReason.ABOUT_NO_STREAM(predicate)
+        if isinstance(predicate, Residual):
+            return CountReason.NO_COMPARISON(predicate)
         if len(about) == 1:
             filters[min(about)].append(predicate)
         else:
@@ -130,6 +140,8 @@ def _sorted_conditions(query: Query) -> CountQuestion | Reason:
         ties_without[own] = []
         for predicate in existence.condition:
             about = aliases_of(predicate)
+            if isinstance(predicate, Residual):
+                return CountReason.NO_COMPARISON(predicate)
             if own not in about:
                 return CountReason.NOT_ABOUT(predicate, own)
             (filters[own] if about == {own} else ties_without[own]).append(predicate)

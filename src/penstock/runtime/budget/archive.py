@@ -111,7 +111,7 @@ def missing_results(plan: Plan, archived: list[Archived], after: int) -> Iterato
         if batch > after and batch in counts:
             clock.before = {stream: before for stream, (before, _) in counts[batch].items()}
             clock.count = {stream: count for stream, (_, count) in counts[batch].items()}
-            found = [_lost(synopses, partial, batch) for partial in delta_join(plan, matcher, clock)]
+            found = [_lost(synopses, partial, batch) for partial in delta_join(plan, matcher, clock, None, ())]
             yield batch, pa.concat_tables([_results(plan, synopses, partial) for partial in found]) if found else None
         for synopsis in synopses.values():
             synopsis.finish()

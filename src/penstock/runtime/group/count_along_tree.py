@@ -91,7 +91,8 @@ class CountAlongTree:
                 bag for start, parts in passes(self.plan.aliases, self.synopses) for bag in latest.added(start, parts)
             ]
         elif self.aggregate.tree is None:
-            bags = [self._of_results(partial) for partial in delta_join(self.plan, self.matcher, clock, across)]
+            found = delta_join(self.plan, self.matcher, clock, across, self.plan.tree.root.asked)
+            bags = [self._of_results(partial) for partial in found]
         else:
             bags = []
             for start, parts in passes(self.plan.aliases, self.synopses):

@@ -37,6 +37,7 @@ def matching_columns(plan: Plan, alias: str, stored: tuple[str, ...]) -> tuple[s
     for node in plan.nodes:
         refs += [ref for axis in node.equalities for ref in axis.columns]
         refs += [ref for predicate in (*node.predicates, *node.windows) for ref in (predicate.left, predicate.right)]
+    refs += [ref for condition in plan.tree.all_conditions for ref in condition.columns]
     refs += [ref for joint in plan.joint_closers for refs_ in joint.partners for ref in refs_]
     needed = {ref.column for ref in refs if ref.alias == alias}
     needed |= {test.column for test in plan.tree.tests_of(alias)}

@@ -30,6 +30,7 @@ from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.delta_join import delta_join
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, asks_few, truth
+from penstock.runtime.match.row_conditions import RowConditions
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED, UNSURE
@@ -125,7 +126,7 @@ class JoinTree(Component):
     def join(self) -> list[Rows]:
         """The results that follow from matches of the batch, and what is certain of them."""
         if self.root is not None:
-            return delta_join(self.plan, self.root.matcher, self.clock, self.across)
+            return delta_join(self.plan, self.root.matcher, self.clock, self.across, self.plan.tree.root.asked)
         return [self._pass(late=False)]
 
     def doubt(self) -> None:
@@ -176,7 +177,8 @@ class JoinTree(Component):
             (alias,) = node.aliases
             return {alias: self.synopses[alias].ids(FRESH)}
         purge = self.blocks[number]
-        return together(delta_join(self.plan, purge.matcher, self.clock, self.across), node.aliases)
+        found = delta_join(self.plan, purge.matcher, self.clock, self.across, node.asked)
+        return together(found, node.aliases)
 
     def settle(self, touched: Mapping[str, Ints], asking: Asking, met: Mapping[str, Ints]) -> tuple[list[Rows], Purged]:
         """With the promises of the batch made: the results that are certain only now, and the tuples that left.
@@ -347,7 +349,7 @@ class JoinTree(Component):
             side.begin_as(theirs)
 
     def results(self, rows: Rows, synopses: Mapping[str, Synopsis]) -> Rows:
-        """The rows that pass the conditions of WHERE on streams that may be absent."""
+        """The rows that pass the conditions of WHERE that wait for the joined row."""
         shown = self._shown(rows, synopses)
         return rows if shown is None else take(rows, shown)
 
@@ -357,7 +359,10 @@ class JoinTree(Component):
             if test.column in self.plan.tree.results:
                 passes = truth(synopses[test.alias], test.column, rows[test.alias], self.absent)
                 found = passes if found is None else found & passes
-        return found
+        passes_all = RowConditions(self.plan.tree.conditions, synopses).passing(rows)
+        if passes_all is None or found is None:
+            return passes_all if found is None else found
+        return found & passes_all
 
     @property
     def nbytes(self) -> int:

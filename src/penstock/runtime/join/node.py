@@ -99,7 +99,9 @@ class Node:
 
     def _is_crowded(self, first: int) -> bool:
         one, other = self.sides[first], self.sides[1 - first]
-        if not (isinstance(one, StreamSide) and isinstance(other, StreamSide)) or self.matcher.counts_rows:
+        if not (isinstance(one, StreamSide) and isinstance(other, StreamSide)):
+            return False
+        if self.matcher.counts_rows or self.plan.conditions:
             return False
         return self.meeting.is_crowded(one, other)
 

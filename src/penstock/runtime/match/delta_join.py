@@ -10,36 +10,61 @@ few rows they have.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
+from penstock.plan.parts import ConditionPlan
 from penstock.plan.plan import Plan
+from penstock.runtime.columns.codes import Bools
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.match.matching import Matcher, Partial
+from penstock.runtime.match.row_conditions import RowConditions
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.state.synopsis import ALL, FRESH, OLD, Synopsis
 
 
-def delta_join(plan: Plan, matcher: Matcher, clock: Clock, across: ArrivalOrder | None = None) -> list[Partial]:
-    """The new combinations of the streams that the matcher ties, as one partial for each that has fresh rows."""
+def delta_join(
+    plan: Plan,
+    matcher: Matcher,
+    clock: Clock,
+    across: ArrivalOrder | None,
+    conditions: tuple[ConditionPlan, ...],
+) -> list[Partial]:
+    """The new combinations of the streams that the matcher ties, as one partial for each that has fresh rows.
+
+    They pass the conditions, which are asked as soon as their streams have met.
+    """
     synopses = matcher.synopses
-    windows = RowsWindows(plan, synopses, clock, across)
+    growing = _Growing(matcher, RowsWindows(plan, synopses, clock, across), RowConditions(conditions, synopses))
     found: list[Partial] = []
     for start, parts in passes(matcher.plan.aliases, synopses):
-        found += _grown(matcher, windows, {start: synopses[start].ids(FRESH)}, parts)
+        fresh = {start: synopses[start].ids(FRESH)}
+        found += growing.grown(_only(fresh, growing.conditions.passing(fresh)), parts)
     return found
 
 
-def _grown(matcher: Matcher, windows: RowsWindows, partial: Partial, parts: Mapping[str, str]) -> Iterator[Partial]:
-    """The combinations that partial ones grow into; what comes in pieces grows piece by piece."""
-    if not parts:
-        keep = windows.inside(partial)
-        yield partial if keep is None else {alias: ids[keep] for alias, ids in partial.items()}
-        return
-    target = _next(matcher, frozenset(partial), parts)
-    rest = {alias: part for alias, part in parts.items() if alias != target}
-    for left, right in matcher.pieces(partial, target, parts[target]):
-        if len(left):
-            yield from _grown(matcher, windows, {**{a: ids[left] for a, ids in partial.items()}, target: right}, rest)
+@dataclass(frozen=True)
+class _Growing:
+    matcher: Matcher
+    windows: RowsWindows
+    conditions: RowConditions
+
+    def grown(self, partial: Partial, parts: Mapping[str, str]) -> Iterator[Partial]:
+        """The combinations that partial ones grow into; what comes in pieces grows piece by piece."""
+        if not parts:
+            yield _only(partial, self.windows.inside(partial))
+            return
+        here = frozenset(partial)
+        target = _next(self.matcher, here, parts)
+        rest = {alias: part for alias, part in parts.items() if alias != target}
+        for left, right in self.matcher.pieces(partial, target, parts[target]):
+            if len(left):
+                longer = {**{a: ids[left] for a, ids in partial.items()}, target: right}
+                yield from self.grown(_only(longer, self.conditions.passing(longer, here)), rest)
+
+
+def _only(partial: Partial, keep: Bools | None) -> Partial:
+    return partial if keep is None else {alias: ids[keep] for alias, ids in partial.items()}
 
 
 def passes(aliases: tuple[str, ...], synopses: Mapping[str, Synopsis]) -> Iterator[tuple[str, dict[str, str]]]:

@@ -5,6 +5,7 @@ NULL, those that must equal one column of the other side equal each other, the c
 time is NULL where some stream has [RANGE]. What is not able matches nothing, now or ever. Stored tuples of one stream
 are looked up by the index of its synopsis; so are rows that wait, by those that they are made of. What agrees is said
 by the matcher of blocks (`matching.py`), of which a node is a use: rows of one side, and tuples or rows of the other.
+Conditions on several streams that are no comparison are asked of the pairs that are left (`row_conditions.py`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from penstock.runtime.join.sides import Side, StreamSide, WaitingSide
 from penstock.runtime.match.key_matching import Keyed, about_distinct, agree, nulls
 from penstock.runtime.match.key_ranges import joined
 from penstock.runtime.match.matching import Matcher, PartTies
+from penstock.runtime.match.row_conditions import RowConditions
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
@@ -61,6 +63,7 @@ class NodeMatcher:
         self.within = tuple(p for p in node.predicates if p not in across)
         self.ties = PartTies(plan.aliases, node.equalities, across)
         self.matcher = Matcher(self.ties, synopses)
+        self.conditions = RowConditions(node.conditions, synopses)
         self._by_windows = Matcher(PartTies(plan.aliases, (), node.windows), synopses)
         self._by_axes = Matcher(PartTies(plan.aliases, (*node.equalities, *plan.axes), ()), synopses)
         refs = [ref for axis in node.equalities for ref in axis.columns]
@@ -196,9 +199,9 @@ class NodeMatcher:
         for window in self.node.windows:
             both = np.flatnonzero((rows[window.left.alias] != ABSENT) & (rows[window.right.alias] != ABSENT))
             keep[both] &= self.matcher.holds(window, take(rows, both))
-        inside = self.windows.inside(rows)
-        if inside is not None:
-            keep &= inside
+        for passing in (self.conditions.passing(rows), self.windows.inside(rows)):
+            if passing is not None:
+                keep &= passing
         return (first, keys) if keep.all() else (first[keep], keys[keep])
 
 

@@ -5,7 +5,8 @@ all, it asks for a range of that column: among the rows of its key, in the order
 iff more stand before its end than before its beginning. Where they limit several columns the pairs are made.
 
 Pairs are found faster where rows meet seldom, so EXISTS and NOT EXISTS come here only if there would be many of them.
-Preconditions: a single stream on either side, and no [ROWS n], which asks which row of a pair came last.
+Preconditions: a single stream on either side, no [ROWS n], which asks which row of a pair came last, and no condition
+that must be evaluated on pairs.
 """
 
 from __future__ import annotations

@@ -1,0 +1,185 @@
+"""Expressions over one stream that a query compares with another: columns that Spark derives before rows meet.
+
+`lower(a.x) = lower(b.y)` is an equality of two columns, once each stream has a column of that expression. So a
+condition that is an equality of two expressions, each over one stream, becomes a comparison of such columns: a key.
+Where the two have different types both are brought to the one in which Spark compares them. A condition that the core
+cannot evaluate as it is written may be one that it can once what is about one stream alone is a column; then it is
+rewritten so. What neither helps is left as it is: Spark evaluates it on joined rows, or it cannot stand where it does.
+
+A derived column is of this query alone and stands under its own text, which names columns with the alias, as the
+query does. Preconditions: the expression is known to be deterministic, and its type is known. Not decided: whether the
+column takes few or many values, which only Spark knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from penstock.model.clauses import Source
+from penstock.model.core_terms import core_term
+from penstock.model.expressions import (
+    Call,
+    Cast,
+    ColumnRef,
+    Expression,
+    Literal,
+    Term,
+    columns_in,
+    is_deterministic,
+)
+from penstock.model.names import fold
+from penstock.model.predicates import PART, Comparison, Op, Predicate, Residual
+from penstock.model.relation import Block, FromTree, Join, Leaf
+from penstock.model.stream import Column
+from penstock.model.term_types import common_type, type_of
+from penstock.model.types import DataType
+
+
+def with_derived_columns(sources: tuple[Source, ...], block: Block) -> tuple[tuple[Source, ...], Block]:
+    """The sources with the columns that the conditions of a block need, and the block over them."""
+    maker = _ColumnMaker({s.alias: s for s in (*sources, *(e.source for e in block.existences))})
+    tree = maker.tree(block.tree)
+    where = maker.all(block.where)
+    conditions = [maker.all(existence.condition) for existence in block.existences]
+    existences = tuple(
+        replace(existence, source=maker.source(existence.source), condition=condition)
+        for existence, condition in zip(block.existences, conditions, strict=True)
+    )
+    made = replace(block, tree=tree, where=where, existences=existences)
+    return tuple(maker.source(source) for source in sources), made
+
+
+@dataclass
+class _ColumnMaker:
+    sources: dict[str, Source]
+    made: dict[str, list[Column]] = field(default_factory=dict)
+    """By alias, the columns that were derived."""
+
+    def source(self, source: Source) -> Source:
+        """The source with its derived columns; a stream that is read twice has those of both."""
+        name = source.stream.name
+        kin = [alias for alias, other in self.sources.items() if other.stream.name == name]
+        added = [column for alias in kin for column in self.made.get(alias, ())]
+        if not added:
+            return source
+        return replace(source, stream=replace(source.stream, columns=(*source.stream.columns, *added)))
+
+    def tree(self, tree: FromTree) -> FromTree:
+        """A part of FROM with its conditions rewritten."""
+        if isinstance(tree, Leaf):
+            return tree
+        return Join(tree.kind, self.tree(tree.left), self.tree(tree.right), self.all(tree.on))
+
+    def all(self, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
+        """Conditions rewritten."""
+        return tuple(self._rewritten(p) if isinstance(p, Residual) else p for p in predicates)
+
+    def _rewritten(self, residual: Residual) -> Predicate:
+        if (key := self._key(residual)) is not None:
+            return key
+        if core_term(residual.expression.term, self._type) is not None:
+            return residual
+        return self._taken_apart(residual) or residual
+
+    def _key(self, residual: Residual) -> Comparison | None:
+        """An equality of two expressions, each over one stream of its own."""
+        match residual.skeleton:
+            case Call(function="=", arguments=(left, right)):
+                sides = [self._side(residual, side) for side in (left, right)]
+            case _:
+                return None
+        one, other = sides
+        if one is None or other is None or one.columns[0].alias == other.columns[0].alias:
+            return None
+        kinds = [type_of(side.term, self._type) for side in (one, other)]
+        if kinds[0] is None or kinds[1] is None:
+            return None
+        common = None
+        if not kinds[0].compares_with(kinds[1]):
+            common = common_type(kinds)
+            if common is None or not common.is_key:
+                return None
+        elif not kinds[0].is_key:
+            return None
+        refs = [self._column(side, common) for side in (one, other)]
+        return None if refs[0] is None or refs[1] is None else Comparison(refs[0], Op.EQ, refs[1], residual.text)
+
+    def _side(self, residual: Residual, side: Term) -> Expression | None:
+        """A side of a comparison that is about one stream."""
+        match side:
+            case ColumnRef():
+                return Expression(str(side), (side,), side)
+            case Call(function=function, arguments=(Literal(value=int() as number),)) if function == PART:
+                return residual.parts[number]
+            case _:
+                return None
+
+    def _taken_apart(self, residual: Residual) -> Residual | None:
+        """The condition over columns that stand for what the core cannot evaluate; None if that does not help."""
+        columns: dict[int, Term] = {}
+        wanted = [n for n, part in enumerate(residual.parts) if core_term(part.term, self._type) is None]
+        types = {number: type_of(residual.parts[number].term, self._type) for number in wanted}
+        if not wanted or None in types.values() or not all(self._derives(residual.parts[n]) for n in wanted):
+            return None
+        names = {number: self._name(residual.parts[number], None) for number in wanted}
+        for number, part in enumerate(residual.parts):
+            columns[number] = ColumnRef(part.columns[0].alias, names[number]) if number in names else part.term
+        term = _filled(residual.skeleton, columns)
+        known = {columns[number]: types[number] for number in wanted}
+        if core_term(term, lambda ref: known.get(ref) or self._type(ref)) is None:
+            return None
+        for number in wanted:
+            self._column(residual.parts[number], None)
+        return replace(residual, expression=replace(residual.expression, columns=columns_in(term), term=term))
+
+    def _type(self, ref: ColumnRef) -> DataType | None:
+        made = next((c.type for c in self.made.get(ref.alias, ()) if c.name == ref.column), None)
+        source = self.sources.get(ref.alias)
+        return made or (None if source is None else source.stream.type_of(ref.column))
+
+    def _column(self, expression: Expression, cast_to: DataType | None) -> ColumnRef | None:
+        """The column of an expression, new or known, in a type if it is given."""
+        term = expression.term
+        if isinstance(term, ColumnRef) and (cast_to is None or self._type(term) == cast_to):
+            return term
+        if not self._derives(expression):
+            return None
+        alias = expression.columns[0].alias
+        name = self._name(expression, cast_to)
+        known = self.made.setdefault(alias, [])
+        if all(column.name != name for column in known):
+            kind = cast_to or type_of(term, self._type)
+            text = expression.text if cast_to is None else f"CAST({expression.text} AS {cast_to})"
+            whole = term if cast_to is None else Cast(term, cast_to)
+            known.append(Column(name, kind, Expression(text, expression.columns, whole), of_query=True))
+        return ColumnRef(alias, name)
+
+    def _derives(self, expression: Expression) -> bool:
+        """Whether Spark can derive a column of it, of a declared stream, before the rows meet."""
+        source = self.sources.get(expression.columns[0].alias)
+        return is_deterministic(expression.term) and source is not None and source.below is None
+
+    def _name(self, expression: Expression, cast_to: DataType | None) -> str:
+        text = expression.text if cast_to is None else f"CAST({expression.text} AS {cast_to})"
+        stream = self.sources[expression.columns[0].alias].stream
+        while stream.spelling(text) is not None or any(
+            fold(column.name) == fold(text) and column.name != text
+            for columns in self.made.values()
+            for column in columns
+        ):
+            text += "_"
+        return text
+
+
+def _filled(term: Term, parts: dict[int, Term]) -> Term:
+    """A skeleton with its parts in place."""
+    match term:
+        case Call(function=function, arguments=(Literal(value=int() as number),)) if function == PART:
+            return parts[number]
+        case Call(arguments=arguments):
+            return Call(term.function, tuple(_filled(argument, parts) for argument in arguments))
+        case Cast(value=value):
+            return Cast(_filled(value, parts), term.to)
+        case _:
+            return term

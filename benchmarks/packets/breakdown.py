@@ -29,12 +29,13 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock import compile as way
 from penstock.model.script import Script
 from penstock.plan.plan import Plan
-from penstock.spark import stream as engine
-from penstock.spark.pack import KeyedGrid
+from penstock.spark import assembly as engine
+from penstock.spark.assembly import packed_stream
+from penstock.spark.pack import KeyedGrid, Packer
 from penstock.spark.parquet_files import file_names, schema_read
 from penstock.spark.run import RunOptions, run_script
 from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
-from penstock.spark.stream import packed_streams
+from penstock.spark.sources import depends_on_order
 
 CELLS = 2
 CONF = {"spark.master": f"local[{CELLS}]", "spark.sql.shuffle.partitions": str(CELLS)}
@@ -54,7 +55,10 @@ def _breakdown(data: Path, tiny: Path, home: Path, promises: bool) -> dict[str, 
     plan = way.runnable_plan(query, way.check(read), allow_unbounded=False)
     spark = start_session("where the time goes", {**CONF, **FEW_ROWS_IN_JVM})
     grid = KeyedGrid.over(plan, CELLS, CELLS)
-    packed = packed_streams(spark, read, plan, grid, {}, observation="where the time goes")
+    packers = [Packer(plan, name, grid, depends_on_order(plan, name)) for name in plan.streams]
+    streams = [(stream, packer) for packer in packers if (stream := read.stream(packer.stream)) is not None]
+    parts = [packed_stream(spark, stream, packer, None, "where the time goes") for stream, packer in streams]
+    packed = functools.reduce(DataFrame.unionAll, parts)
     frames = {"read": _read(spark, read, plan), "pack": packed, "shuffle": packed.repartition(CELLS, "cell")}
     seconds = {name: _to_nowhere(frame, home / f"checkpoint-{name}") for name, frame in frames.items()}
     seconds["whole"], cells = _whole(text, home / "whole")

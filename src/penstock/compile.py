@@ -12,9 +12,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.check import check_query
-from penstock.analysis.finding import Strategy, Verdict
+from penstock.analysis.finding import Strategy, Verdict, each_block
 from penstock.analysis.reasons import Notice, Told
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.model.names import fold, nearest

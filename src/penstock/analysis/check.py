@@ -16,7 +16,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from penstock.analysis.blocks.derived_stream import derived_stream
-from penstock.analysis.blocks.tree import blocks_below, is_block, over
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.facts.together import Facts
@@ -41,6 +40,7 @@ from penstock.analysis.second_stage import second_stage
 from penstock.analysis.state import source_findings
 from penstock.analysis.unbounded import settled, unknown_growth
 from penstock.analysis.witness.purge_witness import Scenario, scenarios
+from penstock.model.block_tree import blocks_below, is_block, over
 from penstock.model.clauses import RowsWindow
 from penstock.model.hints import Budget
 from penstock.model.query import Query

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING
 from penstock.analysis.reasons import Reason, Told
 from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.analysis.synopsis_form import SynopsisForm
+from penstock.model.block_tree import over
 from penstock.model.predicates import Predicate
+from penstock.model.query import Query
 from penstock.model.schemes import Scheme
 
 if TYPE_CHECKING:
     from penstock.analysis.blocks.derived_stream import Derived
     from penstock.analysis.closings.closing_graph import ClosingGraph
-    from penstock.model.query import Query
 
 
 class Means(StrEnum):
@@ -216,3 +217,9 @@ class BlockFinding:
     """The block, over streams with their promises."""
     verdict: Verdict
     derived: Derived
+
+
+def each_block(query: Query, verdict: Verdict) -> tuple[tuple[Query, Verdict], ...]:
+    """The blocks of a checked query over streams with their promises, from below; the last gives the answer."""
+    streams = {block.name: block.derived.stream for block in verdict.blocks}
+    return (*((block.query, block.verdict) for block in verdict.blocks), (over(query, streams), verdict))

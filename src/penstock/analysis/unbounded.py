@@ -13,11 +13,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from penstock.analysis.blocks.tree import is_block
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Finding, MemoryFinding, StateFinding, Unbounded, Undecided, Witness
 from penstock.analysis.reasons import NoWitness, Told, WhyOpen
 from penstock.analysis.witness.purge_witness import SHOWN, Scenario, growing
+from penstock.model.block_tree import is_block
 from penstock.model.query import Query
 from penstock.model.schemes import Check
 

@@ -381,6 +381,12 @@ class Plan:
         return tuple(dict.fromkeys(source.stream for source in self.sources))
 
     @cached_property
+    def read_streams(self) -> tuple[str, ...]:
+        """The declared streams that its blocks read, each once."""
+        sources = (source for block in self.all_blocks for source in block.sources)
+        return tuple(dict.fromkeys(source.stream for source in sources if source.block is None))
+
+    @cached_property
     def rows_windowed(self) -> frozenset[str]:
         """The streams that have [ROWS n] under some alias."""
         return frozenset(s.stream for s in self.sources if s.has_rows_window)

@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.facts.together import Facts
-from penstock.analysis.finding import BlockFinding, Bounded, Finding, StateFinding, Strategy, Verdict
+from penstock.analysis.finding import BlockFinding, Bounded, Finding, StateFinding, Strategy, Verdict, each_block
 from penstock.analysis.reasons import Because, Reason, Told
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of

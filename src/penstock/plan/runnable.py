@@ -12,9 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.closings.outer_join_purge import Leaving
-from penstock.analysis.finding import Bounded, Means, Verdict
+from penstock.analysis.finding import Bounded, Means, Verdict, each_block
 from penstock.analysis.reasons import Reason
 from penstock.model.expressions import is_random
 from penstock.model.names import fold

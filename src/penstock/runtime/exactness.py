@@ -74,4 +74,5 @@ class Exactness:
 
 
 def _policy(plan: Plan, constraint: str) -> Policy:
-    return next((p.policy for p in plan.promises if p.constraint == constraint), Policy.ADAPT)
+    promises = (p for block in plan.all_blocks for p in block.promises)
+    return next((p.policy for p in promises if p.constraint == constraint), Policy.ADAPT)

@@ -28,7 +28,7 @@ Parts = tuple[str, tuple[str, ...]]
 
 def require_apart(script: Script, plans: Sequence[Plan], sinks: Sequence[Sink], checkpoint: Path | None) -> None:
     """Raise UsageError if something is written where something is read."""
-    read = dict.fromkeys(name for plan in plans for name in plan.streams)
+    read = dict.fromkeys(name for plan in plans for name in plan.read_streams)
     sources = [(stream, parts) for stream in filter(None, map(script.stream, read)) for parts in _sources(stream)]
     for what, path in _written(plans, sinks, checkpoint):
         target = _parts(path)

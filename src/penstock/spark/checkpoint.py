@@ -14,7 +14,7 @@ import json
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -49,11 +49,11 @@ _WRITTEN = "as it is written"
 
 def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: str | None) -> Essence:
     """What decides the state and the answer of a query; `zone` is the session's, by which Spark reads times."""
-    whole = {key: value for key, value in plan.to_dict().items() if key not in _EXPLAINS}
+    whole = {key: value for key, value in replace(plan, blocks=()).to_dict().items() if key not in _EXPLAINS}
     whole["sources"] = [
         {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
     ]
-    whole["streams"] = {name: stream_text(script, name) for name in plan.streams}
+    whole["streams"] = {name: stream_text(script, name) for name in plan.read_streams}
     whole["select"] = {o.name: str(o if isinstance(o, Formula) else o.value) for o in (*query.outputs, *query.answer)}
     if query.having is not None:
         whole["having"] = str(query.having)

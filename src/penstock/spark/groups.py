@@ -141,8 +141,11 @@ def _require_argument(column: AggregateColumn, kind: str) -> None:
         raise NotSupportedYet(f"{column.text}: the extremes of {kind} cannot be worked out yet")
 
 
-def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
-    """From packed rows of the second stage to the columns of SELECT."""
+def show(answers: DataFrame, query: Query, dealt: Dealt, beside: tuple[str, ...] = ()) -> DataFrame:
+    """From packed rows of the second stage to the columns of SELECT.
+
+    With TOLD `beside` them, what is handed in is (kind, payload), and rows that are no answer are not evaluated.
+    """
     aggregate = dealt.plan.aggregate
     assert aggregate is not None
     clocks = {
@@ -153,8 +156,11 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
     types = {name: clocks.get(name) or kind for name, kind in dealt.key_types.items()}
     types |= {given_name(n): spark_type(final_type(column)) for n, column in enumerate(aggregate.columns)}
     schema = ", ".join(f"{quoted(name)} {carried_type(kind)}" for name, kind in types.items())
-    rows = answers.mapInArrow(Unpacker(arrow_schema(schema)), schema)
-    rows = rows.selectExpr(*(restored(name, kind) for name, kind in types.items()))
+    if beside:
+        schema += f", {TOLD[0]} STRING, {TOLD[1]} BINARY"
+    unpacker = ToldUnpacker(arrow_schema(schema)) if beside else Unpacker(arrow_schema(schema))
+    rows = answers.mapInArrow(unpacker, schema)
+    rows = rows.selectExpr(*(restored(name, kind) for name, kind in types.items()), *beside)
     named = {key: name.name for key, name in zip(query.group_by, aggregate.keys, strict=True)}
     by_alias: dict[str, list[tuple[str, str]]] = {}
     for key, name in named.items():
@@ -181,12 +187,17 @@ def show(answers: DataFrame, query: Query, dealt: Dealt) -> DataFrame:
                 found.append(F.expr(str(expression)))
     called = [f"__ps_group_{place}" for place in range(len(found))]
     groups = rows.select("*", *structs)
-    groups = groups.select(*by_alias, *(column.alias(name) for column, name in zip(found, called, strict=True)))
+    groups = groups.select(
+        *by_alias, *(column.alias(name) for column, name in zip(found, called, strict=True)), *beside
+    )
     values = {output.value: name for output, name in zip(query.outputs, called, strict=True)}
     if query.having is not None:
-        groups = groups.where(F.expr(query.having.text(values)))
+        passes = F.expr(query.having.text(values))
+        groups = groups.where(passes | (F.col(TOLD[0]) != ANSWER) if beside else passes)
     shown = [F.expr(o.text(values)) if isinstance(o, Formula) else F.col(values[o.value]) for o in query.answer]
-    return groups.select(*(column.alias(o.name) for column, o in zip(shown, query.answer, strict=True)))
+    if beside:
+        shown = [F.when(F.col(TOLD[0]) == ANSWER, column) for column in shown]
+    return groups.select(*(column.alias(o.name) for column, o in zip(shown, query.answer, strict=True)), *beside)
 
 
 def _clock(query: Query, key: TimeWindow) -> str:

@@ -23,11 +23,11 @@ from penstock.model.query import Query
 from penstock.plan.plan import Plan
 from penstock.runtime.budget.archive import missing_results
 from penstock.runtime.state.store import to_ipc
+from penstock.spark.answers import answered
 from penstock.spark.archive_files import archive_of, batch_of, batches_in, read_archived
 from penstock.spark.failures import quiet_errors
 from penstock.spark.file_order import escaped
 from penstock.spark.session import spark_log, start_session
-from penstock.spark.stream import answered
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import Unpacker, output_columns, restored_columns
 from penstock.spark.worker import settle

@@ -25,6 +25,7 @@ from penstock.plan.second_stage_budget import bucket_room
 from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, StepResult, Truth
 from penstock.runtime.counts import counts_of, second_counts_of
 from penstock.runtime.group.between_stages import together
+from penstock.runtime.join.frontier import answer_frontier
 from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
@@ -64,11 +65,13 @@ _MOST_LIVE = 64
 class StoredProcessor(StatefulProcessor, Generic[S]):
     """Loads a cell, lets it take a step, writes back what changed."""
 
-    def __init__(self, plan: str, identity: str, run: str, stage: str) -> None:
+    def __init__(self, plan: str, identity: str, run: str, stage: str, owner: str) -> None:
         self.plan_text = plan
         self.identity = identity
         self.run = run
         self.stage = stage
+        self.owner = owner
+        """What sets the blocks of a query apart, where it has several."""
         self.seconds = 0.0
         """What the last batch took, or would have taken if no row of it had been shed."""
 
@@ -135,7 +138,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         return found[0]
 
     def _owner(self, key: int) -> str:
-        return f"{self.run}-{self.stage}-{key}"
+        return f"{self.run}-{self.owner}{self.stage}-{key}"
 
 
 class CellProcessor(StoredProcessor[Cell]):
@@ -154,8 +157,9 @@ class CellProcessor(StoredProcessor[Cell]):
         archive: str | None,
         turn: float | None,
         malformed_into: Mapping[str, str | None],
+        owner: str = "",
     ) -> None:
-        super().__init__(plan, identity, run, "cell")
+        super().__init__(plan, identity, run, "cell", owner)
         self.quarantine = quarantine
         self.patience = patience
         self.absent = absent
@@ -178,12 +182,15 @@ class CellProcessor(StoredProcessor[Cell]):
         cell.doubted_rows.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
-        result = cell.step(Batch(number, tuple(unpacked.chunks), keep, is_last=unpacked.is_last))
+        result = cell.step(
+            Batch(number, tuple(unpacked.chunks), keep, is_last=unpacked.is_last, frontiers=unpacked.frontiers)
+        )
         self.seconds = (time.monotonic() - began) / keep
+        name = f"{number:09d}-{self.owner}{key[0]}"
         if result.quarantined:
-            write_quarantined(self.quarantine, result.quarantined, f"{number:09d}-{key[0]}")
+            write_quarantined(self.quarantine, result.quarantined, name)
         if unpacked.malformed:
-            write_malformed(self.quarantine, self.malformed_into, unpacked.malformed, f"{number:09d}-{key[0]}")
+            write_malformed(self.quarantine, self.malformed_into, unpacked.malformed, name)
         if result.archived is not None and self.archive is not None:
             write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
         self.store(key[0], cell, number, base)
@@ -197,6 +204,8 @@ class CellProcessor(StoredProcessor[Cell]):
                 yield Row(kind=f"{REPORT}{number}", payload=to_ipc(table), counts=None)
             if is_last:
                 yield Row(kind=END, payload=b"", counts=None)
+        elif self.plan.frontiers:
+            yield _how_far(self.plan, result.frontier)
         yield Row(kind=COUNTS, payload=None, counts=counts_of(self.plan, result.metrics))
 
 
@@ -206,8 +215,8 @@ class SecondProcessor(StoredProcessor[GroupStage]):
     The first bucket has the one group of a query without GROUP BY.
     """
 
-    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...]) -> None:
-        super().__init__(plan, identity, run, "second")
+    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...], owner: str = "") -> None:
+        super().__init__(plan, identity, run, "second", owner)
         self.keys = keys
         """Of the buckets, which are as many as the cells."""
 
@@ -248,7 +257,14 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         result = stage.step(number, pa.table({}) if given is None else given, frontier, reports, is_last=is_last)
         self.store(key[0], stage, number, base)
         yield from _answers(result.rows)
+        if self.plan.frontiers:
+            yield _how_far(self.plan, stage.reached)
         yield Row(kind=COUNTS, payload=None, counts=second_counts_of(result.rows.num_rows, result.lost, stage))
+
+
+def _how_far(plan: Plan, reached: Mapping[str, int]) -> Row:
+    """What the block above is told."""
+    return Row(kind=FRONTIER, payload=json.dumps(answer_frontier(plan, reached)).encode(), counts=None)
 
 
 def _answers(rows: Any) -> Iterator[Row]:

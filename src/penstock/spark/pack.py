@@ -10,6 +10,7 @@ partitions.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
@@ -29,6 +30,7 @@ from penstock.runtime import (
     spell,
 )
 from penstock.runtime.columns.codes import codes, flat
+from penstock.runtime.group.between_stages import together
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.routing import route
 from penstock.runtime.state.store import from_ipc, to_ipc
@@ -55,6 +57,8 @@ MALFORMED = "malformed"
 """What a chunk brings beside its rows: the malformed ones, for the first cell to write."""
 END = "end"
 """What is no part of a chunk, but says that every stream has ended."""
+FRONTIERS = "frontiers"
+"""Nor is this: how far the answer of a block has come that is a stream here, as one of its cells says."""
 _PARTS = (ROWS, KEYS, PLACES, PUNCTUATIONS)
 
 Place = tuple[int, str, int, int, int]
@@ -82,7 +86,7 @@ class Packer:
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the rows of one task."""
         settle("pack")
-        yield from self.packed(self._pieces(looked_at(rows, self.declared) for rows in portions(batches)))
+        yield from self.packed(self.pieces(looked_at(rows, self.declared) for rows in portions(batches)))
 
     def packed(self, pieces: Iterable[tuple[Place, Any]]) -> Iterator[Any]:
         """The packed rows of all pieces: as one batch, or as several of which none is much larger than a portion."""
@@ -97,7 +101,15 @@ class Packer:
         if packed["cell"]:
             yield _as_batch(packed)
 
-    def _pieces(self, tables: Iterable[Any]) -> Iterator[tuple[Place, Any]]:
+    def to_every_cell(self, part: str, payloads: Iterable[bytes]) -> Any:
+        """Packed rows that are no part of a chunk, for all cells."""
+        packed: dict[str, list[Any]] = {name: [] for name in _NAMES}
+        for payload in payloads:
+            for cell in range(self.grid.cells):
+                self._add(packed, cell, (*_read_place(None), 0, 0, "", "", part, payload))
+        return _as_batch(packed)
+
+    def pieces(self, tables: Iterable[Any]) -> Iterator[tuple[Place, Any]]:
         """The tables cut where the place changes; Spark hands the rows of one piece over in order."""
         context = TaskContext.get()
         task = context.partitionId() if context is not None else 0
@@ -241,6 +253,8 @@ class Unpacked:
     """By stream, the malformed rows that it is to write."""
     is_last: bool
     """Whether the streams have ended."""
+    frontiers: Mapping[str, Mapping[str, int]]
+    """By stream that a block gives, and by column, how far it has come; nothing unless all its cells have spoken."""
 
 
 def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
@@ -248,9 +262,13 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
     found: dict[tuple[str, Place], dict[str, Any]] = {}
     malformed: dict[str, dict[Place, Any]] = {}
     is_last = False
+    spoken: dict[str, list[dict[str, Any]]] = {}
     for row in rows:
         if row["part"] == END:
             is_last = True
+            continue
+        if row["part"] == FRONTIERS:
+            spoken.setdefault(row["stream"], []).append(json.loads(row["payload"]))
             continue
         place = (row["time"], row["path"], row["block"], row["task"], row["piece"])
         chunk = found.setdefault((row["stream"], place), {"header": row["header"], **{p: {} for p in _PARTS}})
@@ -266,7 +284,10 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
         punctuations = {int(promise): table for promise, table in chunk[PUNCTUATIONS].items()}
         chunks.append(Chunk(header, chunk[ROWS], chunk[KEYS], order, punctuations))
     written = {stream: pa.concat_tables([its[place] for place in sorted(its)]) for stream, its in malformed.items()}
-    return Unpacked(chunks, written, is_last)
+    frontiers = {
+        stream: together([one["frontier"] for one in said], {}, said[0]["of"])[0] for stream, said in spoken.items()
+    }
+    return Unpacked(chunks, written, is_last, frontiers)
 
 
 @dataclass(frozen=True)

@@ -153,7 +153,7 @@ def into_of(script: Script, plan: Plan) -> list[Sink]:
 
 def _malformed_into(script: Script, plan: Plan) -> dict[str, str]:
     """The sinks for malformed rows, by stream."""
-    streams = filter(None, map(script.stream, plan.streams))
+    streams = filter(None, map(script.stream, plan.read_streams))
     return {s.name: into for s in streams if quarantines(s) and (into := answer_to(s).into) is not None}
 
 

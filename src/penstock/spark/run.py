@@ -25,9 +25,10 @@ from penstock.model.script import Script
 from penstock.model.stream import Sink
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
-from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_second_stage
+from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_blocks, with_second_stage
 from penstock.runtime.exactness import Exactness
 from penstock.spark.apart import require_apart
+from penstock.spark.assembly import answer_observation, second_observation
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
@@ -46,10 +47,8 @@ from penstock.spark.stream import (
     PURGE,
     TRIGGER,
     Assembled,
-    answer_observation,
     assemble,
     purge_strategy,
-    second_observation,
     trigger_seconds,
     whole_cells,
 )
@@ -214,7 +213,7 @@ def _decodes_all(script: Script, plans: Sequence[tuple[Query, Plan]], conf: Mapp
     return all(
         plan.rewriting is None and reads_files(plan, stream, conf.get)
         for _, plan in plans
-        for name in plan.streams
+        for name in plan.read_streams
         if (stream := script.stream(name)) is not None
     )
 
@@ -413,16 +412,33 @@ _STANDS = (
 )
 
 
+def _block_metrics(plan: Plan, observation: str, progress: Any) -> dict[str, Any]:
+    """The fields that the cells of one block and its second stage know."""
+    known = metrics_of(plan, _counted(progress, observation))
+    if (stage := second_stage_of(plan)) is not None:
+        known = with_second_stage(stage, known, _counted(progress, second_observation(observation)))
+    return known
+
+
 def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     observed = _counted(progress, one.assembled.observation)
-    known = metrics_of(one.plan, observed)
     if one.plan.rewriting is not None:
+        known = metrics_of(one.plan, observed)
         known |= counting_metrics(one.query, one.plan.rewriting, one.assembled.observation, progress, one.clock)
-    elif (stage := second_stage_of(one.plan)) is not None:
-        known = with_second_stage(stage, known, _counted(progress, second_observation(one.assembled.observation)))
+    else:
+        known = _block_metrics(one.plan, one.assembled.observation, progress)
         if one.query.having is not None:
             known["rows_out"] = int(_counted(progress, answer_observation(one.assembled.observation))["rows_out"])
-    known["malformed"] = malformed_counts(one.assembled.observation, one.assembled.texts, progress["observedMetrics"])
+        names = one.assembled.observations
+        known = with_blocks(
+            known, {block.query: _block_metrics(block, names[block.query], progress) for block in one.plan.blocks}
+        )
+    # A stream that several blocks read is judged in each, and counts once.
+    judged = [
+        malformed_counts(observation, one.assembled.texts, progress["observedMetrics"])
+        for observation in dict.fromkeys((one.assembled.observation, *one.assembled.observations.values()))
+    ]
+    known["malformed"] = {stream: max(counts[stream] for counts in judged) for stream in one.assembled.texts}
     one.needed = known.get("needed", 0)
     line = metrics_line(
         one.query.name, progress["batchId"], known, progress["durationMs"].get("triggerExecution", 0) / 1000

@@ -143,11 +143,14 @@ def has_column(frame: DataFrame, column: str) -> bool:
     return True
 
 
-def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> DataFrame:
-    """Only the columns that the plan reads, and booleans: what each alias's filters and each WHEN say of a row."""
+def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool, beside: tuple[str, ...] = ()) -> DataFrame:
+    """Only the columns that the plan reads, and booleans: what each alias's filters and each WHEN say of a row.
+
+    What is `beside` is kept beside them.
+    """
     wanted = {c.name: c.type for source in plan.sources if source.stream == stream for c in source.read}
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
-    shown += [PLACE] if ordered else []
+    shown += [*beside, *([PLACE] if ordered else [])]
     shown += [name for name in (*KEPT, HEAD, OUTSIDE) if name in frame.columns]
     for source in plan.sources:
         if source.stream == stream and source.filters:

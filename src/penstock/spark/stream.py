@@ -1,60 +1,34 @@
 """A query as a DataFrame: streaming DataFrames in, a streaming DataFrame out.
 
-The streams of a query come from DataFrames that were bound, or from their storage, and are packed for the exchange.
-Files that the packer can decode itself go to it by name (`parquet_files`); everything else is read by Spark.
+What must hold before anything starts is asked here: settings, types, a place for what is kept out. How the blocks of
+the query are put together is `assembly.py`'s.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
-from pyspark.sql import Column, DataFrame, SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import UsageError
-from penstock.model.clauses import Aggregate, Output, TimeWindow
-from penstock.model.expressions import ColumnRef
-from penstock.model.names import fold, quoted
+from penstock.model.block_tree import blocks_below
+from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
-from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
-from penstock.runtime.counts import Count, second_vocabulary, vocabulary
-from penstock.spark.archive_files import archive_of
-from penstock.spark.arrow_map import mapped
-from penstock.spark.asked_before import in_session_zone, worth_of_absence
+from penstock.spark.asked_before import in_session_zone
+from penstock.spark.assembly import Assembly, PlacedBlock, Shared, require_comparable
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import ZONE, Essence, digest, essence_of
-from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.final import End
-from penstock.spark.groups import deal, show, with_conditions
-from penstock.spark.malformed import answer_to, columns_read, is_text, judged, quarantines
-from penstock.spark.operator import (
-    ANSWER,
-    COUNTS,
-    RESULT,
-    CellProcessor,
-    SecondProcessor,
-)
-from penstock.spark.pack import PACKED, KeyedGrid, Packer
-from penstock.spark.parquet_files import packed_files, reads_files
+from penstock.spark.malformed import answer_to, is_text, quarantines
+from penstock.spark.pack import KeyedGrid
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import ROCKSDB
-from penstock.spark.sources import depends_on_order, has_column, read_stream, with_declared_columns, with_filters
-from penstock.spark.types import arrow_schema, carried, require_carriable, restored
-from penstock.spark.unpack import (
-    DEALT,
-    TOLD,
-    EvaluatedRedealer,
-    Redealer,
-    ToldUnpacker,
-    Unpacker,
-    output_columns,
-    restored_columns,
-)
+from penstock.spark.types import require_carriable
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
@@ -79,6 +53,8 @@ class Assembled:
     essence: Essence
     texts: tuple[str, ...] = ()
     """The streams whose malformed rows are observed."""
+    observations: Mapping[str, str] = field(default_factory=dict)
+    """By block, how its counts are observed."""
 
 
 def assemble(
@@ -96,113 +72,78 @@ def assemble(
 
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end.
     """
-    script = script.as_read_by(query)
     if plan.rewriting is not None:
+        script = script.as_read_by(query)
         return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
-    plan = in_session_zone(spark, plan)
-    quarantine = quarantine or spark.conf.get(QUARANTINE, None)
+    plans = tuple(in_session_zone(spark, block) for block in plan.all_blocks)
     _require_store(spark)
-    _require_runnable(script, plan, quarantine, has_sinks)
+    _require_read(plan, inputs or {})
+    quarantine = quarantine or spark.conf.get(QUARANTINE, None)
+    for placed in plans:
+        _require_runnable(script, placed, quarantine, has_sinks)
     partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
     cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
-    patience = purge_strategy(spark.conf.get(PURGE, None))
-    # A copy takes room of a budget that another row could have.
-    grid = KeyedGrid.over(plan, cells, partitions, may_copy=plan.evict is None or wanted is not None)
+    below = {source.stream.name: source for source in blocks_below(query)}
+    blocks: dict[str, PlacedBlock] = {}
+    for placed in plans:
+        # A copy takes room of a budget that another row could have.
+        grid = KeyedGrid.over(placed, cells, partitions, may_copy=placed.evict is None or wanted is not None)
+        source = below.get(placed.query)
+        asked = query if source is None else source.below
+        assert asked is not None
+        blocks[placed.query] = PlacedBlock(asked, placed, grid, None if source is None else source.stream)
     run = new_run()
-    observation = f"penstock_{run}"
-    texts = _texts(script, plan, inputs or {})
-    packed = packed_streams(spark, script, plan, grid, inputs or {}, observation=observation)
-    if end is not None:
-        packed = packed.unionAll(end.stream(spark, grid))
-    essence = essence_of(script, query, plan, grid, spark.conf.get(ZONE))
-    told = (plan.to_json(), digest(essence), run)
-    turn = turn_of(plan, trigger_seconds(spark.conf.get(TRIGGER, None)), grid, spark.sparkContext.defaultParallelism)
-    given = packed.groupBy("cell").transformWithState(
-        CellProcessor(
-            *told,
-            quarantine=quarantine,
-            patience=patience,
-            absent=worth_of_absence(spark, plan),
-            keys=grid.keys,
-            archive=archive_of(plan),
-            turn=turn,
-            malformed_into={s.name: answer_to(s).into for s in script.streams if quarantines(s)},
+    top = blocks[plans[-1].query]
+    zone = spark.conf.get(ZONE)
+    essence = essence_of(script.as_read_by(query), top.query, top.plan, top.grid, zone)
+    if len(blocks) > 1:
+        # What Spark evaluates of a block below, the block above stores.
+        essence[ZONE] = zone
+        essence["blocks"] = {
+            name: essence_of(script.as_read_by(block.query), block.query, block.plan, block.grid, zone)
+            for name, block in blocks.items()
+            if block is not top
+        }
+    assembly = Assembly(
+        Shared(
+            spark,
+            script,
+            inputs or {},
+            run,
+            digest(essence),
+            f"penstock_{run}",
+            quarantine,
+            purge_strategy(spark.conf.get(PURGE, None)),
+            end,
+            turn_of(
+                top.plan,
+                trigger_seconds(spark.conf.get(TRIGGER, None)),
+                top.grid,
+                spark.sparkContext.defaultParallelism,
+            ),
         ),
-        RESULT,
-        "append",
-        "None",
+        blocks,
     )
-    given = _observed(given, observation, vocabulary(plan))
-    evaluated: DataFrame | None = None
-    if plan.aggregate is not None:
-        groups = deal(given.where(F.col("kind") != COUNTS).select("kind", "payload"), plan, grid.keys)
-        processor = SecondProcessor(groups.plan.to_json(), *told[1:], grid.keys)
-        given = groups.rows.groupBy("target").transformWithState(processor, RESULT, "append", "None")
-        given = _observed(given, second_observation(observation), second_vocabulary("(groups)"))
-        answers = given.where(F.col("kind") == ANSWER).select("payload")
-        shown = show(answers, query, groups)
-        if query.having is not None:
-            shown = shown.observe(answer_observation(observation), F.count(F.lit(1)).alias("rows_out"))
-        return Assembled(shown, observation, run, essence, texts)
-    if query.distinct:
-        told_all = given.where(F.col("kind") != COUNTS).select("kind", "payload")
-        if plan.distinct_over_expressions:
-            evaluated = _evaluated(told_all, query, plan)
-            dealt = mapped(_carried(evaluated), EvaluatedRedealer(grid.keys), DEALT)
-        else:
-            dealt = told_all.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
-        given = dealt.groupBy("target").transformWithState(SecondProcessor(*told, grid.keys), RESULT, "append", "None")
-        given = _observed(given, second_observation(observation), second_vocabulary("(distinct)"))
-    answers = given.where(F.col("kind") == ANSWER).select("payload")
-    if evaluated is not None:
-        final = evaluated.drop(*TOLD)
-        carried_schema = _carried(final).schema
-        rows = answers.mapInArrow(Unpacker(arrow_schema(carried_schema)), carried_schema)
-        answer = rows.selectExpr(*(restored(f.name, f.dataType.simpleString()) for f in final.schema))
-        return Assembled(answer, observation, run, essence, texts)
-    columns = output_columns(plan)
-    rows = answers.mapInArrow(Unpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan))
-    return Assembled(_answer(rows, query, plan), observation, run, essence, texts)
+    answer = assembly.answer(top.plan.query)
+    texts = _texts(script, plan, inputs or {})
+    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations)
+
+
+def _require_read(plan: Plan, inputs: Mapping[str, DataFrame]) -> None:
+    """Raise UsageError on an input that no block reads."""
+    read = {fold(name) for name in plan.read_streams}
+    for name in inputs:
+        if fold(name) not in read:
+            raise UsageError(
+                f"query {plan.query} reads no stream {name}", detail=f"it reads: {', '.join(plan.read_streams)}"
+            )
 
 
 def _texts(script: Script, plan: Plan, inputs: Mapping[str, DataFrame]) -> tuple[str, ...]:
     bound = set(map(fold, inputs))
-    streams = (stream for name in plan.streams if (stream := script.stream(name)) is not None)
+    streams = (stream for name in plan.read_streams if (stream := script.stream(name)) is not None)
     return tuple(stream.name for stream in streams if is_text(stream) and fold(stream.name) not in bound)
-
-
-def _evaluated(told_all: DataFrame, query: Query, plan: Plan) -> DataFrame:
-    """The rows of SELECT for DISTINCT to compare, and what else the second stage is told, as TOLD has it."""
-    columns = f"{output_columns(plan)}, {TOLD[0]} STRING, {TOLD[1]} BINARY"
-    rows = told_all.mapInArrow(ToldUnpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan), *TOLD)
-    found = _answer(rows, query, plan, beside=TOLD)
-    for column in found.schema:
-        _require_comparable(column.name, column.dataType.simpleString())
-    return found
-
-
-def _carried(rows: DataFrame) -> DataFrame:
-    """The rows as Arrow can carry them."""
-    return rows.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in rows.schema))
-
-
-def second_observation(observation: str) -> str:
-    """How the counts of the second stage are observed."""
-    return f"{observation}_distinct"
-
-
-def answer_observation(observation: str) -> str:
-    """How the rows of the answer are counted, where HAVING leaves out some that the second stage gives."""
-    return f"{observation}_answer"
-
-
-def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame:
-    measures = []
-    for index, count in enumerate(counts):
-        value = F.when(F.col("kind") == COUNTS, F.col("counts")[index])
-        measures.append((F.max(value) if count.same_everywhere else F.sum(value)).alias(count.name))
-    return given.observe(name, *measures)
 
 
 def trigger_seconds(setting: str | None) -> float | None:
@@ -251,12 +192,7 @@ def _require_runnable(script: Script, plan: Plan, quarantine: str | None, has_si
     for (alias, column), kind in kinds.items():
         require_carriable(f"{alias}.{column}", kind)
     for output in plan.outputs if plan.distinct and not plan.distinct_over_expressions else ():
-        _require_comparable(f"{output.alias}.{output.column}", kinds[output.alias, output.column])
-
-
-def _require_comparable(column: str, kind: str) -> None:
-    if "VARIANT" in kind.upper():
-        raise UsageError(f"DISTINCT cannot compare {column}, a {kind}: Spark has no equality for VARIANT")
+        require_comparable(f"{output.alias}.{output.column}", kinds[output.alias, output.column])
 
 
 def whole_cells(text: str) -> int:
@@ -284,89 +220,3 @@ def _require_store(spark: SparkSession) -> None:
             hint=f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}")',
         )
     sweep()
-
-
-def answered(rows: DataFrame, query: Query, plan: Plan) -> DataFrame:
-    """The columns of SELECT, from result rows of the core."""
-    return _answer(rows, query, plan)
-
-
-def _answer(rows: DataFrame, query: Query, plan: Plan, beside: tuple[str, ...] = ()) -> DataFrame:
-    """The columns of SELECT; expressions see each stream as a struct under its alias, so they stand as written.
-
-    With TOLD `beside` them, rows that are no answer are not evaluated.
-    """
-    names = {c.name: c.output for c in plan.selected if c.output is not None}
-    aliases = dict.fromkeys(o.alias for o in plan.outputs)
-    structs = [
-        F.struct(*(F.col(quoted(o.name)).alias(o.column) for o in plan.outputs if o.alias == alias)).alias(alias)
-        for alias in aliases
-    ]
-    needs_structs = bool(plan.conditions) or any(not isinstance(o.value, ColumnRef) for o in query.outputs)
-    shown = rows.select("*", *structs) if needs_structs else rows
-    shown = with_conditions(shown, plan, beside)
-    found = [_column(output, names) for output in query.outputs]
-    if beside:
-        is_answer = F.col(TOLD[0]) == ANSWER
-        found = [F.when(is_answer, c).alias(o.name) for c, o in zip(found, query.outputs, strict=True)]
-    return shown.select(*found, *beside)
-
-
-def _column(output: Output, names: Mapping[str, str]) -> Column:
-    match output.value:
-        case ColumnRef():
-            return F.col(quoted(names[output.name])).alias(output.name)
-        case TimeWindow() | Aggregate():
-            raise UsageError(f"{output.value} is for GROUP BY")
-        case expression:
-            return F.expr(expression.text).alias(output.name)
-
-
-def packed_streams(
-    spark: SparkSession,
-    script: Script,
-    plan: Plan,
-    grid: KeyedGrid,
-    inputs: Mapping[str, DataFrame],
-    *,
-    observation: str,
-) -> DataFrame:
-    """All streams of the query, as PACKED has it; malformed rows are observed under that name."""
-    by_name = {fold(name): frame for name, frame in inputs.items()}
-    read = {fold(name) for name in plan.streams}
-    for name in inputs:
-        if fold(name) not in read:
-            raise UsageError(
-                f"query {plan.query} reads no stream {name}", detail=f"it reads: {', '.join(plan.streams)}"
-            )
-    packed: DataFrame | None = None
-    for name in plan.streams:
-        stream = script.stream(name)
-        assert stream is not None
-        packer = Packer(plan, stream.name, grid, depends_on_order(plan, stream.name))
-        part = _packed_stream(spark, stream, packer, by_name.get(fold(name)), observation)
-        packed = part if packed is None else packed.unionAll(part)
-    assert packed is not None
-    return packed
-
-
-def _packed_stream(
-    spark: SparkSession, stream: Stream, packer: Packer, given: DataFrame | None, observation: str
-) -> DataFrame:
-    if given is not None and not given.isStreaming:
-        raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
-    plan, in_order = packer.plan, packer.ordered
-    if given is None and reads_files(plan, stream, lambda setting: spark.conf.get(setting, None)):
-        # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
-        with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
-        return packed_files(spark, stream, packer)
-    if given is not None:
-        frame, ordered = with_declared_columns(given, stream, in_order, straight=False)
-    else:
-        frame, kept = judged(read_stream(spark, stream, in_order), stream, columns_read(plan, stream), observation)
-        if has_heads(stream) and has_column(frame, "_metadata.row_index"):
-            kept = (*kept, head_of_file())
-        frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
-        packer = replace(packer, declared=tuple(c.name for c in stream.carried if c.derived is None))
-    frame = with_filters(frame, plan, stream.name, ordered)
-    return mapped(frame, replace(packer, ordered=ordered), PACKED)

@@ -21,6 +21,7 @@ from penstock.errors import visible
 from penstock.explain.exactness_words import exactness_told
 from penstock.explain.reason_words import told
 from penstock.explain.undecided import many
+from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
@@ -45,7 +46,7 @@ def opening_lines(script: Script, plans: Sequence[tuple[Query, Plan]]) -> list[s
 
 def unordered_files(script: Script, plan: Plan) -> Iterator[str]:
     """The streams whose order matters and whose files may come out of it."""
-    for stream in map(script.stream, plan.streams):
+    for stream in map(script.stream, plan.read_streams):
         if stream is not None and (plan.rewriting is not None or depends_on_order(plan, stream.name)):
             why = unheld(stream)
             yield from () if why is None else (why,)
@@ -133,9 +134,18 @@ class ProgressLine:
 
 
 def _bound(plan: Plan, alias: str) -> str:
+    """The bound of what is stored under an alias; one of a block below has the block's name before it."""
+    for block in plan.blocks:
+        own = alias.removeprefix(f"{block.query}.")
+        if own != alias and (own in block.by_alias or block.second_stage):
+            return _bound(block, own)
     state = plan.by_alias[alias].state if alias in plan.by_alias else plan.second_stage[0]
-    rows = state.rows
-    return "" if rows is None else f" of at most {rows:,}"
+    return "" if state.rows is None else f" of at most {state.rows:,}"
+
+
+def _declaring(plan: Plan, constraint: str) -> Plan:
+    """The block that watches a constraint."""
+    return next((b for b in plan.all_blocks if any(p.constraint == constraint for p in b.promises)), plan)
 
 
 def show_progress() -> ProgressLine:
@@ -156,7 +166,8 @@ class BrokenPromises:
         """What a batch's metrics show that was not yet said, a sentence for each."""
         for constraint, count in line["violations"].items():
             if count and self._is_new(plan, constraint):
-                yield f"{_rows(count)} {constraint}; {_answer(plan, constraint, line['k'])}"
+                told_by = _answer(_declaring(plan, constraint), constraint, line["k"])
+                yield f"{_rows(count)} {constraint}; {told_by}"
         for stream, count in line["malformed"].items():
             if count and self._is_new(plan, f"malformed {stream}"):
                 does = "1 row of {} does" if count == 1 else f"{count:,} rows of {{}} do"
@@ -172,13 +183,16 @@ class BrokenPromises:
 
 def unwatched_failures(query: Query, plan: Plan) -> Iterator[str]:
     """The declarations ON VIOLATION FAIL that may break without being seen, and why; and those that nobody watches."""
+    below = {source.stream.name: source.below for source in blocks_below(query) if source.below is not None}
+    for block in plan.blocks:
+        yield from unwatched_failures(below[block.query], block)
     failing = {p.constraint for p in plan.promises if p.policy is Policy.FAIL}
     for source in plan.sources:
         for reason in unseen(query, plan, source.alias):
             if reason.about[0] in failing:
                 yield f"FAIL sees what is still remembered; {told(reason)}"
     watched = {p.constraint for p in plan.promises}
-    for stream in dict.fromkeys(source.stream for source in query.all_sources):
+    for stream in dict.fromkeys(source.stream for source in query.all_sources if source.below is None):
         for scheme in (*stream.schemes, *((stream.arrival,) if stream.arrival is not None else ())):
             asked = scheme.on_violation.policy if scheme.on_violation is not None else Policy.ADAPT
             constraint = scheme.on(stream.name)

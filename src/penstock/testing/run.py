@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.analysis.blocks.tree import each_block
 from penstock.analysis.check import check_query
+from penstock.analysis.finding import each_block
 from penstock.compile import parse, query_named, runnable_plan
 from penstock.errors import UsageError
 from penstock.explain.exactness_words import inexact_because

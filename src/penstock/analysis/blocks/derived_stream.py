@@ -5,7 +5,7 @@ Each rule stands with its proof in the module that applies it: clocks by the fro
 stream of which less is known is closed later. Promises that a view declares are added to these and watched like those
 of any stream; one that follows anyway is not stated twice.
 
-Preconditions: the sources of the block have their own promises already (tree.py goes from below). Not claimed yet:
+Preconditions: the sources of the block have their own promises already (`check.py` goes from below). Not claimed yet:
 closes of values (punctuations, keys that arrived), what counts rows, FOREIGN KEY, STREAM KEY.
 """
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.analysis.blocks.tree import blocks_below, each_block, is_block
 from penstock.analysis.check import check_query
-from penstock.analysis.finding import Undecided
+from penstock.analysis.finding import Undecided, each_block
 from penstock.errors import InternalError
+from penstock.model.block_tree import blocks_below, is_block
 from tests.analysis.blocks.promised import NEAR, A, B
 from tests.blocks import with_views
 

@@ -6,45 +6,37 @@ in an order in which each stands after those that it reads.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from penstock.errors import InternalError
 from penstock.model.clauses import Source
 from penstock.model.query import Query
 from penstock.model.stream import Stream
 
-if TYPE_CHECKING:
-    from penstock.analysis.finding import Verdict
-
 
 def blocks_below(query: Query) -> tuple[Source, ...]:
     """A source for each block below a query, those that a block reads before it; the query itself is none of them."""
     found: dict[str, Source] = {}
-    for source in _below(query):
-        known = found.setdefault(source.stream.name, source)
-        if known.below != source.below or known.stream != source.stream:
-            raise InternalError(f"two blocks of query {query.name} are named {source.stream.name}")
+    _note_below(query, found)
     return tuple(found.values())
 
 
-def _below(query: Query) -> Iterator[Source]:
+def _note_below(query: Query, found: dict[str, Source]) -> None:
     for source in query.all_sources:
-        if source.below is not None:
-            yield from _below(source.below)
-            yield source
+        if source.below is None:
+            continue
+        known = found.get(source.stream.name)
+        if known is None:
+            _note_below(source.below, found)
+            found[source.stream.name] = source
+        elif (known.below is not source.below and known.below != source.below) or known.stream != source.stream:
+            raise InternalError(f"two blocks of query {query.name} are named {source.stream.name}")
 
 
 def is_block(query: Query) -> bool:
     """Whether a query is one block over declared streams."""
     return all(source.below is None for source in query.all_sources)
-
-
-def each_block(query: Query, verdict: Verdict) -> tuple[tuple[Query, Verdict], ...]:
-    """The blocks of a checked query over streams with their promises, from below; the last gives the answer."""
-    streams = {block.name: block.derived.stream for block in verdict.blocks}
-    return (*((block.query, block.verdict) for block in verdict.blocks), (over(query, streams), verdict))
 
 
 def over(query: Query, streams: Mapping[str, Stream]) -> Query:

@@ -1,0 +1,246 @@
+"""The blocks of a query put together on Spark: each a join of packed streams, its second stage, its SELECT.
+
+    streams, blocks below -> packed -> cells -> [dealt -> buckets] -> SELECT -> sink, or packed for the block above
+
+All blocks are parts of one streaming query, so that they take the same batches and commit together. Of a block that
+another reads, what its cells or buckets tell of how far its answer has come goes along beside the rows (TOLD). A block
+that several blocks read is put together for each of them: Spark has no stage with two ways out that keeps its state
+once. The metrics are then those of the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock.errors import UsageError
+from penstock.model.names import fold
+from penstock.model.query import Query
+from penstock.model.script import Script
+from penstock.model.stream import Stream
+from penstock.plan.plan import Plan
+from penstock.runtime import Patience
+from penstock.runtime.counts import Count, second_stage_of, second_vocabulary, vocabulary
+from penstock.spark.answers import carried_rows, restored_and_told, restored_answers, selected, selected_and_told
+from penstock.spark.archive_files import archive_of
+from penstock.spark.arrow_map import mapped
+from penstock.spark.asked_before import worth_of_absence
+from penstock.spark.file_heads import has_heads, head_of_file
+from penstock.spark.final import End
+from penstock.spark.groups import Dealt, deal, show
+from penstock.spark.malformed import answer_to, columns_read, judged, quarantines
+from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, SecondProcessor
+from penstock.spark.pack import PACKED, KeyedGrid, Packer
+from penstock.spark.pack_block import packed_block
+from penstock.spark.parquet_files import packed_files, reads_files
+from penstock.spark.sources import depends_on_order, has_column, read_stream, with_declared_columns, with_filters
+from penstock.spark.types import arrow_schema
+from penstock.spark.unpack import DEALT, TOLD, EvaluatedRedealer, Redealer, output_columns
+
+
+@dataclass(frozen=True)
+class PlacedBlock:
+    """A block, and the cells that it is run on."""
+
+    query: Query
+    plan: Plan
+    grid: KeyedGrid
+    stream: Stream | None = None
+    """The stream that its answer is; None of the block on top."""
+
+
+@dataclass(frozen=True)
+class Shared:
+    """What all blocks of a query have in common."""
+
+    spark: SparkSession
+    script: Script
+    inputs: Mapping[str, DataFrame]
+    run: str
+    """The name of the warm cache."""
+    identity: str
+    """Which every cell's state carries."""
+    observation: str
+    quarantine: str | None
+    patience: Patience
+    end: End | None
+    turn: float | None
+
+
+@dataclass(frozen=True)
+class _Handed:
+    """What a block hands out, (kind, payload), and what is needed to make columns of it."""
+
+    rows: DataFrame
+    groups: Dealt | None = None
+    evaluated: DataFrame | None = None
+
+
+@dataclass
+class Assembly:
+    """Puts the blocks of one query together; they are known by the names of their plans."""
+
+    shared: Shared
+    blocks: Mapping[str, PlacedBlock]
+    observations: dict[str, str] = field(default_factory=dict)
+    """By block, how its counts are observed."""
+    _made: int = 0
+
+    def answer(self, name: str) -> DataFrame:
+        """The answer of a block, as its SELECT has it."""
+        block, observation, owner = self._begun(name)
+        handed = self._handed(block, observation, owner)
+        answers = handed.rows.where(F.col("kind") == ANSWER).select("payload")
+        if handed.groups is not None:
+            return self._having(show(answers, block.query, handed.groups), block.query, observation)
+        if handed.evaluated is not None:
+            return restored_answers(answers, handed.evaluated)
+        return selected(answers, block.query, block.plan)
+
+    def answer_and_told(self, name: str) -> DataFrame:
+        """The same with TOLD beside the columns."""
+        block, observation, owner = self._begun(name)
+        handed = self._handed(block, observation, owner)
+        if handed.groups is not None:
+            return show(handed.rows, block.query, handed.groups, beside=TOLD)
+        if handed.evaluated is not None:
+            return restored_and_told(handed.rows, handed.evaluated)
+        return selected_and_told(handed.rows, block.query, block.plan)
+
+    def _begun(self, name: str) -> tuple[PlacedBlock, str, str]:
+        """A block, how it is observed, and what its caches are named after."""
+        observation = self.shared.observation if not self._made else f"{self.shared.observation}_{self._made}"
+        owner = "" if not self._made else f"{self._made}."
+        self._made += 1
+        self.observations.setdefault(name, observation)
+        return self.blocks[name], observation, owner
+
+    def _having(self, shown: DataFrame, query: Query, observation: str) -> DataFrame:
+        if query.having is None:
+            return shown
+        return shown.observe(answer_observation(observation), F.count(F.lit(1)).alias("rows_out"))
+
+    def _handed(self, block: PlacedBlock, observation: str, owner: str) -> _Handed:
+        shared, plan, grid = self.shared, block.plan, block.grid
+        told = (plan.to_json(), shared.identity, shared.run)
+        given = (
+            self._packed(block, observation)
+            .groupBy("cell")
+            .transformWithState(
+                CellProcessor(
+                    *told,
+                    quarantine=shared.quarantine,
+                    patience=shared.patience,
+                    absent=worth_of_absence(shared.spark, plan),
+                    keys=grid.keys,
+                    archive=archive_of(plan),
+                    turn=shared.turn,
+                    malformed_into={s.name: answer_to(s).into for s in shared.script.streams if quarantines(s)},
+                    owner=owner,
+                ),
+                RESULT,
+                "append",
+                "None",
+            )
+        )
+        given = _observed(given, observation, vocabulary(plan))
+        rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
+        stage = second_stage_of(plan)
+        if stage is None:
+            return _Handed(rows)
+        groups: Dealt | None = None
+        evaluated: DataFrame | None = None
+        if plan.aggregate is not None:
+            groups = deal(rows, plan, grid.keys)
+            dealt = groups.rows
+            told = (groups.plan.to_json(), *told[1:])
+        elif plan.distinct_over_expressions:
+            found = selected_and_told(rows, block.query, plan)
+            for column in found.schema:
+                require_comparable(column.name, column.dataType.simpleString())
+            dealt = mapped(carried_rows(found), EvaluatedRedealer(grid.keys), DEALT)
+            evaluated = found.drop(*TOLD)
+        else:
+            dealt = rows.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
+        processor = SecondProcessor(*told, grid.keys, owner)
+        given = dealt.groupBy("target").transformWithState(processor, RESULT, "append", "None")
+        given = _observed(given, second_observation(observation), second_vocabulary(stage))
+        rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
+        return _Handed(rows, groups, evaluated)
+
+    def _packed(self, block: PlacedBlock, observation: str) -> DataFrame:
+        """All streams of a block, and its end, as PACKED has it; malformed rows are observed under that name."""
+        plan, grid = block.plan, block.grid
+        by_name = {fold(name): frame for name, frame in self.shared.inputs.items()}
+        script = self.shared.script.as_read_by(block.query)
+        packed: DataFrame | None = None
+        for name in plan.streams:
+            if name in self.blocks and any(s.block == name for s in plan.sources):
+                part = self._packed_below(name, plan, grid)
+            else:
+                stream = script.stream(name)
+                assert stream is not None
+                packer = Packer(plan, stream.name, grid, depends_on_order(plan, stream.name))
+                part = packed_stream(self.shared.spark, stream, packer, by_name.get(fold(name)), observation)
+            packed = part if packed is None else packed.unionAll(part)
+        assert packed is not None
+        return packed if self.shared.end is None else packed.unionAll(self.shared.end.stream(self.shared.spark, grid))
+
+    def _packed_below(self, name: str, plan: Plan, grid: KeyedGrid) -> DataFrame:
+        below = self.blocks[name]
+        assert below.stream is not None
+        packer = Packer(plan, name, grid, ordered=False)
+        return packed_block(self.answer_and_told(name), below.stream, packer, below.grid.cells)
+
+
+def packed_stream(
+    spark: SparkSession, stream: Stream, packer: Packer, given: DataFrame | None, observation: str
+) -> DataFrame:
+    """A declared stream as PACKED has it: of a DataFrame that was bound, or read as its USING says.
+
+    Files that the packer can decode itself go to it by name (`parquet_files`); everything else is read by Spark.
+    """
+    if given is not None and not given.isStreaming:
+        raise UsageError(f"the input {stream.name} is no streaming DataFrame", hint="use spark.readStream")
+    plan, in_order = packer.plan, packer.ordered
+    if given is None and reads_files(plan, stream, lambda setting: spark.conf.get(setting, None)):
+        # Nothing is read of this; a derived column that Spark cannot make is an error, needed or not.
+        with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
+        return packed_files(spark, stream, packer)
+    if given is not None:
+        frame, ordered = with_declared_columns(given, stream, in_order, straight=False)
+    else:
+        frame, kept = judged(read_stream(spark, stream, in_order), stream, columns_read(plan, stream), observation)
+        if has_heads(stream) and has_column(frame, "_metadata.row_index"):
+            kept = (*kept, head_of_file())
+        frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
+        packer = replace(packer, declared=tuple(c.name for c in stream.carried if c.derived is None))
+    frame = with_filters(frame, plan, stream.name, ordered)
+    return mapped(frame, replace(packer, ordered=ordered), PACKED)
+
+
+def second_observation(observation: str) -> str:
+    """How the counts of the second stage are observed."""
+    return f"{observation}_distinct"
+
+
+def answer_observation(observation: str) -> str:
+    """How the rows of the answer are counted, where HAVING leaves out some that the second stage gives."""
+    return f"{observation}_answer"
+
+
+def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame:
+    measures = []
+    for index, count in enumerate(counts):
+        value = F.when(F.col("kind") == COUNTS, F.col("counts")[index])
+        measures.append((F.max(value) if count.same_everywhere else F.sum(value)).alias(count.name))
+    return given.observe(name, *measures)
+
+
+def require_comparable(column: str, kind: str) -> None:
+    """Raise UsageError where DISTINCT cannot compare a column."""
+    if "VARIANT" in kind.upper():
+        raise UsageError(f"DISTINCT cannot compare {column}, a {kind}: Spark has no equality for VARIANT")

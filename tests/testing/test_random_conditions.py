@@ -161,3 +161,26 @@ def test_random_conditions_give_what_duckdb_gives(first: int) -> None:
 def test_many_random_conditions_give_what_duckdb_gives(first: int) -> None:
     for seed in range(first, first + 250):
         _check(seed)
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT a.k, a.x FROM a WHERE a.x + a.y IN (SELECT b.x * 2 FROM b)",
+        "SELECT a.k, a.x FROM a WHERE coalesce(a.t, 'none') IN (SELECT b.t || '' FROM b WHERE b.t IS NOT NULL)",
+        "SELECT p.s FROM (SELECT x + y AS s FROM a) AS p JOIN (SELECT x * 2 AS s FROM b) AS q USING (s)",
+        "SELECT p.s FROM (SELECT x + y AS s FROM a) AS p JOIN (SELECT x * 2 AS s FROM b) AS q ON p.s <> q.s",
+    ],
+)
+def test_expressions_of_queries_within_queries_are_compared(query: str) -> None:
+    draw = _Draw(3)
+    rows = {stream: [*draw.rows(), *draw.rows(), *draw.rows()] for stream in _STREAMS}
+    run = Run(_SCRIPT + query + ";")
+    tables = {s: pa.Table.from_pylist(rows[s], schema=_SCHEMA) for s in ("a", "b")}
+    given = [*run.step(tables).rows.to_pylist(), *run.end().rows.to_pylist()]
+    base = duckdb.connect()
+    for stream in _STREAMS:
+        base.register(stream, pa.Table.from_pylist(rows[stream], schema=_SCHEMA))
+    expected = [dict(enumerate(row)) for row in base.execute(query).fetchall()]
+    assert _bag(given) == _bag(expected)
+    assert expected

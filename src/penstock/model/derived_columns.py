@@ -111,14 +111,16 @@ class _ColumnMaker:
             case ColumnRef():
                 return Expression(str(side), (side,), side)
             case Call(function=function, arguments=(Literal(value=int() as number),)) if function == PART:
-                return residual.parts[number]
+                part = residual.parts[number]
+                return part if len({ref.alias for ref in part.columns}) == 1 else None
             case _:
                 return None
 
     def _taken_apart(self, residual: Residual) -> Residual | None:
         """The condition over columns that stand for what the core cannot evaluate; None if that does not help."""
         columns: dict[int, Term] = {}
-        wanted = [n for n, part in enumerate(residual.parts) if core_term(part.term, self._type) is None]
+        single = [len({ref.alias for ref in part.columns}) == 1 for part in residual.parts]
+        wanted = [n for n, part in enumerate(residual.parts) if single[n] and core_term(part.term, self._type) is None]
         types = {number: type_of(residual.parts[number].term, self._type) for number in wanted}
         if not wanted or None in types.values() or not all(self._derives(residual.parts[n]) for n in wanted):
             return None

@@ -13,7 +13,7 @@ from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeW
 from penstock.model.core_terms import core_term
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
-from penstock.model.predicates import Comparison, Difference, Predicate, Residual, aliases_of
+from penstock.model.predicates import Comparison, Difference, Opaque, Predicate, Residual, aliases_of
 from penstock.model.problem import Problem, Subject
 from penstock.model.relation import Join, JoinKind, joins, leaves
 from penstock.model.stream import span_problem
@@ -100,6 +100,8 @@ def predicate_problem(predicate: Predicate, sources: dict[str, Source]) -> Probl
                 )
             if (why := span_problem(predicate.span, types[0])) is not None:
                 return Problem(subject, why, "write INTERVAL 3 SECONDS for a TIMESTAMP or a DATE, 3 for integers")
+        case Opaque() if len(aliases_of(predicate)) != 1:
+            return Problem(subject, f"{predicate} is not about one stream")
         case _:
             pass
     return None

@@ -28,9 +28,9 @@ from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake, Refused
 from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source
-from penstock.model.expressions import Call, ColumnRef, Expression, is_strict
+from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term, is_strict
 from penstock.model.names import fold, quoted
-from penstock.model.predicates import Comparison, Op, Opaque, Predicate
+from penstock.model.predicates import PART, Comparison, Op, Opaque, Predicate, Residual
 from penstock.model.query_rules import predicate_problem, window_problems
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.stream import Stream
@@ -479,14 +479,19 @@ def equality(left: ColumnRef | Expression, right: ColumnRef | Expression) -> Pre
     """`left = right`."""
     if isinstance(left, ColumnRef) and isinstance(right, ColumnRef):
         return Comparison(left, Op.EQ, right)
-    terms, columns, texts = [], set[ColumnRef](), []
+    terms, columns, texts, skeleton = list[Term](), set[ColumnRef](), [], list[Term]()
+    parts = [side for side in (left, right) if isinstance(side, Expression)]
     for side in (left, right):
         is_column = isinstance(side, ColumnRef)
         terms.append(side if isinstance(side, ColumnRef) else side.term)
         columns |= {side} if isinstance(side, ColumnRef) else set(side.columns)
         texts.append(str(side) if is_column else f"({side})")
+        skeleton.append(side if isinstance(side, ColumnRef) else Call(PART, (Literal(parts.index(side)),)))
     text = " = ".join(texts)
-    return Opaque(Expression(text, tuple(sorted(columns)), Call("=", tuple(terms))), text)
+    whole = Expression(text, tuple(sorted(columns)), Call("=", tuple(terms)))
+    if len({ref.alias for ref in columns}) == 1:
+        return Opaque(whole, text)
+    return Residual(whole, text, tuple(parts), Call("=", tuple(skeleton)))
 
 
 def _equal(mine: Visible, theirs: Visible) -> list[Predicate]:

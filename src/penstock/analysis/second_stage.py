@@ -114,7 +114,7 @@ def _count(facts: Facts, values: tuple[Scalar, ...]) -> int | None:
             if size is None:
                 return None
             sizes[_counted_as(facts, ref)] = size
-    return prod(sizes.values())
+    return prod(sizes.values()) * prod(value.many for value in values if isinstance(value, TimeWindow))
 
 
 def _size_in_results(facts: Facts, ref: ColumnRef) -> int | None:

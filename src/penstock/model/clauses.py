@@ -6,7 +6,7 @@ Each part checks what it can know alone; what ties parts together is in `query_r
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -67,12 +67,36 @@ class Source:
 
 @dataclass(frozen=True)
 class TimeWindow:
-    """`window(ts, '5 minutes')`, or one end of it."""
+    """`window(ts, '5 minutes')`, or one end of it; `window(ts, '5 minutes', '1 minute')` starts one each minute."""
 
     column: ColumnRef
     span: Span
     end: str | None = None
     """`start`, `end`, or None for the whole window."""
+    slide: Span | None = None
+    """How far the windows lie apart; None where each begins as the one before it ends."""
+    offset: Span | None = None
+    """By how much they begin after multiples of that; None for not at all."""
+
+    @property
+    def whole(self) -> TimeWindow:
+        """The window that it is an end of."""
+        return replace(self, end=None)
+
+    @property
+    def step(self) -> int:
+        """How far the windows lie apart, in ticks."""
+        return (self.slide or self.span).ticks
+
+    @property
+    def shift(self) -> int:
+        """By how much they begin after multiples of that, in ticks."""
+        return 0 if self.offset is None else self.offset.ticks % self.step
+
+    @property
+    def many(self) -> int:
+        """In how many windows a row is, at most."""
+        return -(-self.span.ticks // self.step)
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
@@ -80,9 +104,14 @@ class TimeWindow:
         return (self.column,)
 
     def __str__(self) -> str:
-        length = f"'{str(self.span).lower()}'" if self.span.unit is not None else str(self.span)
-        text = f"window({self.column}, {length})"
+        spans = [self.span, *([] if self.slide is None and self.offset is None else [self.slide or self.span])]
+        spans += [] if self.offset is None else [self.offset]
+        text = f"window({', '.join([str(self.column), *map(_length, spans)])})"
         return f"{text}.{self.end}" if self.end else text
+
+
+def _length(span: Span) -> str:
+    return f"'{str(span).lower()}'" if span.unit is not None else str(span)
 
 
 AGGREGATES = ("count", "sum", "min", "max", "avg", "median")

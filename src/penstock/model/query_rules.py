@@ -220,5 +220,5 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
 
 def _follows_from_groups(value: Scalar, query: Query) -> bool:
     if isinstance(value, TimeWindow):
-        return TimeWindow(value.column, value.span) in query.group_by
+        return value.whole in query.group_by
     return value in query.group_by or all(ref in query.group_by for ref in columns_of(value))

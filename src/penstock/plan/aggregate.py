@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from enum import StrEnum
+from math import gcd
 
 from penstock.analysis.reasons import Reason
 from penstock.model.expressions import ColumnRef
@@ -39,12 +40,25 @@ class Measure:
 
 @dataclass(frozen=True)
 class WindowColumn:
-    """A tumbling window of time as a column: the tick at which it starts."""
+    """A window of time as a column: the tick at which it starts.
+
+    Where windows overlap, cells tell apart the panes that lie in the same windows, and hand out a row for each window.
+    """
 
     name: str
     alias: str
     column: str
     ticks: int
+    """The length of a window."""
+    step: int
+    """How far windows lie apart."""
+    shift: int
+    """By how much they begin after multiples of that."""
+
+    @property
+    def pane(self) -> int:
+        """The length of the stretches of time that lie in the same windows."""
+        return gcd(self.ticks, self.step)
 
 
 @dataclass(frozen=True)

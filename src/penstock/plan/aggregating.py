@@ -17,7 +17,6 @@ bounded, and which rows are merged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
 
 from penstock.analysis.finding import Verdict
 from penstock.analysis.reasons import Reason
@@ -144,8 +143,9 @@ def _windows(query: Query) -> dict[TimeWindow, WindowColumn]:
     found: dict[TimeWindow, WindowColumn] = {}
     for key in query.group_by:
         if isinstance(key, TimeWindow):
-            found[replace(key, end=None)] = WindowColumn(
-                f"__ps_w{len(found)}", key.column.alias, key.column.column, key.span.ticks
+            column, span = key.column, key.span.ticks
+            found[key.whole] = WindowColumn(
+                f"__ps_w{len(found)}", column.alias, column.column, span, key.step, key.shift
             )
     return found
 
@@ -159,9 +159,7 @@ def _key(
 ) -> GroupKey:
     match key:
         case TimeWindow():
-            return GroupKey(
-                windows[replace(key, end=None)].name, str(key), None, key.span.ticks, _clocks(query, key.column)
-            )
+            return GroupKey(windows[key.whole].name, str(key), None, key.span.ticks, _clocks(query, key.column))
         case ColumnRef():
             return GroupKey(named[key], str(key), None, None, _clocks(query, key))
         case Expression():

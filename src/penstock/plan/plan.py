@@ -175,13 +175,17 @@ class FrontierColumn:
     """The length of its windows in ticks, where it is an end of one."""
     is_end: bool
     """Whether it is the end of the window that is given out, not its start."""
+    step: int = 1
+    """How far its windows lie apart."""
+    shift: int = 0
+    """By how much they begin after multiples of that."""
 
     def reached(self, ticks: int) -> int:
         """From which value on the column may still be emitted, where the frontier of its clock lies there."""
         if self.window is None:
             return ticks
-        # Windows begin at multiples of their length; one that ends at the frontier is over.
-        start = ticks // self.window * self.window
+        # A window that ends at the frontier is over: the first that begins after the frontier less their length is not.
+        start = self.shift + ((ticks - self.window - self.shift) // self.step + 1) * self.step
         return start + self.window if self.is_end else start
 
 

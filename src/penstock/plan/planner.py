@@ -106,6 +106,8 @@ def _frontiers(block: BlockFinding) -> tuple[FrontierColumn, ...]:
             found.clock,
             None if found.window is None else found.window.span.ticks,
             found.window is not None and found.window.end == "end",
+            1 if found.window is None else found.window.step,
+            0 if found.window is None else found.window.shift,
         )
         for found in block.derived.clocks
     )

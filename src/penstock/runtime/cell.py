@@ -21,7 +21,7 @@ from penstock.runtime.columns.codes import Ints
 from penstock.runtime.discarded.doubted_rows import DoubtedRows
 from penstock.runtime.group.absorbing import Absorbing
 from penstock.runtime.group.count_along_tree import carrying_of
-from penstock.runtime.group.derived import derive_fresh, derived_columns
+from penstock.runtime.group.derived import derive_fresh, derived_columns, spread_over_windows
 from penstock.runtime.input.arrival_order import EVERYTHING, ArrivalOrder
 from penstock.runtime.input.batch import Batch, Chunk, Metrics, StepResult
 from penstock.runtime.input.clock import Clock
@@ -121,7 +121,8 @@ class Cell(Component):
         reached = {} if self.doubted_rows.recovers else frontier(self.plan, self.closedness, self.synopses)
         items = [] if self.doubted_rows.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]
         reports = {number: watch.told for number, watch in enumerate(items) if watch.told is not None}
-        return StepResult(now.rows, metrics, tuple(now.answers.quarantined), reached, archived, reports)
+        rows = spread_over_windows(self.plan.aggregate, now.rows)
+        return StepResult(rows, metrics, tuple(now.answers.quarantined), reached, archived, reports)
 
     def admit(self, now: UnderWay) -> None:
         """Let in what the order of ARRIVES BY has come to."""

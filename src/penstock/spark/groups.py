@@ -170,7 +170,7 @@ def show(answers: DataFrame, query: Query, dealt: Dealt, beside: tuple[str, ...]
         F.struct(*(F.col(quoted(name)).alias(column) for column, name in columns)).alias(alias)
         for alias, columns in by_alias.items()
     ]
-    windows = {TimeWindow(k.column, k.span): name for k, name in named.items() if isinstance(k, TimeWindow)}
+    windows = {key.whole: name for key, name in named.items() if isinstance(key, TimeWindow)}
     found: list[Column] = []
     number = 0
     for output in query.outputs:
@@ -179,7 +179,7 @@ def show(answers: DataFrame, query: Query, dealt: Dealt, beside: tuple[str, ...]
                 found.append(F.col(given_name(number)))
                 number += 1
             case TimeWindow() as window:
-                name = windows[replace(window, end=None)]
+                name = windows[window.whole]
                 found.append(_window(name, window, types[name]))
             case value if value in named:
                 found.append(F.col(quoted(named[value])))

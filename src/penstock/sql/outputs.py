@@ -200,11 +200,19 @@ class OutputBinder:
 
     def _time_window(self, node: exp.Expr) -> TimeWindow | None:
         node = unwrapped(node)
-        if not isinstance(node, exp.Anonymous) or node.name.lower() != "window" or len(node.expressions) != 2:
+        if not isinstance(node, exp.Anonymous) or node.name.lower() != "window":
+            return None
+        if len(node.expressions) not in (2, 3, 4):
             return None
         column = bind_column(node.expressions[0], self.scope)
-        span = _window_length(node.expressions[1])
-        return TimeWindow(column, span) if column is not None and span is not None else None
+        spans = [_window_length(part) for part in node.expressions[1:]]
+        if column is None or None in spans:
+            return None
+        span, slide, offset = (*spans, None, None)[:3]
+        assert span is not None
+        # What says nothing is left out, so that equal windows are one.
+        slide = None if slide is None or slide.ticks == span.ticks else slide
+        return TimeWindow(column, span, None, slide, None if offset is None or not offset.ticks else offset)
 
     def _window_end(self, node: exp.Expr) -> TimeWindow | None:
         """`window(…).start`, or `window.start` where the query groups by one window."""
@@ -218,16 +226,21 @@ class OutputBinder:
             return self._windows[0] if len(self._windows) == 1 and bind_column(node, self.scope) is None else None
         else:
             return None
-        return TimeWindow(whole.column, whole.span, end) if whole is not None and end in ("start", "end") else None
+        return replace(whole, end=end) if whole is not None and end in ("start", "end") else None
 
     def _window_fits(self, window: TimeWindow, at: Stretch) -> bool:
         kind = self.scope.type_of(window.column)
         if kind is None or not kind.is_clock:
             self.scope.report(f"window({window.column}, …): {kind} is no time", at, "TIMESTAMP, DATE and integers are")
             return False
-        why = span_problem(window.span, kind)
+        spans = [span for span in (window.span, window.slide, window.offset) if span is not None]
+        why = next((why for span in spans if (why := span_problem(span, kind)) is not None), None)
         if why is None and window.span.ticks <= 0:
             why = "a window of time must be longer than 0"
+        if why is None and window.slide is not None and not 0 < window.slide.ticks <= window.span.ticks:
+            why = "windows of time lie apart by more than 0 and by at most their length"
+        if why is None and window.offset is not None and abs(window.offset.ticks) >= window.step:
+            why = "windows of time begin after a multiple of their distance by less than it"
         if why is not None:
             self.scope.report(why, at, "write window(ts, '5 minutes') for a TIMESTAMP, window(t, 300) for an integer")
         return why is None

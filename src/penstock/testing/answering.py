@@ -121,7 +121,7 @@ class Answering:
         named = {key: name.name for key, name in zip(self.query.group_by, aggregate.keys, strict=True)}
         kinds = {name: arrow_type(name, kind) for name, kind in self._types.items()}
         kinds |= {n: self.given.field(n).type for n in named.values() if n not in kinds}
-        windows = {replace(key, end=None): name for key, name in named.items() if isinstance(key, TimeWindow)}
+        windows = {key.whole: name for key, name in named.items() if isinstance(key, TimeWindow)}
         made: dict[str, tuple[Any, Shown]] = {
             str(key): (kinds[name], _column(name, kinds[name])) for key, name in named.items()
         }
@@ -134,7 +134,7 @@ class Answering:
                     made[str(output.value)] = kind, _column(given_name(number), kind)
                     number += 1
                 case TimeWindow() as window:
-                    made[str(window)] = self._window(windows[replace(window, end=None)], window)
+                    made[str(window)] = self._window(windows[window.whole], window)
                 case value if value in named:
                     pass
                 case expression:

@@ -9,3 +9,7 @@ SELECT count(*) AS n FROM s GROUP BY window(ts, '10 minutes', '5 minutes');
 SELECT window(ts, '1 minute') AS w, count(*) AS n FROM s GROUP BY window(ts, '2 minutes');
 SELECT window.start AS w FROM s;
 SELECT count(*) AS n FROM s GROUP BY window(a, '5 minutes');
+SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', '10 minutes');
+SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', '1 minute', '1 minute');
+SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', '0 minutes');
+SELECT count(*) AS n FROM s GROUP BY window(ts, '5 minutes', 3);

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.aggregate import Measure
+from penstock.plan.aggregate import AggregatePlan, Measure, WindowColumn
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Ints, ticks
 from penstock.runtime.group.measures import column_names, measured, numbers_of
@@ -45,20 +45,40 @@ def _derive(plan: Plan, alias: str, segment: Segment) -> None:
     assert plan.aggregate is not None
     table = segment.table
     for window in plan.aggregate.windows_of(alias):
-        table = table.append_column(window.name, window_starts(table.column(window.column), window.ticks))
+        starts = window_starts(table.column(window.column), window.pane, window.shift)
+        table = table.append_column(window.name, starts)
     for measure in plan.aggregate.measures_of(alias):
         for name, column in measured(measure.fold, segment.column(measure.column)).columns(measure.name).items():
             table = table.append_column(name, column)
     segment.table = table
 
 
-def window_starts(column: Any, length: int) -> Any:
-    """The tick at which the window of each time starts; windows are laid out from tick 0. NULL for NULL."""
+def window_starts(column: Any, length: int, shift: int = 0) -> Any:
+    """The tick at which the window of each time starts; windows are laid out from a tick. NULL for NULL."""
     times: Ints = ticks(column)
     # By the remainder: it cannot overflow where the time does not.
-    starts = times - np.mod(times, length)
+    starts = times - np.mod(np.mod(times, length) - shift % length, length)
     missing = np.zeros(len(starts), np.bool_) if not column.null_count else _nulls(column)
     return pa.array(starts, mask=missing)
+
+
+def spread_over_windows(aggregate: AggregatePlan | None, rows: Any) -> Any:
+    """What a cell gives, a row for each window that it is in: panes become windows where windows overlap."""
+    for window in aggregate.windows if aggregate is not None and rows.num_rows else ():
+        if window.pane < window.ticks:
+            rows = _spread(window, rows)
+    return rows
+
+
+def _spread(window: WindowColumn, rows: Any) -> Any:
+    panes: Ints = rows.column(window.name).to_numpy()
+    last = panes - np.mod(np.mod(panes, window.step) - window.shift, window.step)
+    most = -(-window.ticks // window.step)
+    starts = last[:, None] - window.step * np.arange(most)[None, :]
+    is_in = starts + window.ticks > panes[:, None]
+    place = np.repeat(np.arange(len(panes)), most)[is_in.ravel()]
+    found = rows.take(pa.array(place))
+    return found.set_column(found.schema.get_field_index(window.name), window.name, pa.array(starts[is_in]))
 
 
 def _nulls(column: Any) -> Any:

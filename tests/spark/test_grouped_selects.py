@@ -41,6 +41,8 @@ def test_running_groups_end_with_what_spark_says_of_all_rows(spark: SparkSession
 WINDOWED = {
     "some_groups": "window(s.ts, '4 seconds').start AS w, s.g, count(*) FILTER (WHERE s.i > 0) AS n FROM s "
     "GROUP BY window(s.ts, '4 seconds'), s.g HAVING max(s.i) > 0 AND window.end IS NOT NULL",
+    "calendar": "date_trunc('MINUTE', s.ts) AS h, to_date(s.ts) AS d, s.g, count(*), max(s.x) "
+    "FROM s WHERE s.ts IS NOT NULL GROUP BY date_trunc('MINUTE', s.ts), to_date(s.ts), s.g",
     "sliding": f"window(s.ts, '4 seconds', '1 second', '500 milliseconds') AS w, t.g, count(*), sum(s.p) {PLAIN} "
     "GROUP BY window(s.ts, '4 seconds', '1 second', '500 milliseconds'), t.g",
 }

@@ -143,6 +143,41 @@ def test_running_groups_end_with_what_duckdb_says(case: str, source: str) -> Non
         same(last_of(batches, keys), by_duckdb(select, streams))
 
 
+CLOSED = {
+    "hours": ("date_trunc('hour', s.ts) AS h, s.g", "date_trunc('hour', s.ts), s.g", 2, 1800),
+    "days": ("to_date(s.ts) AS d", "to_date(s.ts)", 1, 30_000),
+    "dates": ("CAST(s.ts AS DATE) AS d, s.k", "ALL", 2, 30_000),
+    "weeks": ("date_trunc('WEEK', s.ts) AS w", "1", 1, 86_400 * 2),
+    "months": ("trunc(s.ts, 'MM') AS m, s.k", "trunc(s.ts, 'MM'), s.k", 2, 86_400 * 11),
+    "quarters": ("date_trunc('quarter', s.ts) AS q", "q", 1, 86_400 * 40),
+    "times": ("s.ts, s.g", "s.ts, s.g", 2, 2),
+}
+
+
+@pytest.mark.parametrize("case", CLOSED)
+@pytest.mark.parametrize("source", ["s", "left"])
+def test_groups_that_a_clock_closes_are_given_once_to_what_only_appends(case: str, source: str) -> None:
+    items, by, keys, apart = CLOSED[case]
+    select = f"SELECT {items}, count(*) AS n, max(s.i) AS top {FROMS[source]} GROUP BY {by}"
+    plain = select.replace("trunc(s.ts, 'MM')", "CAST(date_trunc('month', s.ts) AS DATE)")
+    plain = plain.replace("to_date(s.ts)", "CAST(s.ts AS DATE)")
+    sink = "CREATE SINK f USING parquet OPTIONS (path 'f'); INSERT INTO f"
+    for seed in range(size(2, 30)):
+        streams = {name: [stretched(t, apart) for t in drawn((name, seed), 7)] for name in ("s", "t")}
+        batches = given_by(f"{sink} {select}", streams)
+        given = [row for rows in batches for row in rows]
+        assert any(batches[:-1]), "some are closed before the end"
+        assert len({row[:keys] for row in given}) == len(given)
+        same(given, by_duckdb(plain, streams))
+
+
+def stretched(table: Any, seconds: int) -> Any:
+    """The rows in order, with their times so much farther apart."""
+    since = [(time - START) // dt.timedelta(seconds=2) for time in table.column("ts").to_pylist()]
+    times = pa.array([START + dt.timedelta(seconds=seconds * n) for n in since], pa.timestamp("us", "UTC"))
+    return table.set_column(table.schema.get_field_index("ts"), "ts", times).sort_by("ts")
+
+
 WINDOW = "window(s.ts, '4 seconds')"
 BUCKET = "time_bucket(INTERVAL 4 SECONDS, s.ts)"
 

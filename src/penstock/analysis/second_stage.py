@@ -4,10 +4,10 @@ DISTINCT remembers each row that it gave, GROUP BY each group. Both are bounded
 
 - if the columns that make up a row or a group have finite domains (a deterministic expression takes at most as many
   values as its columns together; a column of a source that may be absent may also be NULL); or
-- if one of them is the event time, or a window of the event time, of a source that stands in every result, whose
-  event time (or another column of which the block below tells its frontier) is ordered and has no largest value
-  (largest_value.py), and whose own rows all leave: once its clock has passed the value, and the rows with it have left,
-  that row or group cannot come again; or
+- if one of them is the event time (or another column of which the block below tells its frontier), or a window or a
+  cut of it (model/closed_groups.py), of a source that stands in every result, whose time is ordered and has no largest
+  value (largest_value.py), and whose own rows all leave: once its clock has passed the value, and the rows with it have
+  left, that row or group cannot come again; or
 - if they hold all columns of a punctuation scheme of such a source (SAFETY, Example 1): once its punctuation has come.
   Not of one with a LIFESPAN, after which its values may come again.
 
@@ -33,6 +33,7 @@ from penstock.analysis.fixes import fixes_of, text_of
 from penstock.analysis.reasons import Because, BoundedBy, Reason, Told, WhyOpen
 from penstock.analysis.state import LARGE
 from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
+from penstock.model.closed_groups import clock_column, clocks_of
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import NullTest
 from penstock.model.query import Query
@@ -136,9 +137,8 @@ def _counted_as(facts: Facts, ref: ColumnRef) -> ColumnRef:
 def _clocks(facts: Facts, value: Scalar) -> Iterator[_Clock]:
     """The sources of which a value is the event time, or a window of it."""
     query = facts.query
-    if isinstance(value, Expression):
+    if not clocks_of(query, value) or (ref := clock_column(value)) is None:
         return
-    ref = value.column if isinstance(value, TimeWindow) else value
     for equal in facts.of().equalities.class_of(ref):
         source = query.by_alias[equal.alias]
         if source.stream.is_clock(equal.column) and equal.alias in query.core:

@@ -94,6 +94,10 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     PlanObstacle.NAME_OF_ENGINE: "a name that begins with __ps_ is the engine's own: {}",
     PlanObstacle.UNCOMPARABLE_ARRIVALS: "rows cannot be counted across streams that arrive by {}",
     PlanObstacle.SHED_WITHOUT_BUDGET: "SHED(INPUT) is done by what a BUDGET knows of the rows: give one too",
+    PlanObstacle.ONLY_APPENDS: (
+        "sink {} only appends, but the groups change and nothing closes them: group by window(ts, '5 minutes') of an "
+        "ordered event time as well, or use a sink that takes updates"
+    ),
     PlanObstacle.RUNNING_GROUPS: (
         "{} gives groups that go on changing, and nothing reads running groups: group by window(ts, '…') of an event "
         "time as well, so that each group is given once"

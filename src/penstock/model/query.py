@@ -8,7 +8,7 @@ For inner joins it is always all of them; the ON of an outer join holds only whe
 from __future__ import annotations
 
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.model.clauses import Formula, Output, Scalar, Source, TimeWindow
@@ -54,6 +54,8 @@ class Query:
     partners: tuple[Source, ...] = ()
     """Those of EXISTS and NOT EXISTS."""
     hints: Hints = NO_HINTS
+    appends: bool = False
+    """Whether what it gives is only added to: it feeds a sink that only appends, or a block above."""
 
     def __post_init__(self) -> None:
         require(query_problems(self))
@@ -68,7 +70,8 @@ class Query:
 
     def with_block(self, block: Block, sources: tuple[Source, ...] | None = None) -> Query:
         """The query with another block, or over other sources."""
-        return Query.select(self.name, sources or self.sources, block, sink=self.sink, hints=self.hints)
+        query = Query.select(self.name, sources or self.sources, block, sink=self.sink, hints=self.hints)
+        return replace(query, appends=True) if self.appends else query
 
     @cached_property
     def block(self) -> Block:

@@ -62,6 +62,17 @@ class WindowColumn:
 
 
 @dataclass(frozen=True)
+class CalendarCut:
+    """A time cut to a unit of the calendar."""
+
+    unit: str
+    gives_date: bool
+    """Whether it is a DATE, not a TIMESTAMP."""
+    zone: str | None
+    """In which it is cut; None for the session's, which is told before a query starts."""
+
+
+@dataclass(frozen=True)
 class GroupKey:
     """A column of the groups, as the second stage is given it."""
 
@@ -73,7 +84,10 @@ class GroupKey:
     window: int | None
     """The length of its windows in ticks, if it is one."""
     clocks: tuple[ColumnRef, ...]
-    """Ordered columns that it is, or is a window of, in every result: once one has passed it, the group is closed."""
+    """Ordered columns that it is, or is a window or a cut of, in every result: once one has passed it, the group is
+    closed."""
+    cut: CalendarCut | None = None
+    """The cut of its clocks that it is, if it is one."""
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,27 @@ from collections.abc import Iterator, Mapping
 from penstock.analysis.finding import Verdict
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
+from penstock.model.closed_groups import clocks_of, cut_of, emits_once, punctuates_groups
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of, written
 from penstock.model.query import Query
 from penstock.model.relation import Join, Leaf
 from penstock.model.types import Kind
-from penstock.plan.aggregate import AggregateColumn, AggregatePlan, Fold, GroupKey, Measure, TreeEdge, WindowColumn
+from penstock.plan.aggregate import (
+    AggregateColumn,
+    AggregatePlan,
+    CalendarCut,
+    Fold,
+    GroupKey,
+    Measure,
+    TreeEdge,
+    WindowColumn,
+)
 from penstock.plan.condition_moments import Moment, conditions_at, residuals
 from penstock.plan.merge_rows import synopsis_of
 from penstock.plan.plan import OutputColumn
 from penstock.plan.plan_reasons import HowGrouped, PlanObstacle
-from penstock.plan.second_stage_plan import punctuates_groups
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
 
@@ -93,21 +102,18 @@ def aggregate_plan(
     )
 
 
-def emits_once(query: Query) -> bool:
-    """Whether each group of a query is emitted once, when it is closed; else whenever it changed."""
-    return any(isinstance(key, TimeWindow) for key in query.group_by)
-
-
 def grouping_obstacles(query: Query) -> Iterator[Reason]:
     """Why the groups of a query cannot be worked out."""
     for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
         if isinstance(value, Expression) and is_random(value.term):
             yield PlanObstacle.MAY_DIFFER(value)
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
-    clocks = [clock for window in windows for clock in _clocks(query, window.column)]
+    clocks = [clock for window in windows for clock in clocks_of(query, window)]
     is_passed = any(query.by_alias[clock.alias].stream.ordering(clock.column) for clock in clocks)
     if windows and not is_passed and not punctuates_groups(query):
         yield (PlanObstacle.NEVER_CLOSED(windows[0], windows[0].column))
+    if query.appends and query.sink is not None and not emits_once(query):
+        yield PlanObstacle.ONLY_APPENDS(query.sink)
 
 
 def _aggregates(query: Query) -> Iterator[Aggregate]:
@@ -159,17 +165,20 @@ def _key(
 ) -> GroupKey:
     match key:
         case TimeWindow():
-            return GroupKey(windows[key.whole].name, str(key), None, key.span.ticks, _clocks(query, key.column))
+            return GroupKey(windows[key.whole].name, str(key), None, key.span.ticks, clocks_of(query, key))
         case ColumnRef():
-            return GroupKey(named[key], str(key), None, None, _clocks(query, key))
+            return GroupKey(named[key], str(key), None, None, clocks_of(query, key))
         case Expression():
-            return GroupKey(f"__ps_g{number}", str(key), key.text, None, ())
+            return GroupKey(f"__ps_g{number}", str(key), key.text, None, clocks_of(query, key), _cut(query, key))
 
 
-def _clocks(query: Query, ref: ColumnRef) -> tuple[ColumnRef, ...]:
-    """The ordered columns that equal a column in every result."""
-    equal = query.equalities(frozenset()).class_of(ref)
-    return tuple(e for e in equal if e.alias in query.core and query.by_alias[e.alias].stream.is_clock(e.column))
+def _cut(query: Query, key: Expression) -> CalendarCut | None:
+    cut = cut_of(key)
+    if cut is None:
+        return None
+    kind = query.type_of(cut.column)
+    # A TIMESTAMP is cut in the session's zone, which is not known yet.
+    return CalendarCut(cut.unit, cut.gives_date, None if kind is not None and kind.kind is Kind.TIMESTAMP else "UTC")
 
 
 def _kind(query: Query, argument: ColumnRef | Expression | None) -> str | None:

@@ -29,7 +29,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.reasons import Reason
-from penstock.model.clauses import TimeWindow
+from penstock.model.closed_groups import emits_once
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.stream import Stream
@@ -90,7 +90,7 @@ def recovery_obstacles(query: Query) -> Iterator[Reason]:
         yield PlanObstacle.RECOVER_UNDER_OUTER(named, _INSTEAD)
     if query.hints.budget is not None:
         yield PlanObstacle.RECOVER_WITH_BUDGET(named, _INSTEAD)
-    if any(isinstance(key, TimeWindow) for key in query.group_by):
+    if emits_once(query):
         yield PlanObstacle.RECOVER_OF_WINDOW(named, _INSTEAD)
 
 

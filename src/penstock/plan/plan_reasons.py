@@ -56,6 +56,7 @@ class PlanObstacle(ReasonKind):
     UNCOMPARABLE_ARRIVALS = auto()
     SHED_WITHOUT_BUDGET = auto()
     RUNNING_GROUPS = auto()
+    ONLY_APPENDS = auto()
     ARCHIVE_BELOW = auto()
     CONDITION_UNDER_BUDGET = auto()
     CONDITION_RANDOM = auto()

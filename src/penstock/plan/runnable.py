@@ -15,13 +15,14 @@ from collections.abc import Iterator
 from penstock.analysis.closings.outer_join_purge import Leaving
 from penstock.analysis.finding import Bounded, Means, Verdict, each_block
 from penstock.analysis.reasons import Reason
+from penstock.model.closed_groups import emits_once
 from penstock.model.expressions import is_random
 from penstock.model.names import fold
 from penstock.model.predicates import written
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
 from penstock.model.simplify import simplified
-from penstock.plan.aggregating import emits_once, grouping_obstacles
+from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.condition_moments import left_to_spark, residuals
 from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles

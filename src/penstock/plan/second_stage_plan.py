@@ -20,10 +20,9 @@ where 0.0 = -0.0 are two items. Not decided: items that only an expression of th
 
 from __future__ import annotations
 
+from penstock.model.closed_groups import column_among
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
-from penstock.model.schemes import Punctuated
-from penstock.model.types import Kind
 from penstock.plan.aggregate import AggregatePlan, GroupKey
 from penstock.plan.parts import ItemCloser
 from penstock.plan.plan import OutputColumn, Plan, PromiseKind, PromisePlan, SourcePlan
@@ -65,23 +64,11 @@ def item_closers(
     for number, promise in enumerate(promises):
         if promise.kind is not PromiseKind.PUNCTUATED or promise.high is not None or promise.alias not in query.core:
             continue
-        names = [_name_of(query, ColumnRef(promise.alias, column), held) for column in promise.columns]
-        if promise.columns and None not in names and kept[promise.alias].issuperset(promise.columns):
-            known = tuple(name for name in names if name is not None)
+        same = [column_among(query, ColumnRef(promise.alias, column), [*held]) for column in promise.columns]
+        if promise.columns and None not in same and kept[promise.alias].issuperset(promise.columns):
+            known = tuple(held[ref] for ref in same if ref is not None)
             found.append(ItemCloser(promise.alias, number, promise.columns, known))
     return tuple(found)
-
-
-def punctuates_groups(query: Query) -> bool:
-    """Whether some punctuation closes each group, whatever its other columns are."""
-    held = {key: str(key) for key in query.group_by if isinstance(key, ColumnRef)}
-    return any(
-        isinstance(scheme, Punctuated)
-        and scheme.lifespan is None
-        and all(_name_of(query, ColumnRef(alias, column), held) is not None for column in scheme.columns)
-        for alias in query.core
-        for scheme in query.by_alias[alias].stream.schemes
-    )
 
 
 def _columns_of_items(
@@ -95,12 +82,3 @@ def _columns_of_items(
         given = {o.value for o in query.outputs if isinstance(o.value, ColumnRef)}
         return {ref: o.name for o in outputs if (ref := ColumnRef(o.alias, o.column)) in given}
     return {}
-
-
-def _name_of(query: Query, column: ColumnRef, held: dict[ColumnRef, str]) -> str | None:
-    """The column of items that equals a column in every result."""
-    for equal in (column, *query.equalities(frozenset()).class_of(column)):
-        kinds = [query.type_of(ref) for ref in (column, equal)]
-        if equal in held and all(kind is not None and kind.kind not in (Kind.FLOAT, Kind.DOUBLE) for kind in kinds):
-            return held[equal]
-    return None

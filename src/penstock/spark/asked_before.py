@@ -20,7 +20,8 @@ from penstock.spark.types import spark_type
 
 
 def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
-    """The plan with a code for each TIMESTAMP by which rows are merged; the same if there is none."""
+    """The plan with a code for each TIMESTAMP by which rows are merged, and with the zone in which groups are cut."""
+    plan = _cut_in(plan, spark.conf.get("spark.sql.session.timeZone") or "UTC")
     written = dict.fromkeys(text for source in plan.sources for text in _moments(source))
     if not written:
         return plan
@@ -28,6 +29,16 @@ def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
     assert row is not None
     instants = {text: str(micros) for text, micros in zip(written, row, strict=True)}
     return replace(plan, sources=tuple(_placed(source, instants) for source in plan.sources))
+
+
+def _cut_in(plan: Plan, zone: str) -> Plan:
+    if plan.aggregate is None:
+        return plan
+    keys = tuple(
+        replace(key, cut=replace(key.cut, zone=zone)) if key.cut is not None and key.cut.zone is None else key
+        for key in plan.aggregate.keys
+    )
+    return replace(plan, aggregate=replace(plan.aggregate, keys=keys))
 
 
 def _timestamps(source: SourcePlan) -> set[str]:

@@ -31,6 +31,7 @@ from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source
 from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term, is_strict
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import PART, Comparison, Op, Opaque, Predicate, Residual
+from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem, window_problems
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.stream import Stream
@@ -126,6 +127,8 @@ class Sources:
         while fold(alias) in taken:
             number += 1
             alias = f"{inside}_{wanted}" if inside and number == 2 else f"{wanted}_{number}"
+        if isinstance(below := more.get("below"), Query):
+            more["below"] = replace(below, appends=True)
         self.by_alias[alias] = Source(stream, alias, **more)  # type: ignore[arg-type]
         self.places[alias] = at
         return alias

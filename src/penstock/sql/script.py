@@ -9,7 +9,7 @@ from functools import partial
 from typing import TypeVar
 
 from penstock.errors import DeclarationMistake, QueryMistake, ScriptErrors, SyntaxMistake
-from penstock.model.clauses import TimeWindow
+from penstock.model.closed_groups import emits_once
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel
 from penstock.model.query import Query
@@ -163,6 +163,8 @@ def _queries(
         bind = partial(binder.bind, statement.query, environment, name, into_sink)
         query = _shallow(source, statement.at, bind)
         if query is not None:
+            if sink is not None and sink.storage.format.lower() in APPEND_ONLY:
+                query = replace(query, appends=True)
             _check_sink(source, query, sink, statement)
             queries.append(query)
     return queries
@@ -185,15 +187,16 @@ def _sink_of(
 
 
 def _check_sink(source: SourceText, query: Query, sink: Sink | None, statement: Insert) -> None:
-    """Aggregates that are not by a window of time are updates, which files cannot take."""
-    if sink is None or statement.sink is None or not query.is_grouped or sink.storage.format.lower() not in APPEND_ONLY:
+    """Groups that nothing closes are updates, which files cannot take; of a block's clocks only the analysis knows."""
+    if sink is None or statement.sink is None or not query.is_grouped or not query.appends:
         return
-    if not any(isinstance(key, TimeWindow) for key in query.group_by):
+    is_known = all(one.below is None for one in query.all_sources)
+    if is_known and not emits_once(query):
         source.report(
             QueryMistake,
             f"sink {sink.name} only appends, but the groups of this query change: each batch gives new values",
             statement.sink.at,
-            hint="group by window(ts, '5 minutes') as well, so that each group is given once, "
+            hint="group by window(ts, '5 minutes') of an ordered event time as well, so that each group is given once, "
             "or use a sink that takes updates",
         )
 

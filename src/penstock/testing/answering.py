@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 
 from penstock.errors import NotSupportedYet
 from penstock.model.clauses import Aggregate, Formula, TimeWindow
+from penstock.model.closed_groups import cut_of
 from penstock.model.expressions import ColumnRef, Expression, Term
 from penstock.model.query import Query
 from penstock.plan.aggregate import AggregatePlan
@@ -24,6 +25,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime import given_name
 from penstock.runtime.group.between_stages import answer_columns, final_type, typed
 from penstock.testing.arrow_types import arrow_type, declared_type
+from penstock.testing.calendar import cut_values
 from penstock.testing.evaluating import evaluated, only_spark
 
 Shown = Callable[[Any], Any]
@@ -81,6 +83,9 @@ class Answering:
         return tuple(found)
 
     def _values(self, expression: Expression, rows: Any) -> Any:
+        cut = cut_of(expression)
+        if cut is not None:
+            return cut_values(cut, rows.column(self._names[cut.column]), expression.text)
         return evaluated(expression.term, expression.text, rows.num_rows, lambda ref: rows.column(self._names[ref]))
 
     def _completed(self, plan: Plan, aggregate: AggregatePlan) -> Plan:

@@ -27,9 +27,10 @@ import pyarrow as pa
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_plan import grouping, names_of_outputs
-from penstock.runtime.columns.codes import Bools, Ints, flat, ticks
+from penstock.runtime.columns.codes import INT64, Bools, Ints, flat, ticks
 from penstock.runtime.columns.row_values import null_safe_equal
 from penstock.runtime.group.admission import admit
+from penstock.runtime.group.calendar_cuts import cut_ticks
 from penstock.runtime.group.finals import final_values, medians
 from penstock.runtime.group.measures import Measured, from_columns, measured, numbers_of
 from penstock.runtime.group.numbering import Groups, grouped
@@ -166,7 +167,7 @@ class GroupStage(Component):
         for key in self.aggregate.keys:
             if key.name in self.passed:
                 values = columns[key.name]
-                reached = ticks(values) + (key.window or 1) <= self.passed[key.name]
+                reached = ticks(values) <= _closed_upto(key, self.passed[key.name])
                 closed |= reached & values.is_valid().to_numpy(zero_copy_only=False)
         return closed
 
@@ -285,7 +286,7 @@ class GroupStage(Component):
             if known:
                 self.passed[key.name] = max(*known, self.passed.get(key.name, known[0]))
             if key.name in self.passed:
-                found.append(self.groups.upto(_how(key), key.name, self.passed[key.name] - (key.window or 1)))
+                found.append(self.groups.upto(_how(key), key.name, _closed_upto(key, self.passed[key.name])))
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
     def _forget(self, ids: Ints) -> None:
@@ -317,6 +318,14 @@ class GroupStage(Component):
         stage = cls(plan, room, is_first=is_first)
         stage._state.load(entries)
         return stage
+
+
+def _closed_upto(key: GroupKey, passed: int) -> int:
+    """The greatest value of a key that its clock, which has come so far, has passed."""
+    if key.cut is None:
+        return passed - (key.window or 1)
+    reached = cut_ticks(passed, key.cut)
+    return int(INT64.min) if reached is None else reached - 1
 
 
 def _how(key: GroupKey) -> str:

@@ -12,8 +12,9 @@ from importlib.resources import files
 
 from penstock import __version__
 from penstock.analysis.closings.closing_graph import ClosingGraph
-from penstock.analysis.finding import Bounded, StateFinding, Verdict
+from penstock.analysis.finding import Bounded, StateFinding, Verdict, each_block
 from penstock.analysis.safe_plans import safe_plans
+from penstock.explain.block_text import answer_lines, of_all_blocks
 from penstock.explain.counts_text import counts_items
 from penstock.explain.graph_svg import join_graph
 from penstock.explain.plan_text import (
@@ -80,6 +81,7 @@ def _badge(verdict: str) -> str:
 
 def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[str]:
     yield f'<section id="q{number}">\n<h2>{escape(verdict.query)} {_badge(verdict.verdict)}</h2>'
+    of_top, verdict = verdict, of_all_blocks(verdict)
     exact = exact_in_words(verdict).capitalize()
     how = STRATEGY_IN_WORDS[verdict.strategy]
     if verdict.verdict == "bounded":
@@ -93,9 +95,31 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
             for name, values in verdict.witness.rows
         ]
         yield f"<pre>{escape(chr(10).join(rows))}</pre>"
+    blocks = {block.name: block for block in of_top.blocks}
+    for place, ((block, found), part) in enumerate(zip(each_block(query, of_top), plan.all_blocks, strict=True)):
+        below = blocks.get(part.query)
+        if below is not None:
+            yield f"<h3>Block {escape(below.name)}</h3>\n<pre>{escape(print_query(block))}</pre>"
+        yield from _block(block, found, part, f"q{number}" if below is None else f"q{number}b{place}")
+        if below is not None:
+            yield f"<h3>What its answer promises</h3>\n{_list(answer_lines(below))}"
+    yield from _reasons(verdict)
+    if items := counts_items(query, verdict.rewrite):
+        yield "<h3>Counts in place of the join</h3>\n<dl>"
+        for label, texts in items:
+            yield from _item(label, texts, label == "sql")
+        yield "</dl>"
+    yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
+    yield from (f'<p class="soft">Final: {escape(sentence)}.</p>' for sentence in each_told(verdict.finality))
+    yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in each_told(verdict.notices))
+    yield "</section>"
+
+
+def _block(query: Query, verdict: Verdict, plan: Plan, name: str) -> Iterator[str]:
+    """The plan of one block; `name` sets its drawing apart on the page."""
     yield "<h3>Join graph</h3>"
     graph = closings_of(as_run(query, verdict), verdict)
-    drawing, caption = join_graph(query, plan, graph, f"q{number}")
+    drawing, caption = join_graph(query, plan, graph, name)
     yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>\n<dl>"
     yield from _item("shape", [plan.shape], False)
     yield from _item("cells", cell_lines(plan), True)
@@ -104,20 +128,10 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield from _item("trees", each_told(safe_plans(graph)), False)
     yield from _item("runs", run_lines(query, plan), False)
     yield "</dl>"
-    yield from _reasons(verdict)
-    if items := counts_items(query, verdict.rewrite):
-        yield "<h3>Counts in place of the join</h3>\n<dl>"
-        for label, texts in items:
-            yield from _item(label, texts, label == "sql")
-        yield "</dl>"
     if plan.rewriting is None:
         yield "<h3>What is kept</h3>"
         for source in plan.sources:
             yield from _source(source, query, plan, verdict, graph)
-    yield f"<h3>Query</h3>\n<pre>{escape(print_query(query))}</pre>"
-    yield from (f'<p class="soft">Final: {escape(sentence)}.</p>' for sentence in each_told(verdict.finality))
-    yield from (f'<p class="soft">Note: {escape(notice)}.</p>' for notice in each_told(verdict.notices))
-    yield "</section>"
 
 
 def _states(verdict: Verdict) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The text of `penstock explain`: for each query its plan, stream by stream, then the query as it was read.
+"""The text of `penstock explain`: for each query its plan, block by block and stream by stream, then the query as read.
 
 Everything shown is in the plan or in the verdict; this module only lays it out.
 """
@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.analysis.closings.closing_graph import ClosingGraph
-from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict, each_block
 from penstock.analysis.safe_plans import safe_plans
+from penstock.explain.block_text import answer_lines
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
@@ -46,23 +47,39 @@ def explain_report(
         return ["No query in this script: nothing to plan."]
     lines: list[str] = []
     for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
-        graph = closings_of(as_run(query, verdict), verdict)
-        lines += [*headline(verdict, ink), *(("", *_join(query, plan, graph, ink)) if plan.rewriting is None else ())]
-        lines += _item("final", each_told(verdict.finality), ink) if plan.rewriting is None else ()
-        for source in plan.sources if plan.rewriting is None else ():
-            lines += [
-                "",
-                *_source(source, query, plan, (verdict, graph), ink),
-                *_item("merges", merge_lines(verdict, source), ink),
-            ]
-        # The second stage, and a source that another one covers: nothing is read or kept of it.
-        for state in (entry for entry in verdict.streams if entry.alias not in plan.by_alias):
-            lines += ["", *_second_stage(state, ink)]
+        lines += headline(verdict, ink)
+        blocks = zip(each_block(query, verdict), plan.all_blocks, strict=True)
+        promised = {block.name: answer_lines(block) for block in verdict.blocks}
+        for (block, found), of_block in blocks:
+            lines += _block(block, found, of_block, ink, title=of_block.query if verdict.blocks else None)
+            if told_above := promised.get(of_block.query):
+                lines += ["", f"  {ink.strong(f'the answer of {of_block.query}')}"]
+                lines += _item("promises", told_above, ink)
         if items := counts_items(query, verdict.rewrite, (seen or {}).get(query.name)):
             lines += ["", f"  {ink.strong('counts in place of the join')}"]
             lines += [line for label, texts in items for line in _item(label, texts, ink)]
-        lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in print_query(query).splitlines()), ""]
+        written_so = () if verdict.blocks else print_query(query).splitlines()
+        lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in written_so)] if written_so else []
+        lines.append("")
     return lines[:-1]
+
+
+def _block(query: Query, verdict: Verdict, plan: Plan, ink: Ink, *, title: str | None) -> Iterator[str]:
+    """The plan of one block, by its name if there are several."""
+    if title is not None:
+        yield from ("", f"  {ink.strong(f'block {title}')}")
+        yield from (f"    {line}" for line in print_query(query).splitlines())
+    graph = closings_of(as_run(query, verdict), verdict)
+    if plan.rewriting is None:
+        yield from ("", *_join(query, plan, graph, ink))
+        yield from _item("final", each_told(verdict.finality), ink)
+    for source in plan.sources if plan.rewriting is None else ():
+        yield ""
+        yield from _source(source, query, plan, (verdict, graph), ink)
+        yield from _item("merges", merge_lines(verdict, source), ink)
+    # The second stage, and a source that another one covers: nothing is read or kept of it.
+    for state in (entry for entry in verdict.streams if entry.alias not in plan.by_alias):
+        yield from ("", *_second_stage(state, ink))
 
 
 def _join(query: Query, plan: Plan, graph: ClosingGraph, ink: Ink) -> Iterator[str]:
@@ -269,7 +286,8 @@ def promise_lines(plan: Plan, alias: str) -> list[str]:
     for promise in plan.promises:
         if promise.alias == alias:
             into = f" INTO {promise.into}" if promise.into else ""
-            policy = "" if promise.policy is Policy.ADAPT else f", on violation {promise.policy}{into}"
+            follows = plan.by_alias[alias].block is not None and promise.policy is Policy.TRUST
+            policy = "" if promise.policy is Policy.ADAPT or follows else f", on violation {promise.policy}{into}"
             partner = f", for {promise.partner}" if promise.partner else ""
             lines.append(f"{promise.constraint}{partner}{policy}")
     lines += [f"{u.constraint}: dropped at the source, for {told(u.why)}" for u in plan.useless if u.alias == alias]

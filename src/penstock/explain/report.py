@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.analysis.implication.implied import Implication
 from penstock.errors import visible
+from penstock.explain.block_text import block_lines, of_all_blocks
 from penstock.explain.counts_text import offer
 from penstock.explain.ink import Ink
 from penstock.explain.reason_words import each_told, told
@@ -48,10 +49,12 @@ def check_report(verdicts: Sequence[Verdict], ink: Ink, witness_rows: int | None
 
 
 def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None) -> list[str]:
-    """The report on one query."""
+    """The report on one query, all its blocks together."""
+    blocks, verdict = verdict.blocks, of_all_blocks(verdict)
     lines = [*headline(verdict, ink), "", *state_lines(verdict, ink)]
     for part in (
         _reasons(verdict, ink),
+        block_lines(blocks, ink),
         _memory(verdict, ink),
         _witness(verdict.witness, ink, witness_rows),
         _fixes(verdict, ink),
@@ -65,6 +68,7 @@ def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None) ->
 
 def headline(verdict: Verdict, ink: Ink) -> list[str]:
     """The verdict, and how the query is run."""
+    verdict = of_all_blocks(verdict)
     open_ends = [s.alias for s in verdict.streams if not isinstance(s.finding, Bounded)]
     match verdict.verdict:
         case "bounded":
@@ -115,7 +119,8 @@ def state_lines(verdict: Verdict, ink: Ink) -> list[str]:
 
 
 def _name(state: StateFinding) -> str:
-    return visible(state.stream if state.alias == state.stream else f"{state.alias} ({state.stream})")
+    is_named_so = state.stream in (state.alias, state.alias.rpartition(".")[2])
+    return visible(state.alias if is_named_so else f"{state.alias} ({state.stream})")
 
 
 def rows_text(finding: Finding) -> str:

@@ -256,7 +256,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "{0} is of a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
         "{2}; {3}"
     ),
-    Promised.GROUP: "a group is emitted once, so {} is what names it",
+    Promised.GROUP: "each group is emitted once, and {: with } names it",
     Promised.ALL_COLUMNS: "DISTINCT emits each row once",
     Promised.ROW_OF_EACH: "{} determines the row of {: and }",
     Promised.UNCHANGED: "{} is about columns that come through unchanged",

@@ -10,6 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING
 
 from penstock.analysis.finding import Bounded, StateFinding, Verdict, Witness
+from penstock.explain.block_text import block_objects, of_all_blocks
 from penstock.explain.reason_words import each_told, told
 
 if TYPE_CHECKING:
@@ -39,13 +40,20 @@ def printed(value: Json) -> str:
 
 
 def query_object(verdict: Verdict, witness_rows: int | None = None) -> dict[str, object]:
-    """One query; `notices` is ours, with when rows become final first; the rest is the contract."""
+    """One query; `notices` is ours, with when rows become final first, and so is `blocks`; the rest is the contract.
+
+    Of several blocks the analyses are those of the one on top; a stream of another has its name as `block`.
+    """
+    whole = of_all_blocks(verdict)
     return {
         "query": verdict.query,
         "verdict": verdict.verdict,
         "strategy": str(verdict.strategy),
         "exact": verdict.exact,
-        "streams": [_state(state) for state in verdict.streams],
+        "streams": [
+            *(_state(state) for state in verdict.streams),
+            *({**_state(state), "block": block.name} for block in verdict.blocks for state in block.verdict.streams),
+        ],
         "analyses": {
             "memory": {"bounded": verdict.memory.bounded, "violates": list(each_told(verdict.memory.violates))},
             "purge": {"safe": verdict.purge.safe, "streams": dict(verdict.purge.streams)},
@@ -55,8 +63,10 @@ def query_object(verdict: Verdict, witness_rows: int | None = None) -> dict[str,
                 "sql": verdict.rewrite.sql,
             },
         },
-        "witness": None if verdict.witness is None else _witness(verdict.witness, witness_rows),
-        "notices": list(each_told((*verdict.finality, *verdict.notices))),
+        "witness": None if whole.witness is None else _witness(whole.witness, witness_rows),
+        "notices": list(each_told((*whole.finality, *whole.notices))),
+        # Only of a query that has several.
+        **({"blocks": block_objects(verdict.blocks)} if verdict.blocks else {}),
     }
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from penstock.analysis.reasons import Reason
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
+from penstock.model.script import policy_of
 from penstock.plan.doubting import has_shadows, recovers, remembers_past_clusters, remembers_past_followers
 from penstock.plan.memory_choice import cluster_memories
 from penstock.plan.plan import CLOCKS, MATCHES, CloserKind, Plan, PromiseKind, PromisePlan
@@ -23,11 +24,15 @@ _LOOKED_AT_IF_STORED = (*CLOCKS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED,
 
 def unseen(query: Query, plan: Plan, alias: str) -> tuple[Reason, ...]:
     """What may break on a stream without being seen: each declaration, and why."""
-    stream = query.by_alias[alias].stream
+    source = query.by_alias[alias]
+    stream = source.stream
+    # What follows from below is watched there.
+    stated = [s for s in stream.schemes if source.below is None or policy_of(s) is not Policy.TRUST]
     promises = [p for p in plan.promises if p.alias == alias]
     watched = {p.constraint for p in promises}
-    found = [Unseen.OF(s.on(stream.name), _why_not(s)) for s in stream.schemes if s.on(stream.name) not in watched]
-    found += [Unseen.OF(p.constraint, why) for p in promises for why in _forgets(plan, p)]
+    found = [Unseen.OF(s.on(stream.name), _why_not(s)) for s in stated if s.on(stream.name) not in watched]
+    told = {s.on(stream.name) for s in stated} if source.below is not None else watched
+    found += [Unseen.OF(p.constraint, why) for p in promises if p.constraint in told for why in _forgets(plan, p)]
     return tuple(dict.fromkeys(found))
 
 

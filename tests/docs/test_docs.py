@@ -14,7 +14,7 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.compile import parse
 from penstock.errors import ScriptErrors
-from penstock.model.clauses import AGGREGATES, Aggregate, RangeWindow, RowsWindow
+from penstock.model.clauses import AGGREGATES, TOP, Aggregate, RangeWindow, RowsWindow
 from penstock.model.hints import NO_HINTS
 from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import Policy, Scheme
@@ -144,4 +144,7 @@ def test_language_reference_shows_every_hint_join_window_and_aggregate(language:
     assert {join.kind for q in queries for join in joins(q.tree)} == set(JoinKind)
     assert {type(s.window) for q in queries for s in q.all_sources} >= {RowsWindow, RangeWindow}
     assert {e.negated for q in queries for e in q.existences} == {True, False}
-    assert {o.value.function for q in queries for o in q.outputs if isinstance(o.value, Aggregate)} == set(AGGREGATES)
+    assert {o.value.function for q in queries for o in q.outputs if isinstance(o.value, Aggregate)} == {
+        *AGGREGATES,
+        TOP,
+    }

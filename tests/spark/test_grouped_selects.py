@@ -14,6 +14,12 @@ from tests.spark.conftest import Bench
 from tests.spark.test_groups import JOIN, PLAIN, STREAMS, batches_of, by_spark, same_rows, write
 
 RUNNING = {
+    "first row": (
+        "g, i, u FROM (SELECT s.g, s.i, upper(s.g) AS u, ROW_NUMBER() OVER (PARTITION BY s.g ORDER BY s.i DESC) AS rn "
+        f"{JOIN}) WHERE rn = 1",
+        None,
+        1,
+    ),
     "filters": (
         "s.g AS h, upper(s.g) AS u, count(*) FILTER (WHERE t.i > 0) AS n, sum(t.p) FILTER (WHERE s.g = t.g) AS sp, "
         "count_if(t.x > 0) AS pos, every(t.i > -5) AS e, any(s.x < t.x) AS a, bool_or(t.g LIKE 'A%') AS b, "
@@ -28,8 +34,9 @@ RUNNING = {
 def test_running_groups_end_with_what_spark_says_of_all_rows(spark: SparkSession, bench: Bench, case: str) -> None:
     items, clauses, keys = RUNNING[case]
     write(bench, 3)
-    batches, schema = batches_of(spark, bench, f"{STREAMS} SELECT {items} {JOIN} {clauses};")
-    wanted = by_spark(spark, bench, f"SELECT {items} {PLAIN} {clauses}")
+    select = f"SELECT {items} {JOIN} {clauses}" if clauses is not None else f"SELECT {items}"
+    batches, schema = batches_of(spark, bench, f"{STREAMS} {select};")
+    wanted = by_spark(spark, bench, select.replace(JOIN, PLAIN))
     assert [(f.name, f.dataType) for f in schema] == [(f.name, f.dataType) for f in wanted.schema]
     last: dict[Any, Row] = {}
     for given in batches:
@@ -39,6 +46,12 @@ def test_running_groups_end_with_what_spark_says_of_all_rows(spark: SparkSession
 
 
 WINDOWED = {
+    "first_rows": "* FROM (SELECT s.g, upper(s.g) AS u, s.i, s.p, t.x, to_date(s.ts) AS d, ROW_NUMBER() OVER "
+    "(PARTITION BY to_date(s.ts), s.g ORDER BY s.i DESC, s.p, t.x NULLS LAST, s.k, s.x, s.ts, t.ts, t.g, t.i) AS rn "
+    f"{PLAIN}) WHERE rn <= 3",
+    "first_groups": "w, n FROM (SELECT w, g, n, ROW_NUMBER() OVER (PARTITION BY w ORDER BY n DESC, g) AS rn FROM "
+    "(SELECT window(s.ts, '4 seconds').end AS w, s.g, count(*) AS n FROM s GROUP BY window(s.ts, '4 seconds'), s.g)) "
+    "WHERE rn = 1",
     "some_groups": "window(s.ts, '4 seconds').start AS w, s.g, count(*) FILTER (WHERE s.i > 0) AS n FROM s "
     "GROUP BY window(s.ts, '4 seconds'), s.g HAVING max(s.i) > 0 AND window.end IS NOT NULL",
     "calendar": "date_trunc('MINUTE', s.ts) AS h, to_date(s.ts) AS d, s.g, count(*), max(s.x) "

@@ -75,8 +75,7 @@ def given_by(
     run = Run(f"{STREAMS} {select};", cells=cells)
     found = []
     for number in range(max(map(len, streams.values()))):
-        names = {alias.stream for alias in run.plan.sources}
-        step = run.step({name: tables[number] for name, tables in streams.items() if name in names})
+        step = run.step({n: tables[number] for n, tables in streams.items() if n in run.plan.read_streams})
         found.append([tuple(row.values()) for row in step.rows.to_pylist()])
         assert step.metrics["rows_out"] == len(found[-1])
         run.restart()
@@ -219,3 +218,50 @@ def test_windows_are_filtered_by_having(source: str) -> None:
         )
         given = [row for rows in batches for row in rows]
         same(given, by_duckdb(f"SELECT {BUCKET} AS w, {items} {FROMS[source]} GROUP BY w, s.g {having}", streams))
+
+
+FIRST = {
+    "closed by a window below": (
+        "SELECT w, g, n, rn FROM (SELECT w, g, n, ROW_NUMBER() OVER (PARTITION BY w ORDER BY n DESC, g) AS rn "
+        "FROM ({groups})) WHERE rn <= 2",
+        True,
+    ),
+    "one of each day": (
+        "SELECT d, i, g FROM (SELECT CAST(s.ts AS DATE) AS d, s.i, s.g, s.k, "
+        "ROW_NUMBER() OVER (PARTITION BY CAST(s.ts AS DATE) ORDER BY s.i DESC, s.g NULLS LAST, s.k) AS rn {source}) "
+        "WHERE rn = 1",
+        True,
+    ),
+    "the latest row of a key": (
+        "SELECT k, i, ts, x FROM (SELECT s.k, s.i, s.ts, s.x, s.g, ROW_NUMBER() OVER (PARTITION BY s.k "
+        "ORDER BY s.ts DESC, s.i, s.x, s.g) AS rn {source}) WHERE rn <= 1",
+        False,
+    ),
+    "the second, of some": (
+        "SELECT v.k, v.rn + 1 AS more FROM (SELECT s.ts, s.k, ROW_NUMBER() OVER (PARTITION BY s.ts ORDER BY s.k, s.i, "
+        "s.x) AS rn {source}) AS v WHERE v.rn = 2 AND v.k > 1",
+        True,
+    ),
+}
+GROUPS = "SELECT {w} AS w, s.g, count(*) AS n {source} GROUP BY {by}, s.g"
+
+
+@pytest.mark.parametrize("case", FIRST)
+@pytest.mark.parametrize("source", FROMS)
+def test_the_first_rows_of_partitions_are_what_duckdb_says(case: str, source: str) -> None:
+    text, is_closed = FIRST[case]
+    below = GROUPS.format(w=f"{WINDOW}.end", by=WINDOW, source=FROMS[source])
+    plain = GROUPS.format(w=f"{BUCKET} + INTERVAL 4 SECONDS", by="1", source=FROMS[source])
+    for seed in range(size(2, 40)):
+        streams = {name: [distinct(t, n) for n, t in enumerate(drawn((name, seed), 5))] for name in ("s", "t")}
+        batches = given_by(text.format(groups=below, source=FROMS[source]), streams, cells=1 + seed % 2)
+        # Spark's order: NULL first where it rises, last where it falls.
+        asked = text.format(groups=plain, source=FROMS[source])
+        wanted = by_duckdb(f"SET default_null_order = 'nulls_first_on_asc_last_on_desc'; {asked}", streams)
+        same([row for rows in batches for row in rows] if is_closed else last_of(batches, 1), wanted)
+
+
+def distinct(table: Any, batch: int) -> Any:
+    """The rows with an x of their own, so that an order tells all apart."""
+    own = pa.array([batch + n / 100 for n in range(table.num_rows)], pa.float64())
+    return table.set_column(table.schema.get_field_index("x"), "x", own)

@@ -20,7 +20,7 @@ row with that key has left.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import prod
 
 from penstock.analysis.closings.closing_graph import ClosingGraph
@@ -55,6 +55,8 @@ class _Stage:
     """What makes up an item."""
     kept: tuple[ColumnRef | Expression, ...] = ()
     """Arguments whose values are kept for each item."""
+    rows: int = 0
+    """How many rows are kept for each item."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,9 @@ def second_stage(facts: Facts, graph: ClosingGraph, findings: Mapping[str, Findi
 def _stage_of(query: Query) -> _Stage | None:
     if query.is_grouped:
         aggregates = [output.value for output in query.outputs if isinstance(output.value, Aggregate)]
-        kept = (a.argument for a in aggregates if a.distinct or a.function == "median")
+        if query.top is not None:
+            return _Stage("(groups)", "group", query.group_by, rows=query.top.most)
+        kept = (a.argument for a in aggregates if a.keeps_values)
         return _Stage("(groups)", "group", query.group_by, tuple(argument for argument in kept if argument is not None))
     if query.distinct:
         values = tuple(output.value for output in query.outputs if not isinstance(output.value, Aggregate))
@@ -95,7 +99,7 @@ def _finite(facts: Facts, stage: _Stage) -> Bounded | None:
     kept = [_count(facts, (argument,)) for argument in stage.kept]
     if items is None or any(count is None for count in kept):
         return None
-    rows = items * (1 + sum(count for count in kept if count is not None))
+    rows = items * (1 + stage.rows + sum(count for count in kept if count is not None))
     because = [Because.TAKES_VALUES_TOGETHER(stage.values, items) if stage.values else Because.ONE_GROUP()]
     if kept:
         because.append(Because.VALUES_KEPT(stage.kept))
@@ -272,4 +276,4 @@ def _times_to_carry(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]
 def _passes_all(facts: Facts, stage: _Stage, value: Scalar, clock: _Clock) -> bool:
     """Whether the clock passes every item: none is without an event time, or those without are finitely many."""
     rest = tuple(other for other in stage.values if other != value)
-    return not clock.may_be_null or _finite(facts, _Stage(stage.name, stage.item, rest, stage.kept)) is not None
+    return not clock.may_be_null or _finite(facts, replace(stage, values=rest)) is not None

@@ -141,6 +141,8 @@ def group_lines(plan: Plan) -> list[str]:
     apart += [f"the window of {w.alias}.{w.column}" for w in plan.aggregate.windows]
     if apart:
         lines.append(f"kept apart until the groups are added up: {', '.join(apart)}")
+    if plan.aggregate.top is not None:
+        lines.append(f"of each group the first {plan.aggregate.top.most} rows are kept, in order")
     once = "each group is given once, when no result can fall into it any more"
     lines.append(once if plan.aggregate.emits_once else "each batch gives the groups that it changed")
     return lines

@@ -94,6 +94,11 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     PlanObstacle.NAME_OF_ENGINE: "a name that begins with __ps_ is the engine's own: {}",
     PlanObstacle.UNCOMPARABLE_ARRIVALS: "rows cannot be counted across streams that arrive by {}",
     PlanObstacle.SHED_WITHOUT_BUDGET: "SHED(INPUT) is done by what a BUDGET knows of the rows: give one too",
+    PlanObstacle.TOP_STAYS_OPEN: (
+        "the first {} rows of a partition that nothing closes change for ever: partition by the window of a grouped "
+        "view or by a day of an ordered event time as well, or ask for the first row alone"
+    ),
+    PlanObstacle.TOP_WITH_BUDGET: "ROW_NUMBER() keeps its rows without regard to a BUDGET: leave it out",
     PlanObstacle.ONLY_APPENDS: (
         "sink {} only appends, but the groups change and nothing closes them: group by window(ts, '5 minutes') of an "
         "ordered event time as well, or use a sink that takes updates"

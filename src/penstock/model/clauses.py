@@ -117,6 +117,30 @@ def _length(span: Span) -> str:
 AGGREGATES = ("count", "sum", "min", "max", "avg", "median")
 
 
+TOP, ROW_NUMBER = "top", "row_number"
+"""What the rows are made of that a partition gives, first ones first: a value of a row, and its place among them."""
+
+
+@dataclass(frozen=True)
+class Ordering:
+    """By what the rows of a partition are ordered."""
+
+    value: ColumnRef | Expression
+    descending: bool
+    nulls_first: bool
+
+    def __str__(self) -> str:
+        return f"{self.value} {'DESC' if self.descending else 'ASC'} NULLS {'FIRST' if self.nulls_first else 'LAST'}"
+
+
+@dataclass(frozen=True)
+class Top:
+    """`ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) <= n`: of each group the first rows instead of one."""
+
+    most: int
+    ordering: tuple[Ordering, ...]
+
+
 @dataclass(frozen=True)
 class Aggregate:
     """An aggregate over a group; `argument` is None for count(*)."""
@@ -126,12 +150,19 @@ class Aggregate:
     distinct: bool = False
 
     def __post_init__(self) -> None:
+        if self.function in (TOP, ROW_NUMBER):
+            return
         if self.function not in AGGREGATES:
             raise ValueError(f"{self.function} is no aggregate; these are: {', '.join(AGGREGATES)}")
         if self.argument is None and (self.function != "count" or self.distinct):
             raise ValueError(f"{self.function} needs an argument")
         if self.distinct and self.function != "count":
             raise ValueError(f"DISTINCT is for count, not for {self.function}")
+
+    @property
+    def keeps_values(self) -> bool:
+        """Whether it needs the values of a group one by one."""
+        return self.distinct or self.function in ("median", TOP, ROW_NUMBER)
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:

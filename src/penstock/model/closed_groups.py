@@ -9,9 +9,10 @@ while the time does not, so a group with the value v is closed once the cut of t
 not be of one length (months, days in which the clocks are changed): what is compared is the cut itself, in the zone in
 which Spark makes it.
 
-Groups by a window of time are always given once. Others are given once where they feed a sink that only appends or a
-block above, and whenever they change elsewhere. Not decided: other expressions that rise with a clock; whether the
-state is bounded; a group whose key is NULL, which no clock passes.
+Groups by a window of time are always given once, and so are the first rows of a partition that is closed. Others are
+given once where they feed a sink that only appends or a block above, and whenever they change elsewhere. Not decided:
+other expressions that rise with a clock; whether the state is bounded; a group whose key is NULL, which no clock
+passes.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ def _can_be_cut(query: Query, ref: ColumnRef) -> bool:
 def emits_once(query: Query) -> bool:
     """Whether each group of a query is given once, when it is closed; else whenever it changed."""
     by_window = any(isinstance(key, TimeWindow) for key in query.group_by)
-    return by_window or (query.appends and query.is_grouped and closes_groups(query))
+    is_wanted = query.appends or query.top is not None
+    return by_window or (is_wanted and query.is_grouped and closes_groups(query))
 
 
 def closes_groups(query: Query) -> bool:

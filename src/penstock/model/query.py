@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from penstock.model.clauses import Formula, Output, Scalar, Source, TimeWindow
+from penstock.model.clauses import Formula, Output, Scalar, Source, TimeWindow, Top
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.predicates import Equalities, Predicate, aliases_of, rejects_null
@@ -112,6 +112,11 @@ class Query:
     def having(self) -> Formula | None:
         """The condition of the groups that are given."""
         return self.block.having
+
+    @property
+    def top(self) -> Top | None:
+        """How many rows each group gives, if it gives its rows."""
+        return self.block.top
 
     @cached_property
     def all_sources(self) -> tuple[Source, ...]:

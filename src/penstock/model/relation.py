@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from penstock.model.clauses import Aggregate, Formula, Output, Scalar, Source
+from penstock.model.clauses import Aggregate, Formula, Output, Scalar, Source, Top
 from penstock.model.predicates import Predicate
 
 
@@ -122,6 +122,8 @@ class Group:
     """Where not the outputs are given: the columns of the answer, outputs by their names."""
     having: Formula | None = None
     """The condition of the groups that are given."""
+    top: Top | None = None
+    """Where each group gives its first rows, and not one of its own."""
 
 
 @dataclass(frozen=True)
@@ -170,6 +172,7 @@ class Block:
     group_by: tuple[Scalar, ...] = ()
     shown: tuple[str | Formula, ...] = ()
     having: Formula | None = None
+    top: Top | None = None
 
     @property
     def is_grouped(self) -> bool:
@@ -185,7 +188,7 @@ class Block:
             rows = SemiJoin(rows, Leaf(existence.source.alias), existence.condition, existence.negated)
         head: Project | Group = Project(rows, self.outputs)
         if self.is_grouped:
-            head = Group(rows, self.group_by, self.outputs, self.shown, self.having)
+            head = Group(rows, self.group_by, self.outputs, self.shown, self.having, self.top)
         return Distinct(head) if self.distinct else head
 
 
@@ -203,5 +206,5 @@ def block_of(relation: Project | Group | Distinct, sources: Mapping[str, Source]
         rows = rows.rows
     block = Block(rows, head.outputs, where, existences, isinstance(relation, Distinct))
     if isinstance(head, Group):
-        return replace(block, group_by=head.keys, shown=head.shown, having=head.having)
+        return replace(block, group_by=head.keys, shown=head.shown, having=head.having, top=head.top)
     return block

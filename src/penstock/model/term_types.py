@@ -131,6 +131,10 @@ def aggregate_type(function: str, argument: DataType | None) -> DataType | None:
             return _DOUBLE if argument is not None and argument.is_number else None
         case "corr" | "covar_pop" | "covar_samp" | "skewness" | "kurtosis":
             return _DOUBLE
+        case "row_number":
+            return _INT
+        case "top":
+            return argument
         case "min" | "max" | "first" | "first_value" | "last" | "last_value" | "any_value" | "mode":
             return argument
         case "max_by" | "min_by":

@@ -113,6 +113,24 @@ class AggregateColumn:
 
 
 @dataclass(frozen=True)
+class OrderColumn:
+    """A column of the rows by which those of a group are ordered."""
+
+    name: str
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class TopPlan:
+    """Where each group gives its first rows: how many, in which order, and of which columns they are."""
+
+    most: int
+    ordering: tuple[OrderColumn, ...]
+    columns: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class TreeEdge:
     """Two streams between which grouped counts and sums are handed on."""
 
@@ -136,6 +154,8 @@ class AggregatePlan:
     """Whether, under [RANGE d], they are looked up by key and time from the latest row of each result."""
     how: Reason
     """Which of these, and why."""
+    top: TopPlan | None = None
+    """Where each group gives its first rows, and not one of its own."""
 
     @property
     def is_evaluated(self) -> bool:

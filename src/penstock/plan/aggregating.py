@@ -20,7 +20,7 @@ from collections.abc import Iterator, Mapping
 
 from penstock.analysis.finding import Verdict
 from penstock.analysis.reasons import Reason
-from penstock.model.clauses import Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
+from penstock.model.clauses import TOP, Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
 from penstock.model.closed_groups import clocks_of, cut_of, emits_once, punctuates_groups
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
@@ -35,6 +35,8 @@ from penstock.plan.aggregate import (
     Fold,
     GroupKey,
     Measure,
+    OrderColumn,
+    TopPlan,
     TreeEdge,
     WindowColumn,
 )
@@ -61,7 +63,7 @@ def told_apart(query: Query) -> Iterator[ColumnRef]:
         if not isinstance(key, TimeWindow):
             yield from columns_of(key)
     for aggregate in _aggregates(query):
-        if aggregate.distinct or aggregate.function == "median" or isinstance(aggregate.argument, Expression):
+        if aggregate.keeps_values or isinstance(aggregate.argument, Expression):
             yield from aggregate.columns
 
 
@@ -86,20 +88,35 @@ def aggregate_plan(
     if by_latest:
         tree = None
         how = HowGrouped.LOOKED_UP()
+    columns = tuple(
+        _column(o.name, o.value, _kind(query, o.value.argument), named, measures)
+        for o in query.outputs
+        if isinstance(o.value, Aggregate)
+    )
     return AggregatePlan(
         tuple(_key(query, key, number, named, windows) for number, key in enumerate(query.group_by)),
-        tuple(
-            _column(o.name, o.value, _kind(query, o.value.argument), named, measures)
-            for o in query.outputs
-            if isinstance(o.value, Aggregate)
-        ),
+        columns,
         tuple(measures.values()),
         tuple(windows.values()),
         emits_once(query),
         tree,
         by_latest,
         how,
+        _top(query, columns),
     )
+
+
+def _top(query: Query, columns: tuple[AggregateColumn, ...]) -> TopPlan | None:
+    if query.top is None:
+        return None
+    found = {value: column.value for value, column in zip(_aggregates(query), columns, strict=True)}
+    ordering = tuple(
+        OrderColumn(name, by.descending, by.nulls_first)
+        for by in query.top.ordering
+        if (name := found.get(Aggregate(TOP, by.value))) is not None
+    )
+    values = dict.fromkeys(column.value for column in columns if column.value is not None)
+    return TopPlan(query.top.most, ordering, tuple(values))
 
 
 def grouping_obstacles(query: Query) -> Iterator[Reason]:
@@ -112,6 +129,10 @@ def grouping_obstacles(query: Query) -> Iterator[Reason]:
     is_passed = any(query.by_alias[clock.alias].stream.ordering(clock.column) for clock in clocks)
     if windows and not is_passed and not punctuates_groups(query):
         yield (PlanObstacle.NEVER_CLOSED(windows[0], windows[0].column))
+    if query.top is not None and query.top.most > 1 and not emits_once(query):
+        yield PlanObstacle.TOP_STAYS_OPEN(query.top.most)
+    if query.top is not None and query.hints.budget is not None:
+        yield PlanObstacle.TOP_WITH_BUDGET()
     if query.appends and query.sink is not None and not emits_once(query):
         yield PlanObstacle.ONLY_APPENDS(query.sink)
 

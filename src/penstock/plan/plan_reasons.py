@@ -57,6 +57,8 @@ class PlanObstacle(ReasonKind):
     SHED_WITHOUT_BUDGET = auto()
     RUNNING_GROUPS = auto()
     ONLY_APPENDS = auto()
+    TOP_STAYS_OPEN = auto()
+    TOP_WITH_BUDGET = auto()
     ARCHIVE_BELOW = auto()
     CONDITION_UNDER_BUDGET = auto()
     CONDITION_RANDOM = auto()

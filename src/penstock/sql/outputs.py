@@ -8,7 +8,7 @@ from functools import partial
 
 from sqlglot import exp
 
-from penstock.model.clauses import Aggregate, Formula, Output, Scalar, TimeWindow
+from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.names import fold
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
@@ -114,6 +114,8 @@ class OutputBinder:
     def _item(self, item: SelectItem, need_names: bool) -> list[NamedOutput]:
         if item.code is None:
             return self._star(item)
+        if item.number is not None and item.alias is not None:
+            return [NamedOutput(Output(item.alias.text, Aggregate(ROW_NUMBER)), is_given=True)]
         value = self._over(item.over) if item.over is not None else self._scalar(item.code)
         if value is None:
             return []

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from penstock.model.clauses import Formula, Output, Source
+from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Source, Top
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import Hints
-from penstock.model.names import quoted
+from penstock.model.names import fold, quoted
 from penstock.model.predicates import conjunct, conjunction
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
@@ -77,17 +77,51 @@ def print_sink(sink: Sink) -> str:
 def print_query(query: Query) -> str:
     """INSERT INTO … SELECT, or a bare SELECT."""
     lines = [f"INSERT INTO {quoted(query.sink)}"] if query.sink is not None else []
-    outputs = ", ".join(_output(output) for output in query.answer)
-    lines.append(f"SELECT {_hints(query.hints)}{'DISTINCT ' if query.distinct else ''}{outputs}")
-    lines.append(f"FROM {_tree(query.tree, query.by_alias)}")
-    conditions = [conjunct(p) for p in query.where] + [_existence(e) for e in query.existences]
-    if conditions:
-        lines.append("WHERE " + "\n  AND ".join(conditions))
-    if query.group_by:
-        lines.append("GROUP BY " + ", ".join(str(key) for key in query.group_by))
+    if query.top is not None:
+        lines += _first_rows(query, query.top)
+    else:
+        outputs = ", ".join(_output(output) for output in query.answer)
+        lines.append(f"SELECT {_hints(query.hints)}{'DISTINCT ' if query.distinct else ''}{outputs}")
+        lines += _rows(query)
+        if query.group_by:
+            lines.append("GROUP BY " + ", ".join(str(key) for key in query.group_by))
     if query.having is not None:
         lines.append(f"HAVING {query.having}")
     return _with_derived_spelt("\n".join(lines), query)
+
+
+def _rows(query: Query) -> list[str]:
+    """FROM and WHERE."""
+    conditions = [conjunct(p) for p in query.where] + [_existence(e) for e in query.existences]
+    where = ["WHERE " + "\n  AND ".join(conditions)] if conditions else []
+    return [f"FROM {_tree(query.tree, query.by_alias)}", *where]
+
+
+def _first_rows(query: Query, top: Top) -> list[str]:
+    """The first rows of partitions: a query that numbers them, and one around it that asks for so many."""
+    number = next((o.name for o in query.outputs if o.value == Aggregate(ROW_NUMBER)), None)
+    rank = number if number is not None else _free("rn", [output.name for output in query.outputs])
+    inner = []
+    for output in query.answer:
+        if isinstance(output, Output) and output.name != number:
+            value = output.value.argument if isinstance(output.value, Aggregate) else output.value
+            inner.append(f"{value} AS {quoted(output.name)}")
+    partition = f"PARTITION BY {', '.join(map(str, query.group_by))} " if query.group_by else ""
+    order = ", ".join(map(str, top.ordering)) or "1"
+    inner.append(f"ROW_NUMBER() OVER ({partition}ORDER BY {order}) AS {quoted(rank)}")
+    shown = ", ".join(quoted(output.name) for output in query.answer)
+    return [
+        f"SELECT {_hints(query.hints)}{shown}",
+        f"FROM (SELECT {', '.join(inner)}",
+        *_rows(query),
+        f") WHERE {quoted(rank)} <= {top.most}",
+    ]
+
+
+def _free(name: str, taken: list[str]) -> str:
+    while fold(name) in map(fold, taken):
+        name += "_"
+    return name
 
 
 def _with_derived_spelt(text: str, query: Query) -> str:

@@ -34,9 +34,11 @@ from penstock.sql.tree import (
     Hint,
     Insert,
     Name,
+    OrderItem,
     OverAggregates,
     QueryBody,
     QueryText,
+    RowNumber,
     Select,
     SelectItem,
     SetOperation,
@@ -229,7 +231,36 @@ class QueryGrammar(DeclarationGrammar):
         alias = None
         if self.words("AS") or self._name_ahead():
             alias = self.name("a name for the column")
-        return SelectItem(code, None, alias, self.stretch_from(index))
+        return SelectItem(code, None, alias, self.stretch_from(index), number=self._row_number(code))
+
+    def _row_number(self, code: Code) -> RowNumber | None:
+        """`ROW_NUMBER() OVER (…)`; None for any other expression."""
+        if not isinstance(code.node, exp.Window) or code.tokens[0].text.upper() != "ROW_NUMBER":
+            return None
+        inner = self._among(code.tokens)
+        inner._advance(3)
+        inner.expect_words("OVER")
+        inner.expect_symbol(TokenType.L_PAREN, "(")
+        partition: list[Code] = []
+        if inner.words("PARTITION", "BY"):
+            partition = inner.separated(lambda: inner.code(inner._parse_disjunction, "a column to partition by"))
+        inner.expect_words("ORDER", "BY", hint="the rows of a partition are numbered in an order")
+        ordering = inner.separated(inner._order_item)
+        if not inner.symbol(TokenType.R_PAREN):
+            inner.expected(")", hint="ROW_NUMBER() has no frame")
+        return RowNumber(tuple(partition), tuple(ordering), code.at) if inner.at_end else None
+
+    def _order_item(self) -> OrderItem:
+        code = self.code(self._parse_disjunction, "a column to order by")
+        descending = self.words("DESC")
+        if not descending:
+            self.words("ASC")
+        nulls_first = not descending
+        if self.words("NULLS", "FIRST"):
+            nulls_first = True
+        elif self.words("NULLS", "LAST"):
+            nulls_first = False
+        return OrderItem(code, descending, nulls_first)
 
     def _over_aggregates(self, code: Code, keys: list[tuple[str, ...]]) -> OverAggregates | None:
         """An expression over aggregates, or over more than one key of the groups as it is; None if it is neither."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.errors import QueryMistake, Refused
+from penstock.model.clauses import Scalar, Top
 from penstock.model.derived_columns import with_derived_columns
 from penstock.model.hints import NO_HINTS
 from penstock.model.names import fold
@@ -20,13 +21,22 @@ from penstock.sql.block_streams import block_stream, with_names, with_window_end
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.constraints import Outline
 from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.first_rows import (
+    bind_partition,
+    first_rows,
+    folded,
+    numbered_in,
+    numbers_of,
+    refuse_beside_groups,
+    refuse_unlimited,
+)
 from penstock.sql.from_clause import FromBinder, Sources
 from penstock.sql.hints import bind_hints
 from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
 from penstock.sql.scope import Scope
 from penstock.sql.source import SourceText
 from penstock.sql.subqueries import SubqueryBinder
-from penstock.sql.tree import FromQuery, QueryText, Select, SetOperation, Stretch
+from penstock.sql.tree import FromItem, FromJoin, FromQuery, QueryText, Select, SetOperation, Stretch
 
 
 class QueryBinder:
@@ -38,6 +48,8 @@ class QueryBinder:
         self._taken = taken
         """Folded names of streams, views and sinks, which no block of another name may have."""
         self._anonymous: dict[int, NamedQuery] = {}
+        self._limits: dict[int, int] = {}
+        """How many rows of a partition are wanted, by the identity of the SELECT that numbers them."""
 
     def anonymous(self, written: FromQuery, named: NamedQuery) -> NamedQuery:
         """A query in FROM, the same each time that it is looked at."""
@@ -108,6 +120,9 @@ class QueryBinder:
         return tuple(existence for existence in found if existence is not None)
 
     def _select(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
+        self._note_limits(select, environment)
+        if (whole := self._folded(select, environment, name, sink)) is not None:
+            return whole
         before = len(self.source.mistakes)
         sources = Sources()
         binder = FromBinder(self.source, sources, self)
@@ -123,10 +138,16 @@ class QueryBinder:
         group_by = output_binder.group_by(select)
         having = output_binder.having(select.having, group_by)
         hints = bind_hints(select.hints, outer)
+        partition = self._partition(select, outer)
         if part is None or missing or len(self.source.mistakes) > before:
             binder.report_windows()
             return None
         groups = outputs.of_groups(having, select.at if select.having is None else select.having.around.at)
+        top: Top | None = None
+        if partition is not None:
+            group_by, top = partition
+            columns, shown = first_rows(groups.columns, group_by, top.ordering)
+            groups = GroupColumns(columns, groups.at, shown)
         try:
             block = Block(
                 part.tree,
@@ -137,6 +158,7 @@ class QueryBinder:
                 group_by,
                 groups.shown,
                 having,
+                top,
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
             return Query.select(name, *with_derived_columns(used, block), sink=sink, hints=hints)
@@ -147,6 +169,48 @@ class QueryBinder:
                     hint = "name the columns instead of *"
                 self.source.report(QueryMistake, problem.message, at, hint=hint)
             return None
+
+    def _note_limits(self, select: Select, environment: Environment) -> None:
+        """Note of each query in FROM that numbers its rows how many of a partition are wanted."""
+        for numbered in numbered_in(select, environment):
+            if numbered.most is not None and numbered.most >= 1:
+                known = self._limits.get(id(numbered.select), 0)
+                self._limits[id(numbered.select)] = max(known, numbered.most)
+
+    def _folded(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
+        """A query that asks no more of a numbered one than its first rows, as one with it."""
+        item, numbered = select.source, [*numbered_in(select, environment)]
+        if isinstance(item, FromJoin) or len(numbered) != 1 or id(numbered[0].select) not in self._limits:
+            return None
+        named = environment.look(item.stream.text) if isinstance(item, FromItem) else None
+        if isinstance(named, NamedQuery) and (named.columns or named.elements):
+            return None
+        if isinstance(item, FromQuery) and item.columns:
+            return None
+        before = len(self.source.mistakes)
+        text = named.query if isinstance(named, NamedQuery) else item.query if isinstance(item, FromQuery) else None
+        around = named.environment if isinstance(named, NamedQuery) else environment
+        query = None if text is None else self.bind(text, around, name, sink)
+        found = None if query is None else folded(select, query, numbered[0], item)
+        if found is None:
+            self.source.forget(before)
+        return found
+
+    def _partition(self, select: Select, scope: Scope) -> tuple[tuple[Scalar, ...], Top] | None:
+        """What the rows of a SELECT are numbered by; None if they are not, or it cannot be."""
+        numbers = numbers_of(select)
+        for item in numbers:
+            has_groups = bool(select.group_by or select.groups_by_all or select.having or select.distinct)
+            if has_groups or len(numbers) > 1:
+                refuse_beside_groups(item, scope)
+                return None
+            if item.alias is None or id(select) not in self._limits:
+                refuse_unlimited(item, scope)
+                return None
+            assert item.number is not None
+            found = bind_partition(item.number, scope)
+            return None if found is None else (found[0], Top(self._limits[id(select)], found[1]))
+        return None
 
 
 def _place(problem: Problem, select: Select, outputs: Outputs, groups: GroupColumns, sources: Sources) -> Stretch:

@@ -215,6 +215,24 @@ class AggregateCall:
 
 
 @dataclass(frozen=True)
+class OrderItem:
+    """`expression [ASC | DESC] [NULLS FIRST | LAST]`."""
+
+    code: Code
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
+class RowNumber:
+    """`ROW_NUMBER() OVER ([PARTITION BY …] ORDER BY …)`."""
+
+    partition: tuple[Code, ...]
+    ordering: tuple[OrderItem, ...]
+    at: Stretch
+
+
+@dataclass(frozen=True)
 class OverAggregates:
     """An expression over aggregates and keys: what stands around them, with a name in the place of each, and these."""
 
@@ -233,6 +251,8 @@ class SelectItem:
     at: Stretch
     over: OverAggregates | None = None
     """Where the expression holds aggregates, or more than a key of the groups."""
+    number: RowNumber | None = None
+    """Where it is the number of a row in its partition."""
 
 
 @dataclass(frozen=True)

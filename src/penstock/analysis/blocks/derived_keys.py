@@ -34,7 +34,7 @@ def derived_keys(facts: Facts, known: Mapping[str, Origin]) -> Iterator[Claim]:
     usable = {name: origin for name, origin in known.items() if _is_key_column(facts, origin)}
     if query.is_grouped:
         names = _of_group(query, usable)
-        if names:
+        if names and (query.top is None or query.top.most == 1):
             yield _claim(names, Promised.GROUP(names))
         return
     is_inner = all(join.kind is JoinKind.INNER for join in joins(query.tree))
@@ -63,7 +63,7 @@ def _of_group(query: Query, usable: Mapping[str, Origin]) -> tuple[str, ...]:
     """One column for each that is grouped by; nothing if one is not among them."""
     found: dict[object, str] = {}
     for name, origin in usable.items():
-        key = TimeWindow(origin.column, origin.span) if isinstance(origin, TimeWindow) else origin
+        key = origin.whole if isinstance(origin, TimeWindow) else origin
         found.setdefault(key, name)
     return tuple(found[key] for key in query.group_by) if all(key in found for key in query.group_by) else ()
 

@@ -87,7 +87,9 @@ def final_type(column: AggregateColumn) -> str:
             return "BIGINT"
         case "median":
             return "DOUBLE"
-        case "min" | "max":
+        case "row_number":
+            return "INT"
+        case "min" | "max" | "top":
             assert column.type is not None
             return column.type
         case _:

@@ -9,7 +9,8 @@ What a punctuation closed is remembered no more, so such a result begins the gro
 DISTINCT is GROUP BY without measures (`plan/second_stage_plan.py`): of a group only its key is kept, and it is given as
 it begins. A result of it that is late is given, at worst again.
 
-count(DISTINCT x) and median keep the values of each group, with how often each came.
+count(DISTINCT x) and median keep the values of each group, with how often each came. Where a group gives its first rows
+(`top_rows.py`), these are kept, and given as the group would be.
 
 Under a budget at most `room` groups and values, or bytes of them, are remembered (`admission.py`): results that would
 need more are lost.
@@ -24,6 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.clauses import TOP
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_plan import grouping, names_of_outputs
@@ -35,6 +37,7 @@ from penstock.runtime.group.finals import final_values, medians
 from penstock.runtime.group.measures import Measured, from_columns, measured, numbers_of
 from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.group.tally import Columns, Kept, Tally
+from penstock.runtime.group.top_rows import TopRows
 from penstock.runtime.group.totals import Totals
 from penstock.runtime.promise.items import NO_REPORTS, ClosedItems, Reports
 from penstock.runtime.state.component import Component, State
@@ -78,14 +81,21 @@ class GroupStage(Component):
         kept += [
             Kept(given_name(n), Fold.COUNT if c.distinct else _FOLDS[c.function], numbers_of(c.type))
             for n, c in enumerate(self.aggregate.columns)
-            if c.value is not None and c.function != "median" and not self._is_key(c)
+            if c.value is not None and c.function not in ("median", TOP) and not self._is_key(c)
         ]
+        self.top = None if self.aggregate.top is None else TopRows(self.aggregate.top, self.keys)
+        if self.top is not None:
+            kept = [Kept(COUNT, Fold.COUNT)]
         self.groups = Tally(self.keys, tuple(kept))
-        self.values = {
-            n: Tally((*self.keys, c.value), (Kept(COUNT, Fold.COUNT),), len(self.keys))
-            for n, c in enumerate(self.aggregate.columns)
-            if c.keeps_values and c.value is not None and not self._is_key(c)
-        }
+        self.values = (
+            {0: self.top.tally}
+            if self.top is not None
+            else {
+                n: Tally((*self.keys, c.value), (Kept(COUNT, Fold.COUNT),), len(self.keys))
+                for n, c in enumerate(self.aggregate.columns)
+                if c.keeps_values and c.value is not None and not self._is_key(c)
+            }
+        )
         self.items = ClosedItems(plan, names_of_outputs(plan) if plan.aggregate is None else None)
         self.passed: dict[str, int] = {}
         """By key with a clock, how far that has come."""
@@ -137,7 +147,7 @@ class GroupStage(Component):
             self.dropped += dropped
             lost += dropped
         given = self._added(columns) if columns else None
-        if given is None and begins and not self.keys and self.is_first:
+        if given is None and begins and not self.keys and self.is_first and self.top is None:
             given = self._empty_group()
         for clock, ticks_reached in frontier.items():
             self.reached[clock] = max(ticks_reached, self.reached.get(clock, ticks_reached))
@@ -212,9 +222,11 @@ class GroupStage(Component):
         known, ids = self.groups.find(keys)
         before = None if self.aggregate.emits_once or not len(known) else self._shown(ids)
         measures = {COUNT: Totals(None, None, count).summed(groups)}
+        if self.top is not None:
+            self.top.add(self._batch, columns, keys)
         for measure in self.aggregate.measures:
             measures[measure.name] = from_columns(measure.fold, dict(columns), measure.name).summed(groups)  # type: ignore[assignment]
-        for number, column in enumerate(self.aggregate.columns):
+        for number, column in enumerate(self.aggregate.columns if self.top is None else ()):
             if column.value is not None and (found := self._of_values(number, column, columns, groups)) is not None:
                 measures[given_name(number)] = found  # type: ignore[assignment]
         self.groups.add(self._batch, keys, measures)
@@ -249,6 +261,8 @@ class GroupStage(Component):
     def _shown(self, ids: Ints) -> Any:
         """Groups as they are given out."""
         keys = {name: self.groups.values(name, ids) for name in self.keys}
+        if self.top is not None:
+            return self._first_rows(self.top, keys)
         measures = self.groups.measured(ids)
         shown = dict(keys)
         for number, column in enumerate(self.aggregate.columns):
@@ -261,6 +275,15 @@ class GroupStage(Component):
                 shown[name] = pa.array(_held(measures[COUNT]))
             else:
                 shown[name] = final_values(column, measures[column.measure or name])
+        return pa.table(shown)
+
+    def _first_rows(self, top: TopRows, keys: Columns) -> Any:
+        """The first rows of groups, for each its number."""
+        _, columns, number = top.first(keys)
+        shown = {name: columns[name] for name in self.keys}
+        for place, column in enumerate(self.aggregate.columns):
+            numbers = pa.array(number.astype(np.int32))
+            shown[given_name(place)] = numbers if column.value is None else columns[column.value]
         return pa.table(shown)
 
     def _median(self, number: int, column: AggregateColumn, keys: Columns, size: int) -> Any:

@@ -1,0 +1,10 @@
+-- negative: ROW_NUMBER() that nothing limits, without an order or a name, twice, with groups; other window functions
+CREATE STREAM s (a INT, b STRING, c BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts);
+SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY c) AS rn FROM s;
+SELECT a FROM (SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY c) AS rn FROM s) WHERE rn >= 3;
+SELECT a FROM (SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY c) AS rn FROM s) WHERE rn <= 3 OR a = 1;
+SELECT a FROM (SELECT a, ROW_NUMBER() OVER (PARTITION BY a) AS rn FROM s) WHERE rn <= 3;
+SELECT a FROM (SELECT a, ROW_NUMBER() OVER (PARTITION BY a ORDER BY unknown) AS rn FROM s) WHERE rn <= 3;
+SELECT a FROM (SELECT a, count(*) AS n, ROW_NUMBER() OVER (ORDER BY a) AS rn FROM s GROUP BY a) WHERE rn <= 3;
+SELECT a FROM (SELECT a, RANK() OVER (PARTITION BY a ORDER BY c) AS rn FROM s) WHERE rn <= 3;
+SELECT a, sum(c) OVER (PARTITION BY a) AS t FROM s;

@@ -162,6 +162,8 @@ def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[Reason]:
 
 
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
+    for source in query.all_sources:
+        yield from (Notice.TABLE_JOINED(source.alias, join.table) for join in source.stream.tables)
     if renamed := [output.name for output in query.answer if output.is_renamed]:
         yield Notice.RENAMED(renamed)
     if all(source.stream.arrival is not None for source in query.all_sources):

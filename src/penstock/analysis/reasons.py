@@ -231,6 +231,7 @@ class Notice(ReasonKind):
     KEYS_REMEMBERED = auto()
     CLUSTERS_REMEMBERED = auto()
     RENAMED = auto()
+    TABLE_JOINED = auto()
 
 
 class Final(ReasonKind):

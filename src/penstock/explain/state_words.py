@@ -222,6 +222,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "each row of {} has a new {} and can never leave: whatever is promised, a row of {} may still come, and then "
         "all of them are in results"
     ),
+    Notice.TABLE_JOINED: "Spark joins the rows of {} with the table {} as they come, and keeps no state for it",
     Notice.COUNTS_WATCH_NOTHING: "counts watch no declaration: a row that breaks one is counted like any other",
     Notice.ERROR_REMOVES_NOTHING: "ERROR removes no join here: {}",
     Notice.COUNTED_AS_READ: (

@@ -38,6 +38,14 @@ def _source_problems(query: Query) -> Iterator[Problem]:
         if folded.count(fold(source.alias)) > 1:
             yield Problem(subject, f"{source.alias} stands twice in the query", "give each its own alias: … AS a")
         yield from window_problems(source)
+    for source in query.all_sources:
+        kin = [s for s in query.all_sources if s.stream.name == source.stream.name and s.below is None]
+        if source.stream.tables and any(s.stream.tables != source.stream.tables for s in kin):
+            yield Problem(
+                Subject("source", source.alias),
+                f"{source.stream.name} stands twice in the query, and not both are joined with {_tables(source)}",
+                "write two queries, one of them into a sink that the other reads",
+            )
     if sorted(leaves(query.tree)) != sorted(s.alias for s in query.sources):
         yield Problem(Subject("name", query.name), "the tree of FROM and its sources differ")
     if any(isinstance(s.window, RangeWindow) for s in query.all_sources):
@@ -51,6 +59,10 @@ def _source_problems(query: Query) -> Iterator[Problem]:
                     f"and that of {first.alias} is {first_clock}",
                     "derive event times of one type",
                 )
+
+
+def _tables(source: Source) -> str:
+    return ", ".join(join.table for join in source.stream.tables)
 
 
 def window_problems(source: Source) -> Iterator[Problem]:

@@ -12,6 +12,7 @@ from penstock.model.query import Query
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, OnViolation, Policy, Scheme, StreamKey, reference_of
 from penstock.model.spans import Span, Window
 from penstock.model.stream import OnMalformed, Sink, Stream, span_problem
+from penstock.model.table import DeclaredTable
 
 
 @dataclass(frozen=True)
@@ -21,6 +22,7 @@ class Script:
     streams: tuple[Stream, ...] = ()
     sinks: tuple[Sink, ...] = ()
     queries: tuple[Query, ...] = ()
+    tables: tuple[DeclaredTable, ...] = ()
 
     def __post_init__(self) -> None:
         problems: list[Problem] = []
@@ -30,6 +32,7 @@ class Script:
             ("stream", [s.name for s in self.streams]),
             ("sink", [s.name for s in self.sinks]),
             ("query", [q.name for q in self.queries]),
+            ("table", [t.name for t in self.tables]),
         ):
             folded = [fold(name) for name in names]
             for name in dict.fromkeys(names):
@@ -51,7 +54,7 @@ class Script:
         """The script whose streams have, beside their own columns, those that a query derives of them."""
         read = {s.stream.name: s.stream for s in query.all_sources if s.below is None}
         streams = tuple(read.get(stream.name, stream) for stream in self.streams)
-        return self if streams == self.streams else Script(streams, self.sinks, (query,))
+        return self if streams == self.streams else Script(streams, self.sinks, (query,), self.tables)
 
     def sink(self, name: str) -> Sink | None:
         """The sink of that name, spelt as it is declared."""

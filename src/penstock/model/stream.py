@@ -36,6 +36,8 @@ class Column:
     derived: Expression | None = None
     of_query: bool = False
     """Whether one query made it, of the stream's columns under its own alias, and no script declares it."""
+    of_table: bool = False
+    """Whether it is a column of a table that the query joins the stream with."""
 
     @property
     def is_virtual(self) -> bool:
@@ -89,6 +91,23 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class TableJoin:
+    """A table that Spark joins the rows of a stream with, before anything else looks at them."""
+
+    table: str
+    columns: tuple[tuple[str, str], ...]
+    """Its columns and their types."""
+    storage: Storage
+    alias: str
+    stream_alias: str
+    kind: str
+    """Spark's name of the join."""
+    on: str
+    at_most_one: bool
+    """Whether no row of the stream meets two rows of the table, or none comes out twice."""
+
+
+@dataclass(frozen=True)
 class Sink:
     """Where a query writes."""
 
@@ -123,6 +142,10 @@ class Stream:
     where: tuple[Predicate, ...] = ()
     on_malformed: OnMalformed | None = None
     """None if it is left out, which means FAIL."""
+    tables: tuple[TableJoin, ...] = ()
+    """What a query joins its rows with before they meet other streams."""
+    origin: Stream | None = None
+    """The stream as it was before a query weakened it; None if it is that."""
 
     def __post_init__(self) -> None:
         require([*_column_problems(self), *_clock_problems(self), *_scheme_problems(self), *_where_problems(self)])
@@ -138,6 +161,8 @@ class Stream:
     @cached_property
     def as_declared(self) -> Stream:
         """The stream without what a query made of its columns."""
+        if self.origin is not None:
+            return self.origin.as_declared
         declared = tuple(column for column in self.columns if not column.of_query)
         return self if len(declared) == len(self.columns) else replace(self, columns=declared)
 

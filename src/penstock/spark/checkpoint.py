@@ -87,7 +87,8 @@ def stream_text(script: Script, name: str) -> dict[str, str]:
     stream = script.stream(name)
     assert stream is not None
     derived = {column.name: column.derived.text for column in stream.carried if column.derived is not None}
-    return {**derived, "WHERE": conjunction(stream.where) if stream.where else ""}
+    tables = {f"{join.kind} JOIN {join.table}": join.on for join in stream.tables}
+    return {**derived, **tables, "WHERE": conjunction(stream.where) if stream.where else ""}
 
 
 def digest(essence: Essence) -> str:

@@ -31,7 +31,8 @@ OUTSIDE = "__ps_outside"
 
 def has_heads(stream: Stream) -> bool:
     """Whether the files of a stream that Spark decodes are looked at."""
-    return stream.storage is not None and stream.storage.format.lower() == "parquet"
+    is_parquet = stream.storage is not None and stream.storage.format.lower() == "parquet"
+    return is_parquet and not stream.tables
 
 
 def head_of_file() -> Column:

@@ -76,7 +76,7 @@ def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
     if wanted not in ("penstock", "spark"):
         raise UsageError(f"{READER} is penstock or spark, not {wanted}")
     storage = stream.storage
-    if wanted == "spark" or storage is None or storage.format.lower() != "parquet" or stream.where:
+    if wanted == "spark" or storage is None or storage.format.lower() != "parquet" or stream.where or stream.tables:
         return False
     if any((conf(forgiving) or "").lower() == "true" for forgiving in _FORGIVING):
         return False

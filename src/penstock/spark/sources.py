@@ -19,6 +19,7 @@ from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
+from penstock.model.table import column_of
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.declared_columns import require_columns
@@ -95,7 +96,7 @@ def with_declared_columns(
     columns = [F.col(quoted(named[c.name.casefold()])).cast(spark_type(str(c.type))).alias(c.name) for c in plain]
     ordered = ordered and has_column(frame, "_metadata.file_path")
     if ordered:
-        columns.append(_place(frame, once_a_file=straight and not stream.where))
+        columns.append(_place(frame, once_a_file=straight and not stream.where and not stream.tables))
     try:
         frame = frame.select(*columns, *beside)
     except AnalysisException as error:
@@ -103,10 +104,7 @@ def with_declared_columns(
             f"the data of stream {stream.name} is not of the declared types", detail=what_it_says(error)
         ) from error
     for column in stream.carried:
-        if column.derived is not None:
-            # What a query derives names columns as the query does.
-            alias = column.derived.columns[0].alias if column.of_query else ""
-            frame = frame.alias(alias) if alias else frame
+        if column.derived is not None and not column.of_query:
             frame = frame.withColumn(column.name, F.expr(column.derived.text).cast(spark_type(str(column.type))))
     if stream.where:
         condition = F.expr(conjunction(stream.where))
@@ -117,7 +115,27 @@ def with_declared_columns(
             frame = frame.withColumn(OUTSIDE, ~F.coalesce(condition, F.lit(False)))
             passed = passed | F.col(HEAD).isNotNull()
         frame = frame.where(passed)
-    return frame, ordered
+    return _with_columns_of_query(frame, stream), ordered
+
+
+def _with_columns_of_query(frame: DataFrame, stream: Stream) -> DataFrame:
+    """The rows joined with tables, and with what a query derives, which names columns as the query does."""
+    for join in stream.tables:
+        schema = ", ".join(f"{quoted(name)} {spark_type(kind)}" for name, kind in join.columns)
+        reader = frame.sparkSession.read.format(join.storage.format).options(**options_for_spark(join.storage))
+        # In the rows' own order, which a shuffle would lose.
+        table = F.broadcast(reader.schema(schema).load()).alias(join.alias)
+        met = frame.alias(join.stream_alias).join(table, F.expr(join.on), join.kind)
+        kept = [F.col(f"{quoted(join.stream_alias)}.{quoted(name)}") for name in frame.columns]
+        if join.kind in ("inner", "left"):
+            columns = [(name, f"{quoted(join.alias)}.{quoted(name)}") for name, _ in join.columns]
+            kept += [F.col(text).alias(column_of(join.alias, name)) for name, text in columns]
+        frame = met.select(*kept)
+    for column in stream.carried:
+        if column.derived is not None and column.of_query and not column.of_table:
+            value = F.expr(column.derived.text).cast(spark_type(str(column.type)))
+            frame = frame.alias(column.derived.columns[0].alias).withColumn(column.name, value)
+    return frame
 
 
 def _place(frame: DataFrame, once_a_file: bool) -> Column:

@@ -7,6 +7,7 @@ comma.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, NoReturn
 
 from sqlglot import exp
@@ -79,18 +80,14 @@ class DeclarationGrammar(StorageGrammar):
         if self.words("SINK"):
             return self._create_sink(index)
         if self.words("TABLE"):
-            self.stop(
-                "Penstock declares streams, views and sinks, not a TABLE",
-                self.stretch_from(self._index - 1),
-                hint="write CREATE STREAM name (…) or CREATE SINK name USING …",
-            )
+            return replace(self._create_stream(index, "table"), is_table=True)
         if self.words("OR", "REPLACE"):
             self.stop("each name is declared once", self.stretch_from(index), hint="leave OR REPLACE out")
-        self.expected("STREAM, VIEW or SINK")
+        self.expected("STREAM, TABLE, VIEW or SINK")
 
-    def _create_stream(self, index: int) -> CreateStream:
-        name = self._declared_name("stream")
-        self.expect_symbol(TokenType.L_PAREN, "( and the stream's columns")
+    def _create_stream(self, index: int, kind: str = "stream") -> CreateStream:
+        name = self._declared_name(kind)
+        self.expect_symbol(TokenType.L_PAREN, f"( and the {kind}'s columns")
         elements = self._elements()
         storage = self.storage() if self.words("USING") else None
         if storage is None and self.looking_at("OPTIONS"):

@@ -47,7 +47,7 @@ class PenstockParser(QueryGrammar):
             self._refuse_clause()
             close = nearest(self._curr.text, _STATEMENTS)
             self.expected(
-                "CREATE STREAM, CREATE VIEW, CREATE SINK, INSERT INTO or SELECT",
+                "CREATE STREAM, CREATE TABLE, CREATE VIEW, CREATE SINK, INSERT INTO or SELECT",
                 hint=f"did you mean {close}?" if close else None,
             )
         if not self.at_end:
@@ -95,7 +95,7 @@ def read_statements(source: SourceText) -> list[Statement]:
 
 def _broken(tokens: list[Token]) -> BrokenDeclaration | None:
     words = [token.text for token in tokens[:3]]
-    if len(words) == 3 and words[0].upper() == "CREATE" and words[1].upper() in ("STREAM", "VIEW", "SINK"):
+    if len(words) == 3 and words[0].upper() == "CREATE" and words[1].upper() in ("STREAM", "TABLE", "VIEW", "SINK"):
         return BrokenDeclaration(words[1].upper(), words[2])
     return None
 

@@ -8,11 +8,12 @@ it becomes where it cannot be inlined is made once, and a view used twice is rea
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Stream
+from penstock.model.table import DeclaredTable
 from penstock.sql.tree import CommonTable, Element, Name, QueryText
 
 
@@ -42,13 +43,14 @@ class Environment:
     queries: Mapping[str, NamedQuery | None] = field(default_factory=dict)
     common: dict[int, NamedQuery] = field(default_factory=dict)
     """What is named by WITH, the same each time that it is looked at."""
+    tables: Mapping[str, DeclaredTable | None] = field(default_factory=dict)
 
     def within(self, common: tuple[CommonTable, ...]) -> Environment:
         """Inside a WITH: each of its queries sees those before it."""
         here = self
         for one in common:
             named = self.common.setdefault(id(one), NamedQuery(one.name, one.query, here, one.columns))
-            here = Environment(self.streams, {**here.queries, fold(one.name.text): named}, self.common)
+            here = replace(here, queries={**here.queries, fold(one.name.text): named})
         return here
 
     def look(self, name: str) -> Stream | NamedQuery | None:
@@ -57,12 +59,17 @@ class Environment:
             return self.queries[fold(name)]
         return self.streams.get(fold(name))
 
+    def table(self, name: str) -> DeclaredTable | None:
+        """The table that a name means; None if it means none, or something else."""
+        return None if fold(name) in self.queries else self.tables.get(fold(name))
+
     def is_declared(self, name: str) -> bool:
         """Whether there is something of that name, right or wrong."""
-        return fold(name) in self.queries or fold(name) in self.streams
+        return any(fold(name) in known for known in (self.queries, self.streams, self.tables))
 
     @property
     def names(self) -> list[str]:
         """All names, as they are spelt."""
         queries = [folded if query is None else query.name.text for folded, query in self.queries.items()]
-        return queries + [folded if stream is None else stream.name for folded, stream in self.streams.items()]
+        declared = (*self.streams.items(), *self.tables.items())
+        return queries + [folded if one is None else one.name for folded, one in declared]

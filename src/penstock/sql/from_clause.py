@@ -42,6 +42,7 @@ from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.source import SourceText
+from penstock.sql.tables import TableBinder, table_item
 from penstock.sql.tree import (
     FromItem,
     FromJoin,
@@ -157,6 +158,8 @@ class FromBinder:
         """The conditions of its WHERE that are understood."""
         self.missing: set[str] = set()
         """Folded aliases of streams that are unknown or wrong: what is said of them is passed over."""
+        self.part: Part | None = None
+        """The part of FROM that the WHERE which is being bound is about."""
         self._inlining = 0
         """How many queries deep the part of FROM stands that is being bound."""
         self.all_aliases: tuple[str, ...] = ()
@@ -169,7 +172,7 @@ class FromBinder:
     def bind(self, written: FromPart, environment: Environment) -> Part | None:
         """The whole FROM of a query."""
         items = items_of(written)
-        self.all_aliases = tuple(_alias_of(item) for item in items)
+        self.all_aliases = tuple(alias_of(item) for item in items)
         if self.inside is None:
             self.sources.reserved |= {fold(alias) for alias in self.all_aliases}
         self.has_range = any(isinstance(item.window, RangeWindow) for item in items)
@@ -192,7 +195,7 @@ class FromBinder:
             case FromItem():
                 return self._item(part, position, environment, inside, wanted)
             case FromQuery():
-                name = part.alias or Name(_alias_of(part), part.at)
+                name = part.alias or Name(alias_of(part), part.at)
                 named = self.queries.anonymous(part, NamedQuery(name, part.query, environment, part.columns))
                 return self._query(named, part, position, inside, wanted)
             case FromJoin():
@@ -206,7 +209,10 @@ class FromBinder:
         found = environment.look(item.stream.text)
         alias = item.alias.text if item.alias is not None else item.stream.text
         if found is None:
-            if not environment.is_declared(item.stream.text):
+            if environment.table(item.stream.text) is not None:
+                told = f"{item.stream.text} is a table, and a query reads streams"
+                self.report(told, item.at, "join it with a stream: stream JOIN table ON …", Refused)
+            elif not environment.is_declared(item.stream.text):
                 hint = self.source.guess(item.stream.text, environment.names)
                 self.report(f"unknown stream {item.stream.text}", item.stream.at, hint)
             # The mistakes of a stream that is wrong itself are reported where it is declared.
@@ -268,6 +274,7 @@ class FromBinder:
             raise _CannotInline
         scope = part.scope(self.source, missing=frozenset(self.missing))
         condition = bind_condition(select.where, scope, may_exist=True)
+        self.part = part
         existences = self.queries.existences(condition.existences, scope, self, environment)
         before = len(self.source.mistakes)
         outputs = OutputBinder(scope).outputs(select)
@@ -344,6 +351,11 @@ class FromBinder:
     # Joins
 
     def _join(self, written: FromJoin, position: Position, environment: Environment, inside: str | None) -> Part | None:
+        if (item := table_item(written, environment)) is not None:
+            is_left = item is written.left
+            other, here = written.right if is_left else written.left, position.sides(written.kind)[is_left]
+            part = self._part(other, here, environment, inside)
+            return None if part is None else TableBinder(self, written, item, environment).joined(part)
         positions = position.sides(written.kind)
         is_filter = written.kind in (WrittenJoin.SEMI, WrittenJoin.ANTI)
         left = self._part(written.left, positions[0], environment, inside)
@@ -351,12 +363,12 @@ class FromBinder:
         if left is None or right is None:
             return left or right
         self._refuse_twins(left, right, written)
-        scope = self._scope_of(left, right)
+        scope = self.scope_of(left, right)
         on = list(self.predicates(bind_condition(written.on, scope)))
         merged = {fold(column.name): column for column in (*left.merged, *right.merged)}
-        for name, mine, theirs in self._shared(left, right, written):
-            on += _equal(mine, theirs)
-            merged[fold(name)] = _merged(name, mine, theirs, written.kind)
+        for name, mine, theirs in self.shared(left, right, written):
+            on += equalities(mine, theirs)
+            merged[fold(name)] = merged_column(name, mine, theirs, written.kind)
         lifted = (*left.where, *right.where), (*left.existences, *right.existences)
         columns = tuple(merged.values())
         if is_filter:
@@ -367,11 +379,12 @@ class FromBinder:
     def _refuse_twins(self, left: Part, right: Part, written: FromJoin) -> None:
         for alias in right.tables:
             if any(fold(known) == fold(alias) for known in left.tables):
-                item = next(i for i in reversed(items_of(written.right)) if fold(_alias_of(i)) == fold(alias))
+                item = next(i for i in reversed(items_of(written.right)) if fold(alias_of(i)) == fold(alias))
                 at = item.alias.at if item.alias is not None else item.at
                 self.report(f"{alias} stands twice in the query", at, "give each its own alias: stream AS a")
 
-    def _scope_of(self, left: Part, right: Part) -> Scope:
+    def scope_of(self, left: Part, right: Part) -> Scope:
+        """What ON sees."""
         seen = {**left.tables, **right.tables}
         hidden = {
             fold(alias): "ON sees the two sides of its own join; put the condition into WHERE"
@@ -400,7 +413,7 @@ class FromBinder:
         existence = Existence(partner, written.kind is WrittenJoin.ANTI, on)
         return replace(left, existences=(*left.existences, existence))
 
-    def _shared(self, left: Part, right: Part, written: FromJoin) -> list[tuple[str, Visible, Visible]]:
+    def shared(self, left: Part, right: Part, written: FromJoin) -> list[tuple[str, Visible, Visible]]:
         """The columns of USING, or those that NATURAL finds in both sides."""
         if written.natural:
             names = [(c.name, written.at) for c in _all(left) if any(fold(c.name) == fold(o.name) for o in _all(right))]
@@ -466,7 +479,8 @@ def plain_select(named: NamedQuery, *, may_repeat: bool = False) -> tuple[Enviro
     return environment, None if made else inner
 
 
-def _alias_of(item: FromItem | FromQuery) -> str:
+def alias_of(item: FromItem | FromQuery) -> str:
+    """What it goes by."""
     if item.alias is not None:
         return item.alias.text
     return item.stream.text if isinstance(item, FromItem) else "subquery"
@@ -497,13 +511,14 @@ def equality(left: ColumnRef | Expression, right: ColumnRef | Expression) -> Pre
     return Residual(whole, text, tuple(parts), Call("=", tuple(skeleton)))
 
 
-def _equal(mine: Visible, theirs: Visible) -> list[Predicate]:
+def equalities(mine: Visible, theirs: Visible) -> list[Predicate]:
+    """What USING says of two columns."""
     if mine.ends is not None and theirs.ends is not None:
         return [equality(*both) for both in zip(mine.ends, theirs.ends, strict=True)]
     return [equality(mine.value, theirs.value)]
 
 
-def _merged(name: str, mine: Visible, theirs: Visible, kind: WrittenJoin) -> Visible:
+def merged_column(name: str, mine: Visible, theirs: Visible, kind: WrittenJoin) -> Visible:
     """The one column that two become."""
     if kind is not WrittenJoin.FULL:
         return replace(theirs if kind is WrittenJoin.RIGHT else mine, name=name)

@@ -15,6 +15,7 @@ from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import OnViolation
 from penstock.model.script import Script
 from penstock.model.stream import Column, Sink, Storage, Stream
+from penstock.model.table import DeclaredTable
 from penstock.sql.words import string_literal
 
 
@@ -23,6 +24,7 @@ def print_script(script: Script) -> str:
     parts = [
         *(print_stream(stream) for stream in script.streams),
         *(_view(source) for source in _blocks(script.queries)),
+        *(print_table(table) for table in script.tables),
         *(print_sink(sink) for sink in script.sinks),
         *(print_query(query) for query in script.queries),
     ]
@@ -67,6 +69,14 @@ def _declarations(stream: Stream) -> Iterator[str]:
     yield from (scheme.text + _violation(scheme.on_violation) for scheme in stream.schemes)
     if stream.on_malformed is not None:
         yield stream.on_malformed.text
+
+
+def print_table(table: DeclaredTable) -> str:
+    """CREATE TABLE."""
+    elements = [f"{quoted(name)} {kind}" for name, kind in table.columns]
+    elements += [f"PRIMARY KEY ({', '.join(map(quoted, key))})" for key in table.keys]
+    body = ",\n".join(f"  {element}" for element in elements)
+    return f"CREATE TABLE {quoted(table.name)} (\n{body}\n) {_storage(table.storage)}"
 
 
 def print_sink(sink: Sink) -> str:
@@ -219,7 +229,10 @@ def _source(source: Source) -> str:
         text += f" {source.window}"
     if source.alias != source.stream.name or source.where:
         text += f" AS {quoted(source.alias)}"
-    return text
+    for join in source.stream.tables:
+        kind = join.kind.replace("_", " ").upper()
+        text += f" {kind} JOIN {quoted(join.table)} AS {quoted(join.alias)} ON {join.on}"
+    return f"({text})" if source.stream.tables else text
 
 
 def _existence(existence: Existence) -> str:

@@ -22,6 +22,7 @@ from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.selects import QueryBinder
 from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
+from penstock.sql.tables import bound_tables
 from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, CreateView, Insert, Stretch
 
 T = TypeVar("T")
@@ -36,10 +37,10 @@ def parse_script(text: str, file: str = "<script>") -> Script:
     statements = read_statements(source)
     broken = {
         kind: frozenset(fold(s.name) for s in statements if isinstance(s, BrokenDeclaration) and s.kind == kind)
-        for kind in ("STREAM", "VIEW", "SINK")
+        for kind in ("STREAM", "TABLE", "VIEW", "SINK")
     }
     sinks = _sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])
-    declared = [s for s in statements if isinstance(s, CreateStream)]
+    declared = [s for s in statements if isinstance(s, CreateStream) and not s.is_table]
     spellings = {name: sink.name if sink is not None else None for name, sink in sinks.items()}
     bound = _streams(source, declared, broken["STREAM"], spellings)
     for one in bound.values():
@@ -47,16 +48,20 @@ def parse_script(text: str, file: str = "<script>") -> Script:
             _check_references(source, one, bound, sinks)
     streams = {name: one.stream if one is not None else None for name, one in bound.items()}
     outlines = {name: None if stream is None else Outline.of(stream) for name, stream in streams.items()}
+    written = [s for s in statements if isinstance(s, CreateStream) and s.is_table]
+    tables = dict.fromkeys(sorted(broken["TABLE"])) | bound_tables(source, written, {"stream": streams, "sink": sinks})
     views = [s for s in statements if isinstance(s, CreateView)]
-    taken = {*streams, *sinks, *(fold(view.name.text) for view in views)}
+    taken = {*streams, *sinks, *tables, *(fold(view.name.text) for view in views)}
     binder = QueryBinder(source, outlines, taken)
-    environment = _views(source, views, Environment(streams, dict.fromkeys(sorted(broken["VIEW"]))), sinks, binder)
+    start = Environment(streams, dict.fromkeys(sorted(broken["VIEW"])), tables=tables)
+    environment = _views(source, views, start, sinks, binder)
     queries = _queries(source, [s for s in statements if isinstance(s, Insert)], environment, sinks, binder)
     source.raise_if_any()
     return Script(
         tuple(s for s in streams.values() if s is not None),
         tuple(s for s in sinks.values() if s is not None),
         tuple(queries),
+        tuple(t for t in tables.values() if t is not None),
     )
 
 
@@ -121,7 +126,8 @@ def _views(
     """What names mean after all views; each sees those before it."""
     for statement in written:
         name = statement.name
-        kinds = (("view", environment.queries), ("stream", environment.streams), ("sink", sinks))
+        declared = (("stream", environment.streams), ("table", environment.tables), ("sink", sinks))
+        kinds: tuple[tuple[str, Mapping[str, object]], ...] = (("view", environment.queries), *declared)
         twin = next((kind for kind, known in kinds if fold(name.text) in known), None)
         if twin is not None:
             same = "declared twice" if twin == "view" else f"the name of a {twin} too"
@@ -180,7 +186,8 @@ def _sink_of(
         close = source.guess(wanted, [s.name for s in sinks.values() if s is not None])
         hint = close or f"declare it: CREATE SINK {wanted} USING parquet OPTIONS (path '…')"
         if environment.is_declared(wanted):
-            kind = "stream" if fold(wanted) in environment.streams else "view"
+            known = {"stream": set(environment.streams), "table": set(environment.tables)}
+            kind = next((kind for kind, names in known.items() if fold(wanted) in names), "view")
             hint = f"{wanted} is a {kind}, which is read; write to a sink: CREATE SINK out USING …"
         source.report(QueryMistake, f"unknown sink {wanted}", statement.sink.at, hint=hint)
     return sinks.get(fold(wanted))

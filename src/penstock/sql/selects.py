@@ -17,6 +17,7 @@ from penstock.model.problem import InvalidModel, Problem
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, leaves
 from penstock.model.stream import Stream
+from penstock.model.table import with_table_joins
 from penstock.sql.block_streams import block_stream, with_names, with_window_ends
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.constraints import Outline
@@ -131,7 +132,7 @@ class QueryBinder:
         outer = Scope(self.source, {}, missing=missing) if part is None else part.scope(self.source, missing=missing)
         condition = bind_condition(select.where, outer, may_exist=True)
         where = binder.predicates(condition)
-        binder.known = where
+        binder.known, binder.part = where, part
         existences = self.existences(condition.existences, outer, binder, environment)
         output_binder = OutputBinder(outer)
         outputs = output_binder.outputs(select)
@@ -161,7 +162,7 @@ class QueryBinder:
                 top,
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
-            return Query.select(name, *with_derived_columns(used, block), sink=sink, hints=hints)
+            return Query.select(name, *with_derived_columns(*with_table_joins(used, block)), sink=sink, hints=hints)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 at, hint = _place(problem, select, outputs, groups, sources), problem.hint

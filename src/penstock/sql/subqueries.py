@@ -32,7 +32,8 @@ from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.from_clause import FromBinder, Part, Sources, equality, plain_select
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
-from penstock.sql.tree import FromJoin, Name, Select
+from penstock.sql.tables import TableBinder
+from penstock.sql.tree import FromItem, FromJoin, Name, Select, WrittenJoin
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
@@ -64,6 +65,9 @@ class SubqueryBinder:
     def _of_one(
         self, written: WrittenExists, select: Select, environment: Environment, around: Scope
     ) -> Existence | None:
+        if isinstance(select.source, FromItem) and environment.table(select.source.stream.text) is not None:
+            self._of_table(written, select, select.source, environment, around)
+            return None
         part = self.binder.partner(select.source, environment, "")
         if part is None:
             return None
@@ -82,6 +86,31 @@ class SubqueryBinder:
         if readable and not any(alias in aliases_of(p) for p in condition):
             self._report_untied(alias, written)
         return Existence(own, written.negated, tuple(condition))
+
+    def _of_table(
+        self, written: WrittenExists, select: Select, item: FromItem, environment: Environment, around: Scope
+    ) -> None:
+        """Rows that have a partner in a table, or none, are found by Spark before the stream meets any other."""
+        part = self.binder.part
+        kind = WrittenJoin.ANTI if written.negated else WrittenJoin.SEMI
+        tables = TableBinder(self.binder, FromJoin(kind, item, item, None, written.at), item, environment, kind)
+        if written.members and written.negated:
+            hint = f"write NOT EXISTS (SELECT 1 FROM {tables.table.name} WHERE …), and say what NULL is to mean"
+            told = f"NOT IN over the table {tables.table.name} is not in Penstock's language"
+            self.binder.report(told, written.at, hint, Refused)
+            return
+        inner = Scope(self.source, {tables.alias: tables.columns}, around=around)
+        before = len(self.source.mistakes)
+        items = self._items(select, inner, needed=written.members)
+        condition = [predicate for predicate, _ in bind_condition(select.where, inner).predicates]
+        if items is None or part is None or len(self.source.mistakes) > before:
+            return
+        outside = [bind_column(node, around) or bind_node(node, own, around) for node, own in written.compared]
+        if len(outside) != len(items) or None in outside:
+            self.binder.report("IN compares as many columns as the query selects", written.at)
+            return
+        condition += [equality(one, other) for one, other in zip(outside, items, strict=True) if one is not None]
+        tables.attach(part, tuple(condition))
 
     def _report_untied(self, alias: str, written: WrittenExists) -> None:
         if self.binder.missing:

@@ -140,6 +140,8 @@ class CreateStream:
     storage: StorageClause | None
     where: Code | None
     at: Stretch
+    is_table: bool = False
+    """Whether it is `CREATE TABLE`, which is written alike."""
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,7 @@ from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified
 from penstock.model.stream import Stream
+from penstock.model.table import is_total
 from penstock.plan.plan import Plan
 from penstock.runtime import Punctuating, Truth, apart, punctuation_promises
 from penstock.runtime.input.grid import Grid
@@ -51,6 +52,9 @@ class TableReader:
             for number, _ in punctuation_promises(plan, stream)
         }
         for stream in (stream for name, stream in self.streams.items() if name not in self._given):
+            for join in stream.tables:
+                if not is_total(join):
+                    raise only_spark(f"the join with the table {join.table}")
             for predicate in (*stream.where, *(p for scheme in _punctuated(stream) for p in scheme.when)):
                 require_read(predicate, stream)
         for source in plan.sources:

@@ -1,0 +1,21 @@
+-- negative: tables that are declared or used as streams are
+CREATE STREAM s (a INT, b STRING, ts TIMESTAMP, EVENT TIME ts, PUNCTUATED ON (a) WHEN b = 'end');
+CREATE STREAM u (a INT, b STRING, ts TIMESTAMP, EVENT TIME ts);
+CREATE TABLE t (a INT, name STRING, PRIMARY KEY (a)) USING parquet OPTIONS (path 'data/t');
+CREATE TABLE nowhere (a INT);
+CREATE TABLE s (a INT) USING parquet OPTIONS (path 'x');
+CREATE TABLE ordered (a INT, ts TIMESTAMP, EVENT TIME ts) USING parquet OPTIONS (path 'x');
+CREATE TABLE checked (a INT, CHECK (a > 0)) USING parquet OPTIONS (path 'x');
+CREATE TABLE derived (a INT, c INT AS (a + 1)) USING parquet OPTIONS (path 'x');
+SELECT t.name FROM t;
+SELECT u.a FROM u, t WHERE u.a = t.a;
+SELECT u.a FROM u RIGHT JOIN t ON u.a = t.a;
+SELECT u.a FROM u JOIN t [ROWS 5] ON u.a = t.a;
+SELECT u.a FROM u NATURAL JOIN t;
+SELECT u.a FROM u JOIN s ON u.b = s.b JOIN t ON t.a = u.a AND t.name = s.b;
+SELECT s.a FROM s JOIN t ON s.a = t.a;
+SELECT u.a FROM u [ROWS 5] JOIN t ON u.a = t.a;
+SELECT u.a FROM s LEFT JOIN u ON s.a = u.a JOIN t ON t.a = u.a;
+SELECT u.a FROM u WHERE u.a NOT IN (SELECT a FROM t);
+SELECT x.a FROM u AS x JOIN u AS y ON x.a = y.a JOIN t ON t.a = x.a;
+INSERT INTO t SELECT a FROM u;

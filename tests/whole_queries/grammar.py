@@ -15,7 +15,8 @@ STREAMS = ("a", "b", "c")
 COLUMNS = ("id", "k", "v", "ts")
 LATE = 2
 DECLARED = "\n".join(
-    f"CREATE STREAM {name} (id BIGINT, k BIGINT, v BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN {LATE});"
+    f"""CREATE STREAM {name} (id BIGINT, k BIGINT, v BIGINT, ts BIGINT,
+  EVENT TIME ts, ORDERED BY ts WITHIN {LATE}, CHECK (ts IS NOT NULL));"""
     for name in STREAMS
 )
 

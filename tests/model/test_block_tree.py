@@ -10,6 +10,7 @@ from penstock.analysis.check import check_query
 from penstock.analysis.finding import Undecided, each_block
 from penstock.errors import InternalError
 from penstock.model.block_tree import blocks_below, is_block
+from penstock.model.query import Query
 from tests.analysis.blocks.promised import NEAR, A, B
 from tests.blocks import with_views
 
@@ -32,7 +33,7 @@ def test_a_block_that_is_read_twice_is_one() -> None:
 def test_two_blocks_of_one_name_are_our_own_mistake() -> None:
     (query,) = with_views(A + B, {"v": V}, "SELECT x.k FROM v x, v y WHERE x.k = y.k").queries
     one, other = query.sources
-    assert other.below is not None
+    assert isinstance(other.below, Query)
     named = replace(query, sources=(one, replace(other, below=replace(other.below, name="another"))))
     with pytest.raises(InternalError, match="two blocks"):
         blocks_below(named)

@@ -129,6 +129,8 @@ class Writer:
 
     def query(self, depth: int) -> tuple[str, tuple[Column, ...]]:
         """A query, and the columns of its answer."""
+        if depth > 0 and self.chance(0.15):
+            return self._united(depth)
         form = self.draw.choices(("select", "distinct", "group"), (6, 2, 2))[0]
         named: list[tuple[str, str]] = []
         source = self._from(depth, named)
@@ -141,6 +143,16 @@ class Writer:
             text, columns = self._selected(source, where, is_distinct=form == "distinct")
         common = ", ".join(f"{name} AS ({inner})" for name, inner in named)
         return (f"WITH {common} {text}" if common else text), columns
+
+    def _united(self, depth: int) -> tuple[str, tuple[Column, ...]]:
+        """Two or three queries with the same columns."""
+        parts = []
+        for _ in range(self.draw.choice((2, 2, 3))):
+            text, columns = self.query(depth - 1)
+            values = [c.name for c in columns if c.role == "value"]
+            parts.append(f"SELECT k, ts, {self.draw.choice(values)} AS v FROM ({text}) {self.alias()}")
+        word = self.draw.choice((" UNION ALL ", " UNION ALL ", " UNION "))
+        return word.join(parts), (Column("k", "key"), Column("ts", "time"), Column("v", "value"))
 
     def _from(self, depth: int, named: list[tuple[str, str]]) -> _From:
         """One to three things, joined."""

@@ -15,6 +15,7 @@ import pytest
 
 from penstock.analysis.check import check_query
 from penstock.errors import PenstockError
+from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 from penstock.testing import Run
 from tests.measure import FULL, size
@@ -60,8 +61,8 @@ def by_duckdb(drawn: Drawn, given: list[dict[str, Any]]) -> Counter[tuple[Any, .
 
 def read_by(query: Query) -> set[str]:
     """The streams that a query reads, below its blocks too."""
-    below = [read_by(source.below) for source in query.all_sources if source.below is not None]
-    return {source.stream.name for source in query.all_sources if source.below is None}.union(*below)
+    blocks = [query, *(source.below for source in blocks_below(query) if isinstance(source.below, Query))]
+    return {s.stream.name for block in blocks for s in block.all_sources if s.below is None}
 
 
 def by_penstock(drawn: Drawn, given: list[dict[str, Any]], draw: random.Random) -> Counter[tuple[Any, ...]]:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from penstock.analysis.blocks.derived_stream import derived_stream
+from penstock.analysis.blocks.derived_stream import Derived, derived_stream
+from penstock.analysis.blocks.united_stream import united_stream
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.decider_reasons import CountReason
 from penstock.analysis.facts.together import Facts
@@ -29,6 +30,7 @@ from penstock.analysis.finding import (
     RewriteFinding,
     StateFinding,
     Strategy,
+    UnionFinding,
     Verdict,
 )
 from penstock.analysis.memory import memory_finding
@@ -41,7 +43,7 @@ from penstock.analysis.state import source_findings
 from penstock.analysis.unbounded import settled, unknown_growth
 from penstock.analysis.witness.purge_witness import Scenario, scenarios
 from penstock.model.block_tree import blocks_below, is_block, over
-from penstock.model.clauses import RowsWindow
+from penstock.model.clauses import RowsWindow, Union
 from penstock.model.hints import Budget
 from penstock.model.query import Query
 from penstock.model.schemes import Follows
@@ -54,13 +56,21 @@ _WORST_FIRST = ("unbounded", "undecided", "bounded")
 def check_query(query: Query) -> Verdict:
     """Decide for each stream of each block of a query, and for the query, whether its state is bounded."""
     blocks: list[BlockFinding] = []
+    unions: list[UnionFinding] = []
+    known: dict[str, Derived] = {}
     streams: dict[str, Stream] = {}
     for source in blocks_below(query):
+        if isinstance(source.below, Union):
+            members = [member.stream.name for member in source.below.members]
+            derived = united_stream(source.stream, [known[name] for name in members])
+            known[source.stream.name], streams[source.stream.name] = derived, derived.stream
+            unions.append(UnionFinding(source.stream.name, tuple(members), derived))
+            continue
         assert source.below is not None
         block = over(source.below, streams)
         verdict = check_block(block, is_alone=False)
         derived = derived_stream(source.stream, block, verdict)
-        streams[source.stream.name] = derived.stream
+        known[source.stream.name], streams[source.stream.name] = derived, derived.stream
         blocks.append(BlockFinding(source.stream.name, block, verdict, derived))
     top = check_block(over(query, streams), is_alone=not blocks)
     if not blocks:
@@ -74,6 +84,7 @@ def check_query(query: Query) -> Verdict:
         exact=all(verdict.exact for verdict in verdicts),
         learned=tuple(dict.fromkeys(text for verdict in verdicts for text in verdict.learned)),
         blocks=tuple(blocks),
+        unions=tuple(unions),
     )
 
 

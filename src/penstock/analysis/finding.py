@@ -186,6 +186,8 @@ class Verdict:
     """What closes what, as it was derived for the query: for the planner, which derives nothing."""
     blocks: tuple[BlockFinding, ...] = ()
     """The blocks below, each after those that it reads; `streams` and the analyses are then about the block on top."""
+    unions: tuple[UnionFinding, ...] = ()
+    """The streams that are the answers of several blocks."""
 
 
 @dataclass(frozen=True)
@@ -219,7 +221,17 @@ class BlockFinding:
     derived: Derived
 
 
+@dataclass(frozen=True)
+class UnionFinding:
+    """What is known of a stream that is the answers of several blocks."""
+
+    name: str
+    members: tuple[str, ...]
+    derived: Derived
+
+
 def each_block(query: Query, verdict: Verdict) -> tuple[tuple[Query, Verdict], ...]:
     """The blocks of a checked query over streams with their promises, from below; the last gives the answer."""
     streams = {block.name: block.derived.stream for block in verdict.blocks}
+    streams |= {union.name: union.derived.stream for union in verdict.unions}
     return (*((block.query, block.verdict) for block in verdict.blocks), (over(query, streams), verdict))

@@ -254,6 +254,7 @@ class Promised(ReasonKind):
     ROW_OF_EACH = auto()
     UNCHANGED = auto()
     HELD = auto()
+    OF_ALL_MEMBERS = auto()
 
 
 class NotPromised(ReasonKind):
@@ -263,6 +264,7 @@ class NotPromised(ReasonKind):
     STOPS = auto()
     MAY_COME_BACK = auto()
     ROWS_STAY = auto()
+    NOT_OF_ALL_MEMBERS = auto()
 
 
 class SafeTrees(ReasonKind):

@@ -262,6 +262,8 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Promised.ROW_OF_EACH: "{} determines the row of {: and }",
     Promised.UNCHANGED: "{} is about columns that come through unchanged",
     Promised.HELD: "{} holds in every row",
+    Promised.OF_ALL_MEMBERS: "{: and } all promise it",
+    NotPromised.NOT_OF_ALL_MEMBERS: "{} has a clock in some of {: and }, not in all",
     NotPromised.NOT_ORDERED: "{} is not ordered",
     NotPromised.STOPS: "{} {}",
     NotPromised.MAY_COME_BACK: "rows that were let go may come back, and with them an earlier {}",

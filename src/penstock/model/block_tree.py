@@ -10,20 +10,20 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.errors import InternalError
-from penstock.model.clauses import Source
+from penstock.model.clauses import Source, Union
 from penstock.model.query import Query
 from penstock.model.stream import Stream
 
 
 def blocks_below(query: Query) -> tuple[Source, ...]:
-    """A source for each block below a query, those that a block reads before it; the query itself is none of them."""
+    """A source for each block below a query, and for each union of some, after those that it reads."""
     found: dict[str, Source] = {}
     _note_below(query, found)
     return tuple(found.values())
 
 
-def _note_below(query: Query, found: dict[str, Source]) -> None:
-    for source in query.all_sources:
+def _note_below(query: Query | Union, found: dict[str, Source]) -> None:
+    for source in query.members if isinstance(query, Union) else query.all_sources:
         if source.below is None:
             continue
         known = found.get(source.stream.name)
@@ -31,7 +31,7 @@ def _note_below(query: Query, found: dict[str, Source]) -> None:
             _note_below(source.below, found)
             found[source.stream.name] = source
         elif (known.below is not source.below and known.below != source.below) or known.stream != source.stream:
-            raise InternalError(f"two blocks of query {query.name} are named {source.stream.name}")
+            raise InternalError(f"two blocks of a query are named {source.stream.name}")
 
 
 def is_block(query: Query) -> bool:

@@ -56,13 +56,20 @@ class Source:
     window: RowsWindow | RangeWindow | None = None
     where: tuple[Predicate, ...] = ()
     """A filter below the joins: rows that fail it are none of this source, but count, move clocks, make promises."""
-    below: Query | None = None
-    """The block that gives its rows; None for a declared stream. Its outputs are the columns of the stream."""
+    below: Query | Union | None = None
+    """The block that gives its rows, or several; None for a declared stream. Their outputs are its columns."""
 
     @property
     def event_time(self) -> ColumnRef | None:
         """The column that is its clock."""
         return ColumnRef(self.alias, self.stream.event_time) if self.stream.event_time is not None else None
+
+
+@dataclass(frozen=True)
+class Union:
+    """UNION ALL: the answers of several blocks as one stream; each is a source, and all have the same columns."""
+
+    members: tuple[Source, ...]
 
 
 @dataclass(frozen=True)

@@ -90,7 +90,9 @@ class SourcePlan:
     """What stands against it, where the bound needs it all the same."""
     state: StateFigure
     block: str | None = None
-    """The block whose answer the stream is, by its name; None for a declared stream."""
+    """The stream that a block, or a union of some, gives, by its name; None for a declared stream."""
+    members: tuple[str, ...] = ()
+    """Where it is a union: the blocks whose answers it is."""
 
     @property
     def is_hopeless(self) -> bool:

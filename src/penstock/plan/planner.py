@@ -14,7 +14,7 @@ from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import BlockFinding, Bounded, Finding, StateFinding, Strategy, Verdict, each_block
 from penstock.analysis.reasons import Because, Reason, Told
 from penstock.analysis.usefulness import punctuation_uses, remembered_by_items
-from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
+from penstock.model.clauses import RangeWindow, RowsWindow, Source, Union, columns_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Comparison, Difference, Op, aliases_of
@@ -296,6 +296,7 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         merged if isinstance(merged, Reason) else None,
         _figure(_finding(whole.verdict, alias)),
         None if source.below is None else source.stream.name,
+        tuple(member.stream.name for member in source.below.members) if isinstance(source.below, Union) else (),
     )
 
 

@@ -178,7 +178,7 @@ class Assembly:
         script = self.shared.script.as_read_by(block.query)
         packed: DataFrame | None = None
         for name in plan.streams:
-            if name in self.blocks and any(s.block == name for s in plan.sources):
+            if any(s.block == name for s in plan.sources):
                 part = self._packed_below(name, plan, grid)
             else:
                 stream = script.stream(name)
@@ -190,10 +190,17 @@ class Assembly:
         return packed if self.shared.end is None else packed.unionAll(self.shared.end.stream(self.shared.spark, grid))
 
     def _packed_below(self, name: str, plan: Plan, grid: KeyedGrid) -> DataFrame:
-        below = self.blocks[name]
-        assert below.stream is not None
+        members = next(s.members for s in plan.sources if s.block == name) or (name,)
         packer = Packer(plan, name, grid, ordered=False)
-        return packed_block(self.answer_and_told(name), below.stream, packer, below.grid.cells)
+        speakers = sum(self.blocks[member].grid.cells for member in members)
+        packed: DataFrame | None = None
+        for member in members:
+            below = self.blocks[member].stream
+            assert below is not None
+            part = packed_block(self.answer_and_told(member), below, packer, speakers)
+            packed = part if packed is None else packed.unionAll(part)
+        assert packed is not None
+        return packed
 
 
 def packed_stream(

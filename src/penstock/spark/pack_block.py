@@ -34,7 +34,7 @@ from penstock.spark.worker import settle
 def packed_block(answer: DataFrame, stream: Stream, packer: Packer, speakers: int) -> DataFrame:
     """The answer of a block with TOLD beside it, as PACKED has it for the block above; so many speak of a batch."""
     require_types(answer, stream)
-    filtered = with_filters(answer, packer.plan, stream.name, ordered=False, beside=TOLD)
+    filtered = with_filters(answer, packer.plan, packer.stream, ordered=False, beside=TOLD)
     return mapped(filtered, BlockPacker(packer, speakers), PACKED)
 
 

@@ -91,7 +91,7 @@ def assemble(
         grid = KeyedGrid.over(placed, cells, partitions, may_copy=placed.evict is None or wanted is not None)
         source = below.get(placed.query)
         asked = query if source is None else source.below
-        assert asked is not None
+        assert isinstance(asked, Query)
         blocks[placed.query] = PlacedBlock(asked, placed, grid, None if source is None else source.stream)
     run = new_run()
     top = blocks[plans[-1].query]

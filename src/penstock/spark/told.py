@@ -183,9 +183,10 @@ class BrokenPromises:
 
 def unwatched_failures(query: Query, plan: Plan) -> Iterator[str]:
     """The declarations ON VIOLATION FAIL that may break without being seen, and why; and those that nobody watches."""
-    below = {source.stream.name: source.below for source in blocks_below(query) if source.below is not None}
+    below = {source.stream.name: source.below for source in blocks_below(query)}
+    members = {name: block for name, block in below.items() if isinstance(block, Query)}
     for block in plan.blocks:
-        yield from unwatched_failures(below[block.query], block)
+        yield from unwatched_failures(members[block.query], block)
     failing = {p.constraint for p in plan.promises if p.policy is Policy.FAIL}
     for source in plan.sources:
         for reason in unseen(query, plan, source.alias):

@@ -44,8 +44,24 @@ def block_stream(
             )
             return None
         columns.append(Column(output.name, kind))
-    written = CreateStream(Name(query.name, at), elements, None, None, at)
-    bound = StreamBinder(source, written, outlines, {}, given=tuple(columns), clock=_only_clock(query)).bind()
+    return declared_stream(
+        query.name, tuple(columns), _only_clock(query), elements=elements, at=at, source=source, outlines=outlines
+    )
+
+
+def declared_stream(
+    name: str,
+    columns: tuple[Column, ...],
+    clock: str | None,
+    *,
+    elements: tuple[Element, ...],
+    at: Stretch,
+    source: SourceText,
+    outlines: Mapping[str, Outline | None],
+) -> Stream | None:
+    """A stream of such columns, of which something may be declared; `clock` is its event time where none is."""
+    written = CreateStream(Name(name, at), elements, None, None, at)
+    bound = StreamBinder(source, written, outlines, {}, given=columns, clock=clock).bind()
     return None if bound is None else bound.stream
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
+from penstock.model.clauses import Union
 from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Stream
@@ -31,7 +32,7 @@ class NamedQuery:
     is_view: bool = False
     is_wrong: bool = False
     """Whether mistakes were found in it: what is said of it is passed over."""
-    block: tuple[Query, Stream] | None = None
+    block: tuple[Query | Union, Stream] | None = None
     """What it is where it is a block of its own, once that was asked."""
 
 

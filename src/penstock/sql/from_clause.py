@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake, Refused
-from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source
+from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source, Union
 from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term, is_strict
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import PART, Comparison, Op, Opaque, Predicate, Residual
@@ -346,7 +346,10 @@ class FromBinder:
             return None
         query, stream = made
         chosen = self.sources.add(stream, item.at, *wanted, window=item.window, below=query)
-        return Part(Leaf(chosen), {chosen: NamedColumns.of(chosen, stream, window_ends(query))})
+        return Part(
+            Leaf(chosen),
+            {chosen: NamedColumns.of(chosen, stream, {} if isinstance(query, Union) else window_ends(query))},
+        )
 
     # Joins
 

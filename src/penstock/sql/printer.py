@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from decimal import Decimal
 
-from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Source, Top
+from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Source, Top, Union
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import Hints
 from penstock.model.names import fold, quoted
@@ -37,7 +37,7 @@ def _blocks(queries: Iterable[Query]) -> Iterator[Source]:
     for query in queries:
         for source in query.all_sources:
             if source.below is not None and source.stream.name not in seen:
-                below = [one for one in _blocks([source.below]) if one.stream.name not in seen]
+                below = [one for one in _blocks(_members(source)) if one.stream.name not in seen]
                 seen |= {source.stream.name, *(one.stream.name for one in below)}
                 yield from (*below, source)
 
@@ -46,7 +46,13 @@ def _view(source: Source) -> str:
     assert source.below is not None
     declared = ", ".join(_declarations(source.stream))
     head = f"CREATE VIEW {quoted(source.stream.name)}" + (f" ({declared})" if declared else "")
-    return f"{head} AS\n{print_query(source.below)}"
+    return f"{head} AS\n" + "\nUNION ALL\n".join(print_query(member) for member in _members(source))
+
+
+def _members(source: Source) -> tuple[Query, ...]:
+    """The blocks whose answers a source is."""
+    members = source.below.members if isinstance(source.below, Union) else (source,)
+    return tuple(member.below for member in members if isinstance(member.below, Query))
 
 
 def print_stream(stream: Stream) -> str:

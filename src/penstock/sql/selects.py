@@ -9,16 +9,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from penstock.errors import QueryMistake, Refused
-from penstock.model.clauses import Scalar, Top
+from penstock.model.clauses import Output, Scalar, Source, Top, Union
 from penstock.model.derived_columns import with_derived_columns
+from penstock.model.expressions import ColumnRef
 from penstock.model.hints import NO_HINTS
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem
 from penstock.model.query import Query
-from penstock.model.relation import Block, Existence, leaves
+from penstock.model.relation import Block, Existence, Leaf, leaves
 from penstock.model.stream import Stream
 from penstock.model.table import with_table_joins
-from penstock.sql.block_streams import block_stream, with_names, with_window_ends
+from penstock.sql.block_streams import block_stream, declared_stream, with_names, with_window_ends
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.constraints import Outline
 from penstock.sql.environment import Environment, NamedQuery
@@ -37,7 +38,19 @@ from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
 from penstock.sql.scope import Scope
 from penstock.sql.source import SourceText
 from penstock.sql.subqueries import SubqueryBinder
-from penstock.sql.tree import FromItem, FromJoin, FromQuery, QueryText, Select, SetOperation, Stretch
+from penstock.sql.tree import (
+    Element,
+    FromItem,
+    FromJoin,
+    FromQuery,
+    Name,
+    QueryBody,
+    QueryText,
+    Select,
+    SetOperation,
+    Stretch,
+)
+from penstock.sql.unions import common_event_time, names_of, united, widened
 
 
 class QueryBinder:
@@ -62,19 +75,65 @@ class QueryBinder:
         while isinstance(body, QueryText):
             environment, body = environment.within(body.common), body.body
         if isinstance(body, SetOperation):
-            hints = {
-                "UNION": "write one INSERT INTO for each SELECT; they may share a sink",
-                "INTERSECT": "write an EXISTS",
-                "EXCEPT": "write a NOT EXISTS",
-            }
-            message = f"{body.kind} is not in Penstock's language"
-            self.source.report(Refused, message, body.at, hint=hints[body.kind])
-            return None
+            return self._over_union(body, environment, name, sink)
         return self._select(body, environment, name, sink)
 
-    def block(self, named: NamedQuery) -> tuple[Query, Stream] | None:
-        """A named query as a block of its own; None, and mistakes, if it cannot be."""
-        if named.block is None and not named.is_wrong:
+    def _over_union(self, written: SetOperation, environment: Environment, name: str, sink: str | None) -> Query | None:
+        """All columns of a union."""
+        found = united(written, self.source)
+        made = None if found is None else self._union(found[0], environment, self.free_name(f"{name}_rows"), written.at)
+        if found is None or made is None:
+            return None
+        union, stream = made
+        outputs = tuple(Output(column.name, ColumnRef(stream.name, column.name)) for column in stream.columns)
+        block = Block(Leaf(stream.name), outputs, distinct=found[1])
+        return Query.select(name, (Source(stream, stream.name, below=union),), block, sink=sink)
+
+    def _union(
+        self,
+        bodies: tuple[QueryBody, ...],
+        environment: Environment,
+        name: str,
+        at: Stretch,
+        *,
+        names: tuple[Name, ...] = (),
+        elements: tuple[Element, ...] = (),
+    ) -> tuple[Union, Stream] | None:
+        """Queries as one stream of a name, with names for its columns if they are given."""
+        members: list[tuple[Query, Stream]] = []
+        for number, body in enumerate(bodies, start=1):
+            named = NamedQuery(Name(f"{name}_{number}", at), QueryText((), body, at), environment)
+            query = self.bound(named)
+            if query is not None and (names or members):
+                first = names or names_of(members[0][0], at)
+                query = query if len(first) != len(query.answer) else with_names(query, first, self.source)
+            stream = None if query is None else self.stream_of(query, named)
+            if query is None or stream is None:
+                return None
+            members.append((query, stream))
+        fitting = widened(members, at, self.source)
+        if fitting is None:
+            return None
+        stream = declared_stream(
+            name,
+            fitting[0][1].columns,
+            common_event_time(fitting),
+            elements=elements,
+            at=at,
+            source=self.source,
+            outlines=self.outlines,
+        )
+        union = Union(tuple(Source(own, own.name, below=query) for query, own in fitting))
+        return None if stream is None else (union, stream)
+
+    def block(self, named: NamedQuery) -> tuple[Query | Union, Stream] | None:
+        """A named query as a block of its own, or several; None, and mistakes, if it cannot be."""
+        if named.block is None and not named.is_wrong and (rows := self._all_rows(named)) is not None:
+            environment, bodies, at = rows
+            name = named.name.text if named.is_view else self.free_name(named.name.text)
+            named.block = self._union(bodies, environment, name, at, names=named.columns, elements=named.elements)
+            named.is_wrong = named.block is None
+        elif named.block is None and not named.is_wrong:
             query = self.bound(named)
             query = None if query is None else with_window_ends(query)
             stream = None if query is None else self.stream_of(query, named)
@@ -83,6 +142,17 @@ class QueryBinder:
             else:
                 named.block = query, stream
         return named.block
+
+    def _all_rows(self, named: NamedQuery) -> tuple[Environment, tuple[QueryBody, ...], Stretch] | None:
+        """The queries of a UNION ALL, and what names mean in them; None if it is none."""
+        environment: Environment = named.environment
+        body: QueryBody = named.query
+        while isinstance(body, QueryText):
+            environment, body = environment.within(body.common), body.body
+        if not isinstance(body, SetOperation) or body.kind != "UNION" or not body.keeps_all:
+            return None
+        found = united(body, self.source)
+        return None if found is None else (environment, found[0], body.at)
 
     def bound(self, named: NamedQuery) -> Query | None:
         """A named query by itself."""

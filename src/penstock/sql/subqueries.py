@@ -213,7 +213,7 @@ class SubqueryBinder:
         if made is None:
             return None
         query, stream = made
-        alias = self.binder.sources.add(stream, written.at, query.name, "", below=query)
+        alias = self.binder.sources.add(stream, written.at, stream.name, "", below=query)
         condition: list[Predicate] = []
         columns = [ColumnRef(alias, column.name) for column in stream.columns]
         if not self._members(written, list(columns), condition, around):

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import each_block
 from penstock.compile import parse, query_named, runnable_plan
@@ -22,6 +24,7 @@ from penstock.model.script import Script
 from penstock.runtime import Patience, Quarantined
 from penstock.runtime.counts import metrics_line, with_blocks
 from penstock.runtime.exactness import Exactness
+from penstock.runtime.join.frontier import least_of
 from penstock.testing.block_run import BlockRun, BlockStep
 
 
@@ -91,6 +94,9 @@ class Run:
         steps: list[BlockStep] = []
         try:
             for block in self.blocks:
+                for source in (s for s in block.plan.sources if s.members):
+                    brought[source.stream] = pa.concat_tables([brought[name] for name in source.members])
+                    frontiers[source.stream] = least_of([frontiers[name] for name in source.members])
                 own = {stream: brought[stream] for stream in block.plan.streams if stream in brought}
                 told = {stream: frontiers[stream] for stream in block.plan.streams if stream in frontiers}
                 made = block.step(self._number, own, told, is_last=is_last)

@@ -37,3 +37,8 @@ SELECT zz FROM (SELECT id, lower(s) AS zz FROM a) t WHERE length(t.zz) > 3 AND u
 -- windows as wholes: their ends are columns of the block
 SELECT x.n, y.n AS m, x.window.start AS since, x.window.end FROM (SELECT window(ts, '5 minutes'), k, count(*) AS n FROM a GROUP BY k, window(ts, '5 minutes')) x JOIN (SELECT window(ts, '5 minutes'), k, count(*) AS n FROM b GROUP BY k, window(ts, '5 minutes')) y ON x.k = y.k AND x.window = y.window;
 WITH x AS (SELECT window(ts, '5 minutes') AS w, k, count(*) AS n FROM a GROUP BY k, window(ts, '5 minutes')) SELECT n, k FROM x JOIN (SELECT window(ts, '5 minutes') AS w, k, count(*) AS m FROM b GROUP BY k, window(ts, '5 minutes')) y USING (k, w) WHERE w.end > TIMESTAMP '2024-01-01 00:00:00';
+-- unions, of which Spark widens the types
+CREATE VIEW both_keys (EVENT TIME ts) AS SELECT id, k, ts FROM a UNION ALL SELECT id, 7, ts FROM b WHERE w > 0;
+SELECT u.id, c.x FROM both_keys AS u JOIN c ON u.id = c.id AND u.ts = c.ts;
+SELECT id FROM a UNION ALL (SELECT id FROM b) UNION SELECT id FROM c;
+SELECT id FROM a WHERE k IN (SELECT k FROM b UNION ALL SELECT k FROM c);

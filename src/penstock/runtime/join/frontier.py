@@ -7,7 +7,7 @@ nothing. Where a grouped query keeps only the window of an event time, the start
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -36,6 +36,12 @@ def answer_frontier(plan: Plan, reached: Mapping[str, int]) -> dict[str, int]:
     """By column of the answer, from which value on it may still be emitted; `reached` is by column of the sources."""
     known = ((told, reached.get(str(told.clock))) for told in plan.frontiers)
     return {told.name: told.reached(ticks) for told, ticks in known if ticks is not None}
+
+
+def least_of(frontiers: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The frontier of answers that are one stream: of each column that all of them tell of, the least."""
+    known = set(frontiers[0]).intersection(*frontiers[1:])
+    return {column: min(frontier[column] for frontier in frontiers) for column in known}
 
 
 def _least(segment: Segment, how: str, column: str) -> int | None:

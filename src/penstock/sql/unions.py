@@ -1,0 +1,115 @@
+"""UNION ALL and UNION: the answers of several queries as one stream.
+
+As in Spark the columns go by their places: they have the names of the first query, and types that differ are widened
+to the one that both fit into; of an aggregate a CAST must say so. UNION is DISTINCT over UNION ALL.
+The event time is the column that each of them has as its own, if there is one; what else is promised of all of them the
+analysis finds. INTERSECT and EXCEPT compare all columns, NULLs as equal, and keep each row once: they are refused with
+what to write.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.errors import QueryMistake, Refused
+from penstock.model.clauses import Output
+from penstock.model.expressions import Cast, ColumnRef, Expression
+from penstock.model.names import fold
+from penstock.model.query import Query
+from penstock.model.stream import Column, Stream
+from penstock.model.term_types import common_type
+from penstock.model.types import DataType
+from penstock.sql.source import SourceText
+from penstock.sql.tree import Name, QueryBody, SetOperation, Stretch
+
+_INSTEAD = {
+    "INTERSECT": "write SELECT DISTINCT … WHERE EXISTS (SELECT 1 FROM … WHERE all columns are equal)",
+    "EXCEPT": "write SELECT DISTINCT … WHERE NOT EXISTS (SELECT 1 FROM … WHERE all columns are equal)",
+}
+
+
+def united(written: SetOperation, source: SourceText) -> tuple[tuple[QueryBody, ...], bool] | None:
+    """The queries of a chain of UNION ALL, or of a UNION, and whether each row is given once."""
+    if written.kind != "UNION":
+        message = f"{written.kind} is not in Penstock's language"
+        source.report(Refused, message, written.at, hint=_INSTEAD[written.kind])
+        return None
+    members: list[QueryBody] = [written.right]
+    left: QueryBody = written.left
+    # UNION over UNION ALL is one UNION: what is given once may as well come together before.
+    while isinstance(left, SetOperation) and left.kind == "UNION" and (left.keeps_all or not written.keeps_all):
+        members.append(left.right)
+        left = left.left
+    return (left, *reversed(members)), not written.keeps_all
+
+
+def _common_types(members: list[tuple[Query, Stream]], at: Stretch, source: SourceText) -> tuple[DataType, ...] | None:
+    """The types of the columns of a union, as Spark widens them; None, and a mistake, if they cannot be told."""
+    first, *others = (stream for _, stream in members)
+    for other in others:
+        if len(other.columns) != len(first.columns):
+            counts = f"{len(first.columns)} and {len(other.columns)}"
+            source.report(QueryMistake, f"UNION of queries with {counts} columns", at, hint="give all the same columns")
+            return None
+    types = []
+    for places in zip(*(stream.columns for _, stream in members), strict=True):
+        kinds = [column.type for column in places]
+        common = kinds[0] if len(set(kinds)) == 1 else common_type(kinds)
+        if common is None:
+            written = " and ".join(dict.fromkeys(str(kind) for kind in kinds))
+            message = f"UNION: {places[0].name} is {written}, and what Spark makes of both is not known without it"
+            source.report(QueryMistake, message, at, hint="write CAST(… AS type)")
+            return None
+        types.append(common)
+    return tuple(types)
+
+
+def _cast_to(query: Query, stream: Stream, types: tuple[DataType, ...]) -> Query | None:
+    """A query whose columns have these types; None where one that has not is an aggregate."""
+    wanted = {c.name: kind for c, kind in zip(stream.columns, types, strict=True) if c.type != kind}
+    if not wanted:
+        return query
+    outputs = [_cast(o, wanted[o.name]) if o.name in wanted else o for o in query.outputs]
+    if query.is_grouped or None in outputs:
+        return None
+    return query.with_block(replace(query.block, outputs=tuple(o for o in outputs if o is not None)))
+
+
+def _cast(output: Output, kind: DataType) -> Output | None:
+    match output.value:
+        case ColumnRef() as ref:
+            return replace(output, value=Expression(f"CAST({ref} AS {kind})", (ref,), Cast(ref, kind)))
+        case Expression(text=text, columns=columns, term=term):
+            return replace(output, value=Expression(f"CAST({text} AS {kind})", columns, Cast(term, kind)))
+        case _:
+            return None
+
+
+def names_of(query: Query, at: Stretch) -> tuple[Name, ...]:
+    """The names of the columns of an answer."""
+    return tuple(Name(output.name, at) for output in query.answer)
+
+
+def common_event_time(members: list[tuple[Query, Stream]]) -> str | None:
+    """The column that is the event time of every one of them."""
+    found = {fold(stream.event_time) if stream.event_time is not None else None for _, stream in members}
+    return members[0][1].event_time if len(found) == 1 else None
+
+
+def widened(members: list[tuple[Query, Stream]], at: Stretch, source: SourceText) -> list[tuple[Query, Stream]] | None:
+    """The members of a union with columns of the same types; None, and a mistake, if they cannot be."""
+    types = _common_types(members, at, source)
+    if types is None:
+        return None
+    found = []
+    for query, stream in members:
+        cast = _cast_to(query, stream, types)
+        if cast is None:
+            wrong = next(c for c, kind in zip(stream.columns, types, strict=True) if c.type != kind)
+            kind = types[stream.columns.index(wrong)]
+            message = f"UNION: {wrong.name} is {wrong.type}, and the other query gives {kind}"
+            source.report(QueryMistake, message, at, hint=f"write CAST(… AS {kind})")
+            return None
+        columns = tuple(Column(c.name, kind) for c, kind in zip(stream.columns, types, strict=True))
+        found.append((cast, replace(stream, columns=columns)))
+    return found

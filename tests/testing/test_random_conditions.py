@@ -184,3 +184,10 @@ def test_expressions_of_queries_within_queries_are_compared(query: str) -> None:
     expected = [dict(enumerate(row)) for row in base.execute(query).fetchall()]
     assert _bag(given) == _bag(expected)
     assert expected
+
+
+def test_an_expression_that_has_a_value_where_its_stream_is_absent_is_no_column_of_it() -> None:
+    run = Run(_SCRIPT + "SELECT b.x AS x FROM a RIGHT JOIN b ON a.k = b.k WHERE b.x = coalesce(a.y, 1);")
+    row = {"k": 1, "x": 1, "y": 2, "f": None, "t": "a"}
+    run.step({"b": pa.Table.from_pylist([row], schema=_SCHEMA)})
+    assert run.end().rows.to_pylist() == [{"x": 1}]

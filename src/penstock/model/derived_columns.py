@@ -7,8 +7,9 @@ cannot evaluate as it is written may be one that it can once what is about one s
 rewritten so. What neither helps is left as it is: Spark evaluates it on joined rows, or it cannot stand where it does.
 
 A derived column is of this query alone and stands under its own text, which names columns with the alias, as the
-query does. Preconditions: the expression is known to be deterministic, and its type is known. Not decided: whether the
-column takes few or many values, which only Spark knows.
+query does. Preconditions: the expression is known to be deterministic, and its type is known; where an outer join may
+leave its stream out, the expression is NULL as soon as a column of it is, as the derived column then is. Not decided:
+whether the column takes few or many values, which only Spark knows.
 """
 
 from __future__ import annotations
@@ -27,10 +28,11 @@ from penstock.model.expressions import (
     Term,
     columns_in,
     is_deterministic,
+    is_strict,
 )
 from penstock.model.names import fold
 from penstock.model.predicates import PART, Comparison, Op, Predicate, Residual
-from penstock.model.relation import Block, FromTree, Join, Leaf
+from penstock.model.relation import Block, FromTree, Join, Leaf, certain
 from penstock.model.stream import Column
 from penstock.model.term_types import common_type, type_of
 from penstock.model.types import DataType
@@ -40,8 +42,9 @@ def with_derived_columns(sources: tuple[Source, ...], block: Block) -> tuple[tup
     """The sources with the columns that the conditions of a block need, and the block over them."""
     maker = _ColumnMaker({s.alias: s for s in (*sources, *(e.source for e in block.existences))})
     tree = maker.tree(block.tree)
-    where = maker.all(block.where)
-    conditions = [maker.all(existence.condition) for existence in block.existences]
+    there = certain(block.tree)
+    where = maker.all(block.where, there)
+    conditions = [maker.all(e.condition, there | {e.source.alias}) for e in block.existences]
     existences = tuple(
         replace(existence, source=maker.source(existence.source), condition=condition)
         for existence, condition in zip(block.existences, conditions, strict=True)
@@ -69,11 +72,14 @@ class _ColumnMaker:
         """A part of FROM with its conditions rewritten."""
         if isinstance(tree, Leaf):
             return tree
-        return Join(tree.kind, self.tree(tree.left), self.tree(tree.right), self.all(tree.on))
+        there = certain(tree.left) | certain(tree.right)
+        return Join(tree.kind, self.tree(tree.left), self.tree(tree.right), self.all(tree.on, there))
 
-    def all(self, predicates: Iterable[Predicate]) -> tuple[Predicate, ...]:
-        """Conditions rewritten."""
-        return tuple(self._rewritten(p) if isinstance(p, Residual) else p for p in predicates)
+    def all(self, predicates: Iterable[Predicate], there: frozenset[str]) -> tuple[Predicate, ...]:
+        """Conditions rewritten; `there` are the streams that have a tuple in each row that they are asked of."""
+        return tuple(
+            self._rewritten(p) if isinstance(p, Residual) and _absent_is_null(p, there) else p for p in predicates
+        )
 
     def _rewritten(self, residual: Residual) -> Predicate:
         if (key := self._key(residual)) is not None:
@@ -172,6 +178,11 @@ class _ColumnMaker:
         ):
             text += "_"
         return text
+
+
+def _absent_is_null(residual: Residual, there: frozenset[str]) -> bool:
+    """Whether what is about one stream is NULL where that stream is absent, as a column of it then is."""
+    return all(part.columns[0].alias in there or is_strict(part.term) for part in residual.parts if part.columns)
 
 
 def _filled(term: Term, parts: dict[int, Term]) -> Term:

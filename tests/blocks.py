@@ -37,7 +37,8 @@ def _over(query: Query, known: dict[str, tuple[Stream, Query]]) -> Query:
         stream, below = known[source.stream.name]
         return replace(source, stream=stream, below=below)
 
-    return replace(query, sources=tuple(map(of, query.sources)), partners=tuple(map(of, query.partners)))
+    # Groups that are closed are given once, as they are to a block above.
+    return replace(query, sources=tuple(map(of, query.sources)), partners=tuple(map(of, query.partners)), appends=True)
 
 
 def stream_of(name: str, query: Query) -> Stream:

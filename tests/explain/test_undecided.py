@@ -61,3 +61,16 @@ def test_what_waits_is_told_with_what_it_waits_for(select: str, held: dict[str, 
 )
 def test_what_only_waits_for_rows_to_come_is_not_told(select: str, held: dict[str, int]) -> None:
     assert said(select, held) == []
+
+
+def test_what_a_block_below_still_holds_is_told_with_its_name() -> None:
+    script = penstock.parse(
+        "CREATE STREAM a (k BIGINT, t BIGINT, EVENT TIME t, ORDERED BY t);"
+        "CREATE STREAM b (k BIGINT, t BIGINT, EVENT TIME t, ORDERED BY t);"
+        "CREATE VIEW v AS SELECT k, window(t, 5).end AS e, count(*) AS n FROM a GROUP BY k, window(t, 5);"
+        "SELECT v.k, v.n FROM v JOIN b ON b.k = v.k AND b.t = v.e;"
+    )
+    (query,) = script.queries
+    verdict = check_query(query)
+    (told,) = undecided(make_plan(query, verdict), verdict, {"v": 3, "v.a": 0, "v.(groups)": 2})
+    assert told.startswith("v: 2 groups not closed yet: ")

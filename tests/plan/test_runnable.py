@@ -11,8 +11,16 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.explain.reason_words import each_told
 from penstock.plan.endless_promises import endless_promises
+from penstock.plan.plan_reasons import PlanObstacle
 from penstock.plan.planner import make_plan
-from penstock.plan.runnable import asks_for_plan, may_have_budget, obstacles, unkept, unkept_bounds
+from penstock.plan.runnable import (
+    asks_for_plan,
+    may_have_budget,
+    obstacles,
+    obstacles_of_blocks,
+    unkept,
+    unkept_bounds,
+)
 from tests.measure import size
 from tests.runtime.driving import plan_of
 
@@ -120,3 +128,23 @@ def test_nor_has_it_of_any_inner_join_that_clocks_and_counted_rows_bound() -> No
             assert not unkept_bounds(plan), text
             assert not endless_promises(plan), text
     assert unasked > size(20, 500)
+
+
+STREAMS_OF_BLOCKS = """
+CREATE STREAM a (k BIGINT, t BIGINT, EVENT TIME t, ORDERED BY t);
+CREATE STREAM b (k BIGINT, t BIGINT, EVENT TIME t, ORDERED BY t);
+"""
+
+
+@pytest.mark.parametrize(
+    ("view", "kind"),
+    [
+        ("v AS SELECT k, count(*) AS n FROM a GROUP BY k", PlanObstacle.RUNNING_GROUPS),
+        ("v AS SELECT DISTINCT k, t FROM a", None),
+    ],
+)
+def test_what_a_block_below_another_cannot_do(view: str, kind: PlanObstacle | None) -> None:
+    select = "SELECT v.k, b.t FROM v JOIN b ON v.k = b.k"
+    (query,) = penstock.parse(f"{STREAMS_OF_BLOCKS} CREATE VIEW {view}; {select};").queries
+    found = obstacles_of_blocks(query, check_query(query))
+    assert [reason.kind for reason in found] == ([] if kind is None else [kind])

@@ -71,6 +71,14 @@ JOINS = {
         "SELECT x.k AS k, (floor(y.t / 10.0) * 10 + 10)::BIGINT AS t, sum(x.n)::BIGINT AS n FROM {x} x, {y} y "
         f"WHERE {NEAR} GROUP BY ALL",
     ),
+    "sliding groups": Select(
+        "SELECT x.k AS k, window(x.t, 10, 5).end AS t, count(*) AS n FROM {x} x GROUP BY x.k, window(x.t, 10, 5)",
+        "SELECT k, t, count(*) AS n FROM (SELECT x.k AS k, unnest([(floor(x.t / 5.0) * 5 + 5)::BIGINT, "
+        "(floor(x.t / 5.0) * 5 + 10)::BIGINT]) AS t FROM {x} x WHERE x.t IS NOT NULL) GROUP BY ALL",
+    ),
+    "groups by the time itself": Select(
+        f"SELECT x.k AS k, x.t AS t, count(*) AS n FROM {{x}} x, {{y}} y WHERE {NEAR} GROUP BY x.k, x.t",
+    ),
     "starts of groups": Select(
         "SELECT x.k AS k, window(x.t, 10).start AS t, max(x.n) AS n FROM {x} x GROUP BY x.k, window(x.t, 10)",
         "SELECT x.k AS k, (floor(x.t / 10.0) * 10)::BIGINT AS t, max(x.n) AS n FROM {x} x "

@@ -18,7 +18,17 @@ GROUPS = "(groups)"
 
 
 def undecided(plan: Plan, verdict: Verdict, held: Mapping[str, int]) -> Iterator[str]:
-    """What may still be emitted once the streams have moved on, a sentence for each; `held` is the state by alias."""
+    """What may still be emitted once the streams have moved on, a sentence for each; `held` is the state by alias.
+
+    Of a block below, what it may still emit to the block above; its aliases have its name before them.
+    """
+    for block, below in zip(plan.blocks, verdict.blocks, strict=True):
+        own = {
+            alias.removeprefix(f"{block.query}."): count
+            for alias, count in held.items()
+            if alias.startswith(f"{block.query}.")
+        }
+        yield from (f"{block.query}: {sentence}" for sentence in undecided(block, below.verdict, own))
     groups = held.get(GROUPS, 0)
     if groups and plan.aggregate is not None and plan.aggregate.emits_once:
         (finding,) = (state.finding for state in verdict.streams if state.alias == GROUPS)

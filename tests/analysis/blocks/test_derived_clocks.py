@@ -32,6 +32,14 @@ def test_a_column_that_equals_an_ordered_one_has_its_clock() -> None:
     assert clocks("SELECT b.n AS x FROM a, b WHERE a.t = b.n AND a.t = b.t") == [("x", "a.t")]
 
 
+def test_a_group_has_only_the_clocks_that_close_it() -> None:
+    # A group waits for its window, however far another ordered column of it has come.
+    streams = A.replace("WITHIN 3)", "WITHIN 3, ORDERED BY n)") + B
+    view = "SELECT a.n AS n, window(a.t, 5).end AS e, count(*) AS c FROM a GROUP BY a.n, window(a.t, 5)"
+    assert clocks(view, streams) == [("e", "a.t")]
+    assert clocks("SELECT a.n AS n, a.t AS t FROM a", streams) == [("n", "a.n"), ("t", "a.t")]
+
+
 def test_they_are_promised_as_orders() -> None:
     assert promises(f"SELECT a.t AS x FROM a, b WHERE {NEAR}") == ["ORDERED BY x WITHIN FRONTIER"]
 

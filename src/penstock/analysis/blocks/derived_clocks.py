@@ -30,6 +30,7 @@ from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Claim, Finding, Means, Unclaimed
 from penstock.analysis.reasons import NotPromised, Promised, Reason
 from penstock.model.clauses import TimeWindow
+from penstock.model.closed_groups import clocks_of
 from penstock.model.expressions import ColumnRef
 from penstock.model.lineage import Origin
 from penstock.model.query import Query
@@ -71,7 +72,13 @@ def derived_clocks(
 
 
 def _equal_clocks(query: Query, ref: ColumnRef) -> Iterator[ColumnRef]:
-    """The ordered columns that a column is in every row: itself, then others; the event time of its own stream."""
+    """The ordered columns that a column is in every row: itself, then others.
+
+    A group waits for what closes it, which is none but the clocks that the second stage looks at.
+    """
+    if query.is_grouped:
+        yield from clocks_of(query, ref)
+        return
     others = query.equalities(frozenset()).class_of(ref) if ref.alias in query.core else (ref,)
     for equal in dict.fromkeys((ref, *others)):
         source = query.by_alias[equal.alias]

@@ -46,13 +46,11 @@ def least_of(frontiers: Sequence[Mapping[str, int]]) -> dict[str, int]:
 
 def _least(segment: Segment, how: str, column: str) -> int | None:
     """The least value of the rows that are stored; None if all are NULL."""
+    if not segment.column(column).null_count:
+        return segment.least_living(how, column)
     values, order = segment.sorted_by(how, column)
-    alive = segment.alive[order]
-    if segment.column(column).null_count:
-        alive = alive & segment.column(column).is_valid().to_numpy(zero_copy_only=False)[order]
-        if not alive.any():
-            return None
-    return int(values[int(np.argmax(alive))])
+    known = segment.alive[order] & segment.column(column).is_valid().to_numpy(zero_copy_only=False)[order]
+    return int(values[int(np.argmax(known))]) if known.any() else None
 
 
 def _clocks(plan: Plan) -> Iterator[tuple[ColumnRef, str, str]]:

@@ -17,6 +17,9 @@ from penstock.runtime.columns.codes import Bools, Ints, codes, flat, is_plain, t
 from penstock.runtime.columns.hashing import Hashes, combine, hashes
 from penstock.runtime.state.key_index import KeyIndex, ValueIndex, is_dense
 
+_LOOKED_AT = 1024
+"""Rows that are looked at together for one that lives."""
+
 
 class Segment:
     """Rows of one source."""
@@ -116,6 +119,16 @@ class Segment:
         """The codes or ticks of a column in ascending order, and the rows they belong to."""
         found: tuple[Ints, Ints] = self._once(("sorted", how, name), lambda: self._sort(how, name))
         return found
+
+    def least_living(self, how: str, name: str) -> int:
+        """The least code or tick of the living rows, of which there must be one; it costs what has died since."""
+        values, order = self.sorted_by(how, name)
+        place: list[int] = self._once(("least living", how, name), lambda: [0])
+        # Rows only die: none before the place lives.
+        while not self.alive[order[place[0]]]:
+            some = self.alive[order[place[0] : place[0] + _LOOKED_AT]]
+            place[0] += int(np.argmax(some)) if some.any() else len(some)
+        return int(values[place[0]])
 
     def _sort(self, how: str, name: str) -> tuple[Ints, Ints]:
         values = self._numbers(how, name)

@@ -30,6 +30,7 @@ from penstock.model.expressions import (
     is_deterministic,
     is_strict,
 )
+from penstock.model.implied_bounds import implied_bounds
 from penstock.model.names import fold
 from penstock.model.predicates import PART, Comparison, Op, Predicate, Residual
 from penstock.model.relation import Block, FromTree, Join, Leaf, certain
@@ -77,9 +78,14 @@ class _ColumnMaker:
 
     def all(self, predicates: Iterable[Predicate], there: frozenset[str]) -> tuple[Predicate, ...]:
         """Conditions rewritten; `there` are the streams that have a tuple in each row that they are asked of."""
-        return tuple(
-            self._rewritten(p) if isinstance(p, Residual) and _absent_is_null(p, there) else p for p in predicates
-        )
+        found: list[Predicate] = []
+        for predicate in predicates:
+            if isinstance(predicate, Residual):
+                found.append(self._rewritten(predicate) if _absent_is_null(predicate, there) else predicate)
+                found += implied_bounds(predicate, self._type)
+            else:
+                found.append(predicate)
+        return tuple(dict.fromkeys(found))
 
     def _rewritten(self, residual: Residual) -> Predicate:
         if (key := self._key(residual)) is not None:

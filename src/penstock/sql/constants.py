@@ -71,11 +71,73 @@ def span_of(node: exp.Expr) -> Span | None:
         return sum_of_spans([left, right])
     if isinstance(node, exp.Interval):
         return _interval(node)
+    if isinstance(node, exp.MakeInterval) or (isinstance(node, exp.Anonymous) and _is_made(node)):
+        return _made_interval(node)
     number = number_of(node)
     return None if number is None else span_or_none(number)
 
 
+def _is_made(node: exp.Anonymous) -> bool:
+    return str(node.name).lower() == "make_dt_interval"
+
+
+def _made_interval(node: exp.Expr) -> Span | None:
+    """make_interval and make_dt_interval of numbers, without years and months."""
+    if isinstance(node, exp.MakeInterval):
+        given = [node.args.get(name) for name in ("year", "month", "week", "day", "hour", "minute", "second")]
+    else:
+        given = [None, None, None, *node.expressions]
+    units = (None, None, 7 * Unit.DAY.value, *(unit.value for unit in (Unit.DAY, Unit.HOUR, Unit.MINUTE, Unit.SECOND)))
+    ticks = Decimal(0)
+    for part, unit in zip(given, units, strict=False):
+        number = Decimal(0) if part is None else number_of(part)
+        if number is None or (unit is None and number):
+            return None
+        ticks += number * (unit or 0)
+    return _of_ticks(ticks)
+
+
+def _of_ticks(ticks: Decimal) -> Span | None:
+    is_whole = ticks == ticks.to_integral_value() and abs(ticks) <= LONGEST_WRITTEN
+    return span_of_ticks(int(ticks), True) if is_whole else None
+
+
+_FIELDS = ("DAY", "HOUR", "MINUTE", "SECOND")
+
+
+def _from_to(text: str, first: str, last: str) -> Span | None:
+    """`'1 02:30:00' DAY TO SECOND`."""
+    if first not in _FIELDS or last not in _FIELDS:
+        return None
+    units = _FIELDS[_FIELDS.index(first) : _FIELDS.index(last) + 1]
+    written = text.strip()
+    sign = -1 if written.startswith("-") else 1
+    numbers = [decimal_of(part) for part in written.lstrip("+-").replace(":", " ").split()]
+    if len(numbers) != len(units) or any(number is None or number < 0 for number in numbers):
+        return None
+    whole = sum((number or Decimal(0)) * Unit[unit].value for number, unit in zip(numbers, units, strict=True))
+    return _of_ticks(sign * Decimal(whole))
+
+
+def _in_words(text: str) -> Span | None:
+    """`'1 hour 30 minutes'`."""
+    words = text.split()
+    ticks = Decimal(0)
+    for amount, unit in zip(words[::2], words[1::2], strict=False):
+        factor, known = _OTHER_UNITS.get(unit.upper(), (1, UNITS.get(unit.upper())))
+        number = decimal_of(amount)
+        if number is None or known is None:
+            return None
+        ticks += number * factor * known.value
+    return _of_ticks(ticks) if words and len(words) % 2 == 0 else None
+
+
 def _interval(node: exp.Interval) -> Span | None:
+    text, span = node.this, node.args.get("unit")
+    if isinstance(text, exp.Literal) and isinstance(span, exp.IntervalSpan):
+        return _from_to(text.name, span.this.name.upper(), span.expression.name.upper())
+    if isinstance(text, exp.Literal) and span is None:
+        return _in_words(text.name)
     amount = decimal_of(node.this.name) if isinstance(node.this, exp.Literal) else number_of(node.this or exp.Null())
     unit = node.args.get("unit")
     if amount is None or not isinstance(unit, exp.Var):

@@ -97,7 +97,8 @@ def term_of(
         case exp.Literal() | exp.Boolean() | exp.Null() | exp.Var():
             return _literal(node)
         case exp.Interval():
-            span = span_of(node)
+            # Of one unit alone, as Spark's type of it goes by its units.
+            span = span_of(node) if isinstance(node.args.get("unit"), exp.Var) else None
             parts = (read(node.this),) if isinstance(node.this, exp.Expr) else ()
             return Literal(span) if span is not None else Call("interval", parts)
         case exp.Cast():

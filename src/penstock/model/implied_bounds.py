@@ -1,0 +1,172 @@
+"""Bounds of time that conditions imply: `to_date(a.ts) = to_date(b.ts)` says that the two lie about a day apart.
+
+A condition over the times of two streams that is no difference of columns may still say how far they lie apart. Known
+are equalities of two times cut to the same unit (date_trunc, to_date, CAST AS DATE), and comparisons of a number with
+timestampdiff, datediff, or a difference of unix_timestamp and its kin. Each gives one or two differences, which hold
+wherever the condition does; they may be looser than it, so it stays beside them and is tested as any other.
+
+Preconditions: both columns are of one type that is a time. A TIMESTAMP is cut, and counted in days or hours, by the
+clock on the wall of the session, which may jump: so a day is added, more than any zone has jumped. unix_timestamp, and
+all that is said of TIMESTAMP_NTZ and DATE, needs none. Not decided: units longer than a week of timestampdiff.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.model.expressions import Call, Cast, ColumnRef, Literal, Term
+from penstock.model.predicates import Difference, Op, Predicate, Residual
+from penstock.model.spans import LONGEST_WRITTEN, Unit, span_of_ticks
+from penstock.model.term_types import ColumnTypes
+from penstock.model.types import DataType, Kind
+
+_DAY = Unit.DAY.value
+_LENGTHS = {
+    "MICROSECOND": 1,
+    "MILLISECOND": Unit.MILLISECOND.value,
+    "SECOND": Unit.SECOND.value,
+    "MINUTE": Unit.MINUTE.value,
+    "HOUR": Unit.HOUR.value,
+    "DAY": _DAY,
+    "WEEK": 7 * _DAY,
+}
+_CUTS = _LENGTHS | {
+    "DD": _DAY,
+    "MONTH": 31 * _DAY,
+    "MM": 31 * _DAY,
+    "MON": 31 * _DAY,
+    "QUARTER": 92 * _DAY,
+    "YEAR": 366 * _DAY,
+    "YYYY": 366 * _DAY,
+    "YY": 366 * _DAY,
+}
+_COUNTS = {
+    "unix_timestamp": Unit.SECOND.value,
+    "to_unix_timestamp": Unit.SECOND.value,
+    "unix_seconds": Unit.SECOND.value,
+    "unix_millis": Unit.MILLISECOND.value,
+    "unix_micros": 1,
+}
+"""Functions that count whole units since 1970."""
+_OPS = {op.value: op for op in Op}
+
+
+@dataclass(frozen=True)
+class _Counted:
+    """Whole units from one time to a later one, cut off or rounded down at either end."""
+
+    later: ColumnRef
+    earlier: ColumnRef
+    unit: int
+    by_wall_clock: bool
+
+
+def implied_bounds(residual: Residual, column_type: ColumnTypes) -> tuple[Predicate, ...]:
+    """The differences of times that hold wherever a condition does."""
+    match residual.expression.term:
+        case Call(function=function, arguments=(left, right)) if function in _OPS:
+            found = _of_comparison(_OPS[function], left, right, column_type)
+        case Call(function="between", arguments=(own, low, high)):
+            found = [*_of_comparison(Op.GE, own, low, column_type), *_of_comparison(Op.LE, own, high, column_type)]
+        case _:
+            return ()
+    text = residual.text or str(residual)
+    bounds = [(one, other, ticks) for one, other, ticks in found if abs(ticks) <= LONGEST_WRITTEN]
+    return tuple(Difference(one, other, Op.LT, span_of_ticks(ticks, True), text) for one, other, ticks in bounds)
+
+
+_Limit = tuple[ColumnRef, ColumnRef, int]
+"""One column lies less than so many microseconds above another."""
+
+
+def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) -> list[_Limit]:
+    if op is Op.EQ and (cut := _same_cut(left, right)) is not None:
+        one, other, length = cut
+        jump = _jump(one, other, column_type)
+        return [] if jump is None else [(one, other, length + jump), (other, one, length + jump)]
+    for own, number, seen in ((left, right, op), (right, left, op.mirrored)):
+        if not isinstance(number, Literal) or type(number.value) is not int:
+            continue
+        if (counted := _counted(own)) is not None:
+            return list(_of_count(counted, seen, number.value, column_type))
+        inside = _counted(own.arguments[0]) if isinstance(own, Call) and own.function == "abs" else None
+        if inside is not None and seen in (Op.LT, Op.LE):
+            below = _of_count(inside, seen, number.value, column_type)
+            return [*below, *_of_count(inside, seen.mirrored, -number.value, column_type)]
+    return []
+
+
+def _of_count(counted: _Counted, op: Op, number: int, column_type: ColumnTypes) -> Iterator[_Limit]:
+    """`count <= n` leaves less than n + 1 units, `count >= n` more than n - 1 of them."""
+    jump = _jump(counted.later, counted.earlier, column_type)
+    if jump is None:
+        return
+    jump = jump if counted.by_wall_clock else 0
+    if op in (Op.EQ, Op.LE, Op.LT):
+        yield counted.later, counted.earlier, (number + (op is not Op.LT)) * counted.unit + jump
+    if op in (Op.EQ, Op.GE, Op.GT):
+        yield counted.earlier, counted.later, -(number - (op is not Op.GT)) * counted.unit + jump
+
+
+def _jump(one: ColumnRef, other: ColumnRef, column_type: ColumnTypes) -> int | None:
+    """How far the clock on the wall may jump between two times of one type; None if they are none."""
+    kinds = column_type(one), column_type(other)
+    if one.alias == other.alias or kinds[0] is None or kinds[0] != kinds[1] or not kinds[0].is_instant:
+        return None
+    return _DAY if kinds[0].kind is Kind.TIMESTAMP else 0
+
+
+def _same_cut(left: Term, right: Term) -> tuple[ColumnRef, ColumnRef, int] | None:
+    one, other = _cut(left), _cut(right)
+    if one is None or other is None or one[1] != other[1]:
+        return None
+    return one[0], other[0], one[1]
+
+
+def _cut(term: Term) -> tuple[ColumnRef, int] | None:
+    """A time cut to a unit, and its length."""
+    match term:
+        case Call(function="date_trunc", arguments=(ColumnRef() as ref, Literal(value=str() as unit))):
+            length = _CUTS.get(unit.upper())
+            return None if length is None else (ref, length)
+        case Call(function="to_date", arguments=(ColumnRef() as ref,)):
+            return ref, _DAY
+        case Cast(value=ColumnRef() as ref, to=DataType(kind=Kind.DATE)):
+            return ref, _DAY
+        case _:
+            return None
+
+
+def _counted(term: Term) -> _Counted | None:
+    match term:
+        case Call("timestampdiff", (ColumnRef() as later, ColumnRef() as earlier, Literal(value=str() as unit))):
+            length = _LENGTHS.get(unit.upper().removesuffix("S"))
+            return None if length is None else _Counted(later, earlier, length, by_wall_clock=True)
+        case Call(function="datediff" | "date_diff", arguments=(first, second)):
+            days = [_day_of(side) for side in (first, second)]
+            if days[0] is None or days[1] is None:
+                return None
+            return _Counted(days[0], days[1], _DAY, by_wall_clock=True)
+        case Call(
+            function="-",
+            arguments=(
+                Call(function=first, arguments=(ColumnRef() as later, *_)),
+                Call(function=second, arguments=(ColumnRef() as earlier, *_)),
+            ),
+        ) if first == second and first in _COUNTS:
+            return _Counted(later, earlier, _COUNTS[first], by_wall_clock=False)
+        case _:
+            return None
+
+
+def _day_of(term: Term) -> ColumnRef | None:
+    match term:
+        case ColumnRef():
+            return term
+        case Call(function="ts_or_ds_to_date" | "to_date", arguments=(ColumnRef() as ref,)):
+            return ref
+        case Cast(value=ColumnRef() as ref, to=DataType(kind=Kind.DATE)):
+            return ref
+        case _:
+            return None

@@ -1,0 +1,89 @@
+"""Wherever Spark says that a condition over two times holds, the bounds that are read off it hold too, in any zone."""
+
+from __future__ import annotations
+
+from itertools import product
+
+import pytest
+from pyspark.sql import SparkSession
+
+from penstock.model.predicates import Difference
+from penstock.sql import parse_script
+
+_STREAMS = "".join(f"CREATE STREAM {s} (ts TIMESTAMP, n TIMESTAMP_NTZ, d DATE);\n" for s in "ab")
+_SIGNS = ("= 1", "< 0", ">= -1")
+_UNITS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+CONDITIONS = [
+    *(f"date_trunc('{unit}', a.{c}) = date_trunc('{unit}', b.{c})" for unit in _UNITS for c in ("ts", "n")),
+    *("to_date(a.ts) = to_date(b.ts)", "CAST(a.n AS DATE) = CAST(b.n AS DATE)", "datediff(a.d, b.d) <= 1"),
+    *(f"timestampdiff({u}, a.{c}, b.{c}) {o}" for u in _UNITS[:4] for c in ("ts", "n") for o in _SIGNS),
+    *("datediff(a.ts, b.ts) = 0", "datediff(a.ts, b.ts) > 1", "abs(timestampdiff(HOUR, a.ts, b.ts)) < 2"),
+    *("unix_timestamp(a.ts) - unix_timestamp(b.ts) BETWEEN 0 AND 60", "unix_millis(b.ts) - unix_millis(a.ts) > 5"),
+    *("0 >= unix_seconds(a.ts) - unix_seconds(b.ts)", "abs(unix_micros(a.ts) - unix_micros(b.ts)) <= 7"),
+]
+_FIRSTS = (
+    "2011-12-29 22:00:00",
+    "2023-10-29 00:30:00",
+    "2023-10-28 23:59:59",
+    "2024-03-31 00:45:00",
+    "1969-12-31 23:59:59",
+)
+_SHORT = (0, 1, 999_999, 59_000_000, 60_000_000, 3_599_999_999)
+_STEPS = (*_SHORT, 3_600_000_000, 5_400_000_000, 86_399_999_999, 172_800_000_001)
+
+
+def _apart(bound: Difference) -> str:
+    """The microseconds between two times, as Spark works them out without a zone."""
+    later, earlier = bound.minuend, bound.subtrahend
+    if later.column == "ts":
+        return f"unix_micros({later}) - unix_micros({earlier})"
+    return f"timestampdiff(MICROSECOND, CAST({earlier} AS TIMESTAMP_NTZ), CAST({later} AS TIMESTAMP_NTZ))"
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Apia"])
+def test_the_bounds_hold_wherever_the_condition_does(spark: SparkSession, zone: str) -> None:
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        days = [(f, g) for f, g in product(_FIRSTS, _FIRSTS) if f[:8] == g[:8]]
+        pairs = [(f, g, s, t) for f, g in days for s, t in product(_STEPS, _STEPS)]
+        rows = spark.createDataFrame(pairs, "f STRING, g STRING, s BIGINT, t BIGINT").selectExpr(
+            "timestamp_micros(unix_micros(CAST(concat(f, ' UTC') AS TIMESTAMP)) + s) AS x",
+            "timestamp_micros(unix_micros(CAST(concat(g, ' UTC') AS TIMESTAMP)) + t) AS y",
+        )
+        frame = rows.selectExpr(
+            "struct(x AS ts, CAST(x AS TIMESTAMP_NTZ) AS n, CAST(x AS DATE) AS d) AS a",
+            "struct(y AS ts, CAST(y AS TIMESTAMP_NTZ) AS n, CAST(y AS DATE) AS d) AS b",
+        )
+        asked = []
+        for number, text in enumerate(CONDITIONS):
+            found = parse_script(f"{_STREAMS} SELECT a.ts FROM a, b WHERE {text};").queries[0].where
+            bounds = [p for p in found if isinstance(p, Difference)]
+            assert bounds, text
+            broken = " OR ".join(f"NOT ({_apart(p)} < {p.span.ticks})" for p in bounds)
+            asked += [f"count_if(({text}) AND ({broken})) AS broken{number}", f"count_if({text}) AS held{number}"]
+        told = frame.selectExpr(*asked).first()
+        assert told is not None
+        assert {text: told[f"broken{n}"] for n, text in enumerate(CONDITIONS) if told[f"broken{n}"]} == {}
+        assert sum(told[f"held{n}"] > 0 for n in range(len(CONDITIONS))) > len(CONDITIONS) // 2
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", before or "UTC")
+
+
+_INTERVALS = """
+INTERVAL '1:30' MINUTE TO SECOND; INTERVAL '1 02:30:05.5' DAY TO SECOND; INTERVAL '-1:30' HOUR TO MINUTE;
+INTERVAL '1 2' DAY TO HOUR; INTERVAL 1 HOUR 30 MINUTES; make_dt_interval(1, 2, 3, 4.5);
+make_interval(0, 0, 1, 2, 3, 4, 5.5); INTERVAL '1 hour 30 minutes'; INTERVAL 2 WEEKS; make_dt_interval(0, 1)
+"""
+
+
+def test_intervals_are_as_long_as_to_spark(spark: SparkSession) -> None:
+    intervals = [text.strip() for text in _INTERVALS.split(";")]
+    at = "TIMESTAMP '2024-06-01 00:00:00'"
+    lengths = [f"unix_micros({at} + {text}) - unix_micros({at}) AS c{n}" for n, text in enumerate(intervals)]
+    told = spark.range(1).selectExpr(*lengths).first()
+    assert told is not None
+    for number, text in enumerate(intervals):
+        (found,) = parse_script(f"{_STREAMS} SELECT a.ts FROM a, b WHERE a.ts <= b.ts + {text};").queries[0].where
+        assert isinstance(found, Difference), text
+        assert found.span.ticks == told[number], text

@@ -46,10 +46,10 @@ def aggregates_over(query: Query, draw: random.Random, *, windowed: bool) -> Que
         draw.shuffle(keys)
     aggregates = [Aggregate("count")]
     for _ in range(draw.randint(1, 5)):
-        function = draw.choice(("count", "sum", "avg", "min", "max", "median", "distinct"))
+        function = draw.choice(("count", "sum", "avg", "min", "max", "median", "count distinct", "sum distinct"))
+        function, _, distinct = function.partition(" ")
         argument = draw.choice(numbers if function in ("sum", "avg", "median") else columns)
-        is_distinct = function == "distinct"
-        aggregates.append(Aggregate("count" if is_distinct else function, argument, is_distinct))
+        aggregates.append(Aggregate(function, argument, bool(distinct)))
     outputs = [Output(f"g{n}", key) for n, key in enumerate(keys)]
     outputs += [Output(f"c{n}", aggregate) for n, aggregate in enumerate(aggregates)]
     return query.with_block(replace(query.block, outputs=tuple(outputs), group_by=tuple(keys), distinct=False))
@@ -90,7 +90,7 @@ def aggregated(aggregate: Aggregate, results: list[dict[str, Arrived]]) -> Any:
         return None
     match aggregate.function:
         case "sum":
-            return sum(values)
+            return sum(set(values) if aggregate.distinct else values)
         case "avg":
             return sum(values) / len(values)
         case "median":

@@ -68,6 +68,13 @@ def by_duckdb(select: str, streams: dict[str, list[Any]]) -> list[tuple[Any, ...
         return base.execute(select.replace("count_if(", "counted_if(")).fetchall()
 
 
+def test_what_is_counted_exactly_and_what_may_be_any() -> None:
+    streams = {name: drawn((name, 3), 4) for name in ("s", "t")}
+    select = "SELECT s.k, {} AS n, {} AS g FROM s GROUP BY s.k"
+    batches = given_by(select.format("approx_count_distinct(s.i, 0.1)", "any_value(s.g)"), streams)
+    same(last_of(batches, 1), by_duckdb(select.format("count(DISTINCT s.i)", "min(s.g)"), streams))
+
+
 def given_by(
     select: str, streams: dict[str, list[Any]], *, cells: int = 2, end: bool = True
 ) -> list[list[tuple[Any, ...]]]:
@@ -120,6 +127,18 @@ RUNNING = {
         "s.k, count_if(s.i > 0) AS n, count_if(s.ok) AS ns, bool_and(s.ok) AS every_one, bool_or(s.ok) AS one, "
         "bool_or(s.i > 3 AND s.ok) AS both, bool_and(s.i + 1 > s.k - 1) AS more, "
         "bool_or(s.ok) FILTER (WHERE s.i = 1) AS filtered",
+        "GROUP BY s.k",
+        1,
+    ),
+    "variances": (
+        "s.g, stddev(s.i) AS sd, stddev_samp(s.x) AS sx, stddev_pop(s.i) AS sp, variance(s.p) AS v, "
+        "var_samp(s.i) AS vs, var_pop(s.x) AS vp, stddev(s.i) FILTER (WHERE s.ok) AS so, var_pop(s.k + s.i) AS ve",
+        "GROUP BY s.g",
+        1,
+    ),
+    "different values": (
+        "s.k, sum(DISTINCT s.i) AS si, avg(DISTINCT s.i) AS ai, sum(DISTINCT s.p) AS sp, min(DISTINCT s.g) AS mg, "
+        "max(DISTINCT s.x) AS mx, sum(DISTINCT s.k) AS sk, sum(DISTINCT s.i) FILTER (WHERE s.ok) AS so",
         "GROUP BY s.k",
         1,
     ),

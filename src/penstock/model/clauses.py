@@ -121,7 +121,9 @@ def _length(span: Span) -> str:
     return f"'{str(span).lower()}'" if span.unit is not None else str(span)
 
 
-AGGREGATES = ("count", "sum", "min", "max", "avg", "median")
+VARIANCES = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
+AGGREGATES = ("count", "sum", "min", "max", "avg", "median", *VARIANCES)
+_OF_DISTINCT = ("count", "sum", "avg")
 
 
 TOP, ROW_NUMBER = "top", "row_number"
@@ -163,13 +165,18 @@ class Aggregate:
             raise ValueError(f"{self.function} is no aggregate; these are: {', '.join(AGGREGATES)}")
         if self.argument is None and (self.function != "count" or self.distinct):
             raise ValueError(f"{self.function} needs an argument")
-        if self.distinct and self.function != "count":
-            raise ValueError(f"DISTINCT is for count, not for {self.function}")
+        if self.distinct and self.function not in _OF_DISTINCT:
+            raise ValueError(f"DISTINCT is for {', '.join(_OF_DISTINCT)}, not for {self.function}")
 
     @property
     def keeps_values(self) -> bool:
         """Whether it needs the values of a group one by one."""
         return self.distinct or self.function in ("median", TOP, ROW_NUMBER)
+
+    @property
+    def tells_apart(self) -> bool:
+        """Whether results that differ in a value of it are told apart until their group is known."""
+        return self.keeps_values or self.function in VARIANCES
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:

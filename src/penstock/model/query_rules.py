@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
+from penstock.model.clauses import VARIANCES, Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
 from penstock.model.core_terms import core_term
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
@@ -185,7 +185,7 @@ def _output_problems(query: Query) -> Iterator[Problem]:
             yield Problem(
                 subject,
                 f"{output.value} is neither grouped nor aggregated",
-                "add it to GROUP BY, or put it into count, sum, min, max, avg or median",
+                "add it to GROUP BY, or put it into an aggregate: count, sum, min, max, …",
             )
     for index, shown in enumerate(query.block.shown):
         name = shown if isinstance(shown, str) else shown.name
@@ -224,7 +224,7 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
     kind = source.stream.type_of(value.argument.column) if source is not None else None
     if kind is None:
         return
-    if value.function in ("sum", "avg", "median") and not kind.is_number:
+    if value.function in ("sum", "avg", "median", *VARIANCES) and not kind.is_number:
         yield Problem(subject, f"{value}: {kind} is no number")
     elif (value.function in ("min", "max") or value.distinct) and not kind.is_key:
         yield Problem(subject, f"{value}: values of {kind} cannot be compared")

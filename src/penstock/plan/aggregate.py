@@ -26,6 +26,8 @@ class Fold(StrEnum):
     """The sum, and the count with it."""
     MIN = "min"
     MAX = "max"
+    MOMENTS = "moments"
+    """The count, the mean and the squares of the distances from it; in the second stage alone."""
 
 
 @dataclass(frozen=True)

@@ -63,7 +63,7 @@ def told_apart(query: Query) -> Iterator[ColumnRef]:
         if not isinstance(key, TimeWindow):
             yield from columns_of(key)
     for aggregate in _aggregates(query):
-        if aggregate.keeps_values or isinstance(aggregate.argument, Expression):
+        if aggregate.tells_apart or isinstance(aggregate.argument, Expression):
             yield from aggregate.columns
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.model.clauses import Aggregate, Formula, TimeWindow
+from penstock.model.clauses import VARIANCES, Aggregate, Formula, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.query import Query
@@ -135,7 +135,7 @@ def _require_groups(aggregate: AggregatePlan, types: Mapping[str, str]) -> None:
 
 
 def _require_argument(column: AggregateColumn, kind: str) -> None:
-    if column.function in ("sum", "avg", "median") and not kind.startswith(_NUMBERS):
+    if column.function in ("sum", "avg", "median", *VARIANCES) and not kind.startswith(_NUMBERS):
         raise UsageError(f"{column.text}: {kind} is no number", hint="cast it: CAST(… AS DOUBLE)")
     if column.function in ("min", "max") and kind.startswith(_NESTED):
         raise NotSupportedYet(f"{column.text}: the extremes of {kind} cannot be worked out yet")

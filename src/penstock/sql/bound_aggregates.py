@@ -3,9 +3,12 @@
 `f(x) FILTER (WHERE c)` is f over `CASE WHEN c THEN x END`, since no aggregate of the language counts a NULL;
 `count_if(c)` counts `CASE WHEN c THEN 1 END`; `bool_and` and `bool_or` are the least and the greatest of truth values.
 So whatever works out counts, sums and extremes works out these, and a printed query says what is done.
+`approx_count_distinct` is counted exactly, `any_value` is the least value.
 """
 
 from __future__ import annotations
+
+from dataclasses import replace
 
 from penstock.errors import Refused
 from penstock.model.clauses import AGGREGATES, Aggregate
@@ -17,10 +20,26 @@ from penstock.sql.scope import Scope
 from penstock.sql.tree import AggregateCall, Code, Stretch
 
 _SAME = {"mean": "avg", "every": "bool_and", "any": "bool_or", "some": "bool_or"}
-"""Other names of an aggregate."""
+_SAME |= {"std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp", "any_value": "min"}
+"""Other names of an aggregate; of values any one of which will do, the least."""
 _TRUTHS = {"bool_and": "min", "bool_or": "max"}
-KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS)
+KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS, "approx_count_distinct")
 """What the language has, as a user writes it."""
+
+_OF_DISTINCT = ("count", "sum", "avg", "min", "max")
+_FIRST_ROW = (
+    "ask for the row that it is of: "
+    "SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn = 1"
+)
+_INSTEAD = dict.fromkeys(("max_by", "min_by", "first", "first_value", "last", "last_value"), _FIRST_ROW)
+_INSTEAD |= dict.fromkeys(
+    ("collect_list", "collect_set", "array_agg", "listagg", "string_agg"),
+    "a list grows with its group: write the rows to the sink, and collect them where it is read",
+)
+_INSTEAD |= dict.fromkeys(
+    ("percentile", "percentile_approx", "approx_percentile"), "median is the one that the language has"
+)
+"""What to write instead of an aggregate that the language has not."""
 
 _CONDITIONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or", "not", "in", "between", "like"})
 _NULL_TESTS = frozenset({"is null", "is not null"})
@@ -40,11 +59,13 @@ def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
     if call.is_star:
         scope.report(f"{call.name}(*) means nothing", call.at, "name a column; only count takes *")
         return None
+    if name == "approx_count_distinct" and len(call.arguments) == 2:
+        call = replace(call, arguments=call.arguments[:1])  # how far it may be off: it is exact
     if len(call.arguments) != 1:
         scope.report(f"{_written(call)} takes one argument", call.at)
         return None
-    if call.distinct and name != "count":
-        scope.report(f"DISTINCT is for count, not for {call.name}", call.at)
+    if call.distinct and name not in _OF_DISTINCT:
+        scope.report(f"DISTINCT is for {', '.join(_OF_DISTINCT)}, not for {call.name}", call.at)
         return None
     argument = _argument(call.arguments[0], scope)
     if argument is None:
@@ -58,12 +79,15 @@ def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
             return None
     if condition is not None:
         argument = _where(condition, _as_expression(argument))
-    return Aggregate(name, argument, call.distinct)
+    if name == "approx_count_distinct":
+        return Aggregate("count", argument, True)
+    # An extreme is the same of different values.
+    return Aggregate(name, argument, call.distinct and name not in ("min", "max"))
 
 
 def refuse_aggregate(name: str, at: Stretch, scope: Scope) -> None:
     """Say that the language has no such aggregate."""
-    hint = f"these are: {', '.join(KNOWN_AGGREGATES)}, count(DISTINCT x)"
+    hint = _INSTEAD.get(name, f"these are: {', '.join(KNOWN_AGGREGATES)}, count(DISTINCT x)")
     scope.source.report(Refused, f"the aggregate {name} is not in Penstock's language", at, hint=hint)
 
 

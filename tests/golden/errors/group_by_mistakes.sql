@@ -17,6 +17,6 @@ SELECT a, count(*) / c AS share FROM s GROUP BY a;
 SELECT count(*) + 1 AS n, count(*) AS n FROM s;
 SELECT 2 * count(*) AS n FROM s GROUP BY n;
 SELECT 2 * count(*) AS n FROM s GROUP BY 1;
-SELECT count(*) + stddev(a) AS n FROM s;
+SELECT count(*) + skewness(a) AS n FROM s;
 SELECT 1 + max(sum(a)) AS n FROM s;
 SELECT max(c) - a AS n, unknown + count(*) AS m FROM s;

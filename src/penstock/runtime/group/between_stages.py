@@ -85,7 +85,7 @@ def final_type(column: AggregateColumn) -> str:
     match column.function:
         case "count":
             return "BIGINT"
-        case "median":
+        case "median" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return "DOUBLE"
         case "row_number":
             return "INT"

@@ -18,6 +18,7 @@ from penstock.model.types import digits_of
 from penstock.plan.aggregate import AggregateColumn
 from penstock.runtime.columns.codes import Bools, Ints, codes, is_coded
 from penstock.runtime.group.measures import Extremes, Measured, Numbers, numbers_of
+from penstock.runtime.group.moments import Moments, variances
 from penstock.runtime.group.totals import PART_BITS, Totals, WideTotals, true_sums
 
 _MOST_DIGITS = 38
@@ -33,10 +34,21 @@ def sum_type(column: AggregateColumn) -> str:
     return "DOUBLE" if column.function == "avg" or numbers_of(column.type) is Numbers.FLOAT else "BIGINT"
 
 
+def no_sums(column: AggregateColumn, size: int) -> Any:
+    """The sums or means of so many groups that have no value."""
+    kind = sum_type(column)
+    digits = digits_of(kind)
+    plain = pa.float64() if kind == "DOUBLE" else pa.int64()
+    return pa.nulls(size, plain if digits is None else pa.decimal128(*digits))
+
+
 def final_values(column: AggregateColumn, measure: Measured) -> Any:
     """The values of an aggregate that is worked out from a measure."""
     if isinstance(measure, Extremes):
         return measure.values
+    if isinstance(measure, Moments):
+        of_sample, is_root = column.function.endswith("_samp"), column.function.startswith("stddev")
+        return variances(measure, of_sample=of_sample, is_root=is_root)
     if isinstance(measure, WideTotals) and column.function != "count":
         return _wide_values(column, measure)
     match column.function:

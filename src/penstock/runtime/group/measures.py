@@ -18,6 +18,7 @@ from penstock.model.types import digits_of
 from penstock.plan.aggregate import Fold
 from penstock.plan.merge_rows import CODED_DIGITS
 from penstock.runtime.columns.codes import Bools, Ints, codes, is_coded
+from penstock.runtime.group.moments import MEAN, SQUARES, Moments
 from penstock.runtime.group.numbering import Groups
 from penstock.runtime.group.totals import FLOAT, HELD, PARTS, WORD, Totals, WideTotals, in_parts
 
@@ -99,13 +100,15 @@ class Extremes:
         return len(self.values)
 
 
-Measured = Totals | WideTotals | Extremes
+Measured = Totals | WideTotals | Extremes | Moments
 
 
 def measured(fold: Fold, values: Any, weights: Ints | None = None) -> Measured:
     """The measure of each value by itself, or of so many of it."""
     if fold in (Fold.MIN, Fold.MAX):
         return Extremes(values, fold is Fold.MAX)
+    if fold is Fold.MOMENTS:
+        return Moments.of(values, np.ones(len(values), np.int64) if weights is None else weights)
     held = values.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
     made: Totals | WideTotals = Totals(None, None, held)
     if fold is Fold.SUM:
@@ -126,6 +129,8 @@ def column_names(fold: Fold, name: str, numbers: Numbers) -> tuple[str, ...]:
         return (name + _BEST,)
     if fold is Fold.COUNT:
         return (name + HELD,)
+    if fold is Fold.MOMENTS:
+        return (name + HELD, name + MEAN, name + SQUARES)
     match numbers:
         case Numbers.FLOAT:
             return (name + FLOAT, name + HELD)
@@ -139,6 +144,8 @@ def from_columns(fold: Fold, columns: dict[str, Any], name: str) -> Measured:
     """The measure that columns hold."""
     if fold in (Fold.MIN, Fold.MAX):
         return Extremes(columns[name + _BEST], fold is Fold.MAX)
+    if fold is Fold.MOMENTS:
+        return Moments(*(_array(columns[name + suffix]) for suffix in (HELD, MEAN, SQUARES)))
     if name + PARTS[0] + HELD in columns:
         parts = [from_columns(fold, columns, name + part) for part in PARTS]
         return WideTotals(tuple(part for part in parts if isinstance(part, Totals)))

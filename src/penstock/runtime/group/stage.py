@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.model.clauses import TOP
+from penstock.model.clauses import TOP, VARIANCES
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_plan import grouping, names_of_outputs
@@ -33,7 +33,7 @@ from penstock.runtime.columns.codes import INT64, Bools, Ints, flat, ticks
 from penstock.runtime.columns.row_values import null_safe_equal
 from penstock.runtime.group.admission import admit
 from penstock.runtime.group.calendar_cuts import cut_ticks
-from penstock.runtime.group.finals import final_values, medians
+from penstock.runtime.group.finals import final_values, medians, no_sums
 from penstock.runtime.group.measures import Measured, from_columns, measured, numbers_of
 from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.group.tally import Columns, Kept, Tally
@@ -45,6 +45,7 @@ from penstock.runtime.state.store import Changes, Entries
 from penstock.runtime.state.synopsis import ALL
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
+_FOLDS |= dict.fromkeys(VARIANCES, Fold.MOMENTS)
 
 
 def given_name(number: int) -> str:
@@ -81,7 +82,7 @@ class GroupStage(Component):
         kept += [
             Kept(given_name(n), Fold.COUNT if c.distinct else _FOLDS[c.function], numbers_of(c.type))
             for n, c in enumerate(self.aggregate.columns)
-            if c.value is not None and c.function not in ("median", TOP) and not self._is_key(c)
+            if c.value is not None and not _is_of_kept_values(c) and c.function != TOP and not self._is_key(c)
         ]
         self.top = None if self.aggregate.top is None else TopRows(self.aggregate.top, self.keys)
         if self.top is not None:
@@ -111,7 +112,7 @@ class GroupStage(Component):
 
     def _is_key(self, column: AggregateColumn) -> bool:
         """Whether the values of each group are one, which is grouped by."""
-        return column.keeps_values and column.value in self.keys
+        return column.keeps_values and column.value in self.keys and column.function in ("count", "median")
 
     @property
     def live(self) -> int:
@@ -253,7 +254,7 @@ class GroupStage(Component):
         new: Ints = np.zeros(0, np.int64)
         if pairs.count:
             new = tally.add(self._batch, keys, {COUNT: Totals(None, None, count[there]).summed(pairs)})
-        if not column.distinct:
+        if _is_of_kept_values(column):
             return None
         fresh = np.bincount(groups.of[there][pairs.first][new], minlength=groups.count)
         return Totals(None, None, fresh.astype(np.int64))
@@ -269,8 +270,8 @@ class GroupStage(Component):
             name = given_name(number)
             if self._is_key(column):
                 shown[name] = _of_one_value(column, keys[column.value or ""])
-            elif column.function == "median":
-                shown[name] = self._median(number, column, keys, len(ids))
+            elif _is_of_kept_values(column):
+                shown[name] = self._of_kept_values(number, column, keys, len(ids))
             elif column.measure is None and column.value is None:
                 shown[name] = pa.array(_held(measures[COUNT]))
             else:
@@ -286,11 +287,20 @@ class GroupStage(Component):
             shown[given_name(place)] = numbers if column.value is None else columns[column.value]
         return pa.table(shown)
 
-    def _median(self, number: int, column: AggregateColumn, keys: Columns, size: int) -> Any:
+    def _of_kept_values(self, number: int, column: AggregateColumn, keys: Columns, size: int) -> Any:
+        """A median, or what different values come to."""
         assert column.value is not None
         tally = self.values[number]
         places, ids = tally.find_group(keys)
-        return medians(size, places, tally.values(column.value, ids), _held(tally.measured(ids)[COUNT]))
+        values = tally.values(column.value, ids)
+        if column.function == "median":
+            return medians(size, places, values, _held(tally.measured(ids)[COUNT]))
+        if not len(ids):
+            return no_sums(column, size)
+        # A value more of each group, which is NULL and adds nothing, so that none is without.
+        every = pa.concat_arrays([pa.nulls(size, values.type), values])
+        of = np.concatenate([np.arange(size), places])
+        return final_values(column, measured(Fold.SUM, every).summed(Groups(of, np.arange(size))))
 
     def _empty_group(self) -> Any:
         """The one group of a query without GROUP BY, while there is no result."""
@@ -358,6 +368,11 @@ def _how(key: GroupKey) -> str:
 def _held(measure: Measured) -> Ints:
     assert isinstance(measure, Totals)
     return measure.held
+
+
+def _is_of_kept_values(column: AggregateColumn) -> bool:
+    """Whether an aggregate is worked out from the values that are kept, when it is shown."""
+    return column.function == "median" or (column.distinct and column.function != "count")
 
 
 def _of_one_value(column: AggregateColumn, values: Any) -> Any:

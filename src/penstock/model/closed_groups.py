@@ -73,15 +73,18 @@ def clock_column(key: Scalar) -> ColumnRef | None:
 def clocks_of(query: Query, key: Scalar) -> tuple[ColumnRef, ...]:
     """The clocks of sources that a key, or what it is cut from, is in every result."""
     ref = clock_column(key)
-    if ref is None or (cut_of(key) is not None and not _can_be_cut(query, ref)):
+    cut = cut_of(key)
+    if ref is None or (cut is not None and not _can_be_cut(query, cut)):
         return ()
     equal = query.equalities(frozenset()).class_of(ref)
     return tuple(e for e in equal if e.alias in query.core and query.by_alias[e.alias].stream.is_clock(e.column))
 
 
-def _can_be_cut(query: Query, ref: ColumnRef) -> bool:
-    kind = query.type_of(ref)
-    return kind is not None and kind.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DATE)
+def _can_be_cut(query: Query, cut: Cut) -> bool:
+    """Whether cuts are of the clock's own kind: `date_trunc` of a time without a zone is one in the session's."""
+    kind = query.type_of(cut.column)
+    kinds = (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.DATE) if cut.gives_date else (Kind.TIMESTAMP,)
+    return kind is not None and kind.kind in kinds
 
 
 def emits_once(query: Query) -> bool:

@@ -142,6 +142,8 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return f"{negated}IN (SELECT …)", f"write {negated}EXISTS (SELECT 1 FROM t WHERE t.x = s.x)"
     if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
         return "EXISTS", "it is a condition of WHERE, joined by AND"
+    if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
+        return "session_window(…)", "group by window(ts, '5 minutes'), or by date_trunc('hour', ts)"
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
         return f"this {part.name.lower()}(…)", "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT"
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)

@@ -82,6 +82,7 @@ _JOINS = (
     ),
 )
 
+_SETS = "write one INSERT INTO for each set of columns, each with its own GROUP BY; they may share a sink"
 CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND", "UNION")
 """Words that may follow where a query is not at its end."""
 
@@ -193,11 +194,14 @@ class QueryGrammar(DeclarationGrammar):
             groups_by_all = self.words("ALL")
             for words in (("CUBE",), ("ROLLUP",), ("GROUPING", "SETS")):
                 if self.looking_at(*words):
-                    self.refuse(f"GROUP BY {' '.join(words)}", "name the columns to group by")
+                    self.refuse(f"GROUP BY {' '.join(words)}", _SETS)
             if not groups_by_all:
                 group_by = self.separated(lambda: self.code(self._parse_disjunction, "a column to group by"))
         keys = [words_of(code.tokens) for code in group_by if is_one_call(code.tokens)]
         items = [i if i.code is None else replace(i, over=self._over_aggregates(i.code, keys)) for i in items]
+        for words in (("WITH", "CUBE"), ("WITH", "ROLLUP"), ("GROUPING", "SETS")):
+            if group_by and self.looking_at(*words):
+                self.refuse(f"GROUP BY … {' '.join(words)}", _SETS)
         having = None
         if self.words("HAVING"):
             condition = self.condition()

@@ -428,7 +428,8 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     else:
         known = _block_metrics(one.plan, one.assembled.observation, progress)
         if one.query.having is not None:
-            known["rows_out"] = int(_counted(progress, answer_observation(one.assembled.observation))["rows_out"])
+            answered = _counted(progress, answer_observation(one.assembled.observation))
+            known["rows_out"] = int(answered.get("rows_out") or 0)
         names = one.assembled.observations
         known = with_blocks(
             known, {block.query: _block_metrics(block, names[block.query], progress) for block in one.plan.blocks}

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import penstock
-from penstock.model.clauses import Aggregate, Formula, Source, TimeWindow
-from penstock.model.expressions import ColumnRef
+from penstock.model.clauses import Source
 from penstock.model.lineage import kept_event_time
 from penstock.model.query import Query
 from penstock.model.script import Script
 from penstock.model.stream import Column, Stream
-from penstock.model.types import DataType, Kind
+from penstock.model.term_types import output_type
 
 
 def with_views(streams: str, views: dict[str, str], query: str) -> Script:
@@ -43,26 +42,5 @@ def _over(query: Query, known: dict[str, tuple[Stream, Query]]) -> Query:
 
 def stream_of(name: str, query: Query) -> Stream:
     """The stream that a query's answer is, without any promise."""
-    columns = tuple(Column(shown.name, _type(query, shown)) for shown in query.answer)
+    columns = tuple(Column(shown.name, output_type(shown, query.type_of)) for shown in query.answer)
     return Stream(name, columns, kept_event_time(query))
-
-
-def _type(query: Query, shown: object) -> DataType:
-    assert not isinstance(shown, Formula)
-    match shown.value:  # type: ignore[attr-defined] # an Output
-        case ColumnRef() as ref:
-            found = query.type_of(ref)
-            assert found is not None
-            return found
-        case TimeWindow(column=column):
-            kind = query.type_of(column)
-            assert kind is not None
-            return DataType.of(Kind.BIGINT if kind.is_integer else Kind.TIMESTAMP)
-        case Aggregate(function="min" | "max", argument=ColumnRef() as ref):
-            found = query.type_of(ref)
-            assert found is not None
-            return found
-        case Aggregate(function="avg" | "median"):
-            return DataType.of(Kind.DOUBLE)
-        case _:
-            return DataType.of(Kind.BIGINT)

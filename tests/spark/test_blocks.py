@@ -36,6 +36,10 @@ VIEWS = {
     "GROUP BY a.k, window(a.ts, '4 seconds') HAVING count(*) > 1",
     "once": "SELECT DISTINCT a.k AS k, a.ts AS t, upper(CAST(a.n AS STRING)) AS n FROM a WHERE a.ts IS NOT NULL",
 }
+VIEWS["days"] = (
+    "SELECT a.k AS k, date_trunc('MINUTE', a.ts) AS t, count(*) AS n FROM a WHERE a.ts IS NOT NULL AND a.k IS NOT NULL "
+    "GROUP BY a.k, date_trunc('MINUTE', a.ts)"
+)
 TOPS = {
     "joined": "SELECT v.k, v.n, v.t, c.n AS m FROM v JOIN c ON " + NEAR.format(x="v", y="c", s="ts", t="t"),
     "left": "SELECT v.k, v.n, v.t, c.n + 1 AS m FROM c LEFT JOIN v ON "
@@ -78,6 +82,7 @@ def found(spark: SparkSession, bench: Bench) -> Counter[tuple[Any, ...]]:
         ("pairs", "left", "2"),
         pytest.param("groups", "joined", "3", marks=pytest.mark.thorough),
         pytest.param("once", "joined", "1", marks=pytest.mark.thorough),
+        pytest.param("days", "left", "2", marks=pytest.mark.thorough),
         pytest.param("groups", "groups of it", "2", marks=pytest.mark.thorough),
         pytest.param("groups", "left", "2", marks=pytest.mark.thorough),
         pytest.param("once", "groups of it", "2", marks=pytest.mark.thorough),

@@ -249,6 +249,7 @@ class Promised(ReasonKind):
 
     FRONTIER = auto()
     WINDOWS_EMITTED = auto()
+    CUT_OF_FRONTIER = auto()
     GROUP = auto()
     ALL_COLUMNS = auto()
     ROW_OF_EACH = auto()

@@ -257,6 +257,10 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "{0} is of a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
         "{2}; {3}"
     ),
+    Promised.CUT_OF_FRONTIER: (
+        "{0} is the {1} of {2}, which never falls while that does not, and nothing is emitted with one before the rows "
+        "that are stored or still to come: {3}; {4}"
+    ),
     Promised.GROUP: "each group is emitted once, and {: with } names it",
     Promised.ALL_COLUMNS: "DISTINCT emits each row once",
     Promised.ROW_OF_EACH: "{} determines the row of {: and }",

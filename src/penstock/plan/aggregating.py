@@ -21,7 +21,7 @@ from collections.abc import Iterator, Mapping
 from penstock.analysis.finding import Verdict
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import TOP, Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
-from penstock.model.closed_groups import clocks_of, cut_of, emits_once, punctuates_groups
+from penstock.model.closed_groups import Cut, clocks_of, cut_of, emits_once, punctuates_groups
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
 from penstock.model.predicates import Comparison, Op, Predicate, aliases_of, written
@@ -190,13 +190,13 @@ def _key(
         case ColumnRef():
             return GroupKey(named[key], str(key), None, None, clocks_of(query, key))
         case Expression():
-            return GroupKey(f"__ps_g{number}", str(key), key.text, None, clocks_of(query, key), _cut(query, key))
+            cut = cut_of(key)
+            of_clock = None if cut is None else calendar_cut(query, cut)
+            return GroupKey(f"__ps_g{number}", str(key), key.text, None, clocks_of(query, key), of_clock)
 
 
-def _cut(query: Query, key: Expression) -> CalendarCut | None:
-    cut = cut_of(key)
-    if cut is None:
-        return None
+def calendar_cut(query: Query, cut: Cut) -> CalendarCut:
+    """How the runtime cuts a clock as Spark cuts a column."""
     kind = query.type_of(cut.column)
     # A TIMESTAMP is cut in the session's zone, which is not known yet.
     return CalendarCut(cut.unit, cut.gives_date, None if kind is not None and kind.kind is Kind.TIMESTAMP else "UTC")

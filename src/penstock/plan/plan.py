@@ -18,7 +18,7 @@ from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
 from penstock.model.schemes import Policy
-from penstock.plan.aggregate import AggregatePlan
+from penstock.plan.aggregate import AggregatePlan, CalendarCut
 from penstock.plan.codec import decode, encode
 from penstock.plan.evict import EvictPlan
 from penstock.plan.merge_plan import MergePlan
@@ -181,6 +181,8 @@ class FrontierColumn:
     """How far its windows lie apart."""
     shift: int = 0
     """By how much they begin after multiples of that."""
+    cut: CalendarCut | None = None
+    """The cut of its clock that it is, if it is one: of what is reached, the runtime takes the cut."""
 
     def reached(self, ticks: int) -> int:
         """From which value on the column may still be emitted, where the frontier of its clock lies there."""

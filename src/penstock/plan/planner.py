@@ -23,7 +23,7 @@ from penstock.model.schemes import Policy
 from penstock.model.simplify import simplified
 from penstock.model.stream import Stream
 from penstock.plan.aggregate import AggregatePlan
-from penstock.plan.aggregating import aggregate_plan, asked_ends, carried_columns, told_apart
+from penstock.plan.aggregating import aggregate_plan, asked_ends, calendar_cut, carried_columns, told_apart
 from penstock.plan.closers import find_agreements, find_closers
 from penstock.plan.condition_moments import (
     Moment,
@@ -108,6 +108,7 @@ def _frontiers(block: BlockFinding) -> tuple[FrontierColumn, ...]:
             found.window is not None and found.window.end == "end",
             1 if found.window is None else found.window.step,
             0 if found.window is None else found.window.shift,
+            None if found.cut is None else calendar_cut(block.query, found.cut),
         )
         for found in block.derived.clocks
     )

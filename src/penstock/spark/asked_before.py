@@ -32,6 +32,11 @@ def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
 
 
 def _cut_in(plan: Plan, zone: str) -> Plan:
+    told = tuple(
+        replace(f, cut=replace(f.cut, zone=zone)) if f.cut is not None and f.cut.zone is None else f
+        for f in plan.frontiers
+    )
+    plan = replace(plan, frontiers=told)
     if plan.aggregate is None:
         return plan
     keys = tuple(

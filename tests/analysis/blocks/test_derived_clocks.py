@@ -40,6 +40,14 @@ def test_a_group_has_only_the_clocks_that_close_it() -> None:
     assert clocks("SELECT a.n AS n, a.t AS t FROM a", streams) == [("n", "a.n"), ("t", "a.t")]
 
 
+def test_days_and_months_of_an_ordered_time_have_its_clock() -> None:
+    streams = "CREATE STREAM a (k BIGINT, t TIMESTAMP, EVENT TIME t, ORDERED BY t);"
+    cuts = "date_trunc('MONTH', a.t) AS m, to_date(a.t) AS d, date_format(a.t, 'y') AS y"
+    assert clocks(f"SELECT {cuts} FROM a", streams) == [("m", "a.t"), ("d", "a.t")]
+    grouped = "SELECT a.k, to_date(a.t) AS d, count(*) AS n FROM a GROUP BY a.k, to_date(a.t)"
+    assert clocks(grouped, streams) == [("d", "a.t")]
+
+
 def test_they_are_promised_as_orders() -> None:
     assert promises(f"SELECT a.t AS x FROM a, b WHERE {NEAR}") == ["ORDERED BY x WITHIN FRONTIER"]
 

@@ -13,11 +13,13 @@ told it batch by batch.
 - A group by a window of x.c is emitted when the frontier has passed its end, and all that have ended are emitted with
   it: so what is emitted later ends after the frontier, and starts after it less the length of the window. A group by
   x.c itself: likewise. DISTINCT emits a row when it first comes, so the frontier below is its own.
+- A cut of x.c (`date_trunc`, `to_date`: model/closed_groups.py) never falls while x.c does not: what is emitted later
+  has the cut of the frontier, or a later one.
 - An unmatched row of an outer join or NOT EXISTS is emitted while its tuples are stored, as every other row is.
 
 Preconditions: nothing that was let go comes back (ON VIOLATION RECOVER, ARCHIVE); rows that break the order below come
 late above. A NULL is passed by no clock and lies below none. Not claimed: columns of a source whose rows are merged or
-evicted instead of leaving; expressions of ordered columns.
+evicted instead of leaving; other expressions of ordered columns; cuts for which Spark changes the type first.
 """
 
 from __future__ import annotations
@@ -29,13 +31,14 @@ from penstock.analysis.closings.edges import order_text
 from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.finding import Bounded, Claim, Finding, Means, Unclaimed
 from penstock.analysis.reasons import NotPromised, Promised, Reason
-from penstock.model.clauses import TimeWindow
-from penstock.model.closed_groups import clocks_of
-from penstock.model.expressions import ColumnRef
+from penstock.model.clauses import Output, TimeWindow
+from penstock.model.closed_groups import Cut, clocks_of, cut_of
+from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.lineage import Origin
 from penstock.model.query import Query
 from penstock.model.schemes import OnViolation, Ordered, Policy
 from penstock.model.spans import Frontier
+from penstock.model.types import Kind
 
 _LEAVE = (Means.STATELESS, Means.WINDOW, Means.PURGE)
 
@@ -48,27 +51,42 @@ class FrontierClock:
     clock: ColumnRef
     window: TimeWindow | None = None
     """Where it is an end of a window of that column."""
+    cut: Cut | None = None
+    """Where it is a cut of that column."""
 
 
 def derived_clocks(
     query: Query, known: Mapping[str, Origin], findings: Mapping[str, Finding]
 ) -> Iterator[tuple[Claim, FrontierClock] | Unclaimed]:
     """The columns of the answer that have a clock, each with why; of others that might have one, why not."""
-    for name, origin in known.items():
+    for name, origin in (*known.items(), *_cuts(query)):
         ref = origin if isinstance(origin, ColumnRef) else origin.column
         doubts: list[Reason] = []
         for clock in _equal_clocks(query, ref):
             why = _stands_still(query, clock, findings[clock.alias])
             if why is None:
                 window = origin if isinstance(origin, TimeWindow) else None
+                cut = origin if isinstance(origin, Cut) else None
                 because = _because(query, name, origin, clock, findings[clock.alias])
                 scheme = Ordered(name, Frontier(), OnViolation(Policy.TRUST))
-                yield Claim(scheme, (because,)), FrontierClock(name, clock, window)
+                yield Claim(scheme, (because,)), FrontierClock(name, clock, window, cut)
                 break
             doubts.append(why)
         else:
             if doubts:
                 yield Unclaimed(name, tuple(doubts))
+
+
+def _cuts(query: Query) -> Iterator[tuple[str, Cut]]:
+    """The columns of the answer that are cuts of a column in its own type."""
+    for shown in query.answer:
+        value = shown.value if isinstance(shown, Output) else None
+        cut = cut_of(value) if isinstance(value, Expression) else None
+        if cut is None or not isinstance(value, Expression) or (query.is_grouped and value not in query.group_by):
+            continue
+        kind = query.type_of(cut.column)
+        if kind is not None and (kind.kind is Kind.TIMESTAMP or (kind.kind is Kind.DATE and cut.gives_date)):
+            yield shown.name, cut
 
 
 def _equal_clocks(query: Query, ref: ColumnRef) -> Iterator[ColumnRef]:
@@ -113,9 +131,11 @@ def _recovers(scheme: object) -> bool:
     return policy is not None and policy.policy is Policy.RECOVER
 
 
-def _because(query: Query, name: str, origin: Origin, clock: ColumnRef, finding: Finding) -> Reason:
+def _because(query: Query, name: str, origin: Origin | Cut, clock: ColumnRef, finding: Finding) -> Reason:
     assert isinstance(finding, Bounded)
     order = order_text(query.by_alias[clock.alias].stream, _orders(query, clock)[0])
     if isinstance(origin, TimeWindow):
         return Promised.WINDOWS_EMITTED(name, clock, order, finding.bound)
+    if isinstance(origin, Cut):
+        return Promised.CUT_OF_FRONTIER(name, origin.unit, clock, order, finding.bound)
     return Promised.FRONTIER(name, clock, order, finding.bound)

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from penstock.model.expressions import ColumnRef
-from penstock.plan.plan import Plan
+from penstock.plan.plan import FrontierColumn, Plan
+from penstock.runtime.group.calendar_cuts import cut_ticks
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
@@ -35,7 +36,13 @@ def frontier(plan: Plan, closing: Closedness, synopses: Mapping[str, Synopsis]) 
 def answer_frontier(plan: Plan, reached: Mapping[str, int]) -> dict[str, int]:
     """By column of the answer, from which value on it may still be emitted; `reached` is by column of the sources."""
     known = ((told, reached.get(str(told.clock))) for told in plan.frontiers)
-    return {told.name: told.reached(ticks) for told, ticks in known if ticks is not None}
+    found = {told.name: _reached(told, ticks) for told, ticks in known if ticks is not None}
+    return {name: ticks for name, ticks in found.items() if ticks is not None}
+
+
+def _reached(told: FrontierColumn, ticks: int) -> int | None:
+    """From which value on a column may still be emitted; None where the calendar does not reach."""
+    return told.reached(ticks) if told.cut is None else cut_ticks(ticks, told.cut)
 
 
 def least_of(frontiers: Sequence[Mapping[str, int]]) -> dict[str, int]:

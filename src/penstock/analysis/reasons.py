@@ -256,6 +256,7 @@ class Promised(ReasonKind):
     UNCHANGED = auto()
     HELD = auto()
     OF_ALL_MEMBERS = auto()
+    WINDOW_HAS_ENDS = auto()
 
 
 class NotPromised(ReasonKind):

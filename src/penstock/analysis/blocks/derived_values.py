@@ -4,6 +4,7 @@ A row of the answer carries columns of rows below, unchanged. What was true of t
 
 - conditions that hold in every row of the answer (WHERE, ON of inner joins, filters of a source), and what the WHERE
   of a source's stream says;
+- the ends of a window, which are never NULL: a row without a time is in none;
 - CHECK of a source that stands in every row;
 - COOCCURS, and FOLLOWS WITHIN a span: every match lies in the window whatever becomes of the rows, so long as the
   event time that they are about is the event time of the answer.
@@ -20,7 +21,7 @@ from dataclasses import replace
 
 from penstock.analysis.finding import Claim
 from penstock.analysis.reasons import Promised
-from penstock.model.clauses import Source
+from penstock.model.clauses import Source, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.lineage import Origin
 from penstock.model.predicates import (
@@ -46,6 +47,9 @@ _READ = (Bound, Comparison, Difference, NoneOf, NullTest, OneOf)
 def derived_conditions(query: Query, known: Mapping[str, Origin]) -> Iterator[Claim]:
     """The conditions that all rows of the answer keep."""
     names = _names(query, known)
+    for name, origin in known.items():
+        if isinstance(origin, TimeWindow):
+            yield Claim(NullTest(ColumnRef("", name), is_null=False), (Promised.WINDOW_HAS_ENDS(origin),))
     for predicate in dict.fromkeys(query.holding(frozenset()).predicates):
         yield from _held(predicate, names)
     for source in _present(query):

@@ -79,6 +79,7 @@ def test_links_within_a_folder_that_is_read_with_all_below_it(tmp_path: Path) ->
                 require_apart(script, [plan], script.sinks, None)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("spark")
 def test_a_folder_with_the_characters_of_a_pattern_is_that_folder(tmp_path: Path) -> None:
     odd = Bench(tmp_path / "a[1] {b,c}*?")

@@ -145,6 +145,7 @@ def test_an_archive_is_of_one_run_and_a_replayed_batch_changes_nothing(tmp_path:
 TWO = "INSERT INTO out SELECT /*+ {hints} */ r.n AS rn, s.n AS sn FROM r, s WHERE r.k = s.k;"
 
 
+@pytest.mark.thorough
 def test_explain_draws_the_curve_from_the_scripts_own_files(bench: Bench, streams: dict[str, Any]) -> None:
     script = bench.script(STREAMS + SINK + TWO.replace("{hints}", "BUDGET(60 ROWS)"))
     shown = CliRunner().invoke(app, ["explain", str(script), "--curve", "300", "--json"])
@@ -157,6 +158,7 @@ def test_explain_draws_the_curve_from_the_scripts_own_files(bench: Bench, stream
     assert sum(first["r"][k] * first["s"][k] for k in first["r"]) > 0
 
 
+@pytest.mark.thorough
 def test_a_cell_that_takes_longer_than_its_turn_sheds_rows_and_accounts_for_them(
     bench: Bench, streams: dict[str, Any]
 ) -> None:

@@ -49,6 +49,7 @@ def write_streams(bench: Bench) -> tuple[Rows, Rows, Rows]:
     return s, t, u
 
 
+@pytest.mark.thorough
 def test_state_and_answer_are_the_same_in_one_cell_and_in_a_hypercube(bench: Bench) -> None:
     streams = write_streams(bench)
     expected = joined(

@@ -187,6 +187,7 @@ def test_what_vanishes_between_two_runs_makes_no_wrong_answer(again: Bench, what
         assert what == "the log of the sink" or again.sink() == before
 
 
+@pytest.mark.thorough
 def test_a_session_of_ones_own_is_guarded_too(bench: Bench, spark: SparkSession, tmp_path: Path) -> None:
     """Without `run` nobody looks at plan.json; the state itself says what it is of."""
     bench.write("s", rows(0, 6), KN)

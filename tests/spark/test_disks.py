@@ -144,6 +144,7 @@ def test_a_cache_that_cannot_be_written_is_cold(disk: Disk, monkeypatch: pytest.
     assert warm.load("3") is not None
 
 
+@pytest.mark.thorough
 def test_files_far_older_than_the_newest_are_read(bench: Bench) -> None:
     """A clock that jumped, or a backfill that keeps the times of its files; Spark passes over what is a week older."""
     script = SCRIPT.replace("{sink}", "{out}").replace("{hint}", "")

@@ -53,6 +53,7 @@ def test_the_end_of_the_streams_decides_what_waits_and_takes_no_more(bench: Benc
     assert bench.sink("rows") == Counter({(1, 5): 1, (3, 15): 1, (2, None): 1})
 
 
+@pytest.mark.thorough
 def test_without_a_checkpoint_the_end_is_the_end_too(bench: Bench) -> None:
     bench.write("a", rows((1, 1), (2, 2)), ROW)
     bench.write("b", rows((1, 5)), ROW)

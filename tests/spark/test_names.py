@@ -46,6 +46,7 @@ def row(host: str, index: int, place: int = 1, punctuation: bool = False, n: int
     return dict(zip(ODD, (host, index, place, punctuation, index + 100, n), strict=True))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["penstock", "spark"][: size(1, 2)])
 def test_columns_with_a_dot_and_columns_that_sound_like_ours(bench: Bench, reader: str) -> None:
     schema = pa.schema(list(zip(ODD, TYPES, strict=True)))
@@ -80,6 +81,7 @@ def write_no_text(bench: Bench, names: str = "0") -> None:
             pq.write_table(pa.table({"k": text, "n": [0, 1, 1]}), bench.place(stream, f"{name}.parquet"))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["penstock", "spark"][: size(1, 2)])
 def test_bytes_that_are_no_text_join_as_keys(bench: Bench, reader: str) -> None:
     write_no_text(bench)

@@ -183,6 +183,7 @@ def test_outer_joins_and_exists_are_replayed_with_the_conditions_that_joined_row
     assert [alias for alias, text in flags if "void" in text] == ["p"]
 
 
+@pytest.mark.thorough
 def test_proposals_of_three_streams_that_share_an_order_are_ranked_together(bench: Bench) -> None:
     schema = pa.schema([("k", pa.int64()), ("ms", pa.int64())])
     streams = []

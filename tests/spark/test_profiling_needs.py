@@ -220,6 +220,7 @@ def _join_distance(question: Question, s: dict[str, Any], t: dict[str, Any], par
     return sum(is_after(other) for other in parent[: t["pos"] + 1]) if is_after(t) else 0
 
 
+@pytest.mark.thorough
 def test_a_stream_without_rows_needs_nothing(spark: SparkSession, bench: Bench) -> None:
     for name in ("s", "t"):
         bench.write(name, [], SCHEMA)

@@ -48,6 +48,7 @@ def auctions(bench: Bench, files: int = 6) -> tuple[Rows, Rows]:
     return items, bids
 
 
+@pytest.mark.thorough
 def test_state_stays_flat_with_punctuations_and_grows_without_and_the_answers_are_equal(bench: Bench) -> None:
     items, bids = auctions(bench)
     ran = bench.run(WITH.replace("SELECT i.id", "SELECT DISTINCT i.id"), unbounded=False)

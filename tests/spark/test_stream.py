@@ -64,6 +64,7 @@ def test_bound_frames_and_further_operators(bench: Bench, spark: SparkSession) -
     assert collected(composed, "composed", bench.folder) == expected
 
 
+@pytest.mark.thorough
 def test_repartitioned_files_keep_every_row(bench: Bench, spark: SparkSession) -> None:
     """Rows of one block in several tasks: [ROWS n] asks for their place, and none may be lost for sharing it."""
     inputs = inputs_of(bench, spark)

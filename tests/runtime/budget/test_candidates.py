@@ -99,7 +99,7 @@ def emitted(query: str, hints: str, streams: dict[str, Any]) -> int:
 
 
 @pytest.mark.parametrize("kind", QUERIES)
-@pytest.mark.parametrize("policy", ["gain", "prob", "life"])
+@pytest.mark.parametrize("policy", ["gain", "prob", pytest.param("life", marks=pytest.mark.thorough)])
 def test_what_is_kept_of_the_answer_is_about_what_a_full_ranking_keeps(
     kind: str, policy: str, request: pytest.FixtureRequest
 ) -> None:

@@ -30,6 +30,10 @@ _QUERIES = {
     "left_out": "SELECT a.k, a.s, b.x FROM a LEFT JOIN b ON a.k = b.k AND upper(a.s) <> upper(b.s)",
     "missing": "SELECT a.k, a.x FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND length(b.s) + a.x > 3)",
     "itself": "SELECT a.k, b.k AS bk FROM a JOIN a AS b ON lower(a.s) = upper(b.s) OR a.x = b.x + 1",
+    "below": "SELECT d.k, b.x FROM (SELECT DISTINCT a.k FROM a JOIN b ON a.k = b.k WHERE a.s LIKE concat('%', b.s)) "
+    "AS d JOIN b ON b.k = d.k",
+    "below_too": "SELECT d.n, b.x FROM (SELECT window.start AS w, count(*) AS n FROM a JOIN b ON a.k = b.k "
+    "WHERE a.s LIKE concat('%', b.s) GROUP BY window(a.ts, '1 hour')) AS d JOIN b ON b.x < d.n",
     "nothing": "SELECT a.k FROM a JOIN b ON a.k = b.k WHERE 1 = 0",
 }
 
@@ -81,3 +85,4 @@ def _check(bench: Bench, spark: SparkSession, queries: dict[str, str]) -> None:
         expected = bag(tuple(row) for row in spark.sql(query).collect())
         assert bench.sink(name) == expected, name
         assert expected or name == "nothing"
+        assert sum(line["rows_out"] for line in ran.batches if line["query"] == name) == expected.total(), name

@@ -47,10 +47,6 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "{} is asked of rows that have met, so what an evicted row would have given cannot be told, and a BUDGET "
         "could not say how much of the answer is left: leave out BUDGET, or the condition"
     ),
-    PlanObstacle.CONDITION_BELOW: (
-        "{} is tested by Spark on joined rows, and {} is read by another block before Spark sees them: put the "
-        "condition into the query around it"
-    ),
     PlanObstacle.CONDITION_RANDOM: (
         "{} may give another value each time, and before DISTINCT and GROUP BY rows that say the same are one: "
         "leave it out"

@@ -62,7 +62,6 @@ class PlanObstacle(ReasonKind):
     ARCHIVE_BELOW = auto()
     CONDITION_UNDER_BUDGET = auto()
     CONDITION_RANDOM = auto()
-    CONDITION_BELOW = auto()
 
 
 class WhyUnkept(ReasonKind):

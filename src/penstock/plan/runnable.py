@@ -23,7 +23,7 @@ from penstock.model.query import Query
 from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
 from penstock.model.simplify import simplified
 from penstock.plan.aggregating import grouping_obstacles
-from penstock.plan.condition_moments import left_to_spark, residuals
+from penstock.plan.condition_moments import residuals
 from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.order_across_streams import counts_by_arrival, uncomparable_arrivals
@@ -42,8 +42,6 @@ def obstacles_of_blocks(query: Query, verdict: Verdict) -> tuple[Reason, ...]:
     for below in verdict.blocks:
         if below.query.is_grouped and not emits_once(below.query):
             found[PlanObstacle.RUNNING_GROUPS(below.name)] = None
-        for condition in left_to_spark(below.query):
-            found[PlanObstacle.CONDITION_BELOW(written(condition), below.name)] = None
         if below.query.hints.archive is not None:
             found[PlanObstacle.ARCHIVE_BELOW(below.name)] = None
     return tuple(found)

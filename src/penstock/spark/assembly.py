@@ -95,10 +95,10 @@ class Assembly:
         handed = self._handed(block, observation, owner)
         answers = handed.rows.where(F.col("kind") == ANSWER).select("payload")
         if handed.groups is not None:
-            return self._having(show(answers, block.query, handed.groups), block.query, observation)
+            return self._counted(show(answers, block.query, handed.groups), block, observation)
         if handed.evaluated is not None:
             return restored_answers(answers, handed.evaluated)
-        return selected(answers, block.query, block.plan)
+        return self._counted(selected(answers, block.query, block.plan), block, observation)
 
     def answer_and_told(self, name: str) -> DataFrame:
         """The same with TOLD beside the columns."""
@@ -118,8 +118,8 @@ class Assembly:
         self.observations.setdefault(name, observation)
         return self.blocks[name], observation, owner
 
-    def _having(self, shown: DataFrame, query: Query, observation: str) -> DataFrame:
-        if query.having is None:
+    def _counted(self, shown: DataFrame, block: PlacedBlock, observation: str) -> DataFrame:
+        if not leaves_out(block.query, block.plan):
             return shown
         return shown.observe(answer_observation(observation), F.count(F.lit(1)).alias("rows_out"))
 
@@ -234,8 +234,13 @@ def second_observation(observation: str) -> str:
     return f"{observation}_distinct"
 
 
+def leaves_out(query: Query, plan: Plan) -> bool:
+    """Whether Spark leaves out rows that the last stage gives: by HAVING, or by a condition on joined rows."""
+    return query.having is not None or (bool(plan.conditions) and second_stage_of(plan) is None)
+
+
 def answer_observation(observation: str) -> str:
-    """How the rows of the answer are counted, where HAVING leaves out some that the second stage gives."""
+    """How the rows of the answer are counted, where some of what the last stage gives is left out."""
     return f"{observation}_answer"
 
 

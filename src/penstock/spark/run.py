@@ -28,7 +28,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_blocks, with_second_stage
 from penstock.runtime.exactness import Exactness
 from penstock.spark.apart import require_apart
-from penstock.spark.assembly import answer_observation, second_observation
+from penstock.spark.assembly import answer_observation, leaves_out, second_observation
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
@@ -427,7 +427,7 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
         known |= counting_metrics(one.query, one.plan.rewriting, one.assembled.observation, progress, one.clock)
     else:
         known = _block_metrics(one.plan, one.assembled.observation, progress)
-        if one.query.having is not None:
+        if leaves_out(one.query, one.plan):
             answered = _counted(progress, answer_observation(one.assembled.observation))
             known["rows_out"] = int(answered.get("rows_out") or 0)
         names = one.assembled.observations

@@ -38,14 +38,11 @@ def lineage(query: Query) -> dict[str, Origin]:
 def kept_event_time(query: Query) -> str | None:
     """The column of the answer that is its event time, where none is declared: the only one that it keeps."""
     known = lineage(query)
-    kept = [name for name, origin in known.items() if _is_event_time(query, origin)]
-    ends = [name for name in kept if not _is_start(known[name])]
-    chosen = ends or kept
+    kept = {name: origin for name, origin in known.items() if _is_event_time(query, origin)}
+    ends = [name for name, origin in kept.items() if isinstance(origin, TimeWindow) and origin.end == "end"]
+    starts = [name for name, origin in kept.items() if isinstance(origin, TimeWindow) and origin.end == "start"]
+    chosen = ends or starts or list(kept)
     return chosen[0] if len(chosen) == 1 else None
-
-
-def _is_start(origin: Origin) -> bool:
-    return isinstance(origin, TimeWindow) and origin.end == "start"
 
 
 def _is_event_time(query: Query, origin: Origin) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from penstock.errors import QueryMistake
 from penstock.model.clauses import Formula, Output, TimeWindow
-from penstock.model.expressions import ColumnRef
+from penstock.model.lineage import kept_event_time
 from penstock.model.query import Query
 from penstock.model.stream import Column, Stream
 from penstock.model.term_types import output_type
@@ -45,7 +45,7 @@ def block_stream(
             return None
         columns.append(Column(output.name, kind))
     return declared_stream(
-        query.name, tuple(columns), _only_clock(query), elements=elements, at=at, source=source, outlines=outlines
+        query.name, tuple(columns), kept_event_time(query), elements=elements, at=at, source=source, outlines=outlines
     )
 
 
@@ -107,20 +107,3 @@ def with_names(query: Query, names: tuple[Name, ...], source: SourceText) -> Que
     outputs = tuple(replace(output, name=given.get(output.name, output.name)) for output in query.outputs)
     shown = tuple(given[s] if isinstance(s, str) else replace(s, name=given[s.name]) for s in query.block.shown)
     return query.with_block(replace(query.block, outputs=outputs, shown=shown))
-
-
-def _only_clock(query: Query) -> str | None:
-    kept = [o.name for o in query.answer if isinstance(o, Output) and _is_event_time(o, query)]
-    if query.is_grouped:
-        kept = _ends(query, "end") or _ends(query, "start") or kept
-    return kept[0] if len(kept) == 1 else None
-
-
-def _is_event_time(output: Output, query: Query) -> bool:
-    value = output.value
-    return isinstance(value, ColumnRef) and query.by_alias[value.alias].event_time == value
-
-
-def _ends(query: Query, end: str) -> list[str]:
-    outputs = (output for output in query.answer if isinstance(output, Output))
-    return [o.name for o in outputs if isinstance(o.value, TimeWindow) and o.value.end == end]

@@ -32,7 +32,7 @@ RUNNING = {
 }
 
 
-@pytest.mark.parametrize("case", RUNNING)
+@pytest.mark.parametrize("case", ["filters", pytest.param("first row", marks=pytest.mark.thorough)])
 def test_running_groups_end_with_what_spark_says_of_all_rows(spark: SparkSession, bench: Bench, case: str) -> None:
     items, clauses, keys = RUNNING[case]
     write(bench, 3)
@@ -67,14 +67,22 @@ WINDOWED = {
 }
 
 
-def test_groups_that_close_are_given_once_to_files_and_are_what_spark_says(spark: SparkSession, bench: Bench) -> None:
-    """All queries as one script."""
+@pytest.mark.parametrize(
+    "names",
+    [("sliding", "first_rows"), pytest.param(("some_groups", "calendar", "first_groups"), marks=pytest.mark.thorough)],
+    ids=lambda names: names[0],
+)
+def test_groups_that_close_are_given_once_to_files_and_are_what_spark_says(
+    spark: SparkSession, bench: Bench, names: tuple[str, ...]
+) -> None:
+    """Some queries as one script."""
     write(bench, 5)
-    sinks = "".join(f"CREATE SINK {n} USING parquet OPTIONS (path '{{out}}/{n}');" for n in WINDOWED)
-    script = STREAMS + sinks + "".join(f"INSERT INTO {name} SELECT {select};" for name, select in WINDOWED.items())
+    selects = {name: WINDOWED[name] for name in names}
+    sinks = "".join(f"CREATE SINK {n} USING parquet OPTIONS (path '{{out}}/{n}');" for n in names)
+    script = STREAMS + sinks + "".join(f"INSERT INTO {name} SELECT {select};" for name, select in selects.items())
     ran = bench.run(script, unbounded=False, final=True)
     assert ran.code == 0, ran.err
-    for name, select in WINDOWED.items():
+    for name, select in selects.items():
         wanted = by_spark(spark, bench, f"SELECT {select}")
         found = spark.read.parquet(str(bench.folder / "out" / name))
         assert [(f.name, f.dataType) for f in found.schema] == [(f.name, f.dataType) for f in wanted.schema], name

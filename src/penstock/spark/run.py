@@ -298,7 +298,8 @@ class _Starts:
         return not self._waiting
 
     def again(self, one: Running) -> None:
-        """Let a query start once more."""
+        """Let a query start once more, in its turn."""
+        self._beginning = [(other, since) for other, since in self._beginning if other is not one]
         self._waiting.append(one)
 
     def go_on(self) -> None:

@@ -44,6 +44,7 @@ def main(arguments: Sequence[str]) -> int:
         for name in names:
             places = Places(home / "events", home / name)
             found.append(answered(spark, places, name, with_spark=not given.without_spark, say=say))
+            say(f"{name}: {'right' if found[-1].right else 'WRONG'}, {found[-1].seconds:.0f} s")
         spark.stop()
     finally:
         shutil.rmtree(home, ignore_errors=True)

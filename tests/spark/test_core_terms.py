@@ -75,6 +75,7 @@ i = j ; i <> j ; i < l ; i >= l ; i <=> j ; l <=> NULL ; t = l ; i = d ; f < d ;
 ; least(m, i) < 1 ; greatest(s, v) = 'ab' ; coalesce(i, d) = 3 ; s || v = 'aab' ; concat(s, '-', v) > 'a-'
 ; (s || v) IS NULL ; z - w > INTERVAL 1 HOUR ; z + INTERVAL 30 MINUTES > w ; w - INTERVAL 2 DAYS < z
 ; y + INTERVAL 1 DAY = x ; y - x <= INTERVAL 1 DAY ; z - w < INTERVAL 1 DAY + INTERVAL 2 HOURS ; i / 2 > j
+; CAST(i AS BIGINT) = l ; CAST(t AS INT) + i > 1
 ; d * 2 > f ; f + 1 = d ; b <> (i = j) ; i <> 0 AND l % i = 1 ; NOT (i <=> j) ; coalesce(y, x) > DATE '2024-01-01'
 """
 _LEFT = [
@@ -84,6 +85,7 @@ _LEFT = [
     "y < z",
     "s = i",
     "CAST(i AS STRING) = s",
+    "CAST(l AS INT) = i",
     "b < c",
     "d % 2 = 1",
     "rand() > d",

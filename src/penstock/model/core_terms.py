@@ -4,7 +4,8 @@ A condition over several streams is tested on rows that have met. Where a match 
 before groups are made, no Spark is at hand: so the core evaluates it. It can what Arrow and Spark are known to agree
 on: comparisons of one type (numbers of any, in the type that Spark would compare them in), AND, OR and NOT with three
 values, NULL tests, `<=>`, IN, BETWEEN, CASE, if, coalesce, nullif, greatest and least, arithmetic of whole numbers and
-floats, `||` and concat, times with lengths of time. `tests/spark/test_core_terms.py` asks Spark the same.
+floats, casts of whole numbers to wider ones, `||` and concat, times with lengths of time.
+`tests/spark/test_core_terms.py` asks Spark the same.
 
 Left out, so that the answer is None: arithmetic of decimals, mixtures that Spark compares only after it read a text or
 a zone, CHAR(n) and collations, and every other function.
@@ -37,6 +38,8 @@ class CoreTerm:
 
 _COMPARED = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>"})
 _BOOLEAN, _STRING = DataType.of(Kind.BOOLEAN), DataType.of(Kind.STRING)
+_WHOLE = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
+"""Each holds the values of those before it."""
 _ORDERED = frozenset({Kind.STRING, Kind.BINARY, Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ, Kind.INTERVAL})
 _INTERVAL = DataType(Kind.INTERVAL, "INTERVAL DAY TO SECOND")
 
@@ -59,6 +62,10 @@ class _Reader:
                 return _literal(value)
             case Cast(value=Literal(value=str() as text), to=DataType(kind=Kind.DATE)):
                 return CoreTerm("literal", "DATE", value=text) if _is_day(text) else None
+            case Cast(value=inner, to=DataType(kind=wide) as kind) if wide in _WHOLE:
+                read = self.read(inner)
+                fits = read is not None and read.type in [str(one) for one in _WHOLE[: _WHOLE.index(wide) + 1]]
+                return _converted(read, kind) if read is not None and fits else None
             case Cast():
                 return None
             case Call(function=function, arguments=arguments):

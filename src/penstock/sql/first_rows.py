@@ -23,7 +23,7 @@ from penstock.model.query import Query
 from penstock.sql.constants import number_of
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.from_clause import items_of
+from penstock.sql.from_parts import items_of
 from penstock.sql.scope import Scope
 from penstock.sql.tree import Code, FromItem, FromQuery, QueryText, RowNumber, Select, SelectItem
 from penstock.sql.words import unwrapped

@@ -20,27 +20,26 @@ is to be written as a query.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
 from penstock.errors import Mistake, QueryMistake, Refused
-from penstock.model.clauses import Output, RangeWindow, RowsWindow, Source, Union
-from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term, is_strict
+from penstock.model.clauses import Output, RangeWindow, RowsWindow, Union
+from penstock.model.expressions import ColumnRef, Expression, is_strict
 from penstock.model.names import fold, quoted
-from penstock.model.predicates import PART, Comparison, Op, Opaque, Predicate, Residual
-from penstock.model.query import Query
+from penstock.model.predicates import Predicate
 from penstock.model.query_rules import predicate_problem, window_problems
-from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
-from penstock.model.stream import Stream
-from penstock.model.term_types import common_type, type_of
+from penstock.model.relation import Existence, Join, JoinKind, Leaf
+from penstock.model.term_types import type_of
 from penstock.sql.block_streams import window_ends
 from penstock.sql.conditions import Conjuncts, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.from_parts import Part, Position, Sources, alias_of, items_of
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.shared_columns import all_columns, equalities, merged_column
 from penstock.sql.source import SourceText
 from penstock.sql.tables import TableBinder, table_item
 from penstock.sql.tree import (
@@ -64,75 +63,6 @@ _KINDS = {
     WrittenJoin.RIGHT: JoinKind.RIGHT,
     WrittenJoin.FULL: JoinKind.FULL,
 }
-
-
-@dataclass(frozen=True)
-class Position:
-    """Where in FROM something stands."""
-
-    lifts: bool = True
-    """Whether a condition on it may be moved to the WHERE above."""
-    may_be_absent: bool = False
-    """Whether an outer join may leave it out of a row."""
-    is_alone: bool = False
-    """Whether FROM holds nothing else."""
-    is_one: bool = False
-    """Whether it is to be one source: what a SEMI or an ANTI JOIN looks into."""
-
-    def sides(self, kind: WrittenJoin) -> tuple[Position, Position]:
-        """The positions of the two sides of a join that stands here."""
-        kept = replace(self, is_alone=False, is_one=False)
-        absent = Position(lifts=False, may_be_absent=True)
-        match kind:
-            case WrittenJoin.INNER:
-                return kept, kept
-            case WrittenJoin.LEFT:
-                return kept, absent
-            case WrittenJoin.RIGHT:
-                return absent, kept
-            case WrittenJoin.FULL:
-                return absent, absent
-            case WrittenJoin.SEMI | WrittenJoin.ANTI:
-                return kept, Position(lifts=False, is_one=True)
-
-
-@dataclass(frozen=True)
-class Part:
-    """A part of FROM, bound: its joins, what can be named of it, and what is to be tested above the joins."""
-
-    tree: FromTree
-    tables: Mapping[str, NamedColumns]
-    merged: tuple[Visible, ...] = ()
-    where: tuple[Predicate, ...] = ()
-    existences: tuple[Existence, ...] = ()
-
-    def scope(self, source: SourceText, **more: object) -> Scope:
-        """What can be named of it."""
-        return Scope(source, self.tables, merged=self.merged, **more)  # type: ignore[arg-type]
-
-
-@dataclass
-class Sources:
-    """The sources of the query that is being bound, by their aliases in the model, and where they stand."""
-
-    by_alias: dict[str, Source] = field(default_factory=dict)
-    places: dict[str, Stretch] = field(default_factory=dict)
-    places_of_conditions: dict[str, Stretch] = field(default_factory=dict)
-    reserved: set[str] = field(default_factory=set)
-    """Folded aliases that the query itself uses, which nothing else may take."""
-
-    def add(self, stream: Stream, at: Stretch, wanted: str, inside: str | None, **more: object) -> str:
-        """Add a source under an alias of its own: the one wanted, unless it is inside of something and taken."""
-        alias, number = wanted, 1
-        taken = {fold(known) for known in self.by_alias} | (self.reserved if inside is not None else set())
-        while fold(alias) in taken:
-            number += 1
-            alias = f"{inside}_{wanted}" if inside and number == 2 else f"{wanted}_{number}"
-        if isinstance(below := more.get("below"), Query):
-            more["below"] = replace(below, appends=True)
-        self.by_alias[alias] = Source(stream, alias, **more)  # type: ignore[arg-type]
-        self.places[alias] = at
-        return alias
 
 
 _Wanted = tuple[str, str | None]
@@ -419,22 +349,23 @@ class FromBinder:
     def shared(self, left: Part, right: Part, written: FromJoin) -> list[tuple[str, Visible, Visible]]:
         """The columns of USING, or those that NATURAL finds in both sides."""
         if written.natural:
-            names = [(c.name, written.at) for c in _all(left) if any(fold(c.name) == fold(o.name) for o in _all(right))]
+            theirs = {fold(column.name) for column in all_columns(right)}
+            names = [(c.name, written.at) for c in all_columns(left) if fold(c.name) in theirs]
         else:
             names = [(name.text, name.at) for name in written.using]
         found = []
         for text, at in names:
-            mine, theirs = (self._one(side, text, at) for side in (left, right))
-            if mine is not None and theirs is not None:
-                found.append((mine.name, mine, theirs))
+            mine, other = (self._one(side, text, at) for side in (left, right))
+            if mine is not None and other is not None:
+                found.append((mine.name, mine, other))
         return found
 
     def _one(self, side: Part, name: str, at: Stretch) -> Visible | None:
-        found = [column for column in _all(side) if fold(column.name) == fold(name)]
+        found = [column for column in all_columns(side) if fold(column.name) == fold(name)]
         if len(found) != 1:
             what = "ambiguous" if found else "not there"
             place = ", ".join(quoted(alias) for alias in side.tables)
-            hint = None if found else self.source.guess(name, [column.name for column in _all(side)])
+            hint = None if found else self.source.guess(name, [column.name for column in all_columns(side)])
             self.report(f"column {name} is {what} on the side of {place}", at, hint)
             return None
         return found[0]
@@ -460,11 +391,6 @@ class FromBinder:
                 self.report(problem.message, self.sources.places[source.alias], problem.hint)
 
 
-def items_of(part: FromPart) -> list[FromItem | FromQuery]:
-    """The streams and queries of FROM, from left to right."""
-    return [part] if not isinstance(part, FromJoin) else [*items_of(part.left), *items_of(part.right)]
-
-
 def plain_select(named: NamedQuery, *, may_repeat: bool = False) -> tuple[Environment, Select | None]:
     """The SELECT that a query is, and what names mean in it; None if it is more than columns of joined, kept rows.
 
@@ -480,52 +406,3 @@ def plain_select(named: NamedQuery, *, may_repeat: bool = False) -> tuple[Enviro
         return environment, None
     made = any(item.over is not None or (item.code and item.code.node.find(exp.Window)) for item in inner.items)
     return environment, None if made else inner
-
-
-def alias_of(item: FromItem | FromQuery) -> str:
-    """What it goes by."""
-    if item.alias is not None:
-        return item.alias.text
-    return item.stream.text if isinstance(item, FromItem) else "subquery"
-
-
-def _all(side: Part) -> list[Visible]:
-    merged = {fold(column.name) for column in side.merged}
-    rest = [c for table in side.tables.values() for c in table.carried if fold(c.name) not in merged]
-    return [*side.merged, *rest]
-
-
-def equality(left: ColumnRef | Expression, right: ColumnRef | Expression) -> Predicate:
-    """`left = right`."""
-    if isinstance(left, ColumnRef) and isinstance(right, ColumnRef):
-        return Comparison(left, Op.EQ, right)
-    terms, columns, texts, skeleton = list[Term](), set[ColumnRef](), [], list[Term]()
-    parts = [side for side in (left, right) if isinstance(side, Expression)]
-    for side in (left, right):
-        is_column = isinstance(side, ColumnRef)
-        terms.append(side if isinstance(side, ColumnRef) else side.term)
-        columns |= {side} if isinstance(side, ColumnRef) else set(side.columns)
-        texts.append(str(side) if is_column else f"({side})")
-        skeleton.append(side if isinstance(side, ColumnRef) else Call(PART, (Literal(parts.index(side)),)))
-    text = " = ".join(texts)
-    whole = Expression(text, tuple(sorted(columns)), Call("=", tuple(terms)))
-    if len({ref.alias for ref in columns}) == 1:
-        return Opaque(whole, text)
-    return Residual(whole, text, tuple(parts), Call("=", tuple(skeleton)))
-
-
-def equalities(mine: Visible, theirs: Visible) -> list[Predicate]:
-    """What USING says of two columns."""
-    if mine.ends is not None and theirs.ends is not None:
-        return [equality(*both) for both in zip(mine.ends, theirs.ends, strict=True)]
-    return [equality(mine.value, theirs.value)]
-
-
-def merged_column(name: str, mine: Visible, theirs: Visible, kind: WrittenJoin) -> Visible:
-    """The one column that two become."""
-    if kind is not WrittenJoin.FULL:
-        return replace(theirs if kind is WrittenJoin.RIGHT else mine, name=name)
-    terms = tuple(v.value if isinstance(v.value, ColumnRef) else v.value.term for v in (mine, theirs))
-    columns = tuple(sorted({*mine.columns, *theirs.columns}))
-    value = Expression(f"coalesce({mine.text}, {theirs.text})", columns, Call("coalesce", terms))
-    return Visible(name, value, common_type([mine.type, theirs.type]))

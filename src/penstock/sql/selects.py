@@ -32,7 +32,8 @@ from penstock.sql.first_rows import (
     refuse_beside_groups,
     refuse_unlimited,
 )
-from penstock.sql.from_clause import FromBinder, Sources
+from penstock.sql.from_clause import FromBinder
+from penstock.sql.from_parts import Sources, appending
 from penstock.sql.hints import bind_hints
 from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
 from penstock.sql.scope import Scope
@@ -87,7 +88,8 @@ class QueryBinder:
         union, stream = made
         outputs = tuple(Output(column.name, ColumnRef(stream.name, column.name)) for column in stream.columns)
         block = Block(Leaf(stream.name), outputs, distinct=found[1])
-        return Query.select(name, (Source(stream, stream.name, below=union),), block, sink=sink)
+        source = appending(Source(stream, stream.name, below=union))
+        return Query.select(name, (source,), block, sink=sink)
 
     def _union(
         self,

@@ -29,9 +29,11 @@ from penstock.model.schemes import Check, PrimaryKey
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.from_clause import FromBinder, Part, Sources, equality, plain_select
+from penstock.sql.from_clause import FromBinder, plain_select
+from penstock.sql.from_parts import Part, Sources
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.shared_columns import equality
 from penstock.sql.tables import TableBinder
 from penstock.sql.tree import FromItem, FromJoin, Name, Select, WrittenJoin
 

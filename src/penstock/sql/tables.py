@@ -26,13 +26,15 @@ from penstock.model.stream import Stream
 from penstock.model.table import DeclaredTable, TableJoinKind, column_of, is_total, joined_with, obstacle
 from penstock.sql.conditions import bind_condition
 from penstock.sql.environment import Environment
+from penstock.sql.from_parts import Part
 from penstock.sql.scope import NamedColumns, Visible
+from penstock.sql.shared_columns import equalities, merged_column
 from penstock.sql.source import SourceText
 from penstock.sql.streams import StreamBinder, bound_storage
 from penstock.sql.tree import CreateStream, FromItem, FromJoin, WrittenJoin
 
 if TYPE_CHECKING:
-    from penstock.sql.from_clause import FromBinder, Part
+    from penstock.sql.from_clause import FromBinder
 
 _TABLE_LAST = {
     WrittenJoin.INNER: TableJoinKind.INNER,
@@ -119,7 +121,6 @@ class TableBinder:
 
     def joined(self, part: Part) -> Part:
         """A part of FROM of which Spark joins one stream with the table; as it is, and a mistake, if it cannot."""
-        from penstock.sql.from_clause import equalities, merged_column  # noqa: PLC0415 - the two call each other
 
         written, alias = self.written, self.alias
         if self.kind is None or self.item.window is not None or written.natural:

@@ -151,7 +151,7 @@ class Writer:
             text, columns = self.query(depth - 1)
             values = [c.name for c in columns if c.role == "value"]
             parts.append(f"SELECT k, ts, {self.draw.choice(values)} AS v FROM ({text}) {self.alias()}")
-        word = self.draw.choice((" UNION ALL ", " UNION ALL ", " UNION "))
+        word = self.draw.choice((" UNION ALL ", " UNION ALL ", " UNION ", " INTERSECT ", " EXCEPT "))
         return word.join(parts), (Column("k", "key"), Column("ts", "time"), Column("v", "value"))
 
     def _from(self, depth: int, named: list[tuple[str, str]]) -> _From:

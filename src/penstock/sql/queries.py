@@ -6,7 +6,7 @@ its place, rather than met as a surprise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from decimal import Decimal
 from typing import Any, Self
@@ -65,8 +65,6 @@ _REFUSED_CLAUSES = (
     (("UNPIVOT",), "derive columns in CREATE STREAM instead"),
     (("TABLESAMPLE",), "use a BUDGET to keep less"),
 )
-
-_SET_OPERATIONS = ("UNION", "INTERSECT", "EXCEPT", "MINUS")
 
 _JOINS = (
     (("JOIN",), WrittenJoin.INNER),
@@ -150,8 +148,16 @@ class QueryGrammar(DeclarationGrammar):
             if self.words("RECURSIVE"):
                 self.refuse("WITH RECURSIVE", "a stream has no end, so nothing that feeds itself is ever done")
             common = self.separated(self._common_table)
-        body = self._query_term()
-        while any(self.looking_at(word) for word in _SET_OPERATIONS):
+        body = self._set_operations(
+            lambda: self._set_operations(self._query_term, ("INTERSECT",)), ("UNION", "EXCEPT", "MINUS")
+        )
+        self._refuse_clause()
+        return QueryText(tuple(common), body, self.stretch_from(index))
+
+    def _set_operations(self, member: Callable[[], QueryBody], words: tuple[str, ...]) -> QueryBody:
+        """Queries with some of the set operations between them, from left to right; INTERSECT binds tighter."""
+        body = member()
+        while any(self.looking_at(word) for word in words):
             start = self._index
             self._advance()
             kind = {"MINUS": "EXCEPT"}.get(self._prev.text.upper(), self._prev.text.upper())
@@ -159,9 +165,8 @@ class QueryGrammar(DeclarationGrammar):
             if not keeps_all:
                 self.words("DISTINCT")
             at = self.stretch_from(start)
-            body = SetOperation(kind, keeps_all, body, self._query_term(), at)
-        self._refuse_clause()
-        return QueryText(tuple(common), body, self.stretch_from(index))
+            body = SetOperation(kind, keeps_all, body, member(), at)
+        return body
 
     def _common_table(self) -> CommonTable:
         name = self.name("a name for the query")

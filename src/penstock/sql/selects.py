@@ -51,7 +51,7 @@ from penstock.sql.tree import (
     SetOperation,
     Stretch,
 )
-from penstock.sql.unions import common_event_time, names_of, united, widened
+from penstock.sql.unions import all_equal, common_event_time, names_of, united, widened
 
 
 class QueryBinder:
@@ -75,21 +75,52 @@ class QueryBinder:
         body: QueryText | Select | SetOperation = text
         while isinstance(body, QueryText):
             environment, body = environment.within(body.common), body.body
-        if isinstance(body, SetOperation):
+        if isinstance(body, SetOperation) and body.kind == "UNION":
             return self._over_union(body, environment, name, sink)
+        if isinstance(body, SetOperation):
+            return self._shared_rows(body, environment, name, sink)
         return self._select(body, environment, name, sink)
 
     def _over_union(self, written: SetOperation, environment: Environment, name: str, sink: str | None) -> Query | None:
         """All columns of a union."""
-        found = united(written, self.source)
-        made = None if found is None else self._union(found[0], environment, self.free_name(f"{name}_rows"), written.at)
-        if found is None or made is None:
+        bodies, is_distinct = united(written)
+        made = self._union(bodies, environment, self.free_name(f"{name}_rows"), written.at)
+        if made is None:
             return None
         union, stream = made
         outputs = tuple(Output(column.name, ColumnRef(stream.name, column.name)) for column in stream.columns)
-        block = Block(Leaf(stream.name), outputs, distinct=found[1])
+        block = Block(Leaf(stream.name), outputs, distinct=is_distinct)
         source = appending(Source(stream, stream.name, below=union))
         return Query.select(name, (source,), block, sink=sink)
+
+    def _shared_rows(
+        self, written: SetOperation, environment: Environment, name: str, sink: str | None
+    ) -> Query | None:
+        """INTERSECT and EXCEPT: each row of the first query once that the second has, or has not."""
+        if written.keeps_all:
+            message = f"{written.kind} ALL is not in Penstock's language"
+            hint = f"{written.kind} gives each row once; rows that are to be told apart need a column that does"
+            self.source.report(Refused, message, written.at, hint=hint)
+            return None
+        members = self._members((written.left, written.right), environment, self.free_name(f"{name}_rows"), written.at)
+        if members is None:
+            return None
+        one, other = (appending(Source(stream, stream.name, below=query)) for query, stream in members)
+        existence = Existence(other, written.kind == "EXCEPT", all_equal(one, other))
+        outputs = tuple(Output(column.name, ColumnRef(one.alias, column.name)) for column in one.stream.columns)
+        block = Block(Leaf(one.alias), outputs, existences=(existence,), distinct=True)
+        return self._built(name, (one,), block, sink, written.at)
+
+    def _built(
+        self, name: str, sources: tuple[Source, ...], block: Block, sink: str | None, at: Stretch
+    ) -> Query | None:
+        """The query, if its columns can be compared."""
+        try:
+            return Query.select(name, sources, block, sink=sink)
+        except InvalidModel as invalid:
+            for problem in invalid.problems:
+                self.source.report(QueryMistake, problem.message, at, hint=problem.hint)
+            return None
 
     def _union(
         self,
@@ -102,6 +133,31 @@ class QueryBinder:
         elements: tuple[Element, ...] = (),
     ) -> tuple[Union, Stream] | None:
         """Queries as one stream of a name, with names for its columns if they are given."""
+        members = self._members(bodies, environment, name, at, names=names)
+        if members is None:
+            return None
+        stream = declared_stream(
+            name,
+            members[0][1].columns,
+            common_event_time(members),
+            elements=elements,
+            at=at,
+            source=self.source,
+            outlines=self.outlines,
+        )
+        union = Union(tuple(Source(own, own.name, below=query) for query, own in members))
+        return None if stream is None else (union, stream)
+
+    def _members(
+        self,
+        bodies: tuple[QueryBody, ...],
+        environment: Environment,
+        name: str,
+        at: Stretch,
+        *,
+        names: tuple[Name, ...] = (),
+    ) -> list[tuple[Query, Stream]] | None:
+        """Queries with the same columns, of the same names and types, each with the stream that it is."""
         members: list[tuple[Query, Stream]] = []
         for number, body in enumerate(bodies, start=1):
             named = NamedQuery(Name(f"{name}_{number}", at), QueryText((), body, at), environment)
@@ -113,20 +169,7 @@ class QueryBinder:
             if query is None or stream is None:
                 return None
             members.append((query, stream))
-        fitting = widened(members, at, self.source)
-        if fitting is None:
-            return None
-        stream = declared_stream(
-            name,
-            fitting[0][1].columns,
-            common_event_time(fitting),
-            elements=elements,
-            at=at,
-            source=self.source,
-            outlines=self.outlines,
-        )
-        union = Union(tuple(Source(own, own.name, below=query) for query, own in fitting))
-        return None if stream is None else (union, stream)
+        return widened(members, at, self.source)
 
     def block(self, named: NamedQuery) -> tuple[Query | Union, Stream] | None:
         """A named query as a block of its own, or several; None, and mistakes, if it cannot be."""
@@ -153,8 +196,7 @@ class QueryBinder:
             environment, body = environment.within(body.common), body.body
         if not isinstance(body, SetOperation) or body.kind != "UNION" or not body.keeps_all:
             return None
-        found = united(body, self.source)
-        return None if found is None else (environment, found[0], body.at)
+        return environment, united(body)[0], body.at
 
     def bound(self, named: NamedQuery) -> Query | None:
         """A named query by itself."""

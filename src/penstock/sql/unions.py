@@ -3,37 +3,33 @@
 As in Spark the columns go by their places: they have the names of the first query, and types that differ are widened
 to the one that both fit into; of an aggregate a CAST must say so. UNION is DISTINCT over UNION ALL.
 The event time is the column that each of them has as its own, if there is one; what else is promised of all of them the
-analysis finds. INTERSECT and EXCEPT compare all columns, NULLs as equal, and keep each row once: they are refused with
-what to write.
+analysis finds.
+
+INTERSECT gives each row of the first query once that the second has too, EXCEPT each that it has not: DISTINCT over
+EXISTS and NOT EXISTS in which all columns are equal. To them NULL equals NULL, so the columns are compared by `<=>`;
+where one of the two is never NULL, `=` says the same and is a key. With ALL they count rows, and are refused.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.errors import QueryMistake, Refused
-from penstock.model.clauses import Output
-from penstock.model.expressions import Cast, ColumnRef, Expression
+from penstock.errors import QueryMistake
+from penstock.model.clauses import Aggregate, Output, Source, TimeWindow, Union
+from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal
 from penstock.model.names import fold
+from penstock.model.predicates import Comparison, NullTest, Op, Predicate, Residual, rejects_null
 from penstock.model.query import Query
+from penstock.model.schemes import Check, PrimaryKey
 from penstock.model.stream import Column, Stream
 from penstock.model.term_types import common_type
 from penstock.model.types import DataType
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Name, QueryBody, SetOperation, Stretch
 
-_INSTEAD = {
-    "INTERSECT": "write SELECT DISTINCT … WHERE EXISTS (SELECT 1 FROM … WHERE all columns are equal)",
-    "EXCEPT": "write SELECT DISTINCT … WHERE NOT EXISTS (SELECT 1 FROM … WHERE all columns are equal)",
-}
 
-
-def united(written: SetOperation, source: SourceText) -> tuple[tuple[QueryBody, ...], bool] | None:
+def united(written: SetOperation) -> tuple[tuple[QueryBody, ...], bool]:
     """The queries of a chain of UNION ALL, or of a UNION, and whether each row is given once."""
-    if written.kind != "UNION":
-        message = f"{written.kind} is not in Penstock's language"
-        source.report(Refused, message, written.at, hint=_INSTEAD[written.kind])
-        return None
     members: list[QueryBody] = [written.right]
     left: QueryBody = written.left
     # UNION over UNION ALL is one UNION: what is given once may as well come together before.
@@ -49,7 +45,12 @@ def _common_types(members: list[tuple[Query, Stream]], at: Stretch, source: Sour
     for other in others:
         if len(other.columns) != len(first.columns):
             counts = f"{len(first.columns)} and {len(other.columns)}"
-            source.report(QueryMistake, f"UNION of queries with {counts} columns", at, hint="give all the same columns")
+            source.report(
+                QueryMistake,
+                f"queries with {counts} columns cannot be put together",
+                at,
+                hint="give all the same columns",
+            )
             return None
     types = []
     for places in zip(*(stream.columns for _, stream in members), strict=True):
@@ -57,7 +58,7 @@ def _common_types(members: list[tuple[Query, Stream]], at: Stretch, source: Sour
         common = kinds[0] if len(set(kinds)) == 1 else common_type(kinds)
         if common is None:
             written = " and ".join(dict.fromkeys(str(kind) for kind in kinds))
-            message = f"UNION: {places[0].name} is {written}, and what Spark makes of both is not known without it"
+            message = f"{places[0].name} is {written}, and what Spark makes of both is not known without it"
             source.report(QueryMistake, message, at, hint="write CAST(… AS type)")
             return None
         types.append(common)
@@ -107,9 +108,62 @@ def widened(members: list[tuple[Query, Stream]], at: Stretch, source: SourceText
         if cast is None:
             wrong = next(c for c, kind in zip(stream.columns, types, strict=True) if c.type != kind)
             kind = types[stream.columns.index(wrong)]
-            message = f"UNION: {wrong.name} is {wrong.type}, and the other query gives {kind}"
+            message = f"{wrong.name} is {wrong.type}, and the other query gives {kind}"
             source.report(QueryMistake, message, at, hint=f"write CAST(… AS {kind})")
             return None
         columns = tuple(Column(c.name, kind) for c, kind in zip(stream.columns, types, strict=True))
         found.append((cast, replace(stream, columns=columns)))
     return found
+
+
+def all_equal(one: Source, other: Source) -> tuple[Predicate, ...]:
+    """That all columns of two blocks are equal, NULL to NULL."""
+    found: list[Predicate] = []
+    for mine, theirs in zip(one.stream.columns, other.stream.columns, strict=True):
+        left, right = ColumnRef(one.alias, mine.name), ColumnRef(other.alias, theirs.name)
+        if _never_null(one, mine.name) or _never_null(other, theirs.name):
+            found.append(Comparison(left, Op.EQ, right))
+        else:
+            term = Call("<=>", (left, right))
+            found.append(Residual(Expression(f"{left} <=> {right}", (left, right), term), skeleton=term))
+    return tuple(found)
+
+
+def _never_null(source: Source, column: str) -> bool:
+    """Whether a column of a source is certain to have a value in every row."""
+    match source.below:
+        case Query() as query:
+            output = next(output for output in query.answer if output.name == column)
+            return isinstance(output, Output) and _has_value(query, output)
+        case Union(members=members):
+            return all(_never_null(member, column) for member in members)
+        case None:
+            pass
+    for scheme in source.stream.schemes:
+        if isinstance(scheme, PrimaryKey) and column in scheme.columns:
+            return True
+        if isinstance(scheme, Check) and any(_asks_for(p, column) for p in scheme.condition):
+            return True
+    return any(rejects_null(p) and any(ref.column == column for ref in p.columns) for p in source.stream.where)
+
+
+def _has_value(query: Query, output: Output) -> bool:
+    match output.value:
+        case TimeWindow():
+            return True
+        case Aggregate(function=function):
+            return function in ("count", "count_if")
+        case Expression(term=Literal(value=value)):
+            return value is not None
+        case ColumnRef(alias=alias) as ref if alias in query.core:
+            held = query.holding(frozenset()).predicates
+            return any(rejects_null(p) and ref in p.columns for p in held) or _never_null(
+                query.by_alias[alias], ref.column
+            )
+        case _:
+            return False
+
+
+def _asks_for(predicate: Predicate, column: str) -> bool:
+    """Whether a CHECK says that a column has a value; others are kept by NULL too."""
+    return isinstance(predicate, NullTest) and not predicate.is_null and predicate.column.column == column

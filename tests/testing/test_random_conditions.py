@@ -191,3 +191,19 @@ def test_an_expression_that_has_a_value_where_its_stream_is_absent_is_no_column_
     row = {"k": 1, "x": 1, "y": 2, "f": None, "t": "a"}
     run.step({"b": pa.Table.from_pylist([row], schema=_SCHEMA)})
     assert run.end().rows.to_pylist() == [{"x": 1}]
+
+
+@pytest.mark.parametrize(
+    ("condition", "kept"),
+    [
+        ("x < 99999999999999999999", 1),
+        ("x = 99999999999999999999", 0),
+        ("x > -99999999999999999999", 1),
+        ("x IN (99999999999999999999, 1)", 1),
+        ("x NOT IN (99999999999999999999)", 1),
+    ],
+)
+def test_numbers_beyond_every_column_are_compared_as_what_they_are(condition: str, kept: int) -> None:
+    run = Run(_SCRIPT + f"SELECT x FROM b WHERE {condition};")
+    row = {"k": 1, "x": 1, "y": 2, "f": None, "t": "a"}
+    assert run.step({"b": pa.Table.from_pylist([row], schema=_SCHEMA)}).rows.num_rows == kept

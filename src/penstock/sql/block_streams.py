@@ -13,6 +13,7 @@ from dataclasses import replace
 from penstock.errors import QueryMistake
 from penstock.model.clauses import Formula, Output, TimeWindow
 from penstock.model.lineage import kept_event_time
+from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.stream import Column, Stream
 from penstock.model.term_types import output_type
@@ -103,6 +104,10 @@ def with_names(query: Query, names: tuple[Name, ...], source: SourceText) -> Que
             Stretch(names[0].at.start, names[-1].at.end),
         )
         return None
+    for number, name in enumerate(names):
+        if any(fold(name.text) == fold(other.text) for other in names[:number]):
+            source.report(QueryMistake, f"two columns are named {name.text}", name.at, hint="give each its own name")
+            return None
     given = {old.name: new.text for old, new in zip(query.answer, names, strict=True)}
     outputs = tuple(replace(output, name=given.get(output.name, output.name)) for output in query.outputs)
     shown = tuple(given[s] if isinstance(s, str) else replace(s, name=given[s.name]) for s in query.block.shown)

@@ -31,7 +31,7 @@ from penstock.model.predicates import (
     aliases_of,
 )
 from penstock.model.spans import Span
-from penstock.model.term_types import common_type
+from penstock.model.term_types import common_type, type_of
 from penstock.model.types import Kind
 from penstock.sql.constants import constant_of, span_of, sum_of_spans
 from penstock.sql.expressions import bind_column, bind_node, resolved_columns
@@ -121,6 +121,9 @@ def _bind_conjunct(
         return
     expression = bind_node(node, tokens, scope)
     if expression is None:
+        return
+    if (kind := type_of(expression.term, scope.type_of)) is not None and kind.kind is not Kind.BOOLEAN:
+        scope.report(f"{text} is {kind}, which is no truth value", at, "a condition compares, or is BOOLEAN")
         return
     if len({ref.alias for ref in expression.columns}) == 1:
         bound.predicates.append((Opaque(expression, text), at))

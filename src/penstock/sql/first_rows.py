@@ -28,6 +28,8 @@ from penstock.sql.scope import Scope
 from penstock.sql.tree import Code, FromItem, FromQuery, QueryText, RowNumber, Select, SelectItem
 from penstock.sql.words import unwrapped
 
+_MOST = 2**62
+"""No partition has as many rows."""
 _MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
 
 
@@ -92,7 +94,9 @@ def _limit(node: exp.Expr, name: str) -> tuple[int, bool] | None:
         if not isinstance(column, exp.Column) or fold(column.name) != name or number is None or kind is None:
             continue
         if kind in (exp.LTE, exp.LT, exp.EQ):
-            most = int(number) - (kind is exp.LT and number == int(number))
+            if kind is exp.EQ and number != int(number):
+                return None
+            most = min(int(number) - (kind is exp.LT and number == int(number)), _MOST)
             return most, kind is not exp.EQ or most == 1
     return None
 

@@ -31,7 +31,7 @@ from penstock.model.expressions import ColumnRef, Expression, is_strict
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import Predicate
 from penstock.model.query_rules import predicate_problem, window_problems
-from penstock.model.relation import Existence, Join, JoinKind, Leaf
+from penstock.model.relation import Existence, Join, JoinKind, Leaf, certain
 from penstock.model.term_types import type_of
 from penstock.sql.block_streams import window_ends
 from penstock.sql.conditions import Conjuncts, bind_condition
@@ -205,7 +205,7 @@ class FromBinder:
         scope = part.scope(self.source, missing=frozenset(self.missing))
         condition = bind_condition(select.where, scope, may_exist=True)
         self.part = part
-        existences = self.queries.existences(condition.existences, scope, self, environment)
+        existences = self.queries.existences(condition.existences, scope, self, environment, certain(part.tree))
         before = len(self.source.mistakes)
         outputs = OutputBinder(scope).outputs(select)
         if len(self.source.mistakes) > before:

@@ -12,8 +12,8 @@ from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scala
 from penstock.model.names import fold
 from penstock.model.spans import Span
 from penstock.model.stream import span_problem
-from penstock.model.term_types import aggregate_type, type_of
-from penstock.model.types import DataType
+from penstock.model.term_types import aggregate_type, output_type, type_of
+from penstock.model.types import DataType, Kind
 from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of, span_or_none
@@ -79,7 +79,13 @@ class OutputBinder:
             found = self._named_in_having(node, group_by)
             if found is not None:
                 named[id(node)] = found
-        return bind_formula("HAVING", written.around, values, self.scope, named)
+        condition = bind_formula("HAVING", written.around, values, self.scope, named)
+        kind = None if condition is None else output_type(condition, self.scope.type_of)
+        if kind is not None and kind.kind is not Kind.BOOLEAN:
+            at = written.around.at
+            self.scope.report(f"HAVING is {kind}, which is no truth value", at, "a condition compares, or is BOOLEAN")
+            return None
+        return condition
 
     def _named_in_having(self, node: exp.Column, group_by: tuple[Scalar, ...]) -> Value | None:
         """What a name stands for that is no column which is grouped by: an output, or an end of a window."""

@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.model.clauses import RangeWindow, RowsWindow
-from penstock.model.names import nearest
+from penstock.model.names import fold, nearest
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
 from penstock.sql.cursor import Stop
 from penstock.sql.declarations import DeclarationGrammar
@@ -148,6 +148,9 @@ class QueryGrammar(DeclarationGrammar):
             if self.words("RECURSIVE"):
                 self.refuse("WITH RECURSIVE", "a stream has no end, so nothing that feeds itself is ever done")
             common = self.separated(self._common_table)
+            for number, one in enumerate(common):
+                if any(fold(one.name.text) == fold(other.name.text) for other in common[:number]):
+                    self.stop(f"{one.name.text} stands twice in WITH", one.name.at, hint="give each its own name")
         body = self._set_operations(
             lambda: self._set_operations(self._query_term, ("INTERSECT",)), ("UNION", "EXCEPT", "MINUS")
         )

@@ -16,7 +16,7 @@ from penstock.model.hints import NO_HINTS
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem
 from penstock.model.query import Query
-from penstock.model.relation import Block, Existence, Leaf, leaves
+from penstock.model.relation import Block, Existence, Leaf, certain, leaves
 from penstock.model.stream import Stream
 from penstock.model.table import with_table_joins
 from penstock.sql.block_streams import block_stream, declared_stream, with_names, with_window_ends
@@ -227,10 +227,15 @@ class QueryBinder:
         return name
 
     def existences(
-        self, written: list[WrittenExists], around: Scope, binder: FromBinder, environment: Environment
+        self,
+        written: list[WrittenExists],
+        around: Scope,
+        binder: FromBinder,
+        environment: Environment,
+        there: frozenset[str],
     ) -> tuple[Existence, ...]:
         """What EXISTS and IN ask, each with its own scope inside the one around it."""
-        subqueries = SubqueryBinder(self, binder, environment)
+        subqueries = SubqueryBinder(self, binder, environment, there)
         found = (subqueries.existence(one, around) for one in written)
         return tuple(existence for existence in found if existence is not None)
 
@@ -247,7 +252,9 @@ class QueryBinder:
         condition = bind_condition(select.where, outer, may_exist=True)
         where = binder.predicates(condition)
         binder.known, binder.part = where, part
-        existences = self.existences(condition.existences, outer, binder, environment)
+        existences = self.existences(
+            condition.existences, outer, binder, environment, frozenset() if part is None else certain(part.tree)
+        )
         output_binder = OutputBinder(outer)
         outputs = output_binder.outputs(select)
         group_by = output_binder.group_by(select)

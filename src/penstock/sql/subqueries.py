@@ -17,20 +17,20 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.errors import Refused
-from penstock.model.clauses import Output, Source
-from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.clauses import Output
+from penstock.model.expressions import ColumnRef, Expression, Literal
 from penstock.model.names import fold
-from penstock.model.predicates import NullTest, Predicate, aliases_of, rejects_null
+from penstock.model.predicates import Predicate, aliases_of, rejects_null
 from penstock.model.problem import InvalidModel
 from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
-from penstock.model.relation import Block, Existence, Leaf, leaves
-from penstock.model.schemes import Check, PrimaryKey
+from penstock.model.relation import Block, Existence, Leaf, certain, leaves
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.from_clause import FromBinder, plain_select
 from penstock.sql.from_parts import Part, Sources
+from penstock.sql.never_null import never_null
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.shared_columns import equality
@@ -46,8 +46,12 @@ _NAME = "subquery"
 class SubqueryBinder:
     """Binds the subqueries of one WHERE."""
 
-    def __init__(self, queries: QueryBinder, binder: FromBinder, environment: Environment) -> None:
+    def __init__(
+        self, queries: QueryBinder, binder: FromBinder, environment: Environment, there: frozenset[str]
+    ) -> None:
         self.queries = queries
+        self.there = there
+        """The sources around that have a tuple in every row."""
         self.binder = binder
         self.source = binder.source
         self.environment = environment
@@ -146,7 +150,6 @@ class SubqueryBinder:
         inside: list[ColumnRef | Expression],
         condition: list[Predicate],
         around: Scope,
-        own: Source | None = None,
     ) -> bool:
         """Add what IN compares to a condition; False, and mistakes, if it cannot be."""
         if not written.members:
@@ -163,10 +166,13 @@ class SubqueryBinder:
             return False
         for value, other in zip(outside, inside, strict=True):
             assert value is not None
-            if written.negated and not (
-                self._has_value(value, self.binder.known) and self._has_value(other, tuple(condition), own)
-            ):
-                self._refuse_null(written, value if not self._has_value(value, self.binder.known) else other)
+            is_there = not isinstance(value, ColumnRef) or value.alias in self.there
+            lacking = [
+                (value, self._has_value(value, self.binder.known, is_there=is_there)),
+                (other, self._has_value(other, tuple(condition), is_there=True)),
+            ]
+            if written.negated and (may_be_null := [one for one, has_value in lacking if not has_value]):
+                self._refuse_null(written, may_be_null[0])
                 return False
             predicate = equality(value, other)
             problem = predicate_problem(predicate, {**self.binder.sources.by_alias})
@@ -176,24 +182,13 @@ class SubqueryBinder:
             condition.append(predicate)
         return True
 
-    def _has_value(
-        self, value: ColumnRef | Expression, known: tuple[Predicate, ...], own: Source | None = None
-    ) -> bool:
-        """Whether it is certain not to be NULL."""
-        if not isinstance(value, ColumnRef):
-            return False
-        source = own or self.binder.sources.by_alias[value.alias]
-        conditions = (*known, *source.where)
-        if any(rejects_null(p) and value in p.columns for p in conditions):
+    def _has_value(self, value: ColumnRef | Expression, known: tuple[Predicate, ...], *, is_there: bool) -> bool:
+        """Whether it is certain not to be NULL; `is_there`: whether its stream has a tuple in every row."""
+        if isinstance(value, Expression):
+            return isinstance(value.term, Literal) and value.term.value is not None
+        if any(rejects_null(p) and value in p.columns for p in known):
             return True
-        for scheme in source.stream.schemes:
-            if isinstance(scheme, PrimaryKey) and value.column in scheme.columns:
-                return True
-            if isinstance(scheme, Check) and any(
-                isinstance(p, NullTest) and not p.is_null and p.column.column == value.column for p in scheme.condition
-            ):
-                return True
-        return False
+        return is_there and never_null(self.binder.sources.by_alias[value.alias], value.column)
 
     def _refuse_null(self, written: WrittenExists, value: ColumnRef | Expression) -> None:
         self.binder.report(
@@ -239,7 +234,7 @@ class SubqueryBinder:
         inner_binder.missing |= self.binder.missing
         inner = part.scope(self.source, around=around, missing=frozenset(inner_binder.missing))
         written_where = bind_condition(select.where, inner, may_exist=True)
-        nested = self.queries.existences(written_where.existences, inner, inner_binder, environment)
+        nested = self.queries.existences(written_where.existences, inner, inner_binder, environment, certain(part.tree))
         items = self._items(select, inner, needed=written.members)
         if items is None or len(self.source.mistakes) > before:
             return None

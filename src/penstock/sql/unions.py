@@ -15,15 +15,15 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.errors import QueryMistake
-from penstock.model.clauses import Aggregate, Output, Source, TimeWindow, Union
-from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal
+from penstock.model.clauses import Output, Source
+from penstock.model.expressions import Call, Cast, ColumnRef, Expression
 from penstock.model.names import fold
-from penstock.model.predicates import Comparison, NullTest, Op, Predicate, Residual, rejects_null
+from penstock.model.predicates import Comparison, Op, Predicate, Residual
 from penstock.model.query import Query
-from penstock.model.schemes import Check, PrimaryKey
 from penstock.model.stream import Column, Stream
 from penstock.model.term_types import common_type
 from penstock.model.types import DataType
+from penstock.sql.never_null import never_null
 from penstock.sql.source import SourceText
 from penstock.sql.tree import Name, QueryBody, SetOperation, Stretch
 
@@ -121,49 +121,9 @@ def all_equal(one: Source, other: Source) -> tuple[Predicate, ...]:
     found: list[Predicate] = []
     for mine, theirs in zip(one.stream.columns, other.stream.columns, strict=True):
         left, right = ColumnRef(one.alias, mine.name), ColumnRef(other.alias, theirs.name)
-        if _never_null(one, mine.name) or _never_null(other, theirs.name):
+        if never_null(one, mine.name) or never_null(other, theirs.name):
             found.append(Comparison(left, Op.EQ, right))
         else:
             term = Call("<=>", (left, right))
             found.append(Residual(Expression(f"{left} <=> {right}", (left, right), term), skeleton=term))
     return tuple(found)
-
-
-def _never_null(source: Source, column: str) -> bool:
-    """Whether a column of a source is certain to have a value in every row."""
-    match source.below:
-        case Query() as query:
-            output = next(output for output in query.answer if output.name == column)
-            return isinstance(output, Output) and _has_value(query, output)
-        case Union(members=members):
-            return all(_never_null(member, column) for member in members)
-        case None:
-            pass
-    for scheme in source.stream.schemes:
-        if isinstance(scheme, PrimaryKey) and column in scheme.columns:
-            return True
-        if isinstance(scheme, Check) and any(_asks_for(p, column) for p in scheme.condition):
-            return True
-    return any(rejects_null(p) and any(ref.column == column for ref in p.columns) for p in source.stream.where)
-
-
-def _has_value(query: Query, output: Output) -> bool:
-    match output.value:
-        case TimeWindow():
-            return True
-        case Aggregate(function=function):
-            return function in ("count", "count_if")
-        case Expression(term=Literal(value=value)):
-            return value is not None
-        case ColumnRef(alias=alias) as ref if alias in query.core:
-            held = query.holding(frozenset()).predicates
-            return any(rejects_null(p) and ref in p.columns for p in held) or _never_null(
-                query.by_alias[alias], ref.column
-            )
-        case _:
-            return False
-
-
-def _asks_for(predicate: Predicate, column: str) -> bool:
-    """Whether a CHECK says that a column has a value; others are kept by NULL too."""
-    return isinstance(predicate, NullTest) and not predicate.is_null and predicate.column.column == column

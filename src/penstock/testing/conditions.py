@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Iterable
+from decimal import Decimal
 from functools import reduce
 from typing import Any
 
@@ -104,4 +105,6 @@ def _scalar(constant: Constant, kind: Any) -> Any:
         moment = value if isinstance(value, dt.datetime) else dt.datetime(value.year, value.month, value.day)
         naive = moment if moment.tzinfo is None else moment.astimezone(dt.UTC).replace(tzinfo=None)
         return pa.scalar(naive.replace(tzinfo=dt.UTC) if kind.tz is not None else naive, kind)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        return pa.scalar(Decimal(value))
     return pa.scalar(value)

@@ -1,0 +1,55 @@
+"""Which columns are certain to have a value: by a PRIMARY KEY, a CHECK, or a condition that only rows with one meet.
+
+Asked of the rows of a source, not of where it stands: on the side of an outer join that may be absent every column may
+be NULL, and whoever asks must mind that. A column of a block has a value if that of which it is made has one in every
+row of the block. Not claimed: expressions other than literals, aggregates other than counts.
+"""
+
+from __future__ import annotations
+
+from penstock.model.clauses import Aggregate, Output, Source, TimeWindow, Union
+from penstock.model.expressions import ColumnRef, Expression, Literal
+from penstock.model.predicates import NullTest, Predicate, rejects_null
+from penstock.model.query import Query
+from penstock.model.schemes import Check, PrimaryKey
+
+
+def never_null(source: Source, column: str) -> bool:
+    """Whether a column of a source is certain to have a value in every row."""
+    match source.below:
+        case Query() as query:
+            output = next(output for output in query.answer if output.name == column)
+            return isinstance(output, Output) and _has_value(query, output)
+        case Union(members=members):
+            return all(never_null(member, column) for member in members)
+        case None:
+            pass
+    for scheme in source.stream.schemes:
+        if isinstance(scheme, PrimaryKey) and column in scheme.columns:
+            return True
+        if isinstance(scheme, Check) and any(_asks_for(p, column) for p in scheme.condition):
+            return True
+    conditions = (*source.stream.where, *source.where)
+    return any(rejects_null(p) and any(ref.column == column for ref in p.columns) for p in conditions)
+
+
+def _has_value(query: Query, output: Output) -> bool:
+    match output.value:
+        case TimeWindow():
+            return True
+        case Aggregate(function=function):
+            return function in ("count", "count_if")
+        case Expression(term=Literal(value=value)):
+            return value is not None
+        case ColumnRef(alias=alias) as ref if alias in query.core:
+            held = query.holding(frozenset()).predicates
+            return any(rejects_null(p) and ref in p.columns for p in held) or never_null(
+                query.by_alias[alias], ref.column
+            )
+        case _:
+            return False
+
+
+def _asks_for(predicate: Predicate, column: str) -> bool:
+    """Whether a CHECK says that a column has a value; others are kept by NULL too."""
+    return isinstance(predicate, NullTest) and not predicate.is_null and predicate.column.column == column

@@ -14,10 +14,10 @@ demo: $(READY)
 
 # Under 20 minutes on two cores: a small case of everything. `make test-all` has the thorough ones too.
 test: lint
-	$(BIN)/python -m pytest -n 2 -q -m "not thorough"
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not thorough"
 
 test-all: lint
-	$(BIN)/python -m pytest -n 2 -q
+	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 lint: $(READY)
 	$(BIN)/ruff check .

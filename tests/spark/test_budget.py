@@ -77,6 +77,7 @@ def streams(bench: Bench) -> dict[str, Any]:
     return keys
 
 
+@pytest.mark.thorough
 def test_a_three_way_join_over_ten_times_its_budget_keeps_it_to_the_row_and_beats_offline_prob(
     bench: Bench, streams: dict[str, Any]
 ) -> None:
@@ -283,6 +284,7 @@ TREE = (
 )
 
 
+@pytest.mark.thorough
 def test_under_a_tree_of_outer_joins_a_budget_is_held_and_nothing_wrong_is_given(bench: Bench) -> None:
     random = np.random.default_rng(5)
     streams = {name: random.integers(0, 60, 300) for name in "rst"}

@@ -113,6 +113,7 @@ def _sink(bench: Bench, name: str) -> list[dict[str, Any]]:
     return [{**row, "tb": row["tb"].replace(tzinfo=dt.UTC)} for row in found.to_pylist()]
 
 
+@pytest.mark.thorough
 def test_two_runs_give_every_window_once_within_its_limits(bench: Bench) -> None:
     rows = packets(late=0)
     truth, paper = original(rows), counted(rows)

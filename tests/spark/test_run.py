@@ -318,6 +318,7 @@ def test_a_run_ends_by_saying_whether_its_answer_is_exact_and_strict_asks_for_it
     assert again.err.splitlines()[-1] == said, "once inexact, always"
 
 
+@pytest.mark.thorough
 def test_batches_that_were_committed_and_never_told_of_are_not_called_exact(bench: Bench) -> None:
     bench.write("s", rows(0, 5), KN)
     bench.write("t", rows(0, 5), KN)

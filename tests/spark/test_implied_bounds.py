@@ -20,6 +20,8 @@ CONDITIONS = [
     *("datediff(a.ts, b.ts) = 0", "datediff(a.ts, b.ts) > 1", "abs(timestampdiff(HOUR, a.ts, b.ts)) < 2"),
     *("unix_timestamp(a.ts) - unix_timestamp(b.ts) BETWEEN 0 AND 60", "unix_millis(b.ts) - unix_millis(a.ts) > 5"),
     *("0 >= unix_seconds(a.ts) - unix_seconds(b.ts)", "abs(unix_micros(a.ts) - unix_micros(b.ts)) <= 7"),
+    *(f"unix_timestamp(a.{c}) - unix_timestamp(b.{c}) <= {n}" for c in "nd" for n in (0, 82_800, 169_200)),
+    *(f"unix_seconds(a.n) - unix_seconds(b.n) <= {n}" for n in (0, 3_600)),
 ]
 _FIRSTS = (
     "2011-12-29 22:00:00",
@@ -29,15 +31,19 @@ _FIRSTS = (
     "1969-12-31 23:59:59",
 )
 _SHORT = (0, 1, 999_999, 59_000_000, 60_000_000, 3_599_999_999)
-_STEPS = (*_SHORT, 3_600_000_000, 5_400_000_000, 86_399_999_999, 172_800_000_001)
+_STEPS = (*_SHORT, 3_600_000_000, 5_400_000_000, 8_100_000_000, 11_000_000_000, 86_399_999_999, 172_800_000_001)
 
 
-def _apart(bound: Difference) -> str:
-    """The microseconds between two times, as Spark works them out without a zone."""
-    later, earlier = bound.minuend, bound.subtrahend
-    if later.column == "ts":
-        return f"unix_micros({later}) - unix_micros({earlier})"
-    return f"timestampdiff(MICROSECOND, CAST({earlier} AS TIMESTAMP_NTZ), CAST({later} AS TIMESTAMP_NTZ))"
+def _is_broken(bound: Difference) -> str:
+    """Whether two times lie too far apart, as Spark works it out without a zone."""
+    later, earlier, ticks = bound.minuend, bound.subtrahend, bound.span.ticks
+    match later.column:
+        case "ts":
+            return f"unix_micros({later}) - unix_micros({earlier}) >= {ticks}"
+        case "d":
+            return f"86400000000 * datediff({later}, {earlier}) >= {ticks}"
+        case _:
+            return f"{later} - {earlier} >= make_dt_interval(0, 0, 0, {ticks // 10**6}.{ticks % 10**6:06}BD)"
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Europe/Berlin", "Pacific/Apia"])
@@ -50,17 +56,20 @@ def test_the_bounds_hold_wherever_the_condition_does(spark: SparkSession, zone: 
         rows = spark.createDataFrame(pairs, "f STRING, g STRING, s BIGINT, t BIGINT").selectExpr(
             "timestamp_micros(unix_micros(CAST(concat(f, ' UTC') AS TIMESTAMP)) + s) AS x",
             "timestamp_micros(unix_micros(CAST(concat(g, ' UTC') AS TIMESTAMP)) + t) AS y",
+            # Times without a zone, some of them in an hour that the zone leaves out.
+            "CAST(f AS TIMESTAMP_NTZ) + make_dt_interval(0, 0, 0, CAST(s AS DECIMAL(18, 6)) / 1000000) AS p",
+            "CAST(g AS TIMESTAMP_NTZ) + make_dt_interval(0, 0, 0, CAST(t AS DECIMAL(18, 6)) / 1000000) AS q",
         )
         frame = rows.selectExpr(
-            "struct(x AS ts, CAST(x AS TIMESTAMP_NTZ) AS n, CAST(x AS DATE) AS d) AS a",
-            "struct(y AS ts, CAST(y AS TIMESTAMP_NTZ) AS n, CAST(y AS DATE) AS d) AS b",
+            "struct(x AS ts, p AS n, CAST(p AS DATE) AS d) AS a",
+            "struct(y AS ts, q AS n, CAST(q AS DATE) AS d) AS b",
         )
         asked = []
         for number, text in enumerate(CONDITIONS):
             found = parse_script(f"{_STREAMS} SELECT a.ts FROM a, b WHERE {text};").queries[0].where
             bounds = [p for p in found if isinstance(p, Difference)]
             assert bounds, text
-            broken = " OR ".join(f"NOT ({_apart(p)} < {p.span.ticks})" for p in bounds)
+            broken = " OR ".join(map(_is_broken, bounds))
             asked += [f"count_if(({text}) AND ({broken})) AS broken{number}", f"count_if({text}) AS held{number}"]
         told = frame.selectExpr(*asked).first()
         assert told is not None

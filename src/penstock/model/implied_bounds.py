@@ -6,8 +6,10 @@ timestampdiff, datediff, or a difference of unix_timestamp and its kin. Each giv
 wherever the condition does; they may be looser than it, so it stays beside them and is tested as any other.
 
 Preconditions: both columns are of one type that is a time. A TIMESTAMP is cut, and counted in days or hours, by the
-clock on the wall of the session, which may jump: so a day is added, more than any zone has jumped. unix_timestamp, and
-all that is said of TIMESTAMP_NTZ and DATE, needs none. Not decided: units longer than a week of timestampdiff.
+clock on the wall of the session, which may jump: so a day is added, and no zone has jumped by more. The same where a
+function of a TIMESTAMP is given a TIMESTAMP_NTZ, since the hours that the clock leaves out are moved then, or counts
+the seconds of a DATE. Whole days of a DATE, and the seconds of a TIMESTAMP, need none. Not decided: units longer than a
+week of timestampdiff.
 """
 
 from __future__ import annotations
@@ -83,7 +85,7 @@ _Limit = tuple[ColumnRef, ColumnRef, int]
 def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) -> list[_Limit]:
     if op is Op.EQ and (cut := _same_cut(left, right)) is not None:
         one, other, length = cut
-        jump = _jump(one, other, column_type)
+        jump = _jump(one, other, column_type, free=Kind.DATE)
         return [] if jump is None else [(one, other, length + jump), (other, one, length + jump)]
     for own, number, seen in ((left, right, op), (right, left, op.mirrored)):
         if not isinstance(number, Literal) or type(number.value) is not int:
@@ -99,22 +101,22 @@ def _of_comparison(op: Op, left: Term, right: Term, column_type: ColumnTypes) ->
 
 def _of_count(counted: _Counted, op: Op, number: int, column_type: ColumnTypes) -> Iterator[_Limit]:
     """`count <= n` leaves less than n + 1 units, `count >= n` more than n - 1 of them."""
-    jump = _jump(counted.later, counted.earlier, column_type)
+    free = Kind.DATE if counted.by_wall_clock else Kind.TIMESTAMP
+    jump = _jump(counted.later, counted.earlier, column_type, free=free)
     if jump is None:
         return
-    jump = jump if counted.by_wall_clock else 0
     if op in (Op.EQ, Op.LE, Op.LT):
         yield counted.later, counted.earlier, (number + (op is not Op.LT)) * counted.unit + jump
     if op in (Op.EQ, Op.GE, Op.GT):
         yield counted.earlier, counted.later, -(number - (op is not Op.GT)) * counted.unit + jump
 
 
-def _jump(one: ColumnRef, other: ColumnRef, column_type: ColumnTypes) -> int | None:
-    """How far the clock on the wall may jump between two times of one type; None if they are none."""
+def _jump(one: ColumnRef, other: ColumnRef, column_type: ColumnTypes, *, free: Kind) -> int | None:
+    """How far the clock on the wall may jump between two times of one type, `free` of it; None if they are none."""
     kinds = column_type(one), column_type(other)
     if one.alias == other.alias or kinds[0] is None or kinds[0] != kinds[1] or not kinds[0].is_instant:
         return None
-    return _DAY if kinds[0].kind is Kind.TIMESTAMP else 0
+    return 0 if kinds[0].kind is free else _DAY
 
 
 def _same_cut(left: Term, right: Term) -> tuple[ColumnRef, ColumnRef, int] | None:

@@ -91,6 +91,12 @@ SELECT id, bidder, price, ts FROM (
   FROM bids_in_time
 ) WHERE place <= 1;
 
+-- How often does someone bid in one sitting?
+CREATE SINK q11 USING parquet OPTIONS (path 'out/nexmark/q11');
+INSERT INTO q11
+SELECT bidder, count(*) AS bids, session_window(ts, '1 second').start AS since, session_window(ts, '1 second').end AS until
+FROM bid GROUP BY bidder, session_window(ts, '1 second');
+
 -- Bids with the number of their channel.
 CREATE SINK q13 USING parquet OPTIONS (path 'out/nexmark/q13');
 INSERT INTO q13

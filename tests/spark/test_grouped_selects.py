@@ -58,6 +58,11 @@ WINDOWED = {
     "first_groups": "w, n FROM (SELECT w, g, n, ROW_NUMBER() OVER (PARTITION BY w ORDER BY n DESC, g) AS rn FROM "
     "(SELECT window(s.ts, '4 seconds').end AS w, s.g, count(*) AS n FROM s GROUP BY window(s.ts, '4 seconds'), s.g)) "
     "WHERE rn = 1",
+    "sessions": f"t.g, session_window(s.ts, '2 seconds') AS w, count(*), sum(s.p), count(DISTINCT s.i) AS d {PLAIN} "
+    "GROUP BY t.g, session_window(s.ts, '2 seconds')",
+    "of_sessions": "window(w.start, '10 seconds').end AS until, count(*) AS visits, max(n) AS most FROM (SELECT s.k, "
+    "session_window(ts, '1 second') AS w, count(*) AS n FROM s GROUP BY s.k, session_window(ts, '1 second')) "
+    "GROUP BY window(w.start, '10 seconds')",
     "some_groups": "window(s.ts, '4 seconds').start AS w, s.g, count(*) FILTER (WHERE s.i > 0) AS n FROM s "
     "GROUP BY window(s.ts, '4 seconds'), s.g HAVING max(s.i) > 0 AND window.end IS NOT NULL",
     "calendar": "date_trunc('MINUTE', s.ts) AS h, to_date(s.ts) AS d, s.g, count(*), max(s.x) "
@@ -69,7 +74,10 @@ WINDOWED = {
 
 @pytest.mark.parametrize(
     "names",
-    [("sliding", "first_rows"), pytest.param(("some_groups", "calendar", "first_groups"), marks=pytest.mark.thorough)],
+    [
+        ("sliding", "first_rows", "sessions", "of_sessions"),
+        pytest.param(("some_groups", "calendar", "first_groups"), marks=pytest.mark.thorough),
+    ],
     ids=lambda names: names[0],
 )
 def test_groups_that_close_are_given_once_to_files_and_are_what_spark_says(

@@ -1,5 +1,5 @@
 """Random queries over three streams, drawn from the whole language: joins of all kinds, conditions, queries in FROM, by
-WITH and as views, IN and EXISTS, DISTINCT, groups by windows, blocks within blocks.
+WITH and as views, IN and EXISTS, DISTINCT, groups by windows and sessions, blocks within blocks.
 
 All columns are BIGINT, times too. A text is drawn once, with marks where Penstock and DuckDB differ, and is written for
 either by `for_penstock` and `for_duckdb`.
@@ -21,6 +21,8 @@ DECLARED = "\n".join(
 )
 
 _WINDOW = re.compile(r"\[\[(?P<time>[\w.]+)\|(?P<length>\d+)\|(?P<end>\w*)\]\]")
+_EITHER = re.compile(r"⟦(?P<penstock>[^‖]*)‖(?P<duckdb>[^⟧]*)⟧")
+"""What is written in one way for Penstock, and in another for DuckDB."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +72,7 @@ def _penstock(text: str) -> str:
         call = f"window({found['time']}, {found['length']})"
         return f"{call}.{found['end']}" if found["end"] else call
 
-    return _WINDOW.sub(window, text)
+    return _WINDOW.sub(window, _EITHER.sub(r"\g<penstock>", text))
 
 
 def _duckdb(text: str) -> str:
@@ -79,6 +81,7 @@ def _duckdb(text: str) -> str:
         start = f"({time} - ((({time} % {length}) + {length}) % {length}))"
         return f"({start} + {length})" if found["end"] == "end" else start
 
+    text = _EITHER.sub(r"\g<duckdb>", text)
     return _WINDOW.sub(window, text).replace("<=>", "IS NOT DISTINCT FROM")
 
 
@@ -131,7 +134,7 @@ class Writer:
         """A query, and the columns of its answer."""
         if depth > 0 and self.chance(0.15):
             return self._united(depth)
-        form = self.draw.choices(("select", "distinct", "group"), (6, 2, 2))[0]
+        form = self.draw.choices(("select", "distinct", "group", "session"), (6, 2, 2, 1))[0]
         named: list[tuple[str, str]] = []
         source = self._from(depth, named)
         where = [*source.where, *self._filters(source)]
@@ -139,6 +142,8 @@ class Writer:
             where.append(self._subquery(source, depth))
         if form == "group":
             text, columns = self._grouped(source, where)
+        elif form == "session":
+            text, columns = self._in_sessions(source, where)
         else:
             text, columns = self._selected(source, where, is_distinct=form == "distinct")
         common = ", ".join(f"{name} AS ({inner})" for name, inner in named)
@@ -286,6 +291,25 @@ class Writer:
         having = f" HAVING count(*) > {self.draw.randint(0, 1)}" if self.chance(0.2) else ""
         text = f"SELECT {shown} FROM {kept} GROUP BY {key}, [[{time}|{length}|]]{having}"
         return text, tuple(column for _, column in items)
+
+    def _in_sessions(self, source: _From, where: list[str]) -> tuple[str, tuple[Column, ...]]:
+        """Groups by a session; DuckDB is asked which rows come more than the gap after those before them."""
+        time, key, value = (self.draw.choice(source.parts).name(role, self.draw) for role in ("time", "key", "value"))
+        gap = self.draw.choice((1, 2, 4))
+        of_value = self.draw.choice(("count(*)", "count({})", "sum({})", "min({})", "count(DISTINCT {})"))
+        end = self.draw.choice(("start", "end"))
+        session = f"session_window({time}, {gap})"
+        theirs = f"max(t) + {gap}" if end == "end" else "min(t)"
+        begins = f"{time} - lag({time}) OVER (PARTITION BY {key} ORDER BY {time}) <= {gap}"
+        head = (
+            f"⟦SELECT {key} AS k, {session}.{end} AS ts, {of_value.format(value)} AS v0"
+            f"‖SELECT k, {theirs} AS ts, {of_value.format('v')} AS v0 FROM (SELECT *, "
+            "sum(new) OVER (PARTITION BY k ORDER BY t) AS session FROM (SELECT "
+            f"{key} AS k, {time} AS t, {value} AS v, CASE WHEN {begins} THEN 0 ELSE 1 END AS new⟧"
+        )
+        tail = f"⟦GROUP BY {key}, {session}‖) AS marked) AS numbered GROUP BY k, session⟧"
+        text = f"{head} FROM {source.kept([*where, f'{time} IS NOT NULL'])} {tail}"
+        return text, (Column("k", "key"), Column("ts", "time"), Column("v0", "value"))
 
 
 @dataclass(frozen=True)

@@ -249,6 +249,8 @@ class Promised(ReasonKind):
 
     FRONTIER = auto()
     WINDOWS_EMITTED = auto()
+    SESSION_ENDS = auto()
+    SESSION_STARTS = auto()
     CUT_OF_FRONTIER = auto()
     GROUP = auto()
     ALL_COLUMNS = auto()

@@ -176,10 +176,16 @@ def _by_time(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Bo
                 order_text(stream, orders[0]),
                 Because.BOUND_OF(alias, own.bound),
             )
-            passed = "its window" if isinstance(value, TimeWindow) else "it"
+            passed = _what_is_passed(value)
             bound = BoundedBy.ITEM_PASSED(stage.item, alias, passed)
             return Bounded(_with_its_rows(bound, alias, own), Means.PURGE, because)
     return None
+
+
+def _what_is_passed(value: Scalar) -> str:
+    if not isinstance(value, TimeWindow):
+        return "it"
+    return "its session" if value.is_session else "its window"
 
 
 def _by_punctuation(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Bounded | None:

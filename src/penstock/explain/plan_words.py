@@ -95,6 +95,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "view or by a day of an ordered event time as well, or ask for the first row alone"
     ),
     PlanObstacle.TOP_WITH_BUDGET: "ROW_NUMBER() keeps its rows without regard to a BUDGET: leave it out",
+    PlanObstacle.SESSION_WITH_BUDGET: "sessions are kept without regard to a BUDGET: leave it out",
     PlanObstacle.ONLY_APPENDS: (
         "sink {} only appends, but the groups change and nothing closes them: group by window(ts, '5 minutes') of an "
         "ordered event time as well, or use a sink that takes updates"

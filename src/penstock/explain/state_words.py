@@ -257,6 +257,14 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "{0} is of a window of {1}, emitted when no result can fall into it any more, and all that are over with it: "
         "{2}; {3}"
     ),
+    Promised.SESSION_ENDS: (
+        "{0} is the end of a session of {1}, emitted when no result can be added to it any more, and all that are over "
+        "with it: {2}; {3}"
+    ),
+    Promised.SESSION_STARTS: (
+        "{0} is the start of a session of {1}, and no session is emitted that starts before those that are open; it "
+        "moves on as they end: {2}; {3}"
+    ),
     Promised.CUT_OF_FRONTIER: (
         "{0} is the {1} of {2}, which never falls while that does not, and nothing is emitted with one before the rows "
         "that are stored or still to come: {3}; {4}"

@@ -72,18 +72,27 @@ class Union:
     members: tuple[Source, ...]
 
 
+WINDOW, SESSION = "window", "session_window"
+
+
 @dataclass(frozen=True)
 class TimeWindow:
-    """`window(ts, '5 minutes')`, or one end of it; `window(ts, '5 minutes', '1 minute')` starts one each minute."""
+    """`window(ts, '5 minutes')`, or one end of it; `window(ts, '5 minutes', '1 minute')` starts one each minute.
+
+    `session_window(ts, '5 minutes')` goes on as long as times follow each other within its length: it begins with its
+    first, and ends so long after its last.
+    """
 
     column: ColumnRef
     span: Span
+    """How long it is; of a session, after how long a pause it ends."""
     end: str | None = None
     """`start`, `end`, or None for the whole window."""
     slide: Span | None = None
     """How far the windows lie apart; None where each begins as the one before it ends."""
     offset: Span | None = None
     """By how much they begin after multiples of that; None for not at all."""
+    is_session: bool = False
 
     @property
     def whole(self) -> TimeWindow:
@@ -113,7 +122,8 @@ class TimeWindow:
     def __str__(self) -> str:
         spans = [self.span, *([] if self.slide is None and self.offset is None else [self.slide or self.span])]
         spans += [] if self.offset is None else [self.offset]
-        text = f"window({', '.join([str(self.column), *map(_length, spans)])})"
+        function = SESSION if self.is_session else WINDOW
+        text = f"{function}({', '.join([str(self.column), *map(_length, spans)])})"
         return f"{text}.{self.end}" if self.end else text
 
 

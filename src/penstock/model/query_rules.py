@@ -177,6 +177,8 @@ def _output_problems(query: Query) -> Iterator[Problem]:
         seen.add(fold(output.name))
         yield from _column_problems(query, columns_of(output.value), subject)
         yield from _aggregate_problems(query, output.value, subject)
+        if isinstance(output.value, TimeWindow) and not query.is_grouped:
+            yield Problem(subject, f"{output.value} is not grouped by", f"add it: GROUP BY {output.value.whole}")
         if (
             query.is_grouped
             and not isinstance(output.value, Aggregate)
@@ -193,8 +195,15 @@ def _output_problems(query: Query) -> Iterator[Problem]:
             yield Problem(
                 Subject("shown", name, index), f"two output columns are named {name}", f"rename one: … AS {name}_2"
             )
+    windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
     for index, key in enumerate(query.group_by):
-        yield from _column_problems(query, columns_of(key), Subject("group", str(key), index))
+        subject = Subject("group", str(key), index)
+        yield from _column_problems(query, columns_of(key), subject)
+        if len(windows) > 1 and isinstance(key, TimeWindow) and key.is_session:
+            why = "a session stands beside no other window of time"
+            yield Problem(
+                subject, why, "group by the session in a view or a query in FROM, and by a window of it above"
+            )
     if query.hints.value is not None:
         yield from _column_problems(query, query.hints.value.columns, Subject("hint", "VALUE"))
     if query.distinct and query.is_grouped:

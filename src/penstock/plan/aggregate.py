@@ -30,6 +30,11 @@ class Fold(StrEnum):
     """The count, the mean and the squares of the distances from it; in the second stage alone."""
 
 
+def start_of_sessions(clock: ColumnRef) -> str:
+    """Under what the second stage tells how far the starts of sessions of a time have come."""
+    return f"{clock}@session"
+
+
 @dataclass(frozen=True)
 class Measure:
     """A column of one stream of which only a sum, a count or an extreme goes through the join."""
@@ -56,6 +61,9 @@ class WindowColumn:
     """How far windows lie apart."""
     shift: int
     """By how much they begin after multiples of that."""
+    gap: int | None = None
+    """After how long a pause a session ends, in ticks; its windows then are of one tick, the time itself, and the
+    second stage makes sessions of them. None where it is no session."""
 
     @property
     def pane(self) -> int:
@@ -90,6 +98,8 @@ class GroupKey:
     closed."""
     cut: CalendarCut | None = None
     """The cut of its clocks that it is, if it is one."""
+    gap: int | None = None
+    """After how long a pause its sessions end, in ticks, if it is the start of one."""
 
 
 @dataclass(frozen=True)
@@ -164,6 +174,11 @@ class AggregatePlan:
         """Whether Spark evaluates expressions between the two stages."""
         expressions = [*(key.expression for key in self.keys), *(column.expression for column in self.columns)]
         return any(expression is not None for expression in expressions)
+
+    @property
+    def dealt_by(self) -> tuple[str, ...]:
+        """The keys that tell to which bucket of the second stage a row goes; where sessions begin is found there."""
+        return tuple(key.name for key in self.keys if key.gap is None)
 
     def measures_of(self, alias: str) -> tuple[Measure, ...]:
         """The measures of one stream."""

@@ -133,6 +133,8 @@ def grouping_obstacles(query: Query) -> Iterator[Reason]:
         yield PlanObstacle.TOP_STAYS_OPEN(query.top.most)
     if query.top is not None and query.hints.budget is not None:
         yield PlanObstacle.TOP_WITH_BUDGET()
+    if query.hints.budget is not None and any(window.is_session for window in windows):
+        yield PlanObstacle.SESSION_WITH_BUDGET()
     if query.appends and query.sink is not None and not emits_once(query):
         yield PlanObstacle.ONLY_APPENDS(query.sink)
 
@@ -171,8 +173,9 @@ def _windows(query: Query) -> dict[TimeWindow, WindowColumn]:
     for key in query.group_by:
         if isinstance(key, TimeWindow):
             column, span = key.column, key.span.ticks
+            length, step, gap = (1, 1, span) if key.is_session else (span, key.step, None)
             found[key.whole] = WindowColumn(
-                f"__ps_w{len(found)}", column.alias, column.column, span, key.step, key.shift
+                f"__ps_w{len(found)}", column.alias, column.column, length, step, key.shift, gap
             )
     return found
 
@@ -186,7 +189,8 @@ def _key(
 ) -> GroupKey:
     match key:
         case TimeWindow():
-            return GroupKey(windows[key.whole].name, str(key), None, key.span.ticks, clocks_of(query, key))
+            of = windows[key.whole]
+            return GroupKey(of.name, str(key), None, of.ticks, clocks_of(query, key), gap=of.gap)
         case ColumnRef():
             return GroupKey(named[key], str(key), None, None, clocks_of(query, key))
         case Expression():

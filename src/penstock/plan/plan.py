@@ -18,7 +18,7 @@ from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
 from penstock.model.schemes import Policy
-from penstock.plan.aggregate import AggregatePlan, CalendarCut
+from penstock.plan.aggregate import AggregatePlan, CalendarCut, start_of_sessions
 from penstock.plan.codec import decode, encode
 from penstock.plan.evict import EvictPlan
 from penstock.plan.merge_plan import MergePlan
@@ -183,6 +183,13 @@ class FrontierColumn:
     """By how much they begin after multiples of that."""
     cut: CalendarCut | None = None
     """The cut of its clock that it is, if it is one: of what is reached, the runtime takes the cut."""
+    is_session: bool = False
+    """Whether it is an end of a session, whose windows have no length."""
+
+    @property
+    def told_by(self) -> str:
+        """Under what the cells, or the second stage, tell how far its clock has come."""
+        return start_of_sessions(self.clock) if self.is_session and not self.is_end else str(self.clock)
 
     def reached(self, ticks: int) -> int:
         """From which value on the column may still be emitted, where the frontier of its clock lies there."""

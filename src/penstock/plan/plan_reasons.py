@@ -59,6 +59,7 @@ class PlanObstacle(ReasonKind):
     ONLY_APPENDS = auto()
     TOP_STAYS_OPEN = auto()
     TOP_WITH_BUDGET = auto()
+    SESSION_WITH_BUDGET = auto()
     ARCHIVE_BELOW = auto()
     CONDITION_UNDER_BUDGET = auto()
     CONDITION_RANDOM = auto()

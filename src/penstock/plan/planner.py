@@ -104,11 +104,12 @@ def _frontiers(block: BlockFinding) -> tuple[FrontierColumn, ...]:
         FrontierColumn(
             found.column,
             found.clock,
-            None if found.window is None else found.window.span.ticks,
+            None if found.window is None or found.window.is_session else found.window.span.ticks,
             found.window is not None and found.window.end == "end",
             1 if found.window is None else found.window.step,
             0 if found.window is None else found.window.shift,
             None if found.cut is None else calendar_cut(block.query, found.cut),
+            found.window is not None and found.window.is_session,
         )
         for found in block.derived.clocks
     )

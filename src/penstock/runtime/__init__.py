@@ -74,6 +74,7 @@ from penstock.plan.aggregate import COUNT
 from penstock.runtime.cell import Cell
 from penstock.runtime.columns.hashing import hash_rows
 from penstock.runtime.columns.row_values import row_hashes
+from penstock.runtime.group.sessions import session_end
 from penstock.runtime.group.stage import GroupStage, given_name
 from penstock.runtime.input.batch import (
     HOME,
@@ -137,5 +138,6 @@ __all__ = [
     "punctuation_promises",
     "read_header",
     "row_hashes",
+    "session_end",
     "spell",
 ]

@@ -20,7 +20,7 @@ from penstock.model.names import quoted
 from penstock.model.query import Query
 from penstock.plan.aggregate import AggregateColumn, AggregatePlan
 from penstock.plan.plan import Plan
-from penstock.runtime import given_name
+from penstock.runtime import given_name, session_end
 from penstock.runtime.group.between_stages import final_type, measure_columns
 from penstock.spark.arrow_map import mapped
 from penstock.spark.operator import ANSWER
@@ -60,7 +60,7 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
         types = {name: declared.get(name, "BIGINT") for name in names}
         _require_groups(aggregate, types)
         given = arrow_schema(", ".join(_given_columns(plan, aggregate)))
-        return Dealt(told.mapInArrow(Redealer(keys, given, names), DEALT), plan, types)
+        return Dealt(told.mapInArrow(Redealer(keys, given, aggregate.dealt_by), DEALT), plan, types)
     evaluated = _evaluated(told, plan, aggregate)
     _require_same_values(evaluated)
     types = {field.name: field.dataType.simpleString() for field in evaluated.schema}
@@ -68,7 +68,7 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     complete = replace(aggregate, columns=columns)
     _require_groups(complete, types)
     moved = evaluated.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in evaluated.schema))
-    rows = mapped(moved, EvaluatedRedealer(keys, names), DEALT)
+    rows = mapped(moved, EvaluatedRedealer(keys, aggregate.dealt_by), DEALT)
     return Dealt(rows, replace(plan, aggregate=complete), {name: types[name] for name in names})
 
 
@@ -154,6 +154,8 @@ def show(answers: DataFrame, query: Query, dealt: Dealt, beside: tuple[str, ...]
         if isinstance(key, TimeWindow)
     }
     types = {name: clocks.get(name) or kind for name, kind in dealt.key_types.items()}
+    sessions = [key.name for key in aggregate.keys if key.gap is not None]
+    types |= {session_end(name): types[name] for name in sessions}
     types |= {given_name(n): spark_type(final_type(column)) for n, column in enumerate(aggregate.columns)}
     schema = ", ".join(f"{quoted(name)} {carried_type(kind)}" for name, kind in types.items())
     if beside:
@@ -211,6 +213,8 @@ def _window(name: str, window: TimeWindow, kind: str) -> Column:
     ticks = window.span.ticks
     length = str(ticks) if kind == "BIGINT" else f"INTERVAL '{ticks // 1_000_000}.{ticks % 1_000_000:06d}' SECOND"
     start, end = F.col(quoted(name)), F.expr(f"{quoted(name)} + {length}")
+    if window.is_session:
+        end = F.col(session_end(name))
     if window.end is not None:
         return start if window.end == "start" else end
     return F.struct(start.alias("start"), end.alias("end"))

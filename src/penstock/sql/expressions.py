@@ -143,10 +143,22 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
         return "EXISTS", "it is a condition of WHERE, joined by AND"
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
-        return "session_window(…)", "group by window(ts, '5 minutes'), or by date_trunc('hour', ts)"
+        return _refused_session(part)
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
         return f"this {part.name.lower()}(…)", "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT"
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
+
+
+def _refused_session(part: exp.Anonymous) -> tuple[str, str]:
+    """A session that is not of a column and a constant gap: of these none comes here but out of place."""
+    alone = "session_window(ts, '5 minutes'), of a column and a length, stands alone, in GROUP BY and in SELECT"
+    if len(part.expressions) == 2 and part.expressions[1].find(exp.Column) is not None:
+        return (
+            "session_window(…) with a gap that differs from row to row",
+            "write a constant gap, session_window(ts, '5 minutes'); for several, one SELECT for each, with its rows "
+            "in WHERE, and UNION ALL between them",
+        )
+    return "this session_window(…)", alone
 
 
 def _column_nodes(node: exp.Expr) -> list[exp.Column]:

@@ -8,15 +8,15 @@ from functools import partial
 
 from sqlglot import exp
 
-from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scalar, TimeWindow
+from penstock.model.clauses import ROW_NUMBER, SESSION, WINDOW, Aggregate, Formula, Output, Scalar, TimeWindow
 from penstock.model.names import fold
-from penstock.model.spans import Span
+from penstock.model.spans import Span, Unit
 from penstock.model.stream import span_problem
 from penstock.model.term_types import aggregate_type, output_type, type_of
 from penstock.model.types import DataType, Kind
 from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
-from penstock.sql.constants import number_of, span_or_none
+from penstock.sql.constants import number_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
 from penstock.sql.dialect import read_expression
 from penstock.sql.expressions import bind_column, bind_node
@@ -137,10 +137,10 @@ class OutputBinder:
     def _own_name(self, item: SelectItem, code: Code) -> str | None:
         """The name that Spark gives to an item without one."""
         node = unwrapped(code.node)
-        if isinstance(node, exp.Dot) and self._time_window(node.this) is not None:
-            return f"window.{node.expression.name.lower()}"
-        if self._time_window(node) is not None:
-            return "window"
+        if isinstance(node, exp.Dot) and (window := self._time_window(node.this)) is not None:
+            return f"{_function(window)}.{node.expression.name.lower()}"
+        if (window := self._time_window(node)) is not None:
+            return _function(window)
         if isinstance(node, exp.Column) and bind_column(node, self.scope) is not None:
             found = self.scope.resolve(node)
             return None if found is None else found.column.name
@@ -208,9 +208,10 @@ class OutputBinder:
 
     def _time_window(self, node: exp.Expr) -> TimeWindow | None:
         node = unwrapped(node)
-        if not isinstance(node, exp.Anonymous) or node.name.lower() != "window":
+        is_session = isinstance(node, exp.Anonymous) and node.name.lower() == SESSION
+        if not isinstance(node, exp.Anonymous) or node.name.lower() not in (WINDOW, SESSION):
             return None
-        if len(node.expressions) not in (2, 3, 4):
+        if len(node.expressions) not in ((2,) if is_session else (2, 3, 4)):
             return None
         column = bind_column(node.expressions[0], self.scope)
         spans = [_window_length(part) for part in node.expressions[1:]]
@@ -220,7 +221,8 @@ class OutputBinder:
         assert span is not None
         # What says nothing is left out, so that equal windows are one.
         slide = None if slide is None or slide.ticks == span.ticks else slide
-        return TimeWindow(column, span, None, slide, None if offset is None or not offset.ticks else offset)
+        offset = None if offset is None or not offset.ticks else offset
+        return TimeWindow(column, span, None, slide, offset, is_session)
 
     def _window_end(self, node: exp.Expr) -> TimeWindow | None:
         """`window(…).start`, or `window.start` where the query groups by one window."""
@@ -228,18 +230,24 @@ class OutputBinder:
         if isinstance(node, exp.Dot):
             whole = self._time_window(node.this)
             end = node.expression.name.lower()
-        elif isinstance(node, exp.Column) and fold(node.table) == "window" and len(self._windows) == 1:
-            whole, end = self._windows[0], node.name.lower()
-        elif isinstance(node, exp.Column) and len(node.parts) == 1 and fold(node.name) == "window":
-            return self._windows[0] if len(self._windows) == 1 and bind_column(node, self.scope) is None else None
+        elif isinstance(node, exp.Column) and (named := self._window_named(node.table)) is not None:
+            whole, end = named, node.name.lower()
+        elif isinstance(node, exp.Column) and len(node.parts) == 1:
+            named = self._window_named(node.name)
+            return named if named is not None and bind_column(node, self.scope) is None else None
         else:
             return None
         return replace(whole, end=end) if whole is not None and end in ("start", "end") else None
 
+    def _window_named(self, name: str) -> TimeWindow | None:
+        """The window that the query groups by and that goes by the name of its function."""
+        return next((w for w in self._windows if len(self._windows) == 1 and fold(name) == _function(w)), None)
+
     def _window_fits(self, window: TimeWindow, at: Stretch) -> bool:
         kind = self.scope.type_of(window.column)
         if kind is None or not kind.is_clock:
-            self.scope.report(f"window({window.column}, …): {kind} is no time", at, "TIMESTAMP, DATE and integers are")
+            what = f"{_function(window)}({window.column}, …): {kind} is no time"
+            self.scope.report(what, at, "TIMESTAMP, DATE and integers are")
             return False
         spans = [span for span in (window.span, window.slide, window.offset) if span is not None]
         why = next((why for span in spans if (why := span_problem(span, kind)) is not None), None)
@@ -250,7 +258,8 @@ class OutputBinder:
         if why is None and window.offset is not None and abs(window.offset.ticks) >= window.step:
             why = "windows of time begin after a multiple of their distance by less than it"
         if why is not None:
-            self.scope.report(why, at, "write window(ts, '5 minutes') for a TIMESTAMP, window(t, 300) for an integer")
+            name = _function(window)
+            self.scope.report(why, at, f"write {name}(ts, '5 minutes') for a TIMESTAMP, {name}(t, 300) for an integer")
         return why is None
 
 
@@ -293,20 +302,34 @@ class GroupColumns:
     shown: tuple[str | Formula, ...]
 
 
+def _function(window: TimeWindow) -> str:
+    return SESSION if window.is_session else WINDOW
+
+
 def _value_of(output: Output | Formula) -> Scalar | Aggregate | Formula:
     return output.value if isinstance(output, Output) else output
 
 
 def _window_length(node: exp.Expr) -> Span | None:
-    """'5 minutes', or a bare number."""
+    """'5 minutes', '1 hour 30 minutes', or a bare number."""
     number = number_of(node)
     if number is None and isinstance(node, exp.Literal) and node.is_string:
-        amount, _, unit = node.name.strip().partition(" ")
-        try:
-            number = Decimal(amount)
-        except InvalidOperation:
+        words = node.name.upper().removeprefix("INTERVAL ").split()
+        if len(words) == 1:
+            words.append("")
+        parts = [_part_of_length(*pair) for pair in zip(words[::2], words[1::2], strict=False)]
+        known = [part for part in parts if part is not None]
+        if not known or 2 * len(known) != len(words):
             return None
-        if unit and unit.strip().upper() not in UNITS:
-            return None
-        return span_or_none(number, UNITS[unit.strip().upper()] if unit else None)
+        return known[0] if len(known) == 1 else sum_of_spans(known)
     return None if number is None else span_or_none(number)
+
+
+def _part_of_length(amount: str, unit: str) -> Span | None:
+    try:
+        number = Decimal(amount)
+    except InvalidOperation:
+        return None
+    if unit in ("WEEK", "WEEKS"):
+        return span_or_none(7 * number, Unit.DAY)
+    return span_or_none(number, UNITS[unit] if unit else None) if unit in (*UNITS, "") else None

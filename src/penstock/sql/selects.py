@@ -341,7 +341,8 @@ def _place(problem: Problem, select: Select, outputs: Outputs, groups: GroupColu
         return sources.places.get(subject.name, select.at)
     if subject.kind == "predicate" and subject.name in sources.places_of_conditions:
         return sources.places_of_conditions[subject.name]
-    places = {"output": groups.at, "shown": outputs.at}.get(subject.kind, ())
+    keys = tuple(code.at for code in select.group_by)
+    places = {"output": groups.at, "shown": outputs.at, "group": keys}.get(subject.kind, ())
     if subject.index < len(places):
         return places[subject.index]
     return Stretch(select.at.start, select.at.start + len("SELECT"))

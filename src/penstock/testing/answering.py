@@ -22,7 +22,7 @@ from penstock.model.expressions import ColumnRef, Expression, Term
 from penstock.model.query import Query
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.plan import Plan
-from penstock.runtime import given_name
+from penstock.runtime import given_name, session_end
 from penstock.runtime.group.between_stages import answer_columns, final_type, typed
 from penstock.testing.arrow_types import arrow_type, declared_type
 from penstock.testing.calendar import cut_values
@@ -55,7 +55,7 @@ class Answering:
     @property
     def groups(self) -> tuple[str, ...] | None:
         """The columns by which rows are dealt to the buckets of the second stage; None for all."""
-        return None if self.plan.aggregate is None else tuple(key.name for key in self.plan.aggregate.keys)
+        return None if self.plan.aggregate is None else self.plan.aggregate.dealt_by
 
     def typed(self, rows: Any) -> Any:
         """Rows of a cell in the types of the streams."""
@@ -175,6 +175,8 @@ class Answering:
             return rows.column(name).cast(pa.int64()).cast(kind)
 
         def end(rows: Any) -> Any:
+            if window.is_session:
+                return rows.column(session_end(name)).cast(kind)
             return pc.add(rows.column(name).cast(pa.int64()), window.span.ticks).cast(kind)
 
         if window.end is not None:

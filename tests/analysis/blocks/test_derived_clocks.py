@@ -20,6 +20,10 @@ def clocks(view: str, streams: str = A + B) -> list[tuple[str, str]]:
         (f"SELECT DISTINCT a.t AS x FROM a, b WHERE {NEAR}", [("x", "a.t")]),
         (f"SELECT a.t AS x FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE {NEAR})", [("x", "a.t")]),
         ("SELECT a.k, window(a.t, 5).end AS e, count(*) AS c FROM a GROUP BY a.k, window(a.t, 5)", [("e", "a.t")]),
+        (
+            "SELECT session_window(a.t, 5).start AS s, session_window.end AS e FROM a GROUP BY session_window(a.t, 5)",
+            [("s", "a.t"), ("e", "a.t")],
+        ),
         ("SELECT a.t + 1 AS x FROM a", []),
         ("SELECT a.k, b.n AS x FROM a, b WHERE a.t = b.n AND a.k = b.k", []),
     ],

@@ -13,6 +13,8 @@ told it batch by batch.
 - A group by a window of x.c is emitted when the frontier has passed its end, and all that have ended are emitted with
   it: so what is emitted later ends after the frontier, and starts after it less the length of the window. A group by
   x.c itself: likewise. DISTINCT emits a row when it first comes, so the frontier below is its own.
+- A session of x.c likewise, when the frontier has passed its end: what is emitted later ends at the frontier or after
+  it, and starts with the least start of the sessions that are open, or after it. That one moves on as sessions end.
 - A cut of x.c (`date_trunc`, `to_date`: model/closed_groups.py) never falls while x.c does not: what is emitted later
   has the cut of the frontier, or a later one.
 - An unmatched row of an outer join or NOT EXISTS is emitted while its tuples are stored, as every other row is.
@@ -134,6 +136,9 @@ def _recovers(scheme: object) -> bool:
 def _because(query: Query, name: str, origin: Origin | Cut, clock: ColumnRef, finding: Finding) -> Reason:
     assert isinstance(finding, Bounded)
     order = order_text(query.by_alias[clock.alias].stream, _orders(query, clock)[0])
+    if isinstance(origin, TimeWindow) and origin.is_session:
+        said = Promised.SESSION_ENDS if origin.end == "end" else Promised.SESSION_STARTS
+        return said(name, clock, order, finding.bound)
     if isinstance(origin, TimeWindow):
         return Promised.WINDOWS_EMITTED(name, clock, order, finding.bound)
     if isinstance(origin, Cut):

@@ -9,8 +9,9 @@ What a punctuation closed is remembered no more, so such a result begins the gro
 DISTINCT is GROUP BY without measures (`plan/second_stage_plan.py`): of a group only its key is kept, and it is given as
 it begins. A result of it that is late is given, at worst again.
 
-count(DISTINCT x) and median keep the values of each group, with how often each came. Where a group gives its first rows
-(`top_rows.py`), these are kept, and given as the group would be.
+count(DISTINCT x) and median keep the values of each group (`kept_values.py`). Where a group gives its first rows
+(`top_rows.py`), these are kept, and given as the group would be. Of groups by a session (`sessions.py`) the session is
+called by its start until it is given.
 
 Under a budget at most `room` groups and values, or bytes of them, are remembered (`admission.py`): results that would
 need more are lost.
@@ -26,16 +27,18 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.model.clauses import TOP, VARIANCES
-from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey
+from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey, start_of_sessions
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_plan import grouping, names_of_outputs
 from penstock.runtime.columns.codes import INT64, Bools, Ints, flat, ticks
 from penstock.runtime.columns.row_values import null_safe_equal
 from penstock.runtime.group.admission import admit
 from penstock.runtime.group.calendar_cuts import cut_ticks
-from penstock.runtime.group.finals import final_values, medians, no_sums
+from penstock.runtime.group.finals import final_values
+from penstock.runtime.group.kept_values import KeptValues
 from penstock.runtime.group.measures import Measured, from_columns, measured, numbers_of
-from penstock.runtime.group.numbering import Groups, grouped
+from penstock.runtime.group.numbering import grouped
+from penstock.runtime.group.sessions import Sessions, session_end
 from penstock.runtime.group.tally import Columns, Kept, Tally
 from penstock.runtime.group.top_rows import TopRows
 from penstock.runtime.group.totals import Totals
@@ -75,28 +78,25 @@ class GroupStage(Component):
         """Results, since the beginning, for which there was no room."""
         self.aggregate = grouping(plan)
         self.is_first = is_first
-        self.keys = tuple(dict.fromkeys(key.name for key in self.aggregate.keys))
+        session = next((key for key in self.aggregate.keys if key.gap is not None), None)
+        self.sessions = None if session is None else Sessions(session)
+        self.others = tuple(dict.fromkeys(key.name for key in self.aggregate.keys if key.gap is None))
+        self.keys = self.others if session is None else (*self.others, session.name)
         kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
         kept = [] if self._only_tells_apart else [Kept(COUNT, Fold.COUNT)]
         kept += [Kept(m.name, m.fold, numbers_of(kinds[m.alias, m.column])) for m in self.aggregate.measures]
+        self.kept_values = KeptValues(self.aggregate, self.keys, groups_merge=self.sessions is not None)
         kept += [
             Kept(given_name(n), Fold.COUNT if c.distinct else _FOLDS[c.function], numbers_of(c.type))
             for n, c in enumerate(self.aggregate.columns)
-            if c.value is not None and not _is_of_kept_values(c) and c.function != TOP and not self._is_key(c)
+            if self._is_measured(c)
         ]
+        kept += [] if self.sessions is None else [self.sessions.last]
         self.top = None if self.aggregate.top is None else TopRows(self.aggregate.top, self.keys)
         if self.top is not None:
             kept = [Kept(COUNT, Fold.COUNT)]
-        self.groups = Tally(self.keys, tuple(kept))
-        self.values = (
-            {0: self.top.tally}
-            if self.top is not None
-            else {
-                n: Tally((*self.keys, c.value), (Kept(COUNT, Fold.COUNT),), len(self.keys))
-                for n, c in enumerate(self.aggregate.columns)
-                if c.keeps_values and c.value is not None and not self._is_key(c)
-            }
-        )
+        self.groups = Tally(self.keys, tuple(kept), 0 if self.sessions is None else len(self.others))
+        self.values = self.kept_values.tallies if self.top is None else {0: self.top.tally}
         self.items = ClosedItems(plan, names_of_outputs(plan) if plan.aggregate is None else None)
         self.passed: dict[str, int] = {}
         """By key with a clock, how far that has come."""
@@ -108,11 +108,12 @@ class GroupStage(Component):
     @property
     def _only_tells_apart(self) -> bool:
         """Whether a group is no more than its key."""
-        return not self.aggregate.columns and not self.aggregate.measures
+        return not self.aggregate.columns and not self.aggregate.measures and self.sessions is None
 
-    def _is_key(self, column: AggregateColumn) -> bool:
-        """Whether the values of each group are one, which is grouped by."""
-        return column.keeps_values and column.value in self.keys and column.function in ("count", "median")
+    def _is_measured(self, column: AggregateColumn) -> bool:
+        """Whether an aggregate of values is added up as they come."""
+        is_shown = self.kept_values.made_when_shown(column) or self.kept_values.is_key(column)
+        return column.value is not None and column.function != TOP and not is_shown
 
     @property
     def live(self) -> int:
@@ -143,6 +144,9 @@ class GroupStage(Component):
         if columns and COUNT not in columns:
             columns[COUNT] = pa.array(np.ones(rows.num_rows, np.int64))
         columns, lost = self._in_time(columns)
+        if columns and self.sessions is not None:
+            columns, too_late = self._in_sessions(columns, self.sessions)
+            lost += too_late
         if columns and self.room is not None:
             columns, dropped = self._admitted(columns, self.room, frontier)
             self.dropped += dropped
@@ -158,6 +162,8 @@ class GroupStage(Component):
         if self.aggregate.emits_once:
             given = self._shown(closed) if len(closed) else None
         self._forget(closed)
+        if self.sessions is not None:
+            self._tell_starts(self.sessions, frontier)
         self._state.finish()
         if self.in_bytes and self.room is not None and self.nbytes > self.room:
             self._compact()
@@ -172,11 +178,36 @@ class GroupStage(Component):
         keep = pa.array(~late)
         return ({name: c.filter(keep) for name, c in columns.items()} if not late.all() else {}), lost
 
+    def _in_sessions(self, columns: Columns, sessions: Sessions) -> tuple[dict[str, Any], int]:
+        """The rows with the starts of their sessions, which were not over before; how many results the others are."""
+        name = sessions.key.name
+        assigned = sessions.assign(columns, self.others, self.groups)
+        keys = {own: self.groups.values(own, assigned.moved) for own in self.keys} if len(assigned.moved) else {}
+        for tally in self.values.values() if keys else ():
+            place, ids = tally.find_group(keys)
+            tally.move(self._batch, ids, name, pa.array(assigned.moved_to[place]))
+        self.groups.move(self._batch, assigned.moved, name, pa.array(assigned.moved_to))
+        found = dict(columns) | {sessions.last.name: columns[name], name: pa.array(assigned.starts)}
+        late: Bools = assigned.ends < self.passed.get(name, int(INT64.min))
+        if not late.any():
+            return found, 0
+        lost = int(columns[COUNT].to_numpy(zero_copy_only=False)[late].sum())
+        return ({own: c.filter(pa.array(~late)) for own, c in found.items()} if not late.all() else {}), lost
+
+    def _tell_starts(self, sessions: Sessions, frontier: Mapping[str, int]) -> None:
+        """Nothing is given later that starts before the least of the open sessions and of what is still to come."""
+        least = sessions.least_start(self.groups)
+        for clock in sessions.key.clocks:
+            if (reached := frontier.get(str(clock))) is not None:
+                start = reached if least is None else min(reached, least)
+                told = start_of_sessions(clock)
+                self.reached[told] = max(start, self.reached.get(told, start))
+
     def _of_closed(self, columns: Columns) -> Bools:
         """Which rows are of groups that time has closed."""
         closed: Bools = np.zeros(len(columns[COUNT]), np.bool_)
         for key in self.aggregate.keys:
-            if key.name in self.passed:
+            if key.name in self.passed and key.gap is None:
                 values = columns[key.name]
                 reached = ticks(values) <= _closed_upto(key, self.passed[key.name])
                 closed |= reached & values.is_valid().to_numpy(zero_copy_only=False)
@@ -201,7 +232,7 @@ class GroupStage(Component):
         rest = pa.array(~admitted)
         staying = {name: column.filter(rest) for name, column in columns.items()}
         wanted = [(self.groups, self.keys)]
-        wanted += [(t, (*self.keys, str(self.aggregate.columns[n].value))) for n, t in self.values.items()]
+        wanted += [(tally, tally.keys) for tally in self.values.values()]
         if self.in_bytes:
             freed = sum(tally.least_bytes(ids) for tally, ids in leaving)
             free = room - sum(tally.most_taken() for tally in self._tallies) + freed
@@ -222,42 +253,27 @@ class GroupStage(Component):
             return pa.table({name: column.take(new) for name, column in keys.items()})
         known, ids = self.groups.find(keys)
         before = None if self.aggregate.emits_once or not len(known) else self._shown(ids)
-        measures = {COUNT: Totals(None, None, count).summed(groups)}
+        measures: dict[str, Measured] = {COUNT: Totals(None, None, count).summed(groups)}
+        if self.sessions is not None:
+            measures[self.sessions.last.name] = self.sessions.last_times(columns).summed(groups)
         if self.top is not None:
             self.top.add(self._batch, columns, keys)
         for measure in self.aggregate.measures:
-            measures[measure.name] = from_columns(measure.fold, dict(columns), measure.name).summed(groups)  # type: ignore[assignment]
+            measures[measure.name] = from_columns(measure.fold, dict(columns), measure.name).summed(groups)
         for number, column in enumerate(self.aggregate.columns if self.top is None else ()):
-            if column.value is not None and (found := self._of_values(number, column, columns, groups)) is not None:
-                measures[given_name(number)] = found  # type: ignore[assignment]
+            fresh: Measured | None = (
+                self.kept_values.add(self._batch, number, columns, groups) if number in self.values else None
+            )
+            if self._is_measured(column):
+                if fresh is None:
+                    fresh = measured(_FOLDS[column.function], columns[column.value or ""], count).summed(groups)
+                measures[given_name(number)] = fresh
         self.groups.add(self._batch, keys, measures)
         if self.aggregate.emits_once:
             return None
         places, ids = self.groups.find(keys)
         after = self._shown(ids[np.argsort(places)])
         return after.filter(pa.array(_differs(after, known, before)))
-
-    def _of_values(self, number: int, column: AggregateColumn, columns: Columns, groups: Groups) -> Measured | None:
-        """What a batch adds to an aggregate of values; None where it is worked out when it is shown."""
-        assert column.value is not None
-        values, count = columns[column.value], columns[COUNT].to_numpy(zero_copy_only=False)
-        if not column.keeps_values:
-            return measured(_FOLDS[column.function], values, count).summed(groups)
-        if number not in self.values:
-            return None
-        tally = self.values[number]
-        there: Ints = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
-        chosen, names = pa.array(there), (*self.keys, column.value)
-        own = {name: columns[name].take(chosen) for name in names}
-        pairs = grouped(list(own.values()), len(there))
-        keys = {name: c.take(pa.array(pairs.first)) for name, c in own.items()}
-        new: Ints = np.zeros(0, np.int64)
-        if pairs.count:
-            new = tally.add(self._batch, keys, {COUNT: Totals(None, None, count[there]).summed(pairs)})
-        if _is_of_kept_values(column):
-            return None
-        fresh = np.bincount(groups.of[there][pairs.first][new], minlength=groups.count)
-        return Totals(None, None, fresh.astype(np.int64))
 
     def _shown(self, ids: Ints) -> Any:
         """Groups as they are given out."""
@@ -266,12 +282,14 @@ class GroupStage(Component):
             return self._first_rows(self.top, keys)
         measures = self.groups.measured(ids)
         shown = dict(keys)
+        if self.sessions is not None:
+            shown[session_end(self.sessions.key.name)] = self.sessions.shown_ends(self.groups, ids)
         for number, column in enumerate(self.aggregate.columns):
             name = given_name(number)
-            if self._is_key(column):
-                shown[name] = _of_one_value(column, keys[column.value or ""])
-            elif _is_of_kept_values(column):
-                shown[name] = self._of_kept_values(number, column, keys, len(ids))
+            if self.kept_values.is_key(column):
+                shown[name] = self.kept_values.of_key(column, keys)
+            elif self.kept_values.made_when_shown(column):
+                shown[name] = self.kept_values.shown(number, keys, len(ids))
             elif column.measure is None and column.value is None:
                 shown[name] = pa.array(_held(measures[COUNT]))
             else:
@@ -286,21 +304,6 @@ class GroupStage(Component):
             numbers = pa.array(number.astype(np.int32))
             shown[given_name(place)] = numbers if column.value is None else columns[column.value]
         return pa.table(shown)
-
-    def _of_kept_values(self, number: int, column: AggregateColumn, keys: Columns, size: int) -> Any:
-        """A median, or what different values come to."""
-        assert column.value is not None
-        tally = self.values[number]
-        places, ids = tally.find_group(keys)
-        values = tally.values(column.value, ids)
-        if column.function == "median":
-            return medians(size, places, values, _held(tally.measured(ids)[COUNT]))
-        if not len(ids):
-            return no_sums(column, size)
-        # A value more of each group, which is NULL and adds nothing, so that none is without.
-        every = pa.concat_arrays([pa.nulls(size, values.type), values])
-        of = np.concatenate([np.arange(size), places])
-        return final_values(column, measured(Fold.SUM, every).summed(Groups(of, np.arange(size))))
 
     def _empty_group(self) -> Any:
         """The one group of a query without GROUP BY, while there is no result."""
@@ -318,7 +321,9 @@ class GroupStage(Component):
             known = [frontier[str(clock)] for clock in key.clocks if str(clock) in frontier]
             if known:
                 self.passed[key.name] = max(*known, self.passed.get(key.name, known[0]))
-            if key.name in self.passed:
+            if key.name in self.passed and self.sessions is not None and key is self.sessions.key:
+                found.append(self.sessions.closed(self.groups, self.passed[key.name]))
+            elif key.name in self.passed:
                 found.append(self.groups.upto(_how(key), key.name, _closed_upto(key, self.passed[key.name])))
         return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
 
@@ -368,16 +373,6 @@ def _how(key: GroupKey) -> str:
 def _held(measure: Measured) -> Ints:
     assert isinstance(measure, Totals)
     return measure.held
-
-
-def _is_of_kept_values(column: AggregateColumn) -> bool:
-    """Whether an aggregate is worked out from the values that are kept, when it is shown."""
-    return column.function == "median" or (column.distinct and column.function != "count")
-
-
-def _of_one_value(column: AggregateColumn, values: Any) -> Any:
-    """count(DISTINCT x) or median(x) of groups that x itself is a column of."""
-    return values.is_valid().cast(pa.int64()) if column.distinct else values.cast(pa.float64(), safe=False)
 
 
 def _differs(after: Any, known: Ints, before: Any) -> Bools:

@@ -19,6 +19,7 @@ from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.columns.hashing import Hashes, mix
 from penstock.runtime.columns.row_values import null_safe_equal, row_hashes
 from penstock.runtime.group.measures import Measured, Numbers, column_names, from_columns
+from penstock.runtime.group.numbering import grouped
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, Synopsis
@@ -122,6 +123,21 @@ class Tally(Component):
         self.seen.rebase()
         return np.flatnonzero(new)
 
+    def move(self, batch: int, ids: Ints, name: str, values: Any) -> None:
+        """Give rows another value of one column of their key; what then has the same key is added up."""
+        if not len(ids):
+            return
+        columns = {own: self.seen.arrow(own, ids) for own in self.keys} | {name: values}
+        before = self.measured(ids)
+        self.seen.kill(ids)
+        rows = grouped(list(columns.values()), len(ids))
+        keys = {own: column.take(pa.array(rows.first)) for own, column in columns.items()}
+        self.add(batch, keys, {own: measure.summed(rows) for own, measure in before.items()})
+
+    def columns_of(self, measure: str) -> tuple[str, ...]:
+        """The columns in which a measure is kept."""
+        return self._names[measure]
+
     def measured(self, ids: Ints) -> dict[str, Measured]:
         """The measures of rows."""
         found = {}
@@ -145,6 +161,11 @@ class Tally(Component):
                 present = present & segment.column(name).is_valid().to_numpy(zero_copy_only=False)[rows]
             found.append(rows[present] + base)
         return np.concatenate(found) if found else np.zeros(0, np.int64)
+
+    def least(self, how: str, name: str) -> int | None:
+        """The least of a column that is never NULL; None if there is no row."""
+        found = [segment.least_living(how, name) for _, segment in self.seen.part(ALL) if segment.live]
+        return min(found, default=None)
 
     def forget(self, ids: Ints) -> None:
         """Let rows go."""

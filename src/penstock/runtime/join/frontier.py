@@ -35,7 +35,7 @@ def frontier(plan: Plan, closing: Closedness, synopses: Mapping[str, Synopsis]) 
 
 def answer_frontier(plan: Plan, reached: Mapping[str, int]) -> dict[str, int]:
     """By column of the answer, from which value on it may still be emitted; `reached` is by column of the sources."""
-    known = ((told, reached.get(str(told.clock))) for told in plan.frontiers)
+    known = ((told, reached.get(told.told_by)) for told in plan.frontiers)
     found = {told.name: _reached(told, ticks) for told, ticks in known if ticks is not None}
     return {name: ticks for name, ticks in found.items() if ticks is not None}
 

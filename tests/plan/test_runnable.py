@@ -148,3 +148,19 @@ def test_what_a_block_below_another_cannot_do(view: str, kind: PlanObstacle | No
     (query,) = penstock.parse(f"{STREAMS_OF_BLOCKS} CREATE VIEW {view}; {select};").queries
     found = obstacles_of_blocks(query, check_query(query))
     assert [reason.kind for reason in found] == ([] if kind is None else [kind])
+
+
+@pytest.mark.parametrize(
+    ("declared", "says"),
+    [
+        ("ORDERED BY ts WITHIN AUTO", ()),
+        ("ORDERED BY n WITHIN 3 ROWS", ()),
+        ("ORDERED BY n WITHIN AUTO", (PlanObstacle.K_LEARNED_OVER_PARTS,)),
+        ("ARRIVES BY n", (PlanObstacle.ARRIVALS_OVER_PARTS,)),
+    ],
+)
+def test_what_is_not_done_over_parts_yet_is_refused(declared: str, says: tuple[PlanObstacle, ...]) -> None:
+    stream = "CREATE STREAM {} (k BIGINT, p INT, ts BIGINT, n BIGINT, EVENT TIME ts, {});"
+    script = stream.format("r", f"PARTS BY p, {declared}") + stream.format("s", declared)
+    (query,) = penstock.parse(f"{script} SELECT r.n FROM r [ROWS 9], s [ROWS 5] WHERE r.k = s.k;").queries
+    assert tuple(reason.kind for reason in obstacles(query)) == says

@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import penstock
+from penstock.errors import UsageError
 from penstock.model.schemes import Punctuated
 from penstock.model.script import Script
 from penstock.plan.runnable import obstacles
@@ -229,3 +230,20 @@ def test_random_queries_give_their_answer_by_the_end(kind: str) -> None:
         assert sum(last.metrics["state_rows"].values()) == 0
 
     look()
+
+
+PARTED = """
+CREATE STREAM s (p DATE, k BIGINT, ts BIGINT, EVENT TIME ts, PARTS BY p, ORDERED BY ts);
+CREATE STREAM t (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);
+SELECT s.k FROM s, t WHERE s.k = t.k AND s.ts = t.ts;
+"""
+
+
+def test_parts_are_named_by_values_of_their_column() -> None:
+    run = Run(PARTED)
+    step = run.step({}, parts={"S": [dt.date(2026, 1, 1), None]})
+    assert step.metrics["parts"]["s"]["known"] == 2
+    with pytest.raises(UsageError, match="stream t has no parts"):
+        run.step({}, parts={"t": [1]})
+    with pytest.raises(UsageError, match="reads no stream u"):
+        run.step({}, parts={"u": [1]})

@@ -46,7 +46,7 @@ from penstock.model.block_tree import blocks_below, is_block, over
 from penstock.model.clauses import RowsWindow, Union
 from penstock.model.hints import Budget
 from penstock.model.query import Query
-from penstock.model.schemes import Follows
+from penstock.model.schemes import Clustered, Follows
 from penstock.model.simplify import simplified
 from penstock.model.stream import Stream
 
@@ -177,6 +177,7 @@ def _notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
         yield from (Notice.TABLE_JOINED(source.alias, join.table) for join in source.stream.tables)
     if renamed := [output.name for output in query.answer if output.is_renamed]:
         yield Notice.RENAMED(renamed)
+    yield from dict.fromkeys(_notices_of_parts(query, graph))
     if all(source.stream.arrival is not None for source in query.all_sources):
         return
     counted: dict[str, None] = {}
@@ -187,3 +188,22 @@ def _notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
             counted[closing.scheme.on(own)] = None
     for text in counted:
         yield Notice.COUNTED_AS_READ(text)
+
+
+def _notices_of_parts(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
+    for source in query.all_sources:
+        stream = source.stream
+        if not stream.has_parts:
+            continue
+        if stream.idle_after is None and stream.low:
+            yield Notice.SILENT_PART_HOLDS_CLOCK(stream.name, stream.event_time)
+        if isinstance(source.window, RowsWindow):
+            yield Notice.COUNTED_OVER_PARTS(source.window, stream.name)
+        for scheme in stream.schemes:
+            if isinstance(scheme, Clustered) and not stream.lies_in_one_part(scheme.column):
+                yield Notice.CLUSTERS_OVER_PARTS(scheme.on(stream.name), stream.name, scheme.column)
+    for closing in graph.closings:
+        target = query.by_alias[closing.target].stream
+        if isinstance(closing.scheme, Follows) and target.has_parts:
+            own = query.by_alias[closing.needs[0][0]].stream.name
+            yield Notice.COUNTED_OVER_PARTS(closing.scheme.on(own), target.name)

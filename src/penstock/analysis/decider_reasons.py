@@ -144,6 +144,7 @@ class CountReason(ReasonKind):
     TO_BE_WATCHED = auto()
     KEPT_OUT = auto()
     WINDOW_END_UNKNOWN = auto()
+    HAS_PARTS = auto()
     ERROR_ALLOWED = auto()
     DIFFERENCE = auto()
     DIFFERENCE_OF_SEVERAL = auto()

@@ -179,6 +179,8 @@ def _of_no_help(graph: ClosingGraph, source: Source, other: Source, here: Togeth
     for scheme in other.stream.schemes:
         text = scheme.on(other.stream.name)
         match scheme:
+            case Clustered(column=column) if not other.stream.lies_in_one_part(column):
+                yield WhyOpen.CLUSTERS_OVER_PARTS(text, other.stream.name)
             case PrimaryKey() | Clustered():
                 columns = scheme.columns if isinstance(scheme, PrimaryKey) else (scheme.column,)
                 if joined.issuperset(columns) and guarantee(source, other, here, columns) is None:

@@ -143,6 +143,7 @@ DECIDER_WORDS: dict[ReasonKind, Words] = {
     CountReason.MAY_COUNT_EQUAL: "{} counts values, of which some may be equal",
     CountReason.TO_BE_WATCHED: "{} ON VIOLATION {} asks to be watched, and counts watch nothing",
     CountReason.KEPT_OUT: "{} of {} writes rows beside the answer, and counts write none",
+    CountReason.HAS_PARTS: "{} has parts, and Spark's own windows know one clock for all of them",
     CountReason.WINDOW_END_UNKNOWN: "when a window is over is not known; ORDERED BY {} WITHIN a span ON {}",
     CountReason.ERROR_ALLOWED: "the query allows {} percent",
     CountReason.DIFFERENCE: (

@@ -17,6 +17,7 @@ from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.block_text import answer_lines, of_all_blocks
 from penstock.explain.counts_text import counts_items
 from penstock.explain.graph_svg import join_graph
+from penstock.explain.parts_text import parts_lines
 from penstock.explain.plan_text import (
     after_lines,
     cell_lines,
@@ -192,6 +193,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict, grap
     yield f'<div class="card"><div class="title">{escape(source.alias)}{stream}{window}</div>\n<dl>'
     items: list[tuple[str, Sequence[str], bool]] = [
         ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
+        ("parts", parts_lines(query.by_alias[source.alias].stream), False),
         ("filters", filter_lines(source, query), True),
         ("keeps", [kept_text(source)], True),
         ("purge", purge_lines(source, plan, verdict), False),

@@ -14,6 +14,7 @@ from penstock.explain.block_text import answer_lines
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
 from penstock.explain.ink import Ink
+from penstock.explain.parts_text import parts_lines
 from penstock.explain.reason_words import each_told, told
 from penstock.explain.report import headline, remarks_on
 from penstock.model.predicates import Comparison, Op, Predicate, Residual, aliases_of, written
@@ -185,6 +186,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, of: tuple[Verdict, Clo
     yield f"  {mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
     yield from _item("bound", [bound_text(finding_of(verdict, source.alias))], ink)
     yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
+    yield from _item("parts", parts_lines(query.by_alias[source.alias].stream), ink)
     yield from _item("filters", filter_lines(source, query), ink)
     yield from _item("keeps", [kept_text(source)], ink)
     yield from _item("purge", purge_lines(source, plan, verdict), ink)

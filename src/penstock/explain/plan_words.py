@@ -89,6 +89,13 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     ),
     PlanObstacle.NAME_OF_ENGINE: "a name that begins with __ps_ is the engine's own: {}",
     PlanObstacle.UNCOMPARABLE_ARRIVALS: "rows cannot be counted across streams that arrive by {}",
+    PlanObstacle.ARRIVALS_OVER_PARTS: (
+        "{} has parts, and rows of several parts are not yet counted in the order of ARRIVES BY: leave ARRIVES BY out "
+        "and they are counted as they are read, or ask for a span of time in place of rows"
+    ),
+    PlanObstacle.K_LEARNED_OVER_PARTS: (
+        "{} is to be learned in rows of several parts, which is not done yet: write WITHIN a number of ROWS"
+    ),
     PlanObstacle.SHED_WITHOUT_BUDGET: "SHED(INPUT) is done by what a BUDGET knows of the rows: give one too",
     PlanObstacle.TOP_STAYS_OPEN: (
         "the first {} rows of a partition that nothing closes change for ever: partition by the window of a grouped "

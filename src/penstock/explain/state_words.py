@@ -171,6 +171,10 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     WhyOpen.CLOSES_ARRIVED_ONLY: (
         "{} closes only values that arrive: a row whose partner never comes would stay for ever"
     ),
+    WhyOpen.CLUSTERS_OVER_PARTS: (
+        "{} closes nothing: rows of one value may come of several parts of {}, whose order to each other nobody "
+        "promises"
+    ),
     WhyOpen.FINITE_CLUSTERS: "{} has finitely many values: the last of them is never followed by others",
     WhyOpen.CLOSES_NOTHING: "{} closes nothing here: {}",
     WhyOpen.RANGE_WITHOUT_TIME: "{} on {} does not reach {}, which declares no EVENT TIME",
@@ -227,6 +231,14 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Notice.ERROR_REMOVES_NOTHING: "ERROR removes no join here: {}",
     Notice.COUNTED_AS_READ: (
         "{} counts rows across streams that do not all declare ARRIVES BY: it is about the order of reading"
+    ),
+    Notice.COUNTED_OVER_PARTS: "{} counts the rows of {} as they are read, whatever part they come of",
+    Notice.CLUSTERS_OVER_PARTS: (
+        "{} closes nothing: rows of one value may come of several parts of {}; PARTS BY {} says that they do not"
+    ),
+    Notice.SILENT_PART_HOLDS_CLOCK: (
+        "{0} is as far as the slowest of its parts: one that falls silent holds back what waits for it, until it "
+        "speaks again; EVENT TIME {1} IDLE AFTER a duration goes on without it"
     ),
     Notice.CANNOT_RUN: "this version cannot run the query: {:; }",
     Notice.ONLY_UNBOUNDED: "run takes the query only with --allow-unbounded: {:; }",

@@ -24,7 +24,7 @@ from penstock.model.schemes import (
     StreamKey,
 )
 from penstock.model.spans import Auto, Frontier, Rows, Span
-from penstock.model.types import DataType
+from penstock.model.types import DataType, Kind
 
 
 @dataclass(frozen=True)
@@ -142,13 +142,18 @@ class Stream:
     where: tuple[Predicate, ...] = ()
     on_malformed: OnMalformed | None = None
     """None if it is left out, which means FAIL."""
+    parts_by: str | None = None
+    """`PARTS BY column`: rows with one value of it are a part, and its order to other parts is nobody's."""
+    idle_after: Span | None = None
+    """`EVENT TIME column IDLE AFTER d`: a part that far behind the latest of all no longer holds the clock back."""
     tables: tuple[TableJoin, ...] = ()
     """What a query joins its rows with before they meet other streams."""
     origin: Stream | None = None
     """The stream as it was before a query weakened it; None if it is that."""
 
     def __post_init__(self) -> None:
-        require([*_column_problems(self), *_clock_problems(self), *_scheme_problems(self), *_where_problems(self)])
+        problems = (_column_problems, _clock_problems, _parts_problems, _scheme_problems, _where_problems)
+        require([problem for found in problems for problem in found(self)])
 
     @cached_property
     def _by_name(self) -> dict[str, Column]:
@@ -193,6 +198,15 @@ class Stream:
     def keys(self) -> tuple[tuple[str, ...], ...]:
         """The primary keys."""
         return tuple(s.columns for s in self.schemes if isinstance(s, PrimaryKey))
+
+    @property
+    def has_parts(self) -> bool:
+        """Whether its order is promised only within each of its parts."""
+        return self.parts_by is not None
+
+    def lies_in_one_part(self, column: str) -> bool:
+        """Whether all rows with one value of a column lie in one part."""
+        return not self.has_parts or column == self.parts_by
 
     def ordering(self, column: str) -> tuple[Ordered, ...]:
         """What says that a column is ordered; ARRIVES BY the event time is also ORDERED BY it WITHIN 0."""
@@ -265,6 +279,31 @@ def _clock_problems(stream: Stream) -> Iterator[Problem]:
             yield Problem(subject, f"stream {stream.name} has no column {stream.arrival.column}")
         elif column.type is None or not column.type.is_key:
             yield Problem(subject, f"ARRIVES BY {column.name} is {column.type or 'VIRTUAL'}, which has no order")
+
+
+def _parts_problems(stream: Stream) -> Iterator[Problem]:
+    if stream.parts_by is not None:
+        subject = Subject("parts")
+        column = stream.column(stream.parts_by)
+        if column is None:
+            yield Problem(subject, f"stream {stream.name} has no column {stream.parts_by}")
+        elif column.type is None or not column.type.is_key or column.type.kind is Kind.BINARY:
+            yield Problem(
+                subject,
+                f"PARTS BY {column.name} is {column.type or 'VIRTUAL'}, whose values name no parts",
+                "derive a column of a plain type, such as a STRING or a BIGINT",
+            )
+    if stream.idle_after is None:
+        return
+    subject = Subject("idle")
+    if not stream.has_parts:
+        yield Problem(
+            subject,
+            f"IDLE AFTER {stream.idle_after} is about parts, and stream {stream.name} has none",
+            "declare PARTS BY column, or leave IDLE AFTER out",
+        )
+    elif stream.clock is not None and (why := span_problem(stream.idle_after, stream.clock)) is not None:
+        yield Problem(subject, why, _SPAN_HINT)
 
 
 _MAY_BE_VIRTUAL = (PrimaryKey, ForeignKey, StreamKey, Cooccurs)

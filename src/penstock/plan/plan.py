@@ -25,7 +25,7 @@ from penstock.plan.merge_plan import MergePlan
 from penstock.plan.parts import ItemCloser, KeyAxis, MonitorPlan, PairPredicate
 from penstock.plan.tree import NodePlan, TreePlan
 
-FORMAT = 10
+FORMAT = 11
 """Raised when a plan, or the state of a cell that runs it, can no longer be read as before."""
 
 ROW = "__ps_row"
@@ -93,6 +93,10 @@ class SourcePlan:
     """The stream that a block, or a union of some, gives, by its name; None for a declared stream."""
     members: tuple[str, ...] = ()
     """Where it is a union: the blocks whose answers it is."""
+    parts: str | None = None
+    """The column whose values are the parts of the stream, within each of which alone it keeps its order."""
+    idle: int | None = None
+    """How many ticks behind the latest event time of all parts one no longer holds the clock back; None for never."""
 
     @property
     def is_hopeless(self) -> bool:

@@ -54,6 +54,8 @@ class PlanObstacle(ReasonKind):
     RECOVER_OF_WINDOW = auto()
     NAME_OF_ENGINE = auto()
     UNCOMPARABLE_ARRIVALS = auto()
+    ARRIVALS_OVER_PARTS = auto()
+    K_LEARNED_OVER_PARTS = auto()
     SHED_WITHOUT_BUDGET = auto()
     RUNNING_GROUPS = auto()
     ONLY_APPENDS = auto()

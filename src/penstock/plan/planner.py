@@ -277,6 +277,8 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         watched |= whole.aggregate.only_shipped(alias)
         read |= whole.aggregate.only_shipped(alias)
         windowed = tuple(w.column for w in whole.aggregate.windows_of(alias))
+    if source.stream.has_parts:
+        read |= {c for c in (source.stream.parts_by, source.stream.idle_after and source.stream.event_time) if c}
     if not read:
         # A row of which nothing is read is a row still, and what is read is as long as its columns.
         read = {_narrowest(source.stream)}
@@ -299,6 +301,8 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         _figure(_finding(whole.verdict, alias)),
         None if source.below is None else source.stream.name,
         tuple(member.stream.name for member in source.below.members) if isinstance(source.below, Union) else (),
+        source.stream.parts_by,
+        None if source.stream.idle_after is None else source.stream.idle_after.ticks,
     )
 
 

@@ -20,8 +20,9 @@ from penstock.model.expressions import is_random
 from penstock.model.names import fold
 from penstock.model.predicates import written
 from penstock.model.query import Query
-from penstock.model.schemes import Clustered, PrimaryKey, Punctuated
+from penstock.model.schemes import Clustered, Ordered, PrimaryKey, Punctuated
 from penstock.model.simplify import simplified
+from penstock.model.spans import Auto
 from penstock.plan.aggregating import grouping_obstacles
 from penstock.plan.condition_moments import residuals
 from penstock.plan.doubting import recovers, recovery_obstacles
@@ -63,9 +64,23 @@ def obstacles(query: Query) -> tuple[Reason, ...]:
     columns = {c.name for s in query.all_sources for c in s.stream.carried}
     if reserved := sorted(name for name in columns if fold(name).startswith(_OURS)):
         found.append(PlanObstacle.NAME_OF_ENGINE(reserved))
+    found += _obstacles_of_parts(query)
     if counts_by_arrival(query) and (types := uncomparable_arrivals(query)):
         found.append(PlanObstacle.UNCOMPARABLE_ARRIVALS(types))
     return tuple(found)
+
+
+def _obstacles_of_parts(query: Query) -> Iterator[Reason]:
+    streams = {source.stream.name: source.stream for source in query.all_sources if source.stream.has_parts}
+    for stream in streams.values():
+        if counts_by_arrival(query):
+            yield PlanObstacle.ARRIVALS_OVER_PARTS(stream.name)
+        for scheme in stream.schemes:
+            match scheme:
+                case Ordered(column=column, slack=Auto()) if column != stream.event_time:
+                    yield PlanObstacle.K_LEARNED_OVER_PARTS(scheme.on(stream.name))
+                case _:
+                    pass
 
 
 def asks_for_plan(query: Query, verdict: Verdict) -> bool:

@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 
 from penstock.analysis.closings.edges import shared_columns
 from penstock.analysis.facts.together import Facts
+from penstock.errors import NotSupportedYet
 from penstock.model.clauses import Source
 from penstock.model.predicates import Comparison, Difference, aliases_of
 from penstock.model.query import Query
@@ -64,6 +65,12 @@ class ProfileQuestions:
 
 def asking_of(script: Script) -> ProfileQuestions:
     """What to ask of the data for the queries of a script."""
+    for stream in script.streams:
+        if stream.has_parts:
+            raise NotSupportedYet(
+                f"stream {stream.name} has parts, and profile measures no order within parts yet",
+                hint="leave PARTS BY out and read one part: USING … OPTIONS (path …) of it, or WHERE",
+            )
     found = ProfileQuestions()
     for query in script.queries:
         facts = Facts(query)

@@ -92,8 +92,8 @@ class Cell(Component):
         }
         self.order = ArrivalOrder(plan) if plan.in_arrival_order else None
         self.gate = Gate(plan, self.order) if self.order is not None else None
-        self.watches = watches_of(plan)
         self.clock = Clock(plan)
+        self.watches = watches_of(plan, self.clock.stream_parts)
         self.closedness = Closedness(plan, self.clock, self.watches, self.order)
         self.matcher = Matcher(plan, self.synopses)
         self.merge = Merge(plan, self.synopses)
@@ -116,7 +116,8 @@ class Cell(Component):
         for phase in PHASES:
             phase(self, now)
         counted = self._metrics(batch, now.rows, now.purged.counts, now.answers)
-        metrics = replace(counted, lost=now.lost, contradicted=self.doubted_rows.contradicted)
+        contradicted, parts = self.doubted_rows.contradicted, self.clock.told_of_parts
+        metrics = replace(counted, lost=now.lost, contradicted=contradicted, parts=parts)
         archived = None if self.eviction is None else self.eviction.archived
         reached = {} if self.doubted_rows.recovers else frontier(self.plan, self.closedness, self.synopses)
         items = [] if self.doubted_rows.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]
@@ -126,7 +127,7 @@ class Cell(Component):
 
     def admit(self, now: UnderWay) -> None:
         """Let in what the order of ARRIVES BY has come to."""
-        self.clock.begin(now.batch.number, is_last=now.batch.is_last)
+        self.clock.begin(now.batch.number, is_last=now.batch.is_last, parts=now.batch.parts)
         now.chunks = now.batch.chunks
         if self.gate is not None and self.order is not None:
             self.order.ended = now.batch.is_last
@@ -171,6 +172,7 @@ class Cell(Component):
         """Make the promises of the batch, and mark the rows that they are about."""
         touched: dict[str, list[Ints]] = {}
         met: dict[str, list[Ints]] = {}
+        self.clock.settle()
         for watch in self.watches:
             watch.make(now.step)
         self.closedness.ended = now.batch.is_last

@@ -25,6 +25,11 @@ _MICROSECONDS = 1_000_000
 RULES = ("stateless", "in no result", "out of [ROWS]", "dead", "complete", "expanded", "merged", "matched", "settled")
 """The rules by which the core lets rows go."""
 
+PARTS = ("known", "idle", "waited", "behind", "slowest")
+"""What is told of the parts of a stream: how many there are and how many do not hold its clock back; for how many
+batches with rows the slowest has given none, how far it is behind the latest, and which it is, if its name is a number.
+"""
+
 LOSS = ("evicted", "needed", "lost", "emitted", "due", "variance")
 """What a budget cost, as the core counts it."""
 
@@ -57,6 +62,8 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
     for constraint in dict.fromkeys(p.constraint for p in plan.promises):
         found += [Count("violations", constraint, False), Count("k", constraint, True)]
     found += [Count("used", constraint, True) for constraint in _chosen(plan)]
+    parted = dict.fromkeys(source.stream for source in plan.sources if source.parts is not None)
+    found += [Count("parts", f"{what} {stream}", True) for stream in parted for what in PARTS]
     if plan.evict is not None:
         found += [Count(name, None, False) for name in LOSS]
     else:
@@ -85,7 +92,7 @@ def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
         of_budget = metrics.loss is not None and count.field in LOSS
         value = getattr(metrics.loss if of_budget else metrics, count.field)
         if count.key is not None:
-            value = value.get(count.key, -1 if count.field in ("k", "used") else 0)
+            value = value.get(count.key, -1 if count.field in ("k", "used", "parts") else 0)
         counts.append(int(value))
     return counts
 
@@ -145,7 +152,7 @@ def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> 
             for key, count in fields.get(field, {}).items():
                 counted[key] = counted.get(key, 0) + count
             found[field] = counted
-        for field in ("k", "used"):
+        for field in ("k", "used", "parts"):
             found[field] = {**fields.get(field, {}), **found.get(field, {})}
     return found
 
@@ -182,6 +189,8 @@ def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: floa
         "seconds": seconds,
         # Only where a row may be given that a late match contradicts.
         **({"contradicted": known["contradicted"]} if "contradicted" in known else {}),
+        # Only where a stream has parts.
+        **({"parts": known["parts"]} if known.get("parts") else {}),
         # Only where there is something to choose.
         **({"used": known["used"]} if known.get("used") else {}),
     }
@@ -201,6 +210,11 @@ def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
         if count.field == "k":
             if value >= 0:
                 keyed[count.key] = value / _MICROSECONDS if count.key in timed else value
+        elif count.field == "parts":
+            what, _, stream = count.key.partition(" ")
+            if value >= 0:
+                length = value / _MICROSECONDS if _is_instant_of(plan, stream) else value
+                keyed.setdefault(stream, {})[what] = length if what == "behind" else value
         elif count.field == "used":
             if value >= 0:
                 keyed[count.key] = bool(value)
@@ -212,6 +226,10 @@ def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
 def is_timed(plan: Plan, constraint: str) -> bool:
     """Whether the k of a constraint is a time, told in seconds."""
     return any(p.constraint == constraint and p.kind in TIMED and _is_instant(plan, p.alias) for p in plan.promises)
+
+
+def _is_instant_of(plan: Plan, stream: str) -> bool:
+    return any(source.stream == stream and _is_instant(plan, source.alias) for source in plan.sources)
 
 
 def _is_instant(plan: Plan, alias: str) -> bool:

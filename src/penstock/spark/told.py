@@ -19,6 +19,7 @@ from typing import Any, TextIO
 
 from penstock.errors import visible
 from penstock.explain.exactness_words import exactness_told
+from penstock.explain.parts_text import held_back
 from penstock.explain.reason_words import told
 from penstock.explain.undecided import many
 from penstock.model.block_tree import blocks_below
@@ -154,6 +155,8 @@ def show_progress() -> ProgressLine:
 
 
 _LOST = "lost"
+_WAITED = 10
+"""For how many batches a part may give nothing, while others do, before it is told."""
 
 
 class BrokenPromises:
@@ -172,6 +175,9 @@ class BrokenPromises:
             if count and self._is_new(plan, f"malformed {stream}"):
                 does = "1 row of {} does" if count == 1 else f"{count:,} rows of {{}} do"
                 yield f"{does.format(stream)} not read as declared; `malformed` in --metrics counts them"
+        for stream, parts in line.get("parts", {}).items():
+            if parts["waited"] >= _WAITED and self._is_new(plan, f"parts {stream}"):
+                yield held_back(stream, parts)
         if line["lost"] and self._is_new(plan, _LOST):
             yield f"results are known to be lost, {line['lost']:,} in this batch; `lost` in --metrics counts them"
 

@@ -32,6 +32,7 @@ from penstock.sql.tree import (
     EventTime,
     MalformedClause,
     Name,
+    PartsBy,
     Stretch,
     TypeText,
     ViolationClause,
@@ -43,6 +44,7 @@ _AFTER = ("WITHIN", "WINDOW", "WHEN", "LIFESPAN", "ON", "VIOLATION", "ROWS", *UN
 _OPENINGS = (
     "EVENT TIME",
     "ARRIVES BY",
+    "PARTS BY",
     "PRIMARY KEY",
     "ORDERED BY",
     "CLUSTERED BY",
@@ -161,15 +163,31 @@ class DeclarationGrammar(StorageGrammar):
             if self.ahead(TokenType.COMMA, TokenType.R_PAREN):
                 self._retreat(index)
             else:
-                return EventTime(self.name("the column that is the event time"), self.stretch_from(index))
+                return self._event_time(index)
         if self.words("ARRIVES", "BY"):
             column = self.name("a column")
             violation = self._violation()
             return ArrivesBy(column, violation, self.stretch_from(index))
+        if self.words("PARTS", "BY"):
+            if self.ahead(TokenType.L_PAREN):
+                self.stop("PARTS BY takes one column, without parentheses", hint="write PARTS BY column")
+            return PartsBy(self.name("a column"), self.stretch_from(index))
         if self.words("ON", "MALFORMED"):
             return self._malformed(index)
         constraint = self.constraint()
         return constraint if constraint is not None else self._column()
+
+    def _event_time(self, index: int) -> EventTime:
+        column = self.name("the column that is the event time")
+        idle, idle_at = None, None
+        begins = self._index
+        if self.words("IDLE"):
+            self.expect_words("AFTER", hint="write EVENT TIME ts IDLE AFTER 10 MINUTES")
+            idle = self.span("a duration")
+            idle_at = self.stretch_from(begins)
+            if idle.ticks <= 0:
+                self.stop("IDLE AFTER must be longer than 0", idle_at)
+        return EventTime(column, idle, idle_at, self.stretch_from(index))
 
     def constraint(self) -> Constraint | None:
         """A table constraint, if one stands next."""
@@ -183,7 +201,7 @@ class DeclarationGrammar(StorageGrammar):
 
     def _opens_constraint(self) -> bool:
         """Whether what stands next is meant as a constraint that can be left out; without EVENT TIME, much is wrong."""
-        opens = self.looking_at("ARRIVES", "BY") or self.looking_at("ON", "MALFORMED")
+        opens = any(self.looking_at(*words) for words in (("ARRIVES", "BY"), ("PARTS", "BY"), ("ON", "MALFORMED")))
         return opens or any(self._opens(opening) for opening, _ in self._forms())
 
     def _forms(self) -> tuple[tuple[tuple[str, ...], Callable[[], dict[str, Any]]], ...]:

@@ -69,9 +69,12 @@ def print_stream(stream: Stream) -> str:
 
 def _declarations(stream: Stream) -> Iterator[str]:
     if stream.event_time is not None:
-        yield f"EVENT TIME {quoted(stream.event_time)}"
+        idle = "" if stream.idle_after is None else f" IDLE AFTER {stream.idle_after}"
+        yield f"EVENT TIME {quoted(stream.event_time)}{idle}"
     if stream.arrival is not None:
         yield f"ARRIVES BY {quoted(stream.arrival.column)}{_violation(stream.arrival.on_violation)}"
+    if stream.parts_by is not None:
+        yield f"PARTS BY {quoted(stream.parts_by)}"
     yield from (scheme.text + _violation(scheme.on_violation) for scheme in stream.schemes)
     if stream.on_malformed is not None:
         yield stream.on_malformed.text

@@ -14,6 +14,7 @@ from penstock.model.expressions import Expression
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem, Subject
 from penstock.model.schemes import Punctuated, Scheme
+from penstock.model.spans import Span
 from penstock.model.stream import Arrival, Column, OnMalformed, Storage, Stream
 from penstock.model.types import TYPE_NAMES
 from penstock.sql.constraints import ConstraintBinder, Outline
@@ -28,6 +29,7 @@ from penstock.sql.tree import (
     CreateStream,
     EventTime,
     MalformedClause,
+    PartsBy,
     StorageClause,
     Stretch,
 )
@@ -91,6 +93,8 @@ class StreamBinder:
         columns = self._derived(columns, constraints.scope)
         event_time, event_at = self._event_time(constraints)
         arrival, arrival_at = self._arrival(constraints)
+        parts_by, parts_at = self._parts_by(constraints)
+        idle_after, idle_at = self._idle_after()
         on_malformed = self._on_malformed(constraints)
         schemes: list[Scheme] = []
         places: list[Stretch] = []
@@ -105,17 +109,18 @@ class StreamBinder:
             schemes = [replace(s, lifespan=None) if isinstance(s, Punctuated) else s for s in schemes]
         where = constraints.predicates(self.written.where, reads_not=True)
         storage = bound_storage(self.written.storage) if self.written.storage is not None else None
+        places_of = {"event time": event_at, "arrival": arrival_at, "parts": parts_at, "idle": idle_at}
         while True:
             try:
                 made = (tuple(columns), event_time, arrival, tuple(schemes), storage, where, on_malformed)
-                stream = Stream(self.written.name.text, *made)
+                stream = Stream(self.written.name.text, *made, parts_by, idle_after)
                 # Without one of its columns, or its clock, the uses of the stream cannot be judged.
                 unsure = self.broken or without_clock
                 return None if unsure else BoundStream(stream, self.written.name.at, places, arrival_at)
             except InvalidModel as invalid:
                 wrong = {p.subject for p in invalid.problems}
                 for problem in invalid.problems:
-                    self.report(problem.message, self._place(problem, places, event_at, arrival_at), problem.hint)
+                    self.report(problem.message, self._place(problem, places, places_of), problem.hint)
             # Left out, what is wrong cannot hide the mistakes that follow; each round leaves out something.
             kept = [i for i in range(len(schemes)) if Subject("scheme", index=i) not in wrong]
             schemes, places = [schemes[i] for i in kept], [places[i] for i in kept]
@@ -123,12 +128,14 @@ class StreamBinder:
                 return None
             if Subject("arrival") in wrong:
                 arrival = None
+            if Subject("parts") in wrong:
+                parts_by = idle_after = None
+            if Subject("idle") in wrong:
+                idle_after = None
             named = {s.name for s in wrong if s.kind == "column"}
             columns = [Column(c.name, c.type) if c.name in named else c for c in columns]
 
-    def _place(
-        self, problem: Problem, places: list[Stretch], event_at: Stretch | None, arrival_at: Stretch | None
-    ) -> Stretch:
+    def _place(self, problem: Problem, places: list[Stretch], places_of: Mapping[str, Stretch | None]) -> Stretch:
         subject = problem.subject
         if subject.kind == "scheme":
             return places[subject.index]
@@ -137,11 +144,7 @@ class StreamBinder:
                 e.at for e in self.written.elements if isinstance(e, ColumnDefinition) and e.name.text == subject.name
             ]
             return found[-1] if found else self.written.name.at
-        if subject.kind == "event time" and event_at is not None:
-            return event_at
-        if subject.kind == "arrival" and arrival_at is not None:
-            return arrival_at
-        return self.written.name.at
+        return places_of.get(subject.kind) or self.written.name.at
 
     # Columns
 
@@ -213,6 +216,23 @@ class StreamBinder:
         column = constraints.column(written[0].column)
         arrival = Arrival(column, constraints.violation(written[0].violation)) if column is not None else None
         return arrival, written[0].at
+
+    def _parts_by(self, constraints: ConstraintBinder) -> tuple[str | None, Stretch | None]:
+        written = [e for e in self.written.elements if isinstance(e, PartsBy)]
+        for extra in written[1:]:
+            self.report(f"stream {self.written.name.text} has two columns that say its parts", extra.at, "keep one")
+        if written and self.given is not None:
+            self.report(
+                f"{self.written.name.text} is a query, whose rows come in no parts: how far it is follows from below",
+                written[0].at,
+                "declare PARTS BY of the streams that it reads",
+            )
+            return None, None
+        return (constraints.column(written[0].column), written[0].at) if written else (None, None)
+
+    def _idle_after(self) -> tuple[Span | None, Stretch | None]:
+        written = [e for e in self.written.elements if isinstance(e, EventTime)]
+        return (written[0].idle, written[0].idle_at) if written else (None, None)
 
     def _on_malformed(self, constraints: ConstraintBinder) -> OnMalformed | None:
         written = [e for e in self.written.elements if isinstance(e, MalformedClause)]

@@ -69,6 +69,7 @@ def _table(source: SourceText, written: CreateStream, stream: Stream) -> Declare
     extra = [s for s in stream.schemes if not isinstance(s, PrimaryKey)]
     wrong = "a constraint of streams" if extra else None
     wrong = wrong or ("an EVENT TIME or an order" if stream.event_time or stream.arrival else None)
+    wrong = wrong or ("PARTS BY" if stream.has_parts else None)
     wrong = wrong or ("a derived or VIRTUAL column" if any(c.derived or c.is_virtual for c in stream.columns) else None)
     wrong = wrong or ("WHERE or ON MALFORMED" if stream.where or stream.on_malformed else None)
     if wrong is not None:

@@ -89,7 +89,17 @@ class BrokenColumn:
 
 @dataclass(frozen=True)
 class EventTime:
-    """`EVENT TIME column`."""
+    """`EVENT TIME column [IDLE AFTER d]`."""
+
+    column: Name
+    idle: Span | None
+    idle_at: Stretch | None
+    at: Stretch
+
+
+@dataclass(frozen=True)
+class PartsBy:
+    """`PARTS BY column`."""
 
     column: Name
     at: Stretch
@@ -120,7 +130,7 @@ class Constraint:
     violation: ViolationClause | None = None
 
 
-Element = ColumnDefinition | BrokenColumn | EventTime | ArrivesBy | MalformedClause | Constraint
+Element = ColumnDefinition | BrokenColumn | EventTime | ArrivesBy | PartsBy | MalformedClause | Constraint
 
 
 @dataclass(frozen=True)

@@ -83,12 +83,13 @@ class BlockRun:
         tables: Mapping[str, Any],
         frontiers: Mapping[str, Mapping[str, int]],
         *,
+        parts: Mapping[str, tuple[str | None, ...]],
         is_last: bool,
     ) -> BlockStep:
-        """One batch: what its streams bring, and how far those have come that blocks give."""
+        """One batch: what its streams bring, their parts that are named, and how far those have come of blocks."""
         pieces = self.reading.read(tables)
         given = [
-            cell.step(Batch(number, tuple(p.chunk(n) for p in pieces), is_last=is_last, frontiers=frontiers))
+            cell.step(Batch(number, tuple(p.chunk(n) for p in pieces), 1.0, is_last, frontiers, parts))
             for n, cell in enumerate(self.cells)
         ]
         arrays = [counts_of(self.plan, result.metrics) for result in given]

@@ -8,7 +8,7 @@ one emits, and how far its answer has come, goes to those that read it in the sa
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,7 +24,10 @@ from penstock.model.script import Script
 from penstock.runtime import Patience, Quarantined
 from penstock.runtime.counts import metrics_line, with_blocks
 from penstock.runtime.exactness import Exactness
+from penstock.runtime.input.clock import NO_PARTS
+from penstock.runtime.input.part_rises import part_names
 from penstock.runtime.join.frontier import least_of
+from penstock.testing.arrow_types import arrow_type
 from penstock.testing.block_run import BlockRun, BlockStep
 
 
@@ -70,12 +73,13 @@ class Run:
         """The block that gives the answer."""
         return self.blocks[-1]
 
-    def step(self, tables: Mapping[str, Any]) -> Step:
+    def step(self, tables: Mapping[str, Any], parts: Mapping[str, Sequence[Any]] = NO_PARTS) -> Step:
         """One batch: Arrow tables by stream, with the columns that the stream declares; streams left out bring nothing.
 
-        The rows of a table arrive in its order.
+        The rows of a table arrive in its order. `parts` are, by stream with PARTS BY, values of that column that the
+        source names, as Kafka does its partitions: the clock of the stream waits for them, with rows or without.
         """
-        return self._step(tables, is_last=False)
+        return self._step(tables, is_last=False, parts=parts)
 
     def end(self) -> Step:
         """The end of every stream, as `run --final`: what waits is decided, and no more is taken in."""
@@ -87,9 +91,10 @@ class Run:
             block.patience = self.patience
             block.restart()
 
-    def _step(self, tables: Mapping[str, Any], *, is_last: bool) -> Step:
+    def _step(self, tables: Mapping[str, Any], *, is_last: bool, parts: Mapping[str, Sequence[Any]] = NO_PARTS) -> Step:
         began = time.perf_counter()
         brought = self._named(tables)
+        named_parts = {stream: self._parts(stream, values) for stream, values in self._named(parts).items()}
         frontiers: dict[str, Mapping[str, int]] = {}
         steps: list[BlockStep] = []
         try:
@@ -99,7 +104,7 @@ class Run:
                     frontiers[source.stream] = least_of([frontiers[name] for name in source.members])
                 own = {stream: brought[stream] for stream in block.plan.streams if stream in brought}
                 told = {stream: frontiers[stream] for stream in block.plan.streams if stream in frontiers}
-                made = block.step(self._number, own, told, is_last=is_last)
+                made = block.step(self._number, own, told, parts=named_parts, is_last=is_last)
                 brought[block.plan.query], frontiers[block.plan.query] = made.rows, made.frontier
                 steps.append(made)
         except Exception:
@@ -116,6 +121,15 @@ class Run:
         self._number += 1
         kept_out = (kept for made in steps for result in made.given for kept in result.quarantined)
         return Step(steps[-1].rows, line, tuple(kept_out))
+
+    def _parts(self, stream: str, values: Sequence[Any]) -> tuple[str | None, ...]:
+        """Parts by their names, as the core knows them."""
+        source = next(s for plan in self.plan.all_blocks for s in plan.sources if s.stream == stream)
+        kinds = {column.name: column.type for column in source.read}
+        if source.parts is None:
+            raise UsageError(f"stream {stream} has no parts", hint="declare PARTS BY column")
+        kind = arrow_type(source.parts, kinds[source.parts])
+        return tuple(part_names(pa.array(list(values), kind)).to_pylist())
 
     def _named(self, tables: Mapping[str, Any]) -> dict[str, Any]:
         """The tables by the streams' own names."""

@@ -42,3 +42,20 @@ def test_a_weaker_one_follows(declared: str, wanted: str) -> None:
 )
 def test_a_stronger_one_does_not_follow_by_weakening(declared: str, wanted: str) -> None:
     assert follows_from(declared, wanted) is not True
+
+
+@pytest.mark.parametrize(
+    ("declared", "wanted", "answer"),
+    [
+        ("ORDERED BY a", "CLUSTERED BY a", True),
+        ("ARRIVES BY a", "CLUSTERED BY a", True),
+        ("PARTS BY b, ORDERED BY a", "CLUSTERED BY a", None),
+        ("PARTS BY b, ARRIVES BY a", "CLUSTERED BY a", None),
+        ("PARTS BY b, ARRIVES BY a", "ORDERED BY a", True),
+        ("PARTS BY b, ORDERED BY a WITHIN 3 ROWS", "ORDERED BY a WITHIN 5 ROWS", True),
+    ],
+)
+def test_rows_of_one_value_stand_together_by_an_order_only_where_there_are_no_parts(
+    declared: str, wanted: str, answer: bool | None
+) -> None:
+    assert follows_from(declared, wanted) is answer

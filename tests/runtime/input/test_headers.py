@@ -5,14 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from decimal import Decimal
 
-import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.columns.codes import INT64
-from penstock.runtime.input.headers import Header, header_of, plain, read_header, spell, ticks_below, unplain
+from penstock.runtime.input.headers import Header, header_of, plain, read_header, spell, unplain
 from tests.runtime.driving import plan_of
 
 IN_ROWS = """CREATE STREAM s (k BIGINT, a BIGINT, ORDERED BY a WITHIN 2 ROWS);
@@ -99,10 +97,3 @@ def test_no_rows_tell_nothing() -> None:
 @pytest.mark.parametrize("value", [3, "é", b"\x00\xff", Decimal("12345678901234567890.5")])
 def test_ordinals_of_every_kind_travel(value: object) -> None:
     assert unplain(plain(value)) == value  # type: ignore[arg-type]
-
-
-def test_a_distance_beyond_the_range_is_held_at_its_end() -> None:
-    far = ticks_below(np.array([INT64.max]), np.array([INT64.min], np.int64), 1)
-    assert far.tolist() == [INT64.max]
-    assert ticks_below(np.array([5]), np.array([9], np.int64), 7).tolist() == [0]
-    assert ticks_below(np.array([9]), np.array([5], np.int64), 7).tolist() == [28]

@@ -24,19 +24,19 @@ def test_every_kind_of_promise_has_a_watch() -> None:
 
 def test_watches_are_those_of_the_promises_in_their_order() -> None:
     plan = plan_of(script("ORDERED BY ts, PRIMARY KEY (k)", "ORDERED BY ts, PUNCTUATED ON (k) WHEN n < 0"))
-    watches = watches_of(plan)
+    watches = watches_of(plan, {})
     assert [w.promise for w in watches][: len(plan.promises)] == list(plan.promises)
 
 
 def test_an_order_that_is_learned_or_of_arrival_has_a_watch_of_its_own() -> None:
     plan = plan_of(script("ORDERED BY n WITHIN AUTO, ARRIVES BY ts", "ORDERED BY n WITHIN AUTO, ARRIVES BY ts"))
-    kinds = {type(w) for w in watches_of(plan) if isinstance(w, OrderedWatch)}
+    kinds = {type(w) for w in watches_of(plan, {}) if isinstance(w, OrderedWatch)}
     assert LearnedOrderWatch in kinds
     assert ArrivesWatch in kinds
 
 
 def test_punctuations_are_found_by_stream_and_columns_and_keys_apart() -> None:
     plan = plan_of(script("PRIMARY KEY (k)", "PUNCTUATED ON (k) WHEN n < 0"))
-    promised, ghosts = remembered(watches_of(plan))
+    promised, ghosts = remembered(watches_of(plan, {}))
     assert ("t", ("k",)) in promised
     assert ("t", ("k",)) not in ghosts

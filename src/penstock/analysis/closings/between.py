@@ -185,6 +185,8 @@ def named(own: Source, target: Source, here: Together) -> Iterator[PairClosing]:
     for scheme in target.stream.schemes:
         if not isinstance(scheme, PrimaryKey | Clustered):
             continue
+        if isinstance(scheme, Clustered) and not target.stream.lies_in_one_part(scheme.column):
+            continue  # Rows of one value may come of several parts, whose order to each other nobody promises.
         columns = scheme.columns if isinstance(scheme, PrimaryKey) else (scheme.column,)
         equal = [here.equalities.class_of(ColumnRef(target.alias, c)) for c in columns]
         names = [next((r.column for r in refs if r.alias == own.alias), None) for refs in equal]

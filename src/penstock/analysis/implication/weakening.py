@@ -36,10 +36,12 @@ def weaker(stream: Stream, scheme: Scheme) -> Answer:
 
 def _stronger(stream: Stream, scheme: Scheme) -> Iterator[str]:
     arrival = stream.arrival
+    # Within each part rows rise; those of several parts come in turns, so no value's stand together.
+    is_scattered = isinstance(scheme, Clustered) and stream.has_parts
     if arrival is not None and isinstance(scheme, Ordered | Clustered) and arrival.column == scheme.column:
-        yield arrival.on(stream.name)
+        yield from () if is_scattered else (arrival.on(stream.name),)
     for declared in stream.schemes:
-        if _is_stronger(declared, scheme):
+        if _is_stronger(declared, scheme) and not (is_scattered and isinstance(declared, Ordered)):
             yield declared.on(stream.name)
 
 

@@ -193,6 +193,8 @@ def _unable(question: CountQuestion, made: Rewriting) -> Iterator[Reason]:
         clock = stream.clock
         if clock is None or clock.kind is not Kind.TIMESTAMP:
             yield CountReason.NO_TIMESTAMP(stream.name)
+        elif stream.has_parts:
+            yield CountReason.HAS_PARTS(stream.name)
         elif _slack(stream) is None:
             yield CountReason.WINDOW_END_UNKNOWN(stream.event_time, stream.name)
 

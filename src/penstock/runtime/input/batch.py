@@ -16,13 +16,14 @@ from penstock.runtime.budget.loss import Loss
 from penstock.runtime.columns.codes import Ints, flat
 from penstock.runtime.input.arrival_order import order_codes
 from penstock.runtime.input.headers import Header, header_of
+from penstock.runtime.input.part_rises import with_parts
 from penstock.runtime.input.wire_columns import (
     ORDER,
     counted_streams,
-    hidden_columns,
     promise_columns,
     punctuation_columns,
     punctuation_promises,
+    shipped_columns,
 )
 
 INDEX = "__ps_index"
@@ -71,8 +72,8 @@ class Chunk:
         punctuations: dict[int, Any] = {}
         if punctuating is not None:
             data, passes, punctuations = apart(plan, stream, data, passes or {}, punctuating)
-        header = header_of(plan, stream, place, data)
         indexed, order = numbered(plan, stream, data)
+        header = header_of(plan, stream, place, indexed)
         rows: dict[str, Any] = {}
         keys: dict[str, Any] = {}
         for source in plan.sources:
@@ -80,7 +81,7 @@ class Chunk:
                 continue
             chosen = (passes or {}).get(source.alias)
             mask = None if chosen is None else pc.fill_null(chosen, False)
-            shipped = indexed.select([*source.shipped, *hidden_columns(plan, source.alias), INDEX])
+            shipped = indexed.select([*shipped_columns(plan, source.alias), INDEX])
             rows[source.alias] = shipped if mask is None else shipped.filter(mask)
             wanted = promise_columns(plan, source.alias)
             if wanted and mask is not None:
@@ -91,8 +92,8 @@ class Chunk:
 
 
 def numbered(plan: Plan, stream: str, data: Any) -> tuple[Any, Ints | None]:
-    """The rows of a piece with their index and, where rows carry it, ORDER; the places if the stream is counted."""
-    indexed = data.append_column(INDEX, pa.array(np.arange(data.num_rows)))
+    """The rows of a piece with their index, their part and, where rows carry it, ORDER; the places if it is counted."""
+    indexed = with_parts(plan, stream, data).append_column(INDEX, pa.array(np.arange(data.num_rows)))
     if not plan.in_arrival_order:
         return indexed, None
     column = next(source.arrives_by for source in plan.sources if source.stream == stream)
@@ -131,6 +132,8 @@ class Batch:
     """Whether every stream ends with it: nothing more will come, so all that waits is decided."""
     frontiers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By stream that a block gives, and by column, in ticks: later batches bring no row of it below that."""
+    parts: Mapping[str, tuple[str | None, ...]] = field(default_factory=dict)
+    """By stream, the parts that its source names, with rows or without."""
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,8 @@ class Metrics:
     """Results known to be lost: a row of theirs had been let go by a promise that the batch shows to be broken."""
     contradicted: int = 0
     """Rows known to have been given wrongly, without the match that the batch shows them to have."""
+    parts: Mapping[str, int] = field(default_factory=dict)
+    """What is known of the parts of streams, each number under its name and the stream's; the same in every cell."""
 
 
 @dataclass(frozen=True)

@@ -1,16 +1,23 @@
-"""What the headers tell: how many rows of each stream arrived, and when. The same in every cell."""
+"""What the headers tell: how many rows of each stream arrived, when, and of which part. The same in every cell."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
 from penstock.errors import UsageError
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.columns.codes import Ints
+from penstock.runtime.input.headers import Header
+from penstock.runtime.input.stream_parts import StreamParts
+from penstock.runtime.input.wire_columns import part_column
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.queue import Queue
+
+NO_PARTS: Mapping[str, tuple[str | None, ...]] = MappingProxyType({})
 
 _GRAIN = 32
 """An end that no k needs is kept if the rows since the one before it are at least this part of those after it."""
@@ -82,9 +89,13 @@ class Clock(Component):
     """Counts of data rows by stream, before and after the running batch, and at the ends of earlier batches."""
 
     numbers = ("batch", "count", "ended")
-    parts = ("history",)
+    parts = ("history", "stream_parts")
 
     def __init__(self, plan: Plan) -> None:
+        self.stream_parts = {
+            stream: StreamParts(plan, stream) for stream in plan.streams if part_column(plan, stream) is not None
+        }
+        """Of streams that have some."""
         self.batch = -1
         self.count = dict.fromkeys(plan.streams, 0)
         self.before = dict(self.count)
@@ -102,8 +113,10 @@ class Clock(Component):
         """See Component."""
         self.before = dict(self.count)
 
-    def begin(self, batch: int, *, is_last: bool = False) -> None:
-        """Start a batch."""
+    def begin(
+        self, batch: int, *, is_last: bool = False, parts: Mapping[str, tuple[str | None, ...]] = NO_PARTS
+    ) -> None:
+        """Start a batch; `parts` are those that sources name."""
         if self.ended:
             raise UsageError(
                 "the streams have ended, and what waited was decided: no more rows are taken in",
@@ -114,11 +127,36 @@ class Clock(Component):
             raise ValueError(f"batch {batch} comes after batch {self.batch}")
         self.batch = batch
         self.before = dict(self.count)
+        for stream, known in self.stream_parts.items():
+            known.begin()
+            known.name(parts.get(stream, ()))
+
+    def read(self, header: Header) -> None:
+        """Take note of a chunk, after whoever looks at what was before it."""
+        self.count[header.stream] += header.rows
+        if header.stream in self.stream_parts:
+            self.stream_parts[header.stream].read(header)
+
+    def settle(self) -> None:
+        """All rows of the batch are read."""
+        for known in self.stream_parts.values():
+            known.settle()
 
     def end(self, widest: dict[str, int]) -> None:
         """End a batch; `widest` is, by stream, the largest k that counts its rows."""
+        for known in self.stream_parts.values():
+            known.end()
         for stream, ends in self.history.items():
             ends.end(self.batch, self.count[stream], widest.get(stream, 0))
+
+    @property
+    def told_of_parts(self) -> dict[str, int]:
+        """What the metrics say of parts: each number under its name and the stream's."""
+        return {
+            f"{what} {stream}": count
+            for stream, known in self.stream_parts.items()
+            for what, count in known.told.items()
+        }
 
     def rows_at(self, stream: str, batches: Ints) -> Ints:
         """How many rows of a stream had arrived at the end of batches; too few, if anything, where ends were let go."""

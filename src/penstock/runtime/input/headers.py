@@ -7,6 +7,7 @@ Where k is learned it is not known here: then **stairs** tell of the whole chunk
 more the further back they lie, and the **swing** is the k or d that the rows of the chunk need among themselves.
 Rows that break an order against rows of their own chunk are told here too, each with the k or d that it would need:
 only the whole chunk shows them, and a cell sees a share of it. NULL climbs nothing and breaks nothing.
+Where the stream has parts all of this is about each of its parts (`part_rises.py`).
 
 Not decided here: disorder against rows of earlier chunks. That is for `promise/ordered.py`, which remembers them.
 """
@@ -22,11 +23,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.plan.plan import ORDERS, Plan, PromiseKind, PromisePlan
 from penstock.runtime.columns.climbs import Climbs
 from penstock.runtime.columns.codes import DAY_TICKS, INT64, Ints, Ordinal, codes, flat, is_coded
+from penstock.runtime.columns.order_numbers import ranks, ticks_below
+from penstock.runtime.input.part_rises import ChunkParts, Parting, PartRises
+from penstock.runtime.input.wire_columns import PART, part_column, timed_parts
 
 Stair = tuple[Ordinal, int, int]
 """Climbs taken together: the last value, the index of its row, and that of the first climb among them."""
@@ -66,10 +69,14 @@ class Header:
     """Under a budget, how many copies of its rows go to each cell; left out where there is but one."""
     by_key: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """By alias, how many of its rows fall into each bucket of keys, bucket and count in turn: `budget/shares.py`."""
+    parts: ChunkParts | None = None
+    """Where its stream has parts: those that it has rows of, and how far each rose."""
 
 
 def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
-    """The header of a chunk that holds these rows, all data rows of the piece."""
+    """The header of a chunk that holds these rows, all data rows of the piece, numbered (`batch.numbered`)."""
+    if part_column(plan, stream) is not None:
+        return _header_of_parts(plan, stream, place, data)
     maxima: dict[str, Ordinal] = {}
     climbs: dict[str, Climbs] = {}
     late: dict[str, Late] = {}
@@ -90,10 +97,40 @@ def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
                 stairs[column] = rise.stairs()
             if is_learned:
                 swings[promise.constraint] = 0 if needed is None else int(needed.max())
-            found = None if is_learned or needed is None else rise.late(promise, needed)
+            found = None if is_learned or needed is None else _late(promise, needed)
             if found is not None:
                 late[promise.constraint] = found
     return Header(stream, place, data.num_rows, maxima, climbs, late, stairs, swings)
+
+
+def _header_of_parts(plan: Plan, stream: str, place: int, data: Any) -> Header:
+    if not data.num_rows:
+        return Header(stream, place, 0, parts=ChunkParts((), ()))
+    parting = Parting.of(codes(data.column(PART)))
+    maxima: dict[str, Ordinal] = {}
+    tops: dict[str, tuple[Ordinal | None, ...]] = {}
+    climbs: dict[str, tuple[Climbs, ...]] = {}
+    late: dict[str, Late] = {}
+    swings: dict[str, int] = {}
+    orders = {**{column: [] for column in timed_parts(plan, stream)}, **_orders(plan, stream)}
+    for column, promises in orders.items():
+        rises = PartRises.of(data.column(column), parting)
+        if rises is None:
+            continue
+        maxima[column], tops[column] = rises.top, rises.tops()
+        in_rows = [p.rows for p in promises if p.rows is not None]
+        if in_rows:
+            climbs[column] = rises.climbs(ceil(max(in_rows) * plan.monitor.factor))
+        for promise in promises:
+            needed = rises.needed(promise)
+            if promise.kind is PromiseKind.ORDERED_TIME and promise.high is None:
+                swings[promise.constraint] = 0 if needed is None else int(needed.max())
+            elif needed is not None and (found := _late(promise, needed)) is not None:
+                late[promise.constraint] = found
+    name = part_column(plan, stream)
+    rows = tuple((parting.ends - parting.starts).tolist())
+    parts = ChunkParts(parting.names(data.column(name)), rows, tops, climbs)
+    return Header(stream, place, data.num_rows, maxima, late=late, swings=swings, parts=parts)
 
 
 def _orders(plan: Plan, stream: str) -> dict[str, list[PromisePlan]]:
@@ -180,24 +217,13 @@ class _Rise:
             needed[self.column.is_null().to_numpy(zero_copy_only=False)] = 0
         return needed
 
-    def late(self, promise: PromisePlan, needed: Ints) -> Late | None:
-        """The rows that lie below what they may, by the declared k or d."""
-        slack = promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows
-        assert slack is not None
-        index = np.flatnonzero(needed > slack)
-        return Late(tuple(index.tolist()), tuple(needed[index].tolist())) if len(index) else None
 
-
-def ticks_below(highest: Any, numbers: Ints, per_number: int) -> Ints:
-    """How many ticks each number lies below the highest; held at the end of the range instead of wrapping round."""
-    apart: Ints = np.maximum(highest, numbers) - numbers
-    apart = np.where((apart < 0) | (apart > INT64.max // per_number), INT64.max // per_number, apart)
-    return apart * per_number
-
-
-def ranks(column: Any) -> Ints:
-    """Numbers in the order of a column that has no codes; NULLs get any."""
-    return pc.rank(column, sort_keys="ascending", tiebreaker="dense").to_numpy().astype(np.int64)  # type: ignore[no-any-return]
+def _late(promise: PromisePlan, needed: Ints) -> Late | None:
+    """The rows that lie below what they may, by the declared k or d."""
+    slack = promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows
+    assert slack is not None
+    index = np.flatnonzero(needed > slack)
+    return Late(tuple(index.tolist()), tuple(needed[index].tolist())) if len(index) else None
 
 
 def spell(header: Header) -> str:
@@ -215,6 +241,8 @@ def spell(header: Header) -> str:
         told["stairs"] = {c: [[plain(v), n, since] for v, n, since in found] for c, found in header.stairs.items()}
     if header.swings:
         told["swings"] = header.swings
+    if header.parts is not None:
+        told["parts"] = _spell_parts(header.parts)
     return json.dumps(told)
 
 
@@ -232,6 +260,23 @@ def read_header(stream: str, place: int, text: str) -> Header:
         told.get("swings", {}),
         by_cell=tuple(told.get("by_cell", ())),
         by_key={alias: tuple(counts) for alias, counts in told.get("by_key", {}).items()},
+        parts=_read_parts(told["parts"]) if "parts" in told else None,
+    )
+
+
+def _spell_parts(parts: ChunkParts) -> list[Any]:
+    tops = {c: [None if v is None else plain(v) for v in found] for c, found in parts.tops.items()}
+    climbs = {c: [spell_climbs(one) for one in found] for c, found in parts.climbs.items()}
+    return [parts.names, parts.rows, tops, climbs]
+
+
+def _read_parts(told: list[Any]) -> ChunkParts:
+    names, rows, tops, climbs = told
+    return ChunkParts(
+        tuple(names),
+        tuple(rows),
+        {c: tuple(None if v is None else unplain(v) for v in found) for c, found in tops.items()},
+        {c: tuple(read_climbs(one) for one in found) for c, found in climbs.items()},
     )
 
 

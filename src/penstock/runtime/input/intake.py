@@ -19,7 +19,7 @@ from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, codes, flat
 from penstock.runtime.input.batch import HOME, INDEX, Chunk
 from penstock.runtime.input.clock import Clock
-from penstock.runtime.input.wire_columns import hidden_columns, promise_columns
+from penstock.runtime.input.wire_columns import promise_columns, shipped_columns
 from penstock.runtime.promise.marks import mark_names
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch
@@ -49,9 +49,9 @@ class Intake:
             start = clock.count[stream] if chunk.header.start is None else chunk.header.start
             self._share(chunk, start, numbers[stream], rows, keys)
             numbers[stream] += 1
-            clock.count[stream] += chunk.header.rows
             for watch in watches:
-                watch.read(chunk, clock.count[stream])
+                watch.read(chunk, clock.count[stream] + chunk.header.rows)
+            clock.read(chunk.header)
         dropped: dict[str, Synopsis] = {}
         chunk_of: dict[str, Ints] = {}
         for source in self.plan.sources:
@@ -86,8 +86,7 @@ class Intake:
             if HOME in table.column_names
             else np.ones(count, np.bool_)
         )
-        carried = (*self.plan.by_alias[alias].shipped, *hidden_columns(self.plan, alias))
-        wanted = [c for c in carried if c in table.column_names]
+        wanted = [c for c in shipped_columns(self.plan, alias) if c in table.column_names]
         marks: dict[str, Bools] = {name: np.zeros(count, np.bool_) for name in self._marks[alias]}
         segment = Segment(table.select(wanted), arrival, np.full(count, batch, np.int64), home, marks)
         return segment, np.repeat(np.array([number for _, _, number in pieces], np.int64), sizes)

@@ -22,7 +22,7 @@ from penstock.runtime.columns.codes import Ints
 from penstock.runtime.input.batch import HOME, INDEX, Chunk, numbered
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.headers import Header, header_of
-from penstock.runtime.input.wire_columns import belongs, clustered_columns, hidden_columns, keys_of, promise_columns
+from penstock.runtime.input.wire_columns import belongs, clustered_columns, keys_of, promise_columns, shipped_columns
 
 Shares = list[tuple[int, Any]]
 """Rows by the cell that they go to; no cell twice."""
@@ -69,7 +69,7 @@ def route(
         rows[source.alias] = routing.rows(source, indexed if chosen is None else indexed.filter(chosen))
         if wanted := promise_columns(plan, source.alias):
             keys[source.alias] = routing.keys(source, [*wanted, INDEX], indexed, chosen)
-    header = header_of(plan, stream, 0, data)
+    header = header_of(plan, stream, 0, indexed)
     if plan.evict is not None:
         header = replace(header, by_cell=routing.by_cell(rows), by_key=routing.by_key(rows))
     made = {number: list(routing.punctuations(number, table)) for number, table in punctuations.items()}
@@ -83,7 +83,7 @@ class _Routing:
 
     def rows(self, source: SourcePlan, rows: Any) -> Shares:
         base, offsets = self.grid.base(self.plan, source.alias, None, rows)
-        shipped = rows.select([*source.shipped, *hidden_columns(self.plan, source.alias), INDEX])
+        shipped = rows.select([*shipped_columns(self.plan, source.alias), INDEX])
         if len(offsets) == 1:
             return list(split_by_cell(shipped, base))
         home = np.ones(rows.num_rows, np.bool_)

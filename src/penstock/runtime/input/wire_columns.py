@@ -9,6 +9,11 @@ _BY_KEY = (PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED)
 ORDER = "__ps_order"
 """The row's place in the order of ARRIVES BY: the code of the largest value up to it; where rows are counted so."""
 
+PART = "__ps_part"
+"""Of a row whose stream has parts, the number of its part among those of its chunk."""
+PART_ROW = "__ps_part_row"
+"""Its number among the rows of its part in the chunk, where rows are counted within parts."""
+
 SEEN = "__ps_seen_"
 """How the columns begin in which rows carry what they have seen of other streams (`match/rows_windows.py`)."""
 
@@ -27,6 +32,32 @@ def value_columns(plan: Plan, alias: str) -> tuple[str, ...]:
 def hidden_columns(plan: Plan, alias: str) -> tuple[str, ...]:
     """What a stored row of an alias carries beside the columns of its stream."""
     return (*order_column(plan), *value_columns(plan, alias))
+
+
+def part_column(plan: Plan, stream: str) -> str | None:
+    """The column whose values are the parts of a stream, where it has some."""
+    return next((source.parts for source in plan.sources if source.stream == stream), None)
+
+
+def timed_parts(plan: Plan, stream: str) -> tuple[str, ...]:
+    """The event time by which parts of a stream are idle, where they may be."""
+    found = (source for source in plan.sources if source.stream == stream and source.idle is not None)
+    return tuple(dict.fromkeys(source.event_time for source in found if source.event_time is not None))
+
+
+def counts_in_parts(plan: Plan, stream: str) -> bool:
+    """Whether an order of a stream that has parts is counted in rows."""
+    orders = (p for p in plan.promises if plan.by_alias[p.alias].stream == stream)
+    return any(p.kind in (PromiseKind.ORDERED_ROWS, PromiseKind.ARRIVES) for p in orders)
+
+
+def shipped_columns(plan: Plan, alias: str) -> tuple[str, ...]:
+    """What a cell is given of each row of an alias; its part is looked at as the row comes, and not stored."""
+    source = plan.by_alias[alias]
+    numbered: tuple[str, ...] = ()
+    if source.parts is not None:
+        numbered = (PART, PART_ROW) if counts_in_parts(plan, source.stream) else (PART,)
+    return (*source.shipped, *hidden_columns(plan, alias), *numbered)
 
 
 def matching_columns(plan: Plan, alias: str, stored: tuple[str, ...]) -> tuple[str, ...]:

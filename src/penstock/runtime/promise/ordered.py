@@ -25,8 +25,9 @@ force. Rows that break it keep their turn on their stream: nothing is sorted.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import ceil
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -34,8 +35,9 @@ import pyarrow as pa
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.columns.climbs import NO_CLIMBS, Climbs
 from penstock.runtime.columns.codes import DAY_TICKS, Bools, Ints, Ordinal, is_coded
+from penstock.runtime.columns.order_numbers import ranks, ticks_below
 from penstock.runtime.input.batch import Chunk
-from penstock.runtime.input.headers import EXACT, GRAIN, Late, Stair, ranks, ticks_below
+from penstock.runtime.input.headers import EXACT, GRAIN, Late, Stair
 from penstock.runtime.promise.monitor import Monitor
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
@@ -43,7 +45,22 @@ from penstock.runtime.state.queue import Queue
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import FRESH
 
-_NOT_LATE = Late((), ())
+NOT_LATE = Late((), ())
+
+
+@dataclass(frozen=True)
+class Before:
+    """What is known of a stream before one of its chunks."""
+
+    start: int
+    """The number of the chunk's first row."""
+    late: Late
+    climbs: Climbs
+
+    @property
+    def tells(self) -> bool:
+        """Whether a row of the chunk may be late."""
+        return bool(len(self.climbs) or self.late.index)
 
 
 class OrderedWatch(Watch):
@@ -70,8 +87,8 @@ class OrderedWatch(Watch):
         self._peak: Ordinal | None = None
         """In time: the highest value, which is all that matters."""
         self._count = 0
-        self._chunks: list[tuple[Climbs, int, Late]] = []
-        """Of each chunk of the running batch: the climbs before it, the number of its first row, its late rows."""
+        self._chunks: list[Any] = []
+        """What is known before each chunk of the running batch, and of rows that are late within it."""
         self._swing = 0
         """The most that rows of a chunk of the running batch need among themselves, where that is monitored."""
 
@@ -92,7 +109,7 @@ class OrderedWatch(Watch):
         if header.stream != self.stream:
             return
         start = count - header.rows if header.start is None else header.start
-        self._chunks.append((self._climbs, start, header.late.get(self.promise.constraint, _NOT_LATE)))
+        self._chunks.append(Before(start, header.late.get(self.promise.constraint, NOT_LATE), self._climbs))
         self._count = count
         self._swing = max(self._swing, header.swings.get(self.promise.constraint, 0))
         self._climb(chunk, start)
@@ -144,7 +161,7 @@ class OrderedWatch(Watch):
         synopsis = step.synopses[self.promise.alias]
         if synopsis.size(FRESH) == 0:
             return []
-        if not any(len(climbs) or late.index for climbs, _, late in chunks):
+        if not any(before.tells for before in chunks):
             self._see(synopsis.size(FRESH), swing, 0)
             return []
         ids = synopsis.ids(FRESH)
@@ -152,10 +169,10 @@ class OrderedWatch(Watch):
         rows = ids - synopsis.first_fresh
         chunk_of = step.chunk_of[self.promise.alias][rows]
         needed = np.zeros(len(ids), np.int64)
-        for number, (climbs, start, late) in enumerate(chunks):
+        for number, before in enumerate(chunks):
             here = slice(*np.searchsorted(chunk_of, [number, number + 1]))
-            if here.start < here.stop and (len(climbs) or late.index):
-                needed[here] = self._needed(segment, rows[here], climbs, start, late)
+            if here.start < here.stop and before.tells:
+                needed[here] = self._needed(segment, rows[here], before)
         column = segment.column(self.column)
         if column.null_count:
             needed[column.is_null().to_numpy(zero_copy_only=False)[rows]] = 0
@@ -170,10 +187,11 @@ class OrderedWatch(Watch):
         self.monitor.see(arrivals, max(swing, needed), self.position)
         self.monitor.stretch(swing)
 
-    def _needed(self, segment: Segment, rows: Ints, climbs: Climbs, start: int, late: Late) -> Ints:
+    def _needed(self, segment: Segment, rows: Ints, before: Any) -> Ints:
         """The k or d that rows of one chunk would need."""
         needed = np.zeros(len(rows), np.int64)
         arrival = segment.arrival[rows]
+        climbs = before.climbs
         if len(climbs):
             heights, values = self._numbers(segment, rows, climbs)
             # Most often no row is late, which the least of them shows.
@@ -185,12 +203,17 @@ class OrderedWatch(Watch):
                 above = np.searchsorted(heights, values, "right")
                 below = np.flatnonzero(above < len(heights))
                 needed[below] = arrival[below] - climbs.rows[above[below]]
-        if late.index:
-            index = np.array(late.index, np.int64)
-            place = np.minimum(np.searchsorted(index, arrival - start), len(index) - 1)
-            told = index[place] == arrival - start
-            needed[told] = np.maximum(needed[told], np.array(late.needed, np.int64)[place[told]])
+        self.late_in_chunk(needed, arrival, before)
         return needed
+
+    @staticmethod
+    def late_in_chunk(needed: Ints, arrival: Ints, before: Any) -> None:
+        """Raise what rows need to what the header says of them."""
+        if before.late.index:
+            index = np.array(before.late.index, np.int64)
+            place = np.minimum(np.searchsorted(index, arrival - before.start), len(index) - 1)
+            told = index[place] == arrival - before.start
+            needed[told] = np.maximum(needed[told], np.array(before.late.needed, np.int64)[place[told]])
 
     def _numbers(self, segment: Segment, rows: Ints, climbs: Climbs) -> tuple[Ints, Ints]:
         """The climbs and the values of rows as numbers of one order."""

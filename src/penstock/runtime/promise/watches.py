@@ -7,7 +7,10 @@ learned.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
+from penstock.runtime.input.stream_parts import StreamParts
 from penstock.runtime.promise.bands import BandWatch
 from penstock.runtime.promise.checks import CheckWatch
 from penstock.runtime.promise.clustered import ClusteredWatch
@@ -15,6 +18,7 @@ from penstock.runtime.promise.follows import FollowsWatch
 from penstock.runtime.promise.items import ItemWatch
 from penstock.runtime.promise.keys import KeyWatch
 from penstock.runtime.promise.ordered import ArrivesWatch, LearnedOrderWatch, OrderedWatch
+from penstock.runtime.promise.part_orders import PartArrivesWatch, PartOrderWatch
 from penstock.runtime.promise.punctuated import PunctuatedWatch
 from penstock.runtime.promise.told_frontier import FrontierWatch
 from penstock.runtime.promise.watch import Promised, Watch
@@ -35,15 +39,25 @@ WATCHES: dict[PromiseKind, type[Watch]] = {
 }
 
 
-def watches_of(plan: Plan) -> tuple[Watch, ...]:
+PART_WATCHES: dict[PromiseKind, type[PartOrderWatch]] = {
+    PromiseKind.ORDERED_ROWS: PartOrderWatch,
+    PromiseKind.ORDERED_TIME: PartOrderWatch,
+    PromiseKind.ARRIVES: PartArrivesWatch,
+}
+"""What watches the orders of a stream that has parts."""
+
+
+def watches_of(plan: Plan, parts: Mapping[str, StreamParts]) -> tuple[Watch, ...]:
     """A watch for each promise of the plan, in its order, then one for each punctuation that closes items."""
-    made = [_watch_of(promise)(plan, promise) for promise in plan.promises]
+    made = [_made(plan, promise, parts.get(plan.by_alias[promise.alias].stream)) for promise in plan.promises]
     return (*made, *(ItemWatch(plan, closer) for closer in plan.item_closers))
 
 
-def _watch_of(promise: PromisePlan) -> type[Watch]:
+def _made(plan: Plan, promise: PromisePlan, parts: StreamParts | None) -> Watch:
+    if parts is not None and promise.kind in PART_WATCHES:
+        return PART_WATCHES[promise.kind](plan, promise, parts)
     is_learned = promise.kind is PromiseKind.ORDERED_ROWS and promise.rows is None
-    return LearnedOrderWatch if is_learned else WATCHES[promise.kind]
+    return (LearnedOrderWatch if is_learned else WATCHES[promise.kind])(plan, promise)
 
 
 def remembered(watches: tuple[Watch, ...]) -> tuple[dict[Promised, tuple[Synopsis, ...]], dict[Promised, Synopsis]]:

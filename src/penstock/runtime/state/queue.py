@@ -91,7 +91,7 @@ class Queue:
             # A piece that begins where one did takes its place.
             to.delete = [key for key in to.delete if key != _entry(name, new)]
             rows = slice(self._start + new[0] - self.first, self._end)
-            to.put[_entry(name, new)] = to_ipc(pa.table({n: _arrow(self._data[n][rows]) for n in self.names}))
+            to.put[_entry(name, new)] = to_ipc(pa.table({n: as_arrow(self._data[n][rows]) for n in self.names}))
             kept.append(new)
         self._pieces = kept
         return [self.first, kept]
@@ -103,7 +103,7 @@ class Queue:
         tables = [from_ipc(source.take(_entry(name, piece))) for piece in self._pieces]
         begins = self._pieces[0][0] if self._pieces else self.first
         for column in self.names:
-            parts = [_numpy(flat(table.column(column))) for table in tables]
+            parts = [as_numpy(flat(table.column(column))) for table in tables]
             self._data[column] = np.concatenate(parts) if parts else np.zeros(0, np.int64)
             self._end = len(self._data[column])
         self._start = self.first - begins
@@ -117,11 +117,13 @@ def _size(piece: tuple[int, int]) -> int:
     return piece[1] - piece[0]
 
 
-def _arrow(values: Any) -> Any:
+def as_arrow(values: Any) -> Any:
+    """Numbers, or values of one other type, as Arrow holds them."""
     return pa.array(values) if values.dtype == np.int64 else pa.array(values.tolist())
 
 
-def _numpy(column: Any) -> Any:
+def as_numpy(column: Any) -> Any:
+    """What `as_arrow` made a column of."""
     if pa.types.is_int64(column.type):
         return column.to_numpy()
     found = np.empty(len(column), object)

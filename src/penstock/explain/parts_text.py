@@ -1,0 +1,28 @@
+"""What is said of the parts of a stream: how they keep their order, and which of them holds the clock back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.model.names import quoted
+from penstock.model.stream import Stream
+
+
+def parts_lines(stream: Stream) -> list[str]:
+    """How a stream with parts keeps its order; nothing if it has none."""
+    if not stream.has_parts:
+        return []
+    idle = "one that falls silent holds its clock back"
+    if stream.idle_after is not None:
+        idle = f"one that is more than {stream.idle_after} behind the latest of all does not hold its clock back"
+    return [f"by {quoted(stream.parts_by or '')}: in order within each, as far as the slowest; {idle}"]
+
+
+def held_back(stream: str, parts: Mapping[str, float]) -> str:
+    """That a part which gives no rows holds the clock of its stream back; `parts` is what the metrics say of it."""
+    which = f"its part {parts['slowest']}" if "slowest" in parts else "one of its parts"
+    return (
+        f"{stream}: {which} has given no row for {int(parts['waited']):,} batches that brought others, "
+        "and holds back the clock and what waits for it; IDLE AFTER a duration, written after EVENT TIME, goes on "
+        "without such a part; `parts` in --metrics follows it"
+    )

@@ -44,7 +44,7 @@ class PenstockParser(QueryGrammar):
             query = self.query()
             made = Insert(None, query, query.at)
         else:
-            self._refuse_clause()
+            self.refuse_clause()
             close = nearest(self._curr.text, _STATEMENTS)
             self.expected(
                 "CREATE STREAM, CREATE TABLE, CREATE VIEW, CREATE SINK, INSERT INTO or SELECT",

@@ -6,19 +6,15 @@ its place, rather than met as a surprise.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from decimal import Decimal
-from typing import Any, Self
 
 from sqlglot import exp
-from sqlglot.tokenizer_core import Token, TokenType
+from sqlglot.tokenizer_core import TokenType
 
-from penstock.model.clauses import RangeWindow, RowsWindow
-from penstock.model.names import fold, nearest
+from penstock.model.names import fold
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
-from penstock.sql.cursor import Stop
-from penstock.sql.declarations import DeclarationGrammar
+from penstock.sql.from_grammar import FromGrammar
 from penstock.sql.tree import (
     AggregateCall,
     Code,
@@ -27,11 +23,6 @@ from penstock.sql.tree import (
     CreateStream,
     CreateView,
     Element,
-    FromItem,
-    FromJoin,
-    FromPart,
-    FromQuery,
-    Hint,
     Insert,
     Name,
     OrderItem,
@@ -43,51 +34,14 @@ from penstock.sql.tree import (
     SelectItem,
     SetOperation,
     Stretch,
-    WrittenJoin,
-)
-
-_REFUSED_CLAUSES = (
-    (("HAVING",), "it stands once, after GROUP BY"),
-    (("ORDER", "BY"), "a stream has no end, so its results cannot be sorted"),
-    (("SORT", "BY"), "a stream has no end, so its results cannot be sorted"),
-    (("CLUSTER", "BY"), "Penstock places rows in cells itself"),
-    (("DISTRIBUTE", "BY"), "Penstock places rows in cells itself"),
-    (("LIMIT",), "a stream has no end; stop the query instead"),
-    (("OFFSET",), "a stream has no end"),
-    (("FETCH",), "a stream has no end; stop the query instead"),
-    (("QUALIFY",), "window functions are not in the language"),
-    (
-        ("WINDOW",),
-        "window functions are not in the language; a stream's window is written stream [RANGE d] or [ROWS n]",
-    ),
-    (("LATERAL",), "derive a column in CREATE STREAM instead"),
-    (("PIVOT",), "group in the language, pivot in the sink's reader"),
-    (("UNPIVOT",), "derive columns in CREATE STREAM instead"),
-    (("TABLESAMPLE",), "use a BUDGET to keep less"),
-)
-
-_JOINS = (
-    (("JOIN",), WrittenJoin.INNER),
-    (("INNER", "JOIN"), WrittenJoin.INNER),
-    (("LEFT", "SEMI", "JOIN"), WrittenJoin.SEMI),
-    (("SEMI", "JOIN"), WrittenJoin.SEMI),
-    (("LEFT", "ANTI", "JOIN"), WrittenJoin.ANTI),
-    (("ANTI", "JOIN"), WrittenJoin.ANTI),
-    *(
-        ((kind.value, *outer, "JOIN"), kind)
-        for kind in (WrittenJoin.LEFT, WrittenJoin.RIGHT, WrittenJoin.FULL)
-        for outer in ((), ("OUTER",))
-    ),
 )
 
 _SETS = "write one INSERT INTO for each set of columns, each with its own GROUP BY; they may share a sink"
 CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND", "UNION")
 """Words that may follow where a query is not at its end."""
 
-HINTS = ("BUDGET", "EVICT", "VALUE", "ARCHIVE", "SHED", "ERROR", "MONITOR")
 
-
-class QueryGrammar(DeclarationGrammar):
+class QueryGrammar(FromGrammar):
     """SELECT and INSERT."""
 
     def insert(self) -> Insert:
@@ -98,7 +52,7 @@ class QueryGrammar(DeclarationGrammar):
         self.expect_words("INTO")
         sink = self.name("a sink")
         if not self.query_stands_next():
-            self._refuse_clause()
+            self.refuse_clause()
             self.expected("SELECT", hint="write INSERT INTO sink SELECT …; the columns are those of SELECT")
         return Insert(sink, self.query(), self.stretch_from(index))
 
@@ -154,7 +108,7 @@ class QueryGrammar(DeclarationGrammar):
         body = self._set_operations(
             lambda: self._set_operations(self._query_term, ("INTERSECT",)), ("UNION", "EXCEPT", "MINUS")
         )
-        self._refuse_clause()
+        self.refuse_clause()
         return QueryText(tuple(common), body, self.stretch_from(index))
 
     def _set_operations(self, member: Callable[[], QueryBody], words: tuple[str, ...]) -> QueryBody:
@@ -184,7 +138,7 @@ class QueryGrammar(DeclarationGrammar):
         """A SELECT, up to the first token that is none of its own."""
         index = self._index
         self.expect_words("SELECT")
-        hints = self._hints()
+        hints = self.hints()
         distinct = False
         if self.looking_at("DISTINCT") and self._next.token_type is not TokenType.DOT:
             distinct = self.words("DISTINCT")
@@ -192,9 +146,9 @@ class QueryGrammar(DeclarationGrammar):
             self.words("ALL")
         items = self.separated(self._item)
         if not self.words("FROM"):
-            self._refuse_clause()
+            self.refuse_clause()
             self.expected("FROM", hint="a query reads at least one stream: SELECT … FROM stream")
-        source = self._from()
+        source = self.from_parts()
         where = self.condition() if self.words("WHERE") else None
         group_by: list[Code] = []
         groups_by_all = False
@@ -217,12 +171,6 @@ class QueryGrammar(DeclarationGrammar):
         at = self.stretch_from(index)
         return Select(tuple(hints), distinct, tuple(items), source, where, tuple(group_by), at, groups_by_all, having)
 
-    def _refuse_clause(self) -> None:
-        for words, hint in _REFUSED_CLAUSES:
-            index = self._index
-            if self.words(*words):
-                self.refuse(" ".join(words), hint, self.stretch_from(index))
-
     # What a query gives
 
     def _item(self) -> SelectItem:
@@ -241,7 +189,7 @@ class QueryGrammar(DeclarationGrammar):
             return self._star(of, index)
         code = self.code(self._parse_disjunction, "a column or an expression")
         alias = None
-        if self.words("AS") or self._name_ahead():
+        if self.words("AS") or self.name_ahead():
             alias = self.name("a name for the column")
         return SelectItem(code, None, alias, self.stretch_from(index), number=self._row_number(code))
 
@@ -249,7 +197,7 @@ class QueryGrammar(DeclarationGrammar):
         """`ROW_NUMBER() OVER (…)`; None for any other expression."""
         if not isinstance(code.node, exp.Window) or code.tokens[0].text.upper() != "ROW_NUMBER":
             return None
-        inner = self._among(code.tokens)
+        inner = self.among(code.tokens)
         inner._advance(3)
         inner.expect_words("OVER")
         inner.expect_symbol(TokenType.L_PAREN, "(")
@@ -279,19 +227,13 @@ class QueryGrammar(DeclarationGrammar):
         calls = list(calls_in(code.tokens, keys))
         if not any(end - begin < len(code.tokens) or is_aggregate for begin, end, is_aggregate in calls):
             return None
-        read = [(self._among(code.tokens[begin:end]), is_aggregate) for begin, end, is_aggregate in calls]
+        read = [(self.among(code.tokens[begin:end]), is_aggregate) for begin, end, is_aggregate in calls]
         tokens = around(code.tokens, calls)
-        outer = self._among(tokens).condition()
+        outer = self.among(tokens).condition()
         return OverAggregates(
             Code(mark_calls(outer.node), tuple(tokens), code.at),
             tuple(inner._aggregate_call() if is_aggregate else inner.condition() for inner, is_aggregate in read),
         )
-
-    def _among(self, tokens: Sequence[Token]) -> Self:
-        """Another one like this, before some of the tokens."""
-        inner = type(self)(dialect=self.dialect)
-        inner.start(list(tokens), self.source)
-        return inner
 
     def _aggregate_call(self) -> AggregateCall:
         index = self._index
@@ -333,122 +275,6 @@ class QueryGrammar(DeclarationGrammar):
             self.refuse("* EXCEPT", "name the columns")
         return SelectItem(None, of, None, self.stretch_from(index))
 
-    def _name_ahead(self) -> bool:
-        """Whether an alias without AS stands next, and not the next clause."""
-        if self.at_end or not self.is_name(self._curr):
-            return False
-        ahead = (("WHERE",), ("GROUP", "BY"), ("FROM",), *(words for words, _ in _REFUSED_CLAUSES))
-        return not any(self.looking_at(*words) for words in ahead)
-
-    # FROM
-
-    def _from(self) -> FromPart:
-        part = self._joined()
-        while self.ahead(TokenType.COMMA):
-            index = self._index
-            self.symbol(TokenType.COMMA)
-            at = self.stretch_from(index)
-            part = FromJoin(WrittenJoin.INNER, part, self._joined(), None, at)
-        return part
-
-    def _joined(self) -> FromPart:
-        part = self._from_item()
-        while True:
-            index = self._index
-            natural = self.words("NATURAL")
-            crossed = not natural and self.words("CROSS", "JOIN")
-            kind = WrittenJoin.INNER if crossed else self._join_kind()
-            if kind is None:
-                if natural:
-                    self.expected("JOIN")
-                return part
-            at = self.stretch_from(index)
-            right = self._from_item()
-            condition, using = None, tuple[Name, ...]()
-            if self.looking_at("USING") and not crossed and not natural:
-                self.words("USING")
-                using = self.names("the columns that both sides have")
-            elif not crossed and not natural:
-                plain = "a join without a condition is written with a comma or CROSS JOIN"
-                needed = f"{'an outer' if kind not in (WrittenJoin.SEMI, WrittenJoin.ANTI) else 'such a'} join"
-                self.expect_words("ON", hint=plain if kind is WrittenJoin.INNER else f"{needed} needs a condition")
-                condition = self.condition()
-            part = FromJoin(kind, part, right, condition, at, using, natural)
-
-    def _join_kind(self) -> WrittenJoin | None:
-        found = next((kind for words, kind in _JOINS if self.words(*words)), None)
-        if found is None and any(self.words(word) for word in ("LEFT", "RIGHT", "FULL")):
-            self.expected("OUTER JOIN or JOIN")
-        return found
-
-    def _from_item(self) -> FromPart:
-        if self.ahead(TokenType.L_PAREN):
-            return self._from_parentheses()
-        index = self._index
-        for word in ("LATERAL", "VALUES", "UNNEST"):
-            if self.looking_at(word):
-                self.refuse(f"{word} in FROM", "join streams by their names")
-        stream = self.name("a stream")
-        if self.symbol(TokenType.DOT):
-            self.stop("a stream's name has one part", self.stretch_from(index), hint="name it as CREATE STREAM does")
-        if self.ahead(TokenType.L_PAREN):
-            self.refuse("a table function in FROM", "join streams by their names")
-        window = self._stream_window()
-        alias, columns = self._alias(window)
-        if columns:
-            self.stop("a stream's columns keep their names", hint="rename columns in SELECT: a AS b")
-        return FromItem(stream, window, alias, self.stretch_from(index))
-
-    def _alias(self, window: RowsWindow | RangeWindow | None) -> tuple[Name | None, tuple[Name, ...]]:
-        """`[[AS] alias [(a, b)]]`."""
-        alias, columns = None, tuple[Name, ...]()
-        if self.words("AS") or self._name_ahead():
-            alias = self.name("an alias")
-            if self.ahead(TokenType.L_PAREN):
-                columns = self.names("columns")
-        if self.ahead(TokenType.L_BRACKET):
-            if window is not None:
-                self.stop("a stream has one window at most")
-            self.stop("a window stands before the alias", hint="write stream [RANGE d] AS alias")
-        return alias, columns
-
-    def _from_parentheses(self) -> FromPart:
-        """A query, or a part of FROM."""
-        index = self._index
-        first = self._tokens[index + 1].text.upper() if index + 1 < self._tokens_size else ""
-        if first not in ("SELECT", "WITH"):
-            try:
-                part = self.in_parentheses(self._from)
-                if not self._name_ahead() and not self.looking_at("AS"):
-                    return part
-                self.stop("joins in parentheses have no name of their own", hint="name the streams in them")
-            except Stop:
-                # Two parentheses may open a query, as in ((SELECT …) UNION ALL (SELECT …)).
-                if first != "(":
-                    raise
-                self._retreat(index)
-        query = self.in_parentheses(self.query)
-        window = self._stream_window()
-        alias, columns = self._alias(window)
-        return FromQuery(query, window, alias, columns, self.stretch_from(index))
-
-    def _stream_window(self) -> RowsWindow | RangeWindow | None:
-        index = self._index
-        if not self.symbol(TokenType.L_BRACKET):
-            return None
-        window: RowsWindow | RangeWindow
-        try:
-            if self.words("RANGE"):
-                window = RangeWindow(self.span("a duration"))
-            elif self.words("ROWS"):
-                window = RowsWindow(self.whole_number("a number of rows"))
-            else:
-                self.expected("RANGE or ROWS", hint="write [RANGE 10 MINUTES] or [ROWS 50000]")
-        except ValueError as error:
-            self.stop(str(error), self.stretch_from(index))
-        self.expect_symbol(TokenType.R_BRACKET, "]")
-        return window
-
     # EXISTS and IN: sqlglot reads the predicate and asks for a query; it gets ours.
 
     def _parse_select_query(
@@ -466,74 +292,3 @@ class QueryGrammar(DeclarationGrammar):
         node.meta["query"] = query
         node.meta["at"] = self.stretch_from(index)
         return node
-
-    # Hints
-
-    def _hints(self) -> list[Hint]:
-        if not self.ahead(TokenType.HINT):
-            return []
-        token = self._curr
-        self._advance()
-        # Blanks before the hint keep every offset, so that its tokens have their true places.
-        body = self.source.text[token.start + 3 : token.end - 1]
-        tokens = self.dialect.tokenize(" " * (token.start + 3) + body)
-        inner = type(self)(dialect=self.dialect)
-        inner.start(tokens, self.source)
-        if not tokens:
-            self.stop("an empty hint", Stretch(token.start, token.end + 1), hint=f"the hints are: {', '.join(HINTS)}")
-        hints = inner.separated(inner.hint)
-        if not inner.at_end:
-            inner.expected(", between two hints")
-        return hints
-
-    def hint(self) -> Hint:
-        """One hint."""
-        index = self._index
-        name = self.name("a hint").text.upper()
-        if name not in HINTS:
-            close = nearest(name, HINTS)
-            known = f"did you mean {close}?" if close else f"the hints are: {', '.join(HINTS)}"
-            self.stop(f"unknown hint {name}", self.stretch_from(index), hint=known)
-        self.expect_symbol(TokenType.L_PAREN, "(")
-        parts: dict[str, Any] = {}
-        match name:
-            case "BUDGET":
-                sign = -1 if self.symbol(TokenType.DASH) else 1
-                number = self._ungrouped()
-                parts = {"number": sign * number, "words": (self._word("ROWS, KB, MB or GB"),)}
-            case "EVICT":
-                parts = {"words": (self._word("a policy").lower(),)}
-            case "VALUE":
-                parts = {"code": self.code(self._parse_disjunction, "an expression")}
-            case "ARCHIVE":
-                parts = {"text": self.string("a path in quotes")}
-            case "SHED":
-                self.expect_words("INPUT")
-            case "ERROR":
-                parts = {"number": self.number("a number")}
-                self.expect_words("PERCENT")
-                if self.words("WITH"):
-                    self.expect_words("BOUNDS")
-                    parts["words"] = ("WITH BOUNDS",)
-            case _:
-                numbers = self.separated(lambda: self.number("a number"))
-                if len(numbers) != 3:
-                    self.stop("MONITOR takes three numbers: c, p, W", self.stretch_from(index))
-                parts = {"numbers": tuple(numbers)}
-        self.expect_symbol(TokenType.R_PAREN, ")")
-        return Hint(**{"name": name, "at": self.stretch_from(index), **parts})
-
-    def _ungrouped(self) -> Decimal:
-        """A number, which has no commas in it."""
-        start = self._index
-        number = self.number("a number")
-        if self.ahead(TokenType.COMMA) and self._next.token_type is TokenType.NUMBER:
-            digits = f"{number}"
-            while self.symbol(TokenType.COMMA) and self.ahead(TokenType.NUMBER):
-                digits += self._curr.text
-                self._advance()
-            self.stop("a number has no commas", self.stretch_from(start), hint=f"write {digits}")
-        return number
-
-    def _word(self, what: str) -> str:
-        return self.name(what).text.upper()

@@ -1,0 +1,179 @@
+"""The grammar of FROM: streams with their windows, joins, parentheses, queries; and where a clause that follows begins.
+
+What joins what is only read here; sql/from_clause says what it means.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+from sqlglot.tokenizer_core import TokenType
+
+from penstock.model.clauses import RangeWindow, RowsWindow
+from penstock.sql.cursor import Stop
+from penstock.sql.hint_grammar import HintGrammar
+from penstock.sql.tree import FromItem, FromJoin, FromPart, FromQuery, Name, QueryText, WrittenJoin
+
+_REFUSED_CLAUSES = (
+    (("HAVING",), "it stands once, after GROUP BY"),
+    (("ORDER", "BY"), "a stream has no end, so its results cannot be sorted"),
+    (("SORT", "BY"), "a stream has no end, so its results cannot be sorted"),
+    (("CLUSTER", "BY"), "Penstock places rows in cells itself"),
+    (("DISTRIBUTE", "BY"), "Penstock places rows in cells itself"),
+    (("LIMIT",), "a stream has no end; stop the query instead"),
+    (("OFFSET",), "a stream has no end"),
+    (("FETCH",), "a stream has no end; stop the query instead"),
+    (("QUALIFY",), "window functions are not in the language"),
+    (
+        ("WINDOW",),
+        "window functions are not in the language; a stream's window is written stream [RANGE d] or [ROWS n]",
+    ),
+    (("LATERAL",), "derive a column in CREATE STREAM instead"),
+    (("PIVOT",), "group in the language, pivot in the sink's reader"),
+    (("UNPIVOT",), "derive columns in CREATE STREAM instead"),
+    (("TABLESAMPLE",), "use a BUDGET to keep less"),
+)
+
+_JOINS = (
+    (("JOIN",), WrittenJoin.INNER),
+    (("INNER", "JOIN"), WrittenJoin.INNER),
+    (("LEFT", "SEMI", "JOIN"), WrittenJoin.SEMI),
+    (("SEMI", "JOIN"), WrittenJoin.SEMI),
+    (("LEFT", "ANTI", "JOIN"), WrittenJoin.ANTI),
+    (("ANTI", "JOIN"), WrittenJoin.ANTI),
+    *(
+        ((kind.value, *outer, "JOIN"), kind)
+        for kind in (WrittenJoin.LEFT, WrittenJoin.RIGHT, WrittenJoin.FULL)
+        for outer in ((), ("OUTER",))
+    ),
+)
+
+
+class FromGrammar(HintGrammar):
+    """FROM."""
+
+    @abstractmethod
+    def query(self) -> QueryText:
+        """A query, up to the first token that is none of its own."""
+
+    def refuse_clause(self) -> None:
+        """Stops at a clause of SQL that is not in the language."""
+        for words, hint in _REFUSED_CLAUSES:
+            index = self._index
+            if self.words(*words):
+                self.refuse(" ".join(words), hint, self.stretch_from(index))
+
+    def name_ahead(self) -> bool:
+        """Whether an alias without AS stands next, and not the next clause."""
+        if self.at_end or not self.is_name(self._curr):
+            return False
+        ahead = (("WHERE",), ("GROUP", "BY"), ("FROM",), *(words for words, _ in _REFUSED_CLAUSES))
+        return not any(self.looking_at(*words) for words in ahead)
+
+    def from_parts(self) -> FromPart:
+        """What stands after FROM."""
+        part = self._joined()
+        while self.ahead(TokenType.COMMA):
+            index = self._index
+            self.symbol(TokenType.COMMA)
+            at = self.stretch_from(index)
+            part = FromJoin(WrittenJoin.INNER, part, self._joined(), None, at)
+        return part
+
+    def _joined(self) -> FromPart:
+        part = self._from_item()
+        while True:
+            index = self._index
+            natural = self.words("NATURAL")
+            crossed = not natural and self.words("CROSS", "JOIN")
+            kind = WrittenJoin.INNER if crossed else self._join_kind()
+            if kind is None:
+                if natural:
+                    self.expected("JOIN")
+                return part
+            at = self.stretch_from(index)
+            right = self._from_item()
+            condition, using = None, tuple[Name, ...]()
+            if self.looking_at("USING") and not crossed and not natural:
+                self.words("USING")
+                using = self.names("the columns that both sides have")
+            elif not crossed and not natural:
+                plain = "a join without a condition is written with a comma or CROSS JOIN"
+                needed = f"{'an outer' if kind not in (WrittenJoin.SEMI, WrittenJoin.ANTI) else 'such a'} join"
+                self.expect_words("ON", hint=plain if kind is WrittenJoin.INNER else f"{needed} needs a condition")
+                condition = self.condition()
+            part = FromJoin(kind, part, right, condition, at, using, natural)
+
+    def _join_kind(self) -> WrittenJoin | None:
+        found = next((kind for words, kind in _JOINS if self.words(*words)), None)
+        if found is None and any(self.words(word) for word in ("LEFT", "RIGHT", "FULL")):
+            self.expected("OUTER JOIN or JOIN")
+        return found
+
+    def _from_item(self) -> FromPart:
+        if self.ahead(TokenType.L_PAREN):
+            return self._from_parentheses()
+        index = self._index
+        for word in ("LATERAL", "VALUES", "UNNEST"):
+            if self.looking_at(word):
+                self.refuse(f"{word} in FROM", "join streams by their names")
+        stream = self.name("a stream")
+        if self.symbol(TokenType.DOT):
+            self.stop("a stream's name has one part", self.stretch_from(index), hint="name it as CREATE STREAM does")
+        if self.ahead(TokenType.L_PAREN):
+            self.refuse("a table function in FROM", "join streams by their names")
+        window = self._stream_window()
+        alias, columns = self._alias(window)
+        if columns:
+            self.stop("a stream's columns keep their names", hint="rename columns in SELECT: a AS b")
+        return FromItem(stream, window, alias, self.stretch_from(index))
+
+    def _alias(self, window: RowsWindow | RangeWindow | None) -> tuple[Name | None, tuple[Name, ...]]:
+        """`[[AS] alias [(a, b)]]`."""
+        alias, columns = None, tuple[Name, ...]()
+        if self.words("AS") or self.name_ahead():
+            alias = self.name("an alias")
+            if self.ahead(TokenType.L_PAREN):
+                columns = self.names("columns")
+        if self.ahead(TokenType.L_BRACKET):
+            if window is not None:
+                self.stop("a stream has one window at most")
+            self.stop("a window stands before the alias", hint="write stream [RANGE d] AS alias")
+        return alias, columns
+
+    def _from_parentheses(self) -> FromPart:
+        """A query, or a part of FROM."""
+        index = self._index
+        first = self._tokens[index + 1].text.upper() if index + 1 < self._tokens_size else ""
+        if first not in ("SELECT", "WITH"):
+            try:
+                part = self.in_parentheses(self.from_parts)
+                if not self.name_ahead() and not self.looking_at("AS"):
+                    return part
+                self.stop("joins in parentheses have no name of their own", hint="name the streams in them")
+            except Stop:
+                # Two parentheses may open a query, as in ((SELECT …) UNION ALL (SELECT …)).
+                if first != "(":
+                    raise
+                self._retreat(index)
+        query = self.in_parentheses(self.query)
+        window = self._stream_window()
+        alias, columns = self._alias(window)
+        return FromQuery(query, window, alias, columns, self.stretch_from(index))
+
+    def _stream_window(self) -> RowsWindow | RangeWindow | None:
+        index = self._index
+        if not self.symbol(TokenType.L_BRACKET):
+            return None
+        window: RowsWindow | RangeWindow
+        try:
+            if self.words("RANGE"):
+                window = RangeWindow(self.span("a duration"))
+            elif self.words("ROWS"):
+                window = RowsWindow(self.whole_number("a number of rows"))
+            else:
+                self.expected("RANGE or ROWS", hint="write [RANGE 10 MINUTES] or [ROWS 50000]")
+        except ValueError as error:
+            self.stop(str(error), self.stretch_from(index))
+        self.expect_symbol(TokenType.R_BRACKET, "]")
+        return window

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
-import penstock
 from penstock.errors import DataError
-from penstock.spark.pack_block import require_types
+from penstock.spark.table_joins import require_types
 from tests.spark.conftest import Bench
 
 START = datetime(2024, 5, 1, tzinfo=UTC)
@@ -135,7 +134,7 @@ def test_a_checkpoint_is_of_all_blocks(bench: Bench) -> None:
 
 
 def test_a_type_that_spark_does_not_give_is_an_error(spark: SparkSession) -> None:
-    stream = penstock.parse("CREATE STREAM v (k BIGINT, n STRING);").streams[0]
-    require_types(spark.sql("SELECT 1L AS k, 'x' AS n"), stream)
+    columns = [("k", "BIGINT"), ("n", "STRING")]
+    require_types(spark.sql("SELECT 1L AS k, 'x' AS n"), columns, "v")
     with pytest.raises(DataError, match="column k of v is BIGINT"):
-        require_types(spark.sql("SELECT 1 AS k, 'x' AS n"), stream)
+        require_types(spark.sql("SELECT 1 AS k, 'x' AS n"), columns, "v")

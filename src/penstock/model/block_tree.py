@@ -13,6 +13,7 @@ from penstock.errors import InternalError
 from penstock.model.clauses import Source, Union
 from penstock.model.query import Query
 from penstock.model.stream import Stream
+from penstock.model.table import as_read
 
 
 def blocks_below(query: Query) -> tuple[Source, ...]:
@@ -29,8 +30,10 @@ def _note_below(query: Query | Union, found: dict[str, Source]) -> None:
         known = found.get(source.stream.name)
         if known is None:
             _note_below(source.below, found)
-            found[source.stream.name] = source
-        elif (known.below is not source.below and known.below != source.below) or known.stream != source.stream:
+            found[source.stream.name] = replace(source, stream=source.stream.as_declared)
+        elif (known.below is not source.below and known.below != source.below) or (
+            known.stream != source.stream.as_declared
+        ):
             raise InternalError(f"two blocks of a query are named {source.stream.name}")
 
 
@@ -43,7 +46,9 @@ def over(query: Query, streams: Mapping[str, Stream]) -> Query:
     """The query over streams of which, by name, more is known."""
 
     def of(source: Source) -> Source:
-        return source if source.below is None else replace(source, stream=streams[source.stream.name])
+        if source.below is None:
+            return source
+        return replace(source, stream=as_read(streams[source.stream.name], source.stream))
 
     return (
         query

@@ -170,9 +170,8 @@ class _ColumnMaker:
         return ColumnRef(alias, name)
 
     def _derives(self, expression: Expression) -> bool:
-        """Whether Spark can derive a column of it, of a declared stream, before the rows meet."""
-        source = self.sources.get(expression.columns[0].alias)
-        return is_deterministic(expression.term) and source is not None and source.below is None
+        """Whether Spark can derive a column of it before the rows meet."""
+        return is_deterministic(expression.term) and expression.columns[0].alias in self.sources
 
     def _name(self, expression: Expression, cast_to: DataType | None) -> str:
         text = expression.text if cast_to is None else f"CAST({expression.text} AS {cast_to})"

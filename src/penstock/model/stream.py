@@ -91,13 +91,33 @@ class Storage:
 
 
 @dataclass(frozen=True)
+class TableRead:
+    """A table that a query over tables reads."""
+
+    key: str
+    name: str
+    columns: tuple[tuple[str, str], ...]
+    """Its columns and their types."""
+    storage: Storage
+
+
+@dataclass(frozen=True)
+class TableQuery:
+    """A query over tables alone, which Spark evaluates."""
+
+    text: str
+    """As it is written, with `{key}` for each table."""
+    tables: tuple[TableRead, ...]
+
+
+@dataclass(frozen=True)
 class TableJoin:
     """A table that Spark joins the rows of a stream with, before anything else looks at them."""
 
     table: str
     columns: tuple[tuple[str, str], ...]
     """Its columns and their types."""
-    storage: Storage
+    storage: Storage | TableQuery
     alias: str
     stream_alias: str
     kind: str
@@ -105,6 +125,44 @@ class TableJoin:
     on: str
     at_most_one: bool
     """Whether no row of the stream meets two rows of the table, or none comes out twice."""
+    compared: tuple[str, ...]
+    """The columns of the table that are compared by `=`."""
+
+
+@dataclass(frozen=True)
+class Exploded:
+    """`LATERAL VIEW explode(…)`: each row once for each element of an array or a map, before anything looks at it."""
+
+    text: str
+    """The array or map, as the query names it."""
+    columns: tuple[tuple[str, str], ...]
+    """What is made of an element, and of which types."""
+    parts: tuple[str, ...]
+    """What each of them is: `pos`, `col`, `key`, `value`, or a field of `col`."""
+    is_outer: bool
+    """Whether a row without elements comes out once."""
+    alias: str
+    stream_alias: str
+
+    @property
+    def at_most_one(self) -> bool:
+        """Whether no row comes out twice."""
+        return False
+
+    @property
+    def kind(self) -> str:
+        """As a join."""
+        return "left" if self.is_outer else "inner"
+
+    @property
+    def table(self) -> str:
+        """As a table."""
+        return f"explode({self.text})"
+
+    @property
+    def on(self) -> str:
+        """What makes its columns."""
+        return ", ".join(self.parts)
 
 
 @dataclass(frozen=True)
@@ -146,7 +204,7 @@ class Stream:
     """`PARTS BY column`: rows with one value of it are a part, and its order to other parts is nobody's."""
     idle_after: Span | None = None
     """`EVENT TIME column IDLE AFTER d`: a part that far behind the latest of all no longer holds the clock back."""
-    tables: tuple[TableJoin, ...] = ()
+    tables: tuple[TableJoin | Exploded, ...] = ()
     """What a query joins its rows with before they meet other streams."""
     origin: Stream | None = None
     """The stream as it was before a query weakened it; None if it is that."""

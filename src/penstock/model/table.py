@@ -8,6 +8,9 @@ another stream was promised may be gone, so no FOREIGN KEY to it is left. Any ot
 counts rows are lost, of the stream itself and of those that count its rows; what is said of values and of the clock
 stays. Punctuations are rows, so they stand only beside total joins; so does [ROWS n].
 
+A stream of which each row is given once for each element of an array (LATERAL VIEW) is joined with a table that the row
+itself brings, and repeats rows as any other join does.
+
 In the model a table needs no state. Not decided: what a table holds, and whether it changes while a query runs.
 """
 
@@ -23,18 +26,24 @@ from penstock.model.names import quoted
 from penstock.model.relation import Block
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
 from penstock.model.spans import Span
-from penstock.model.stream import Column, MalformedPolicy, Storage, Stream, TableJoin
+from penstock.model.stream import Column, Exploded, MalformedPolicy, Storage, Stream, TableJoin, TableQuery
 from penstock.model.types import DataType
 
 
 @dataclass(frozen=True)
 class DeclaredTable:
-    """`CREATE TABLE`: its columns, its keys, and where it is read from."""
+    """`CREATE TABLE`, or a query over such: its columns, its keys, and where it is read from."""
 
     name: str
     columns: tuple[tuple[str, DataType], ...]
     keys: tuple[tuple[str, ...], ...]
-    storage: Storage
+    """The empty one says that it has one row at most."""
+    storage: Storage | TableQuery
+
+    @property
+    def columns_read(self) -> tuple[tuple[str, str], ...]:
+        """Its columns with their types as Spark has them."""
+        return tuple((name, str(kind)) for name, kind in self.columns)
 
 
 class TableJoinKind(StrEnum):
@@ -55,17 +64,35 @@ def joined_with(
     at_most_one = is_filter or any(compared.issuperset(key) for key in table.keys)
     made = TableJoin(
         table.name,
-        tuple((name, str(kind_of)) for name, kind_of in table.columns),
+        table.columns_read,
         table.storage,
         alias,
         own,
         kind.value,
         on,
         at_most_one,
+        tuple(sorted(compared)),
     )
     columns = () if is_filter else tuple(_column(alias, name, kind_of) for name, kind_of in table.columns)
+    return _met(stream, made, columns)
+
+
+def exploded(stream: Stream, made: Exploded, types: Iterable[DataType]) -> Stream:
+    """A stream of which Spark gives each row once for each element of an array or a map."""
+    columns = (_column(made.alias, name, kind) for (name, _), kind in zip(made.columns, types, strict=True))
+    return _met(stream, made, tuple(columns))
+
+
+def as_read(known: Stream, reading: Stream) -> Stream:
+    """The stream of a block, of which all is known, joined with tables and with columns as a query reads it."""
+    for join in reading.tables:
+        known = _met(known, join, ())
+    return replace(known, columns=(*known.columns, *(column for column in reading.columns if column.of_query)))
+
+
+def _met(stream: Stream, join: TableJoin | Exploded, columns: tuple[Column, ...]) -> Stream:
     schemes, arrival = stream.schemes, stream.arrival
-    if not at_most_one:
+    if not join.at_most_one:
         schemes = tuple(scheme for scheme in schemes if not _counts(scheme))
         is_clock = arrival is not None and arrival.column == stream.event_time
         if arrival is not None and is_clock and not any(isinstance(s, Ordered) for s in schemes):
@@ -76,7 +103,7 @@ def joined_with(
         columns=(*stream.columns, *columns),
         schemes=schemes,
         arrival=arrival,
-        tables=(*stream.tables, made),
+        tables=(*stream.tables, join),
         origin=stream.origin or stream,
     )
 
@@ -132,7 +159,7 @@ def _relies(scheme: Scheme, lossy: set[str], repeated: set[str]) -> bool:
             return False
 
 
-def is_total(join: TableJoin) -> bool:
+def is_total(join: TableJoin | Exploded) -> bool:
     """Whether each row comes out just once."""
     return join.at_most_one and join.kind == TableJoinKind.LEFT
 

@@ -66,6 +66,7 @@ _NAMES: dict[DataType, str] = {
     _TIMESTAMP: """to_timestamp to_timestamp_ltz from_utc_timestamp to_utc_timestamp date_trunc current_timestamp
         now timestamp_seconds timestamp_millis timestamp_micros""",
     _NTZ: "to_timestamp_ntz localtimestamp",
+    DataType(Kind.ARRAY, "ARRAY<STRING>"): "split",
 }
 _ALWAYS = {name: kind for kind, names in _NAMES.items() for name in names.split()} | {
     "is null": _BOOLEAN,
@@ -242,6 +243,11 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _T
             return _part_of_time(arguments[0])
         case (("timestampadd"), [DataType() as moved, *_]):
             return moved if moved.kind in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) else None
+        case "[]", [DataType(kind=Kind.ARRAY) as whole, DataType() as place] if place.is_integer:
+            return _element(whole)
+        case "array", [_, *_]:
+            common = _common(types)
+            return DataType(Kind.ARRAY, f"ARRAY<{common}>") if isinstance(common, DataType) else None
         case (("datediff" | "date_diff"), _):
             return _INT if len(types) == 2 else _BIGINT
     if function in _COMMON:
@@ -249,6 +255,13 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _T
     if function in _OF_TEXT_OR_BYTES and types and isinstance(types[0], DataType):
         return types[0] if types[0].kind in (Kind.STRING, Kind.BINARY) else None
     return None
+
+
+def _element(array: DataType) -> DataType | None:
+    """The type of what is in an array, if it has no parameters."""
+    inside = array.text.strip()[len("ARRAY<") : -1].strip().upper()
+    plain = inside in Kind.__members__ and inside not in ("DECIMAL", "ARRAY", "MAP", "STRUCT", "INTERVAL")
+    return DataType.of(Kind(inside)) if plain else None
 
 
 def _case(arguments: tuple[Term, ...], types: list[_Typed]) -> _Typed:

@@ -179,7 +179,7 @@ class Assembly:
         packed: DataFrame | None = None
         for name in plan.streams:
             if any(s.block == name for s in plan.sources):
-                part = self._packed_below(name, plan, grid)
+                part = self._packed_below(name, block)
             else:
                 stream = script.stream(name)
                 assert stream is not None
@@ -189,15 +189,16 @@ class Assembly:
         assert packed is not None
         return packed if self.shared.end is None else packed.unionAll(self.shared.end.stream(self.shared.spark, grid))
 
-    def _packed_below(self, name: str, plan: Plan, grid: KeyedGrid) -> DataFrame:
-        members = next(s.members for s in plan.sources if s.block == name) or (name,)
-        packer = Packer(plan, name, grid, ordered=False)
+    def _packed_below(self, name: str, above: PlacedBlock) -> DataFrame:
+        members = next(s.members for s in above.plan.sources if s.block == name) or (name,)
+        reading = next(s.stream for s in above.query.all_sources if s.stream.name == name)
+        packer = Packer(above.plan, name, above.grid, ordered=False)
         speakers = sum(self.blocks[member].grid.cells for member in members)
         packed: DataFrame | None = None
         for member in members:
             below = self.blocks[member].stream
             assert below is not None
-            part = packed_block(self.answer_and_told(member), below, packer, speakers)
+            part = packed_block(self.answer_and_told(member), below, reading, packer, speakers)
             packed = part if packed is None else packed.unionAll(part)
         assert packed is not None
         return packed

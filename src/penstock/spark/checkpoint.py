@@ -24,6 +24,7 @@ from penstock.model.clauses import Formula
 from penstock.model.predicates import conjunction
 from penstock.model.query import Query
 from penstock.model.script import Script
+from penstock.model.stream import Stream
 from penstock.model.types import Kind
 from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
@@ -54,6 +55,10 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: 
         {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
     ]
     whole["streams"] = {name: stream_text(script, name) for name in plan.read_streams}
+    blocks = {source.stream.name: source.stream for source in query.all_sources if source.below is not None}
+    for name, stream in blocks.items():
+        if text := rows_text(stream):
+            whole["streams"][name] = text
     whole["select"] = {o.name: str(o if isinstance(o, Formula) else o.value) for o in (*query.outputs, *query.answer)}
     if query.having is not None:
         whole["having"] = str(query.having)
@@ -86,9 +91,14 @@ def stream_text(script: Script, name: str) -> dict[str, str]:
     """What makes the rows of a stream: its derived columns and its WHERE."""
     stream = script.stream(name)
     assert stream is not None
+    return {**rows_text(stream), "WHERE": conjunction(stream.where) if stream.where else ""}
+
+
+def rows_text(stream: Stream) -> dict[str, str]:
+    """What a query makes of the rows of a stream: derived columns, and joins with tables."""
     derived = {column.name: column.derived.text for column in stream.carried if column.derived is not None}
     tables = {f"{join.kind} JOIN {join.table}": join.on for join in stream.tables}
-    return {**derived, **tables, "WHERE": conjunction(stream.where) if stream.where else ""}
+    return {**derived, **tables}
 
 
 def digest(essence: Essence) -> str:

@@ -18,39 +18,27 @@ from typing import Any
 
 import pyarrow.compute as pc
 from pyspark.sql import DataFrame
-from pyspark.sql.types import StructType
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.errors import DataError
 from penstock.model.stream import Stream
 from penstock.spark.arrow_map import mapped
 from penstock.spark.operator import ANSWER, FRONTIER
 from penstock.spark.pack import FRONTIERS, PACKED, Packer, portions
 from penstock.spark.sources import with_filters
-from penstock.spark.types import spark_type
+from penstock.spark.table_joins import as_query_reads, require_types
 from penstock.spark.unpack import TOLD
 from penstock.spark.worker import settle
 
 
-def packed_block(answer: DataFrame, stream: Stream, packer: Packer, speakers: int) -> DataFrame:
-    """The answer of a block with TOLD beside it, as PACKED has it for the block above; so many speak of a batch."""
-    require_types(answer, stream)
-    filtered = with_filters(answer, packer.plan, packer.stream, ordered=False, beside=TOLD)
+def packed_block(answer: DataFrame, stream: Stream, reading: Stream, packer: Packer, speakers: int) -> DataFrame:
+    """The answer of a block with TOLD beside it, as PACKED has it for the block above; so many speak of a batch.
+
+    `reading` is the stream as the block above reads it: joined with tables, with columns derived.
+    """
+    require_types(answer, [(column.name, str(column.type)) for column in stream.carried], stream.name)
+    read = as_query_reads(answer, reading, among=F.col(TOLD[0]) == ANSWER)
+    filtered = with_filters(read, packer.plan, packer.stream, ordered=False, beside=TOLD)
     return mapped(filtered, BlockPacker(packer, speakers), PACKED)
-
-
-def require_types(answer: DataFrame, stream: Stream) -> None:
-    """Raise DataError where Spark gives a column another type than the block above was planned for."""
-    found = {field.name: field.dataType for field in answer.schema}
-    for column in stream.carried:
-        struct = StructType.fromDDL(f"c {spark_type(str(column.type))}")
-        assert isinstance(struct, StructType)
-        wanted = struct.fields[0].dataType
-        if found[column.name] != wanted:
-            raise DataError(
-                f"column {column.name} of {stream.name} is {column.type} by what is known without Spark, "
-                f"and Spark makes it {found[column.name].simpleString().upper()}",
-                hint=f"say which is meant: CAST(… AS {column.type}) AS {column.name}",
-            )
 
 
 @dataclass(frozen=True)

@@ -19,7 +19,6 @@ from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import Stream
-from penstock.model.table import column_of
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.declared_columns import require_columns
@@ -30,6 +29,7 @@ from penstock.spark.malformed import KEPT, is_text, reading_columns, reading_opt
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
 from penstock.spark.sinks import FILES
+from penstock.spark.table_joins import as_query_reads
 from penstock.spark.types import carried, spark_type
 
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
@@ -115,27 +115,7 @@ def with_declared_columns(
             frame = frame.withColumn(OUTSIDE, ~F.coalesce(condition, F.lit(False)))
             passed = passed | F.col(HEAD).isNotNull()
         frame = frame.where(passed)
-    return _with_columns_of_query(frame, stream), ordered
-
-
-def _with_columns_of_query(frame: DataFrame, stream: Stream) -> DataFrame:
-    """The rows joined with tables, and with what a query derives, which names columns as the query does."""
-    for join in stream.tables:
-        schema = ", ".join(f"{quoted(name)} {spark_type(kind)}" for name, kind in join.columns)
-        reader = frame.sparkSession.read.format(join.storage.format).options(**options_for_spark(join.storage))
-        # In the rows' own order, which a shuffle would lose.
-        table = F.broadcast(reader.schema(schema).load()).alias(join.alias)
-        met = frame.alias(join.stream_alias).join(table, F.expr(join.on), join.kind)
-        kept = [F.col(f"{quoted(join.stream_alias)}.{quoted(name)}") for name in frame.columns]
-        if join.kind in ("inner", "left"):
-            columns = [(name, f"{quoted(join.alias)}.{quoted(name)}") for name, _ in join.columns]
-            kept += [F.col(text).alias(column_of(join.alias, name)) for name, text in columns]
-        frame = met.select(*kept)
-    for column in stream.carried:
-        if column.derived is not None and column.of_query and not column.of_table:
-            value = F.expr(column.derived.text).cast(spark_type(str(column.type)))
-            frame = frame.alias(column.derived.columns[0].alias).withColumn(column.name, value)
-    return frame
+    return as_query_reads(frame, stream), ordered
 
 
 def _place(frame: DataFrame, once_a_file: bool) -> Column:

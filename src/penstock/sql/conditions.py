@@ -34,7 +34,7 @@ from penstock.model.spans import Span
 from penstock.model.term_types import common_type, type_of
 from penstock.model.types import Kind
 from penstock.sql.constants import constant_of, span_of, sum_of_spans
-from penstock.sql.expressions import bind_column, bind_node, resolved_columns
+from penstock.sql.expressions import bind_column, bind_node, note_scalars, resolved_columns
 from penstock.sql.scope import Scope
 from penstock.sql.terms import term_of
 from penstock.sql.tree import Code, QueryText, Stretch
@@ -113,6 +113,7 @@ def _bind_conjunct(
             )
         return
     text = spelt(scope.source.text, tokens)
+    note_scalars(node, at, scope)
     understood = _understood(node, text, scope)
     if understood is None and reads_not and isinstance(node, exp.Not):
         understood = _denied(unwrapped(node.this), text, scope)

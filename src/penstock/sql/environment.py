@@ -34,6 +34,8 @@ class NamedQuery:
     """Whether mistakes were found in it: what is said of it is passed over."""
     block: tuple[Query | Union, Stream] | None = None
     """What it is where it is a block of its own, once that was asked."""
+    table: DeclaredTable | None = None
+    """What it is where it reads tables alone, once that was asked."""
 
 
 @dataclass(frozen=True)

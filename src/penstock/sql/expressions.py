@@ -17,11 +17,15 @@ from penstock.model.expressions import ColumnRef, Expression
 from penstock.sql.aggregate_calls import SPARK_AGGREGATES
 from penstock.sql.scope import Resolved, Scope
 from penstock.sql.terms import TERM_META, term_of
-from penstock.sql.tree import Code, Stretch
+from penstock.sql.tree import Code, QueryText, Stretch
 from penstock.sql.words import place_of, spelt, stretch_of, unwrapped
 
 _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
-    (exp.Query, "a subquery", "only EXISTS and NOT EXISTS take one, as a condition of WHERE"),
+    (
+        exp.Query,
+        "a subquery",
+        "EXISTS and IN take one, as a condition of WHERE; of tables it may be a value",
+    ),
     (exp.Window, "a window function", "aggregate with GROUP BY window(ts, '5 minutes')"),
     (exp.WithinGroup, "WITHIN GROUP", "use median"),
     (exp.Filter, "FILTER", "it stands after an aggregate, in SELECT and HAVING"),
@@ -78,12 +82,34 @@ def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColum
             good = False
         else:
             found.by_node[id(column)] = resolved
+    for subquery in _subqueries(node) if good and scope.takes_scalars else ():
+        query = subquery.meta["query"]
+        value = scope.scalar(query, {ref.alias for ref in found.columns})
+        if value is None:
+            return None
+        inside = {token.start: "" for token in subquery.meta["tokens_inside"]}
+        found.by_node[id(subquery)] = Resolved(value, False, {**inside, query.at.start: value.text})
     return found if good else None
+
+
+def _subqueries(node: exp.Expr) -> list[exp.Select]:
+    """The subqueries that stand for a value."""
+    found = node.walk(prune=lambda part: isinstance(part, exp.Select))
+    return [part for part in found if isinstance(part, exp.Select) and _is_scalar(part)]
+
+
+def _is_scalar(part: exp.Expr) -> bool:
+    around = part.parent
+    while isinstance(around, exp.Subquery | exp.Paren):
+        around = around.parent
+    return isinstance(part.meta.get("query"), QueryText) and not isinstance(around, exp.In | exp.Exists)
 
 
 def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
     """The column, if the node is just one; mistakes are left to bind_node."""
     node = unwrapped(node)
+    if scope.takes_scalars and isinstance(node, exp.Subquery) and _is_scalar_of(node):
+        return _scalar_column(node, scope)
     if not isinstance(node, exp.Column) or isinstance(node.this, exp.Star):
         return None
     before = len(scope.source.mistakes)
@@ -94,6 +120,21 @@ def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
     return resolved.column.value
 
 
+def _scalar_column(node: exp.Subquery, scope: Scope) -> ColumnRef | None:
+    before = len(scope.source.mistakes)
+    value = scope.scalar(_subqueries(node)[0].meta["query"], frozenset())
+    scope.source.forget(before)
+    return value.value if value is not None and isinstance(value.value, ColumnRef) else None
+
+
+def note_scalars(node: exp.Expr, at: Stretch, scope: Scope) -> None:
+    """Find the values of subqueries beside the columns that an expression names; mistakes are left to who binds it."""
+    if scope.takes_scalars and _subqueries(node):
+        before = len(scope.source.mistakes)
+        resolved_columns(node, at, scope)
+        scope.source.forget(before)
+
+
 def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool:
     """Report each part that no expression of the language may hold; True if there is none."""
     good = True
@@ -101,6 +142,8 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
     def wrong(part: exp.Expr) -> bool:
         """What is inside a part that is refused is not looked at."""
         nonlocal good
+        if scope.takes_scalars and isinstance(part, exp.Subquery | exp.Select) and _is_scalar_of(part):
+            return True
         found = _refusal(part)
         if found is not None and scope.missing and isinstance(part, exp.Anonymous):
             pass  # A window of what is not there: that is reported.
@@ -128,6 +171,12 @@ def _refuse_what_cannot_stand(node: exp.Expr, at: Stretch, scope: Scope) -> bool
     for _ in node.walk(prune=wrong):
         pass
     return good
+
+
+def _is_scalar_of(part: exp.Expr) -> bool:
+    while isinstance(part, exp.Subquery):
+        part = part.this
+    return isinstance(part, exp.Select) and _is_scalar(part)
 
 
 def _is_aggregate(part: exp.Expr) -> TypeGuard[exp.Func]:

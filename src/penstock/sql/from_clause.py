@@ -20,6 +20,7 @@ is to be written as a query.
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -31,18 +32,22 @@ from penstock.model.expressions import ColumnRef, Expression, is_strict
 from penstock.model.names import fold, quoted
 from penstock.model.predicates import Predicate
 from penstock.model.query_rules import predicate_problem, window_problems
-from penstock.model.relation import Existence, Join, JoinKind, Leaf, certain
+from penstock.model.relation import Existence, Join, JoinKind, Leaf, certain, leaves
+from penstock.model.table import column_of
 from penstock.model.term_types import type_of
 from penstock.sql.block_streams import window_ends
 from penstock.sql.conditions import Conjuncts, bind_condition
+from penstock.sql.elements import with_elements
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.from_parts import Part, Position, Sources, alias_of, items_of
 from penstock.sql.outputs import OutputBinder
-from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.scope import NamedColumns, Scalars, Scope, Visible
 from penstock.sql.shared_columns import all_columns, equalities, merged_column
 from penstock.sql.source import SourceText
-from penstock.sql.tables import TableBinder, table_item
+from penstock.sql.table_queries import reads_only_tables, table_of
+from penstock.sql.tables import TableBinder, table_side
 from penstock.sql.tree import (
+    FromElements,
     FromItem,
     FromJoin,
     FromPart,
@@ -88,6 +93,8 @@ class FromBinder:
         """The conditions of its WHERE that are understood."""
         self.missing: set[str] = set()
         """Folded aliases of streams that are unknown or wrong: what is said of them is passed over."""
+        self.late_tables: list[TableBinder] = []
+        """The tables that are joined after the streams."""
         self.part: Part | None = None
         """The part of FROM that the WHERE which is being bound is about."""
         self._inlining = 0
@@ -130,6 +137,40 @@ class FromBinder:
                 return self._query(named, part, position, inside, wanted)
             case FromJoin():
                 return self._join(part, position, environment, inside)
+            case FromElements(rows=rows):
+                here = replace(position, is_one=not isinstance(rows, FromJoin))
+                found = self._part(rows, here, environment, inside, wanted)
+                return None if found is None else self._with_elements(found, part)
+
+    def scalars(self, part: Part, environment: Environment) -> Scalars:
+        """What makes a column of a subquery over tables that gives one value."""
+
+        def scalar(query: QueryText, beside: AbstractSet[str]) -> Visible | None:
+            alias = Name(self.sources.free_alias("subquery"), query.at)
+            is_of_tables = reads_only_tables(query, environment)
+            table = table_of(NamedQuery(alias, query, environment), self.queries) if is_of_tables else None
+            if is_of_tables and table is None:
+                return None
+            if table is None or () not in table.keys or len(table.columns) != 1:
+                hint = "it reads tables and gives one row: (SELECT max(x) FROM t); streams are joined in FROM"
+                self.report("this subquery is not known to give one value", query.at, hint, Refused)
+                return None
+            item = FromQuery(query, None, alias, (), query.at)
+            written = FromJoin(WrittenJoin.LEFT, item, item, None, query.at)
+            made = TableBinder(self, written, item, table, WrittenJoin.LEFT)
+            there = certain(part.tree)
+            made.beside = next((a for a in (*sorted(beside), *leaves(part.tree)) if a in there), None)
+            source = made.attach(part, ())
+            ((name, kind),) = table.columns
+            return None if source is None else Visible(name, ColumnRef(source, column_of(alias.text, name)), kind)
+
+        return scalar
+
+    def _with_elements(self, part: Part, written: FromElements) -> Part:
+        found = with_elements(self, part, written)
+        if found is None:
+            self.missing.add(fold(written.alias.text) if written.alias is not None else written.function)
+        return found or part
 
     # Streams and queries
 
@@ -140,8 +181,7 @@ class FromBinder:
         alias = item.alias.text if item.alias is not None else item.stream.text
         if found is None:
             if environment.table(item.stream.text) is not None:
-                told = f"{item.stream.text} is a table, and a query reads streams"
-                self.report(told, item.at, "join it with a stream: stream JOIN table ON …", Refused)
+                self._refuse_table(item)
             elif not environment.is_declared(item.stream.text):
                 hint = self.source.guess(item.stream.text, environment.names)
                 self.report(f"unknown stream {item.stream.text}", item.stream.at, hint)
@@ -155,6 +195,10 @@ class FromBinder:
         chosen = self.sources.add(found, item.at, *(wanted or (alias, inside)), window=item.window)
         return Part(Leaf(chosen), {alias: NamedColumns.of(chosen, found)})
 
+    def _refuse_table(self, item: FromItem | FromQuery) -> None:
+        told = f"{alias_of(item)} is a table, and a query reads streams"
+        self.report(told, item.at, "join it with a stream: stream JOIN table ON …", Refused)
+
     def _query(
         self,
         named: NamedQuery,
@@ -164,7 +208,9 @@ class FromBinder:
         wanted: _Wanted | None,
     ) -> Part | None:
         alias = item.alias.text if item.alias is not None else named.name.text
-        if named.is_wrong:
+        if table_of(named, self.queries) is not None:
+            self._refuse_table(item)
+        if named.is_wrong or named.table is not None:
             self.missing.add(fold(alias))
             return None
         kept, known = len(self.source.mistakes), (dict(self.sources.by_alias), dict(self.sources.places))
@@ -202,7 +248,7 @@ class FromBinder:
             return None
         if position.is_one and not isinstance(part.tree, Leaf):
             raise _CannotInline
-        scope = part.scope(self.source, missing=frozenset(self.missing))
+        scope = part.scope(self.source, missing=frozenset(self.missing), scalars=self.scalars(part, environment))
         condition = bind_condition(select.where, scope, may_exist=True)
         self.part = part
         existences = self.queries.existences(condition.existences, scope, self, environment, certain(part.tree))
@@ -284,11 +330,20 @@ class FromBinder:
     # Joins
 
     def _join(self, written: FromJoin, position: Position, environment: Environment, inside: str | None) -> Part | None:
-        if (item := table_item(written, environment)) is not None:
+        if (side := table_side(written, environment, self.queries)) is not None:
+            item, table = side
             is_left = item is written.left
             other, here = written.right if is_left else written.left, position.sides(written.kind)[is_left]
-            part = self._part(other, here, environment, inside)
-            return None if part is None else TableBinder(self, written, item, environment).joined(part)
+            # Columns of several streams meet a table only as those of one query.
+            part = self._part(other, replace(here, is_one=not isinstance(other, FromJoin)), environment, inside)
+            if part is None:
+                return None
+            late = len(self.late_tables)
+            part = TableBinder(self, written, item, table).joined(part, position)
+            if self._inlining and len(self.late_tables) > late:
+                del self.late_tables[late:]
+                raise _CannotInline
+            return part
         positions = position.sides(written.kind)
         is_filter = written.kind in (WrittenJoin.SEMI, WrittenJoin.ANTI)
         left = self._part(written.left, positions[0], environment, inside)
@@ -324,6 +379,8 @@ class FromBinder:
             for alias in self.all_aliases
             if all(fold(alias) != fold(known) for known in seen)
         }
+        for table in self.late_tables:
+            hidden[fold(table.alias)] = "it is joined after the streams; put the condition into WHERE"
         merged = (*left.merged, *right.merged)
         return Scope(self.source, seen, merged=merged, hidden=hidden, missing=frozenset(self.missing))
 

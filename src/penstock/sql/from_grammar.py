@@ -12,7 +12,18 @@ from sqlglot.tokenizer_core import TokenType
 from penstock.model.clauses import RangeWindow, RowsWindow
 from penstock.sql.cursor import Stop
 from penstock.sql.hint_grammar import HintGrammar
-from penstock.sql.tree import FromItem, FromJoin, FromPart, FromQuery, Name, QueryText, WrittenJoin
+from penstock.sql.tree import (
+    ELEMENT_FUNCTIONS,
+    Code,
+    FromElements,
+    FromItem,
+    FromJoin,
+    FromPart,
+    FromQuery,
+    Name,
+    QueryText,
+    WrittenJoin,
+)
 
 _REFUSED_CLAUSES = (
     (("HAVING",), "it stands once, after GROUP BY"),
@@ -28,7 +39,7 @@ _REFUSED_CLAUSES = (
         ("WINDOW",),
         "window functions are not in the language; a stream's window is written stream [RANGE d] or [ROWS n]",
     ),
-    (("LATERAL",), "derive a column in CREATE STREAM instead"),
+    (("LATERAL",), "it stands in FROM: LATERAL VIEW explode(x) t AS y"),
     (("PIVOT",), "group in the language, pivot in the sink's reader"),
     (("UNPIVOT",), "derive columns in CREATE STREAM instead"),
     (("TABLESAMPLE",), "use a BUDGET to keep less"),
@@ -77,8 +88,35 @@ class FromGrammar(HintGrammar):
             index = self._index
             self.symbol(TokenType.COMMA)
             at = self.stretch_from(index)
-            part = FromJoin(WrittenJoin.INNER, part, self._joined(), None, at)
-        return part
+            if self.words("LATERAL"):
+                part = self._elements_of(part, index, is_outer=False)
+            else:
+                part = FromJoin(WrittenJoin.INNER, part, self._joined(), None, at)
+        while True:
+            index = self._index
+            if not self.words("LATERAL", "VIEW"):
+                return part
+            part = self._elements_of(part, index, is_outer=self.words("OUTER"), is_view=True)
+
+    def _elements_of(self, rows: FromPart, index: int, *, is_outer: bool, is_view: bool = False) -> FromElements:
+        """`explode(x) t AS y`, or `explode(x) AS t (y)`."""
+        function = self.name(f"a function: {', '.join(ELEMENT_FUNCTIONS)}")
+        if function.text.lower() not in ELEMENT_FUNCTIONS:
+            self.refuse(
+                f"LATERAL VIEW {function.text}", f"the functions are: {', '.join(ELEMENT_FUNCTIONS)}", function.at
+            )
+        argument = self.elements_argument()
+        alias, columns = None, tuple[Name, ...]()
+        if is_view:
+            alias = None if self.looking_at("AS") or not self.name_ahead() else self.name("an alias")
+            if self.words("AS") or (alias is not None and self.name_ahead()):
+                columns = tuple(self.separated(lambda: self.name("a column's name")))
+        elif self.words("AS") or self.name_ahead():
+            alias = self.name("an alias")
+            columns = self.names("columns") if self.ahead(TokenType.L_PAREN) else ()
+        name = function.text.lower()
+        is_outer = is_outer or name.endswith("_outer")
+        return FromElements(rows, name, argument, is_outer, alias, columns, self.stretch_from(index))
 
     def _joined(self) -> FromPart:
         part = self._from_item()
@@ -92,6 +130,9 @@ class FromGrammar(HintGrammar):
                     self.expected("JOIN")
                 return part
             at = self.stretch_from(index)
+            if self.words("LATERAL"):
+                part = self._of_join(self._elements_of(part, index, is_outer=kind is WrittenJoin.LEFT), kind, natural)
+                continue
             right = self._from_item()
             condition, using = None, tuple[Name, ...]()
             if self.looking_at("USING") and not crossed and not natural:
@@ -103,6 +144,18 @@ class FromGrammar(HintGrammar):
                 self.expect_words("ON", hint=plain if kind is WrittenJoin.INNER else f"{needed} needs a condition")
                 condition = self.condition()
             part = FromJoin(kind, part, right, condition, at, using, natural)
+
+    def elements_argument(self) -> Code:
+        """`(x)`."""
+        return self.in_parentheses(lambda: self.code(self._parse_disjunction, "an array or a map"))
+
+    def _of_join(self, made: FromElements, kind: WrittenJoin, natural: bool) -> FromElements:
+        """`JOIN LATERAL explode(…)`, which has no condition but TRUE."""
+        if natural or kind not in (WrittenJoin.INNER, WrittenJoin.LEFT):
+            self.refuse(f"{kind} JOIN LATERAL", "write JOIN LATERAL or LEFT JOIN LATERAL … ON TRUE", made.at)
+        if self.words("ON") and not self.words("TRUE"):
+            self.refuse("a condition of JOIN LATERAL", "write ON TRUE, and the condition in WHERE")
+        return made
 
     def _join_kind(self) -> WrittenJoin | None:
         found = next((kind for words, kind in _JOINS if self.words(*words)), None)

@@ -17,7 +17,7 @@ from penstock.model.relation import Existence, FromTree
 from penstock.model.stream import Stream
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.source import SourceText
-from penstock.sql.tree import FromItem, FromJoin, FromPart, FromQuery, Stretch, WrittenJoin
+from penstock.sql.tree import FromElements, FromItem, FromJoin, FromPart, FromQuery, Stretch, WrittenJoin
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,25 @@ class Sources:
     def add(self, stream: Stream, at: Stretch, wanted: str, inside: str | None, **more: object) -> str:
         """Add a source under an alias of its own: the one wanted, unless it is inside of something and taken."""
         alias, number = wanted, 1
-        taken = {fold(known) for known in self.by_alias} | (self.reserved if inside is not None else set())
+        taken = self._taken(inside is not None)
         while fold(alias) in taken:
             number += 1
             alias = f"{inside}_{wanted}" if inside and number == 2 else f"{wanted}_{number}"
         self.by_alias[alias] = appending(Source(stream, alias, **more))  # type: ignore[arg-type]
         self.places[alias] = at
         return alias
+
+    def free_alias(self, wanted: str) -> str:
+        """An alias that nothing in the query has, and nothing else will."""
+        alias, number = wanted, 1
+        while fold(alias) in self._taken(True):
+            number += 1
+            alias = f"{wanted}_{number}"
+        self.reserved.add(fold(alias))
+        return alias
+
+    def _taken(self, is_inside: bool) -> set[str]:
+        return {fold(known) for known in self.by_alias} | (self.reserved if is_inside else set())
 
 
 def appending(source: Source) -> Source:
@@ -100,7 +112,13 @@ def appending(source: Source) -> Source:
 
 def items_of(part: FromPart) -> list[FromItem | FromQuery]:
     """The streams and queries of FROM, from left to right."""
-    return [part] if not isinstance(part, FromJoin) else [*items_of(part.left), *items_of(part.right)]
+    match part:
+        case FromJoin(left=left, right=right):
+            return [*items_of(left), *items_of(right)]
+        case FromElements(rows=rows):
+            return items_of(rows)
+        case _:
+            return [part]
 
 
 def alias_of(item: FromItem | FromQuery) -> str:

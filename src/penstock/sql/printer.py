@@ -14,7 +14,7 @@ from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import OnViolation
 from penstock.model.script import Script
-from penstock.model.stream import Column, Sink, Storage, Stream
+from penstock.model.stream import Column, Exploded, Sink, Storage, Stream, TableQuery
 from penstock.model.table import DeclaredTable
 from penstock.sql.words import string_literal
 
@@ -85,6 +85,7 @@ def print_table(table: DeclaredTable) -> str:
     elements = [f"{quoted(name)} {kind}" for name, kind in table.columns]
     elements += [f"PRIMARY KEY ({', '.join(map(quoted, key))})" for key in table.keys]
     body = ",\n".join(f"  {element}" for element in elements)
+    assert isinstance(table.storage, Storage)
     return f"CREATE TABLE {quoted(table.name)} (\n{body}\n) {_storage(table.storage)}"
 
 
@@ -239,9 +240,24 @@ def _source(source: Source) -> str:
     if source.alias != source.stream.name or source.where:
         text += f" AS {quoted(source.alias)}"
     for join in source.stream.tables:
+        if isinstance(join, Exploded):
+            text = f"{text} {_elements(join)}"
+            continue
         kind = join.kind.replace("_", " ").upper()
-        text += f" {kind} JOIN {quoted(join.table)} AS {quoted(join.alias)} ON {join.on}"
+        table = quoted(join.table)
+        if isinstance(join.storage, TableQuery):
+            names = {read.key: quoted(read.name) for read in join.storage.tables}
+            table = f"({join.storage.text.format(**names)})"
+        text += f" {kind} JOIN {table} AS {quoted(join.alias)} ON {join.on}"
     return f"({text})" if source.stream.tables else text
+
+
+def _elements(made: Exploded) -> str:
+    kind = "LEFT" if made.is_outer else "INNER"
+    function = "inline" if any(part.startswith("col.") for part in made.parts) else "explode"
+    function = "posexplode" if "pos" in made.parts else function
+    names = ", ".join(quoted(name) for name, _ in made.columns)
+    return f"{kind} JOIN LATERAL {function}({made.text}) AS {quoted(made.alias)} ({names}) ON TRUE"
 
 
 def _existence(existence: Existence) -> str:

@@ -16,6 +16,7 @@ from penstock.model.names import fold
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
 from penstock.sql.from_grammar import FromGrammar
 from penstock.sql.tree import (
+    ELEMENT_FUNCTIONS,
     AggregateCall,
     Code,
     CommonTable,
@@ -23,6 +24,8 @@ from penstock.sql.tree import (
     CreateStream,
     CreateView,
     Element,
+    FromElements,
+    FromPart,
     Insert,
     Name,
     OrderItem,
@@ -149,6 +152,7 @@ class QueryGrammar(FromGrammar):
             self.refuse_clause()
             self.expected("FROM", hint="a query reads at least one stream: SELECT … FROM stream")
         source = self.from_parts()
+        source, items = self._with_elements(source, items)
         where = self.condition() if self.words("WHERE") else None
         group_by: list[Code] = []
         groups_by_all = False
@@ -169,7 +173,11 @@ class QueryGrammar(FromGrammar):
             condition = self.condition()
             having = self._over_aggregates(condition, keys) or OverAggregates(condition, ())
         at = self.stretch_from(index)
-        return Select(tuple(hints), distinct, tuple(items), source, where, tuple(group_by), at, groups_by_all, having)
+        tokens = self._tokens[index : self._index]
+        named = frozenset(fold(token.text) for token in tokens if token.token_type is not TokenType.STRING)
+        return Select(
+            tuple(hints), distinct, tuple(items), source, where, tuple(group_by), at, groups_by_all, having, named
+        )
 
     # What a query gives
 
@@ -192,6 +200,24 @@ class QueryGrammar(FromGrammar):
         if self.words("AS") or self.name_ahead():
             alias = self.name("a name for the column")
         return SelectItem(code, None, alias, self.stretch_from(index), number=self._row_number(code))
+
+    def _with_elements(self, source: FromPart, items: list[SelectItem]) -> tuple[FromPart, list[SelectItem]]:
+        """`SELECT explode(x) AS y` is all columns of a LATERAL VIEW."""
+        found: list[SelectItem] = []
+        for number, item in enumerate(items):
+            code = item.code
+            if code is None or not is_one_call(code.tokens) or code.tokens[0].text.lower() not in ELEMENT_FUNCTIONS:
+                found.append(item)
+                continue
+            inner = self.among(code.tokens)
+            function = inner.name("a function").text.lower()
+            argument = inner.elements_argument()
+            title = Name(f"{function}_{number + 1}", item.at)
+            columns = () if item.alias is None else (item.alias,)
+            is_outer = function.endswith("_outer")
+            source = FromElements(source, function, argument, is_outer, title, columns, item.at)
+            found.append(SelectItem(None, title, None, item.at))
+        return source, found
 
     def _row_number(self, code: Code) -> RowNumber | None:
         """`ROW_NUMBER() OVER (…)`; None for any other expression."""
@@ -290,5 +316,6 @@ class QueryGrammar(FromGrammar):
         query = self.query()
         node = exp.Select()
         node.meta["query"] = query
+        node.meta["tokens_inside"] = tuple(self._tokens[index : self._index])
         node.meta["at"] = self.stretch_from(index)
         return node

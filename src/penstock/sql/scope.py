@@ -11,7 +11,7 @@ place. A column that USING joins by is named without an alias too.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Callable, Iterable, Mapping, Set
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -23,7 +23,10 @@ from penstock.model.names import fold, quoted
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 from penstock.sql.source import SourceText
-from penstock.sql.tree import Name, Stretch
+from penstock.sql.tree import Name, QueryText, Stretch
+
+Scalars = Callable[["QueryText", Set[str]], "Visible | None"]
+"""Makes a column of a subquery that gives one value."""
 
 _ENDS = ("start", "end")
 _WITH_FIELDS = (Kind.STRUCT, Kind.MAP, Kind.ARRAY, Kind.VARIANT)
@@ -122,6 +125,7 @@ class Scope:
         hidden: Mapping[str, str] | None = None,
         broken: Set[str] = frozenset(),
         missing: Set[str] = frozenset(),
+        scalars: Scalars | None = None,
     ) -> None:
         self.source = source
         self.tables = tables
@@ -135,12 +139,35 @@ class Scope:
         """Folded names of columns that cannot be read: their uses are passed over."""
         self.missing = missing
         """Folded aliases of streams that are not there: a column may be theirs, so it is passed over."""
+        self._scalars = scalars
+        self._given: dict[int, Visible] = {}
+
+    @property
+    def takes_scalars(self) -> bool:
+        """Whether a subquery may stand for a value here."""
+        return any(scope._scalars is not None for scope in self._chain())
+
+    def scalar(self, query: QueryText, beside: Set[str]) -> Visible | None:
+        """The column that a subquery is, in which one value stands; `beside` are the aliases named beside it.
+
+        None, and mistakes, if it is none.
+        """
+        for scope in self._chain():
+            if scope._scalars is not None:
+                found = scope._given.get(id(query)) or scope._scalars(query, beside)
+                if found is not None:
+                    scope._given[id(query)] = found
+                return found
+        return None
 
     def type_of(self, ref: ColumnRef) -> DataType | None:
         """The type of a column that can be named from here; None where it is not known."""
         for scope in self._chain():
             if ref in scope._types:
                 return scope._types[ref]
+            given = next((column.type for column in scope._given.values() if column.value == ref), None)
+            if given is not None:
+                return given
         return None
 
     @cached_property

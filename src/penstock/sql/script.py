@@ -22,6 +22,7 @@ from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.selects import QueryBinder
 from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
+from penstock.sql.table_queries import reads_only_tables, table_of
 from penstock.sql.tables import bound_tables
 from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, CreateView, Insert, Stretch
 
@@ -134,7 +135,10 @@ def _views(
             source.report(DeclarationMistake, f"view {name.text} is {same}", name.at, hint="give it another name")
             continue
         named = NamedQuery(name, statement.query, environment, statement.columns, statement.elements, is_view=True)
-        named.is_wrong = _shallow(source, statement.at, partial(binder.bound, named)) is None
+        if not reads_only_tables(statement.query, environment):
+            named.is_wrong = _shallow(source, statement.at, partial(binder.bound, named)) is None
+        else:
+            _shallow(source, statement.at, partial(table_of, named, binder))
         environment = replace(environment, queries={**environment.queries, fold(name.text): named})
     return environment
 

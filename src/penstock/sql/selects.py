@@ -35,6 +35,7 @@ from penstock.sql.first_rows import (
 from penstock.sql.from_clause import FromBinder
 from penstock.sql.from_parts import Sources, appending
 from penstock.sql.hints import bind_hints
+from penstock.sql.late_tables import LateTables
 from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
 from penstock.sql.scope import Scope
 from penstock.sql.source import SourceText
@@ -42,7 +43,6 @@ from penstock.sql.subqueries import SubqueryBinder
 from penstock.sql.tree import (
     Element,
     FromItem,
-    FromJoin,
     FromQuery,
     Name,
     QueryBody,
@@ -109,14 +109,14 @@ class QueryBinder:
         existence = Existence(other, written.kind == "EXCEPT", all_equal(one, other))
         outputs = tuple(Output(column.name, ColumnRef(one.alias, column.name)) for column in one.stream.columns)
         block = Block(Leaf(one.alias), outputs, existences=(existence,), distinct=True)
-        return self._built(name, (one,), block, sink, written.at)
+        return self.built(name, (one,), block, written.at, sink)
 
-    def _built(
-        self, name: str, sources: tuple[Source, ...], block: Block, sink: str | None, at: Stretch
+    def built(
+        self, name: str, sources: tuple[Source, ...], block: Block, at: Stretch, sink: str | None = None
     ) -> Query | None:
         """The query, if its columns can be compared."""
         try:
-            return Query.select(name, sources, block, sink=sink)
+            return Query.select(name, *with_derived_columns(*with_table_joins(sources, block)), sink=sink)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 self.source.report(QueryMistake, problem.message, at, hint=problem.hint)
@@ -247,9 +247,16 @@ class QueryBinder:
         sources = Sources()
         binder = FromBinder(self.source, sources, self)
         part = binder.bind(select.source, environment)
+        late: LateTables | None = None
+        if part is not None and binder.late_tables:
+            late = LateTables(self, binder, select, environment)
+            part = late.joined(part)
         missing = frozenset(binder.missing)
-        outer = Scope(self.source, {}, missing=missing) if part is None else part.scope(self.source, missing=missing)
+        outer = Scope(self.source, {}, missing=missing)
+        if part is not None:
+            outer = part.scope(self.source, missing=missing, scalars=binder.scalars(part, environment))
         condition = bind_condition(select.where, outer, may_exist=True)
+        condition = condition if late is None else late.left(condition)
         where = binder.predicates(condition)
         binder.known, binder.part = where, part
         existences = self.existences(
@@ -283,7 +290,9 @@ class QueryBinder:
                 top,
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
-            return Query.select(name, *with_derived_columns(*with_table_joins(used, block)), sink=sink, hints=hints)
+            read = with_derived_columns(*with_table_joins(used, block))
+            query = Query.select(name, *read, sink=sink, hints=hints)
+            return query if late is None else late.pruned(query)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 at, hint = _place(problem, select, outputs, groups, sources), problem.hint
@@ -302,7 +311,11 @@ class QueryBinder:
     def _folded(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
         """A query that asks no more of a numbered one than its first rows, as one with it."""
         item, numbered = select.source, [*numbered_in(select, environment)]
-        if isinstance(item, FromJoin) or len(numbered) != 1 or id(numbered[0].select) not in self._limits:
+        if (
+            not isinstance(item, FromItem | FromQuery)
+            or len(numbered) != 1
+            or id(numbered[0].select) not in self._limits
+        ):
             return None
         named = environment.look(item.stream.text) if isinstance(item, FromItem) else None
         if isinstance(named, NamedQuery) and (named.columns or named.elements):

@@ -11,6 +11,7 @@ block: what its WHERE says of its own streams is the block's, what ties them to 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -20,11 +21,12 @@ from penstock.errors import Refused
 from penstock.model.clauses import Output
 from penstock.model.expressions import ColumnRef, Expression, Literal
 from penstock.model.names import fold
-from penstock.model.predicates import Predicate, aliases_of, rejects_null
+from penstock.model.predicates import Predicate, aliases_of, conjunct, conjunction, rejects_null
 from penstock.model.problem import InvalidModel
 from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
+from penstock.model.table import DeclaredTable
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
@@ -34,8 +36,9 @@ from penstock.sql.never_null import never_null
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.shared_columns import equality
-from penstock.sql.tables import TableBinder
-from penstock.sql.tree import FromItem, FromJoin, Name, Select, WrittenJoin
+from penstock.sql.table_queries import reads_only_tables, table_of
+from penstock.sql.tables import TableBinder, table_named
+from penstock.sql.tree import FromItem, FromJoin, FromQuery, Name, Select, WrittenJoin
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
@@ -60,6 +63,10 @@ class SubqueryBinder:
         """The existence; None, and mistakes, if it cannot be."""
         named = NamedQuery(Name(_NAME, written.at), written.query, self.environment)
         environment, select = plain_select(named, may_repeat=True)
+        is_one = select is not None and isinstance(select.source, FromItem | FromQuery) and not _has_subquery(select)
+        if not is_one and reads_only_tables(written.query, self.environment):
+            self._of_table_query(written, named, around)
+            return None
         if select is None:
             return self._of_block(written, named, around)
         if isinstance(select.source, FromJoin) or _has_subquery(select):
@@ -71,9 +78,11 @@ class SubqueryBinder:
     def _of_one(
         self, written: WrittenExists, select: Select, environment: Environment, around: Scope
     ) -> Existence | None:
-        if isinstance(select.source, FromItem) and environment.table(select.source.stream.text) is not None:
-            self._of_table(written, select, select.source, environment, around)
-            return None
+        if isinstance(select.source, FromItem | FromQuery):
+            table = table_named(select.source, environment, self.queries)
+            if table is not None:
+                self._of_table(written, select, select.source, table, around)
+                return None
         part = self.binder.partner(select.source, environment, "")
         if part is None:
             return None
@@ -94,29 +103,54 @@ class SubqueryBinder:
         return Existence(own, written.negated, tuple(condition))
 
     def _of_table(
-        self, written: WrittenExists, select: Select, item: FromItem, environment: Environment, around: Scope
+        self, written: WrittenExists, select: Select, item: FromItem | FromQuery, table: DeclaredTable, around: Scope
     ) -> None:
         """Rows that have a partner in a table, or none, are found by Spark before the stream meets any other."""
         part = self.binder.part
         kind = WrittenJoin.ANTI if written.negated else WrittenJoin.SEMI
-        tables = TableBinder(self.binder, FromJoin(kind, item, item, None, written.at), item, environment, kind)
-        if written.members and written.negated:
-            hint = f"write NOT EXISTS (SELECT 1 FROM {tables.table.name} WHERE …), and say what NULL is to mean"
-            told = f"NOT IN over the table {tables.table.name} is not in Penstock's language"
-            self.binder.report(told, written.at, hint, Refused)
-            return
+        tables = TableBinder(self.binder, FromJoin(kind, item, item, None, written.at), item, table, kind)
         inner = Scope(self.source, {tables.alias: tables.columns}, around=around)
         before = len(self.source.mistakes)
         items = self._items(select, inner, needed=written.members)
         condition = [predicate for predicate, _ in bind_condition(select.where, inner).predicates]
         if items is None or part is None or len(self.source.mistakes) > before:
             return
+        self._attach(written, tables, part, (condition, items), around)
+
+    def _of_table_query(self, written: WrittenExists, named: NamedQuery, around: Scope) -> None:
+        """The same of a query that Spark evaluates by itself."""
+        table, part = table_of(named, self.queries), self.binder.part
+        if table is None or part is None:
+            return
+        kind = WrittenJoin.ANTI if written.negated else WrittenJoin.SEMI
+        alias = Name(self.binder.sources.free_alias(_NAME), written.at)
+        item = FromQuery(written.query, None, alias, (), written.at)
+        tables = TableBinder(self.binder, FromJoin(kind, item, item, None, written.at), item, table, kind)
+        items = [ColumnRef(alias.text, name) for name, _ in table.columns] if written.members else []
+        self._attach(written, tables, part, ([], items), around)
+
+    def _attach(
+        self,
+        written: WrittenExists,
+        tables: TableBinder,
+        part: Part,
+        asked: tuple[list[Predicate], Sequence[ColumnRef | Expression]],
+        around: Scope,
+    ) -> None:
+        """The rows of a stream that have a partner in the table, or none: by conditions, and by what IN compares."""
+        condition, items = asked
         outside = [bind_column(node, around) or bind_node(node, own, around) for node, own in written.compared]
         if len(outside) != len(items) or None in outside:
             self.binder.report("IN compares as many columns as the query selects", written.at)
             return
-        condition += [equality(one, other) for one, other in zip(outside, items, strict=True) if one is not None]
-        tables.attach(part, tuple(condition))
+        equal = [equality(one, other) for one, other in zip(outside, items, strict=True) if one is not None]
+        text = None
+        if written.members and written.negated:
+            # A member that may be equal, since one of the two is NULL, is in the way as one that is.
+            member = conjunction(tuple(equal))
+            text = f"({member}) OR ({member}) IS NULL"
+            text = " AND ".join([*map(conjunct, condition), f"({text})"]) if condition else text
+        tables.attach(part, (*condition, *equal), text)
 
     def _report_untied(self, alias: str, written: WrittenExists) -> None:
         if self.binder.missing:

@@ -1,13 +1,14 @@
 """CREATE TABLE, bound; and a table in FROM: which stream it is joined with, and what can be named of it.
 
-A table is joined with one stream: its ON names columns of that stream and of the table alone. Then Spark can join the
-two before the stream meets any other, which is the same, since
+A table is joined with one stream if its ON names columns of that stream and of the table alone. Then Spark can join
+the two before the stream meets any other, which is the same, since
 
 - an inner, semi or anti join with a stream that is in every row of the part of FROM commutes with the joins below it;
 - a left join does too, also with a stream that may be absent, if its ON rejects NULL: where the stream is absent, so is
   the table.
 
-A table on the side that is kept (RIGHT, FULL) would have to wait for the end of the stream: it is refused.
+Any other join with a table comes after those of the streams (`late_tables`). The stream may be the answer of a query. A
+table on the side that is kept (RIGHT, FULL) would have to wait for the end of the stream: it is refused.
 """
 
 from __future__ import annotations
@@ -17,24 +18,27 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import DeclarationMistake, Refused
+from penstock.model.clauses import Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Op, Predicate, conjunction, rejects_null
-from penstock.model.relation import Leaf, certain
+from penstock.model.relation import Leaf, certain, leaves
 from penstock.model.schemes import PrimaryKey
 from penstock.model.stream import Stream
 from penstock.model.table import DeclaredTable, TableJoinKind, column_of, is_total, joined_with, obstacle
 from penstock.sql.conditions import bind_condition
-from penstock.sql.environment import Environment
-from penstock.sql.from_parts import Part
+from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.from_parts import Part, Position, alias_of
 from penstock.sql.scope import NamedColumns, Visible
 from penstock.sql.shared_columns import equalities, merged_column
 from penstock.sql.source import SourceText
 from penstock.sql.streams import StreamBinder, bound_storage
-from penstock.sql.tree import CreateStream, FromItem, FromJoin, WrittenJoin
+from penstock.sql.table_queries import table_of
+from penstock.sql.tree import CreateStream, FromElements, FromItem, FromJoin, FromPart, FromQuery, Name, WrittenJoin
 
 if TYPE_CHECKING:
     from penstock.sql.from_clause import FromBinder
+    from penstock.sql.selects import QueryBinder
 
 _TABLE_LAST = {
     WrittenJoin.INNER: TableJoinKind.INNER,
@@ -85,12 +89,28 @@ def _table(source: SourceText, written: CreateStream, stream: Stream) -> Declare
     return DeclaredTable(written.name.text, known, keys, bound_storage(written.storage))
 
 
-def table_item(written: FromJoin, environment: Environment) -> FromItem | None:
-    """The side of a join that is a table."""
+def table_side(
+    written: FromJoin, environment: Environment, queries: QueryBinder
+) -> tuple[FromItem | FromQuery, DeclaredTable] | None:
+    """The side of a join that is a table, or a query that reads tables alone."""
     for side in (written.right, written.left):
-        if isinstance(side, FromItem) and environment.table(side.stream.text) is not None:
-            return side
+        table = table_named(side, environment, queries)
+        if table is not None and not isinstance(side, FromJoin | FromElements):
+            return side, table
     return None
+
+
+def table_named(part: FromPart, environment: Environment, queries: QueryBinder) -> DeclaredTable | None:
+    """The table that a part of FROM is; None if it is none."""
+    match part:
+        case FromItem(stream=name):
+            found = environment.look(name.text)
+            return table_of(found, queries) if isinstance(found, NamedQuery) else environment.table(name.text)
+        case FromQuery(query=query, columns=columns):
+            named = NamedQuery(part.alias or Name(alias_of(part), part.at), query, environment, columns)
+            return table_of(queries.anonymous(part, named), queries)
+        case _:
+            return None
 
 
 class TableBinder:
@@ -100,19 +120,19 @@ class TableBinder:
         self,
         binder: FromBinder,
         written: FromJoin,
-        item: FromItem,
-        environment: Environment,
+        item: FromItem | FromQuery,
+        table: DeclaredTable,
         kind: WrittenJoin | None = None,
     ) -> None:
         self.binder = binder
         self.written = written
         self.item = item
-        table = environment.table(item.stream.text)
-        assert table is not None
         self.table = table
         self.alias = item.alias.text if item.alias is not None else table.name
         kinds = _TABLE_FIRST if item is written.left and kind is None else _TABLE_LAST
         self.kind = kinds.get(written.kind)
+        self.beside: str | None = None
+        """The stream that it is joined with, where its condition names none."""
 
     @property
     def columns(self) -> NamedColumns:
@@ -120,27 +140,58 @@ class TableBinder:
         own = [Visible(name, ColumnRef(self.alias, name), kind) for name, kind in self.table.columns]
         return NamedColumns(self.alias, own)
 
-    def joined(self, part: Part) -> Part:
-        """A part of FROM of which Spark joins one stream with the table; as it is, and a mistake, if it cannot."""
+    @property
+    def as_part(self) -> Part:
+        """The table as the other side of its join."""
+        return Part(Leaf(self.alias), {self.alias: self.columns})
 
-        written, alias = self.written, self.alias
-        if self.kind is None or self.item.window is not None or written.natural:
-            told = f"{written.kind} JOIN, NATURAL and windows are not for a table"
+    def joined(self, part: Part, position: Position) -> Part:
+        """A part of FROM of which Spark joins one stream with the table; later if only then it is known with which."""
+        if self.kind is None or self.item.window is not None:
+            told = f"{self.written.kind} JOIN and windows are not for a table"
             return self._refused(part, told, "write stream JOIN table ON …, or stream LEFT JOIN table ON …")
-        if any(fold(known) == fold(alias) for known in part.tables):
-            return self._refused(part, f"{alias} stands twice in the query", "give each its own alias: t AS a")
-        right = replace(part, tree=Leaf(alias), tables={alias: self.columns}, merged=())
-        conjuncts = bind_condition(written.on, self.binder.scope_of(part, right))
-        on = [predicate for predicate, _ in conjuncts.predicates]
-        merged = {fold(column.name): column for column in part.merged}
-        for name, mine, theirs in self.binder.shared(part, right, written):
-            on += equalities(mine, theirs)
-            merged[fold(name)] = merged_column(name, mine, theirs, written.kind)
-        source = self.attach(part, tuple(on))
+        if any(fold(known) == fold(self.alias) for known in part.tables):
+            return self._refused(part, f"{self.alias} stands twice in the query", "give each its own alias: t AS a")
+        before = len(self.binder.source.mistakes)
+        on = self.bound_on(part)
+        if len(self.binder.source.mistakes) > before:
+            if not self.binder.late_tables:
+                return part
+            # It may be about a table that is joined later.
+            self.binder.source.forget(before)
+            self.binder.late_tables.append(self)
+            return part
+        if (on or self.has_on) and self.obstacle(part, on) is None:
+            return self.joined_now(part, on)
+        if position.lifts:
+            self.binder.late_tables.append(self)
+            return part
+        return self.joined_now(part, on)
+
+    @property
+    def has_on(self) -> bool:
+        """Whether it is said where it stands by what it is joined."""
+        return self.written.on is not None or bool(self.written.using) or self.written.natural
+
+    def bound_on(self, part: Part) -> tuple[Predicate, ...]:
+        """Its ON, and what USING and NATURAL say."""
+        scope = self.binder.scope_of(part, self.as_part)
+        on = [predicate for predicate, _ in bind_condition(self.written.on, scope).predicates]
+        return (*on, *(p for _, *both in self._shared(part) for p in equalities(*both)))
+
+    def _shared(self, part: Part) -> list[tuple[str, Visible, Visible]]:
+        return self.binder.shared(part, self.as_part, self.written)
+
+    def joined_now(self, part: Part, on: tuple[Predicate, ...]) -> Part:
+        """The part with the columns of the table; as it is, and a mistake, if they cannot be joined."""
+        source = self.attach(part, on)
         if source is None or self.kind in (TableJoinKind.SEMI, TableJoinKind.ANTI):
             return part
-        shown = [Visible(n, ColumnRef(source, column_of(alias, n)), kind) for n, kind in self.table.columns]
-        tables = {**part.tables, alias: NamedColumns(alias, shown)}
+        merged = {fold(column.name): column for column in part.merged}
+        for name, mine, theirs in self._shared(part):
+            merged[fold(name)] = merged_column(name, mine, theirs, self.written.kind)
+        shown = [Visible(n, ColumnRef(source, column_of(self.alias, n)), kind) for n, kind in self.table.columns]
+        tables = {**part.tables, self.alias: NamedColumns(self.alias, shown)}
         return replace(part, tables=tables, merged=tuple(merged.values()))
 
     def _refused(self, part: Part, message: str, hint: str) -> Part:
@@ -148,32 +199,62 @@ class TableBinder:
         self.binder.missing.add(fold(self.alias))
         return part
 
-    def attach(self, part: Part, on: tuple[Predicate, ...]) -> str | None:
-        """The one stream that the table is joined with, from now on with its columns; None, and a mistake, if none."""
-        kind = self.kind
-        assert kind is not None
+    def _streams(self, part: Part, on: tuple[Predicate, ...]) -> list[str]:
+        """The streams that the condition names; where it names none, every row meets the table: one of them will do."""
         named = sorted({ref.alias for p in on for ref in p.columns} - {self.alias})
+        return named or [self.beside or leaves(part.tree)[0]]
+
+    def obstacle(self, part: Part, on: tuple[Predicate, ...]) -> str | None:
+        """Why the table cannot be joined with one stream of the part under this condition, if it cannot."""
+        named = self._streams(part, on)
         if len(named) != 1:
-            told = f"a table is joined with one stream, and this condition names {', '.join(named) or 'none'}"
-            hint = f"write JOIN {self.table.name} ON and compare columns of one stream; other conditions stand in WHERE"
-            self._refused(part, told, hint)
-            return None
+            return f"its condition names {' and '.join(named) or 'no stream'}"
         (alias,) = named
         source = self.binder.sources.by_alias[alias]
-        equal = [
-            r.column for p in on if isinstance(p, Comparison) and p.op is Op.EQ for r in p.columns if r.alias != alias
-        ]
-        asked = {"alias": self.alias, "own": alias, "on": conjunction(on)}
-        stream = joined_with(source.stream, self.table, kind, **asked, equal=equal)
-        why = None if is_total(stream.tables[-1]) else obstacle(source)
         rejects = any(rejects_null(p) and any(ref.alias == alias for ref in p.columns) for p in on)
-        if source.below is not None:
-            why = f"{alias} is a query within the query"
-        elif not (rejects if kind is TableJoinKind.LEFT else alias in certain(part.tree)):
-            why = f"{alias} may be absent"
+        if alias not in certain(part.tree) and not (rejects and self.kind is TableJoinKind.LEFT):
+            return f"{alias} may be absent"
+        if any(s.stream.name == source.stream.name and s.alias != alias for s in self.binder.sources.by_alias.values()):
+            return f"{source.stream.name} stands twice in the query"
+        if source.below is not None and self.kind is TableJoinKind.SEMI and not (on and self._only_equal(on)):
+            return f"{alias} is a query within the query, of which only equality with the table can be asked"
+        return None if is_total(self._met(source, alias, on).tables[-1]) else obstacle(source)
+
+    def _equal(self, on: tuple[Predicate, ...]) -> list[str]:
+        """The columns of the table that are compared by `=`."""
+        sides = [p.columns for p in on if isinstance(p, Comparison) and p.op is Op.EQ]
+        return [ref.column for columns in sides for ref in columns if ref.alias == self.alias]
+
+    def _only_equal(self, on: tuple[Predicate, ...]) -> bool:
+        return all(isinstance(p, Comparison) and p.op is Op.EQ for p in on)
+
+    def _met(self, source: Source, alias: str, on: tuple[Predicate, ...], text: str | None = None) -> Stream:
+        kind = self.kind
+        assert kind is not None
+        return joined_with(
+            source.stream,
+            self.table,
+            kind,
+            alias=self.alias,
+            own=alias,
+            on=text or (conjunction(on) if on else "TRUE"),
+            equal=self._equal(on) if text is None else (),
+        )
+
+    def attach(self, part: Part, on: tuple[Predicate, ...], text: str | None = None) -> str | None:
+        """The one stream that the table is joined with, from now on with its columns; None, and a mistake, if none.
+
+        `text` is the condition, if it is another than all of `on`.
+        """
+        why = self.obstacle(part, on)
         if why is not None:
-            hint = f"join {self.table.name} where its stream stands, or LEFT JOIN it by its PRIMARY KEY"
+            hint = (
+                f"join {self.table.name} with one stream, where that stands, or with a query: "
+                f"(SELECT … FROM …) AS x JOIN {self.table.name} ON …"
+            )
             self._refused(part, f"{self.table.name} cannot be joined here: {why}", hint)
             return None
-        self.binder.sources.by_alias[alias] = replace(source, stream=stream)
+        (alias,) = self._streams(part, on)
+        source = self.binder.sources.by_alias[alias]
+        self.binder.sources.by_alias[alias] = replace(source, stream=self._met(source, alias, on, text))
         return alias

@@ -89,7 +89,9 @@ def term_of(
         case exp.Column() if TERM_META in node.meta:
             term: Term = node.meta[TERM_META]
             return term
-        case exp.Column() if id(node) in columns:
+        case exp.Subquery():
+            return read(node.this)
+        case exp.Column() | exp.Select() if id(node) in columns:
             found = columns[id(node)]
             value = found.column.value
             term = value.term if isinstance(value, Expression) else value
@@ -131,7 +133,7 @@ def term_of(
 
 
 def _unread(node: exp.Expr, columns: Mapping[int, Resolved]) -> Term:
-    named = [columns[id(part)] for part in node.find_all(exp.Column) if id(part) in columns]
+    named = [columns[id(part)] for part in node.find_all(exp.Column, exp.Select) if id(part) in columns]
     return Call(UNREAD, tuple(dict.fromkeys(ref for found in named for ref in found.column.columns)))
 
 

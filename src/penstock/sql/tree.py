@@ -209,7 +209,24 @@ class FromJoin:
     natural: bool = False
 
 
-FromPart = FromItem | FromQuery | FromJoin
+ELEMENT_FUNCTIONS = ("explode", "explode_outer", "posexplode", "posexplode_outer", "inline", "inline_outer")
+
+
+@dataclass(frozen=True)
+class FromElements:
+    """`part LATERAL VIEW [OUTER] explode(…) t AS x`: each row of the part once for each element."""
+
+    rows: FromPart
+    function: str
+    """In lower case."""
+    argument: Code
+    is_outer: bool
+    alias: Name | None
+    columns: tuple[Name, ...]
+    at: Stretch
+
+
+FromPart = FromItem | FromQuery | FromJoin | FromElements
 
 
 @dataclass(frozen=True)
@@ -294,6 +311,8 @@ class Select:
     groups_by_all: bool = False
     """GROUP BY ALL: by every item that holds no aggregate."""
     having: OverAggregates | None = None
+    words: frozenset[str] = field(default=frozenset(), compare=False)
+    """All that stands in it but strings, folded: the names that it may name."""
 
 
 @dataclass(frozen=True)

@@ -21,9 +21,10 @@ def spelt(source: str, tokens: tuple[Token, ...], replaced: Mapping[int, str] | 
     for token in tokens:
         if last is not None and token.start <= last:
             continue  # sqlglot reads 10L as three tokens at one place
-        if last is not None and token.start > last + 1:
+        own = (replaced or {}).get(token.start, source[token.start : token.end + 1])
+        if own and last is not None and token.start > last + 1:
             text += " "
-        text += (replaced or {}).get(token.start, source[token.start : token.end + 1])
+        text += own
         last = token.end
     return text
 

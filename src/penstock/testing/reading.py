@@ -51,10 +51,12 @@ class TableReader:
             for stream in plan.streams
             for number, _ in punctuation_promises(plan, stream)
         }
-        for stream in (stream for name, stream in self.streams.items() if name not in self._given):
+        for name, stream in self.streams.items():
             for join in stream.tables:
-                if not is_total(join):
+                if name in self._given or not is_total(join):
                     raise only_spark(f"the join with the table {join.table}")
+            if name in self._given:
+                continue
             for predicate in (*stream.where, *(p for scheme in _punctuated(stream) for p in scheme.when)):
                 require_read(predicate, stream)
         for source in plan.sources:

@@ -1,0 +1,104 @@
+"""What Spark makes of rows before anything of ours looks at them: joins with tables, elements of arrays.
+
+The rows are those of a source, or the answer of a block. Beside the latter stand rows that are no answers, but tell how
+far it has come: they stay as they are, once, whatever is joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql.types import StructType
+
+from penstock.errors import DataError
+from penstock.model.names import quoted
+from penstock.model.stream import Exploded, Storage, Stream, TableJoin
+from penstock.model.table import column_of
+from penstock.spark.file_order import options_for_spark
+from penstock.spark.types import spark_type
+
+_MET = "__met"
+
+
+def as_query_reads(frame: DataFrame, stream: Stream, among: Column | None = None) -> DataFrame:
+    """The rows joined with tables, and with what a query derives, which names columns as the query does.
+
+    Rows that are not `among` those of the stream, if that is given, stay as they are, with NULL in what is added.
+    """
+    for join in stream.tables:
+        frame = _met(frame, join, among) if isinstance(join, TableJoin) else _exploded(frame, join, among)
+    for column in stream.carried:
+        if column.derived is not None and column.of_query and not column.of_table:
+            value = F.expr(column.derived.text).cast(spark_type(str(column.type)))
+            value = value if among is None else F.when(among, value)
+            frame = frame.alias(column.derived.columns[0].alias).withColumn(column.name, value)
+    return frame
+
+
+def _met(frame: DataFrame, join: TableJoin, among: Column | None) -> DataFrame:
+    """The rows joined with one table."""
+    table, on, kind, passed = _table(frame.sparkSession, join), F.expr(join.on), join.kind, None
+    if among is not None:
+        on = among & on
+        if kind == "left_semi":
+            # Of one partner at most, since all that is asked of the table is equality with these columns.
+            table = table.select(*map(quoted, join.compared)).distinct()
+        if kind in ("inner", "left_semi"):
+            kind, table = "left", table.withColumn(_MET, F.lit(True))
+            passed = ~among | F.col(f"{quoted(join.alias)}.{_MET}")
+    # In the rows' own order, which a shuffle would lose.
+    met = frame.alias(join.stream_alias).join(F.broadcast(table).alias(join.alias), on, kind)
+    met = met if passed is None else met.where(passed)
+    kept = [F.col(f"{quoted(join.stream_alias)}.{quoted(name)}") for name in frame.columns]
+    if join.kind in ("inner", "left"):
+        columns = [(name, f"{quoted(join.alias)}.{quoted(name)}") for name, _ in join.columns]
+        kept += [F.col(text).alias(column_of(join.alias, name)) for name, text in columns]
+    return met.select(*kept)
+
+
+def _table(spark: SparkSession, join: TableJoin) -> DataFrame:
+    """A table, or what a query makes of some."""
+    if isinstance(join.storage, Storage):
+        return _read_table(spark, join.columns, join.storage)
+    read: dict[str, Any] = {
+        table.key: _read_table(spark, table.columns, table.storage) for table in join.storage.tables
+    }
+    made = spark.sql(join.storage.text, **read).toDF(*(name for name, _ in join.columns))
+    require_types(made, join.columns, join.table)
+    return made
+
+
+def _read_table(spark: SparkSession, columns: tuple[tuple[str, str], ...], storage: Storage) -> DataFrame:
+    schema = ", ".join(f"{quoted(name)} {spark_type(kind)}" for name, kind in columns)
+    return spark.read.format(storage.format).options(**options_for_spark(storage)).schema(schema).load()
+
+
+def _exploded(frame: DataFrame, made: Exploded, among: Column | None) -> DataFrame:
+    """Each row once for each element."""
+    value = F.expr(made.text) if among is None else F.when(among, F.expr(made.text))
+    names = ["pos", "key", "value"] if "key" in made.parts else ["pos", "col"]
+    own = [F.col(f"{quoted(made.stream_alias)}.{quoted(name)}") for name in frame.columns]
+    rows = frame.alias(made.stream_alias).select(*own, F.posexplode_outer(value).alias(*(f"__{n}" for n in names)))
+    if not made.is_outer:
+        has_element = F.col("__pos").isNotNull()
+        rows = rows.where(has_element if among is None else has_element | ~among)
+    parts = zip(made.columns, made.parts, strict=True)
+    added = [F.expr(f"__{part}").alias(column_of(made.alias, name)) for (name, _), part in parts]
+    return rows.select(*map(quoted, frame.columns), *added)
+
+
+def require_types(frame: DataFrame, columns: Iterable[tuple[str, str]], what: str) -> None:
+    """Raise DataError where Spark gives a column another type than the query was planned for."""
+    found = {field.name: field.dataType for field in frame.schema}
+    for name, kind in columns:
+        struct = StructType.fromDDL(f"c {spark_type(kind)}")
+        assert isinstance(struct, StructType)
+        if found[name] != struct.fields[0].dataType:
+            raise DataError(
+                f"column {name} of {what} is {kind} by what is known without Spark, "
+                f"and Spark makes it {found[name].simpleString().upper()}",
+                hint=f"say which is meant: CAST(… AS {kind}) AS {name}",
+            )

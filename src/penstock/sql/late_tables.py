@@ -1,0 +1,237 @@
+"""Tables that are joined after the streams of FROM, since only WHERE says with which, or by columns of several.
+
+`FROM s, t WHERE s.k = t.k` is a join by what WHERE says of the table: if that is about one stream, the table is joined
+with it before it meets others (`tables`). Any other table is joined with the answer of the joins, which is then a block
+of its own:
+
+    SELECT … FROM a JOIN b ON c JOIN t ON d WHERE e AND f
+      = SELECT … FROM (SELECT … FROM a JOIN b ON c WHERE e) AS x JOIN t ON d WHERE f
+
+where e names no column of t, and f does.
+
+Theorem: this is the same bag, if no join that follows names columns of t, and a condition may be moved from where t is
+joined to the WHERE above (`Position.lifts`). For then a row of the streams is joined with t by its own columns alone;
+that a later join drops, keeps or repeats the row before or after that makes no difference.
+
+The block gives what the query around it may name, by the names that stand in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from penstock.errors import Refused
+from penstock.model.clauses import Formula, Output, columns_of
+from penstock.model.expressions import ColumnRef, Expression
+from penstock.model.names import fold
+from penstock.model.predicates import Predicate
+from penstock.model.query import Query
+from penstock.model.relation import Block, Leaf, certain, leaves
+from penstock.model.stream import Stream
+from penstock.model.table import as_read
+from penstock.sql.conditions import Conjuncts, bind_condition
+from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.from_clause import FromBinder
+from penstock.sql.from_parts import Part
+from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.tables import TableBinder
+from penstock.sql.tree import Name, QueryText, Select, Stretch
+
+if TYPE_CHECKING:
+    from penstock.sql.selects import QueryBinder
+
+
+class LateTables:
+    """Joins the tables that are left over once FROM is bound."""
+
+    def __init__(self, queries: QueryBinder, binder: FromBinder, select: Select, environment: Environment) -> None:
+        self.queries = queries
+        self.binder = binder
+        self.select = select
+        self.environment = environment
+        self.waiting = list(binder.late_tables)
+        self.block: Part | None = None
+        """The joins as one block, if they had to be."""
+        self._named: set[ColumnRef] = set()
+        """The columns that conditions of tables name."""
+        self._done: set[Stretch] = set()
+        """The places of those conditions of WHERE that hold already: in the block, or as the ON of a table."""
+
+    def joined(self, part: Part) -> Part | None:
+        """The part with all tables; None, and mistakes, if they cannot be joined."""
+        aliases = {fold(alias) for alias in (*part.tables, *(table.alias for table in self.waiting))}
+        for table in [*self.waiting]:
+            on = self._quietly(table, part)
+            if on is not None and table.obstacle(part, on) is None:
+                part = self._with(table, part, on)
+        if not self.waiting:
+            return part
+        whole = self._as_block(part)
+        if whole is None:
+            self.binder.missing |= aliases
+            return None
+        for table in [*self.waiting]:
+            whole = self._with(table, whole, self._on(table, whole))
+        return whole
+
+    def left(self, condition: Conjuncts) -> Conjuncts:
+        """What is left of WHERE, bound over the part with all tables."""
+        rest = [(predicate, at) for predicate, at in condition.predicates if at not in self._done]
+        return Conjuncts(rest, [] if self.block is not None else condition.existences)
+
+    def pruned(self, query: Query) -> Query:
+        """The query over a block that gives no column which nobody names."""
+        if self.block is None:
+            return query
+        (source,) = query.sources
+        assert isinstance(source.below, Query)
+        named = {ref.column for ref in (*self._named, *_columns(query)) if ref.alias == source.alias}
+        named |= {ref.column for c in source.stream.columns if c.derived is not None for ref in c.derived.columns}
+        outputs = tuple(output for output in source.below.outputs if output.name in named) or source.below.outputs[:1]
+        below = source.below.with_block(replace(source.below.block, outputs=outputs))
+        made = self._stream(below)
+        assert made is not None
+        return replace(query, sources=(replace(source, stream=as_read(made, source.stream), below=below),))
+
+    def _stream(self, query: Query) -> Stream | None:
+        at = self.select.at
+        named = NamedQuery(Name(query.name, at), QueryText((), self.select, at), self.environment)
+        return self.queries.stream_of(query, named)
+
+    def _with(self, table: TableBinder, part: Part, on: tuple[Predicate, ...]) -> Part:
+        if not table.has_on:
+            self._done |= self._said_of(table, part).keys()
+        self.waiting.remove(table)
+        self._named |= {ref for predicate in on for ref in predicate.columns}
+        return table.joined_now(part, on)
+
+    def _on(self, table: TableBinder, part: Part) -> tuple[Predicate, ...]:
+        """Its own condition, or what WHERE says of it and of nothing that is joined later."""
+        if table.has_on:
+            return table.bound_on(part)
+        return tuple(predicate for own in self._said_of(table, part).values() for predicate in own)
+
+    def _said_of(self, table: TableBinder, part: Part) -> dict[Stretch, list[Predicate]]:
+        later = {other.alias for other in self.waiting if other is not table}
+        return {
+            at: own
+            for at, own in self._where(part).items()
+            if (named := _aliases(own)) >= {table.alias} and not named & later
+        }
+
+    def _quietly(self, table: TableBinder, part: Part) -> tuple[Predicate, ...] | None:
+        """The same; None if it names what is not there yet."""
+        source = self.binder.source
+        before = len(source.mistakes)
+        on = self._on(table, part)
+        if len(source.mistakes) == before:
+            return on
+        source.forget(before)
+        return None
+
+    def _where(self, part: Part) -> dict[Stretch, list[Predicate]]:
+        """The conditions of WHERE by their places, with the tables that wait as if they were streams."""
+        found: dict[Stretch, list[Predicate]] = {}
+        for predicate, at in self._bound_where(part).predicates:
+            found.setdefault(at, []).append(predicate)
+        return found
+
+    def _bound_where(self, part: Part) -> Conjuncts:
+        source = self.binder.source
+        before = len(source.mistakes)
+        waiting = {table.alias: table.columns for table in self.waiting}
+        scope = Scope(source, {**part.tables, **waiting}, merged=part.merged, missing=frozenset(self.binder.missing))
+        found = bind_condition(self.select.where, scope, may_exist=True)
+        source.forget(before)
+        return found
+
+    # The joins as a block
+
+    def _as_block(self, part: Part) -> Part | None:
+        source, binder, at = self.binder.source, self.binder, self.waiting[0].item.at
+        if self.select.hints:
+            told = f"{self.waiting[0].alias} is joined after the streams, beside which there are no hints"
+            source.report(Refused, told, at, hint="join it with one stream alone, or leave the hints out")
+            return None
+        waiting = {table.alias for table in self.waiting}
+        conditions = {at: own for at, own in self._where(part).items() if not waiting & _aliases(own)}
+        self._done |= conditions.keys()
+        low = [predicate for own in conditions.values() for predicate in own]
+        scope = part.scope(source, missing=frozenset(binder.missing))
+        binder.known, binder.part = tuple(low), part
+        written = self._bound_where(part).existences
+        existences = self.queries.existences(written, scope, binder, self.environment, certain(part.tree))
+        outputs = _Outputs(self._names())
+        for alias, table in part.tables.items():
+            outputs.add(alias, table.columns)
+        outputs.add("", part.merged)
+        block = Block(part.tree, outputs.all, (*part.where, *low), (*part.existences, *existences))
+        used = tuple(binder.sources.by_alias[alias] for alias in leaves(part.tree))
+        alias = binder.sources.free_alias("joined")
+        name = self.queries.free_name(alias)
+        query = self.queries.built(name, used, block, at)
+        if query is None:
+            return None
+        made = self._stream(query)
+        if made is None:
+            return None
+        binder.sources.by_alias = {}
+        chosen = binder.sources.add(made, at, alias, None, below=query)
+        tables = {key: NamedColumns(t.name, outputs.shown(t.columns, chosen)) for key, t in part.tables.items()}
+        self.block = Part(Leaf(chosen), tables, tuple(outputs.shown(part.merged, chosen)))
+        return self.block
+
+    def _names(self) -> frozenset[str] | None:
+        """The folded names that stand in the query; None if a star does, which names all."""
+        if any(item.code is None for item in self.select.items) or any(t.written.natural for t in self.waiting):
+            return None
+        return self.select.words
+
+
+def _columns(query: Query) -> Iterator[ColumnRef]:
+    """All that a query names."""
+    for predicate in query.predicates:
+        yield from predicate.columns
+    for value in (*(output.value for output in query.outputs), *query.group_by):
+        yield from columns_of(value)
+    for formula in (*query.block.shown, query.having):
+        if isinstance(formula, Formula):
+            yield from (ref for value in formula.values for ref in columns_of(value))
+            yield from formula.columns
+    for ordering in query.top.ordering if query.top is not None else ():
+        yield from columns_of(ordering.value)
+
+
+def _aliases(predicates: Iterable[Predicate]) -> set[str]:
+    return {ref.alias for predicate in predicates for ref in predicate.columns}
+
+
+class _Outputs:
+    """The columns that a block gives, each value once."""
+
+    def __init__(self, names: frozenset[str] | None) -> None:
+        self._wanted = names
+        self._by_value: dict[ColumnRef | Expression, str] = {}
+
+    def add(self, alias: str, columns: Iterable[Visible]) -> None:
+        """Those of an alias that are named somewhere."""
+        for column in columns:
+            if column.is_virtual or (self._wanted is not None and fold(column.name) not in self._wanted):
+                continue
+            values = column.ends or (column.value,)
+            for number, value in enumerate(values):
+                end = (".start", ".end")[number] if column.ends else ""
+                self._by_value.setdefault(value, f"{alias}.{column.name}{end}" if alias else f"{column.name}{end}")
+
+    @property
+    def all(self) -> tuple[Output, ...]:
+        """As the block gives them."""
+        return tuple(Output(name, value) for value, name in self._by_value.items())
+
+    def shown(self, columns: Iterable[Visible], alias: str) -> Iterable[Visible]:
+        """The same columns as those of the block."""
+        for column in columns:
+            if column.value in self._by_value:
+                yield replace(column, value=ColumnRef(alias, self._by_value[column.value]))

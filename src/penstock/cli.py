@@ -39,7 +39,7 @@ NOT_IMPLIED = UNBOUNDED
 ARCHIVE = "penstock.archive"
 """A setting of `run`: `join` joins what budgets have archived, instead of the streams."""
 
-_OWN = ("archive", "cells", "parquet", "purge", "quarantine", "sample", "trigger")
+_OWN = ("archive", "audit", "cells", "parquet", "purge", "quarantine", "sample", "trigger")
 SETTINGS = tuple(f"penstock.{name}" for name in _OWN)
 """The settings of Penstock's own; all others are Spark's."""
 

@@ -26,16 +26,16 @@ _NEAR = "a.k = b.k AND b.ts - a.ts BETWEEN INTERVAL '-5' SECOND AND INTERVAL '5'
 _QUERIES = {
     "views": f"SELECT a.k, p, tag, b.k AS bk FROM a JOIN b ON {_NEAR} LATERAL VIEW OUTER posexplode(a.tags) t "
     "AS p, tag LATERAL VIEW explode(b.prices) u AS sku, price WHERE tag IS NULL OR tag <> sku",
-    "above": "SELECT g.k, name FROM (SELECT k, window(ts, '1 day') AS w, count(*) AS many, min(tags[0]) AS tag FROM a "
-    "GROUP BY k, window(ts, '1 day')) AS g LATERAL VIEW explode(array(CAST(g.tag AS STRING), 'all')) t AS name "
-    "WHERE many > 1",
+    "above": "SELECT g.k, name FROM (SELECT k, window(ts, '1 day') AS w, count(*) AS many, "
+    "min(CAST(get(tags, 0) AS STRING)) AS tag FROM a GROUP BY k, window(ts, '1 day')) AS g "
+    "LATERAL VIEW explode(array(CAST(g.tag AS STRING), 'all')) t AS name WHERE many > 1",
     "named": "SELECT k, t.item.sku, t.item.n + 1 AS n FROM a LATERAL VIEW explode(items) t AS item",
     "inlined": "SELECT k, inline(items) FROM a WHERE k > 1",
     "laterals": "SELECT a.k, t.x FROM a LEFT JOIN LATERAL explode(split(concat_ws('-', tags), '-')) AS t(x) ON TRUE",
     "counted": "SELECT tag, count(*) AS many, count(DISTINCT k) AS ks FROM a LATERAL VIEW explode(tags) t AS tag "
     "GROUP BY tag, window(ts, '1 day')",
     "asked": "SELECT a.k FROM a WHERE EXISTS (SELECT 1 FROM b LATERAL VIEW explode(tags) t AS tag "
-    "WHERE tag = a.tags[0] AND b.ts - a.ts BETWEEN INTERVAL '-5' SECOND AND INTERVAL '5' SECOND)",
+    "WHERE tag = CAST(get(a.tags, 0) AS STRING) AND b.ts - a.ts BETWEEN INTERVAL '-5' SECOND AND INTERVAL '5' SECOND)",
     "asked_not": f"SELECT a.k FROM a WHERE NOT EXISTS (SELECT 1 FROM b LATERAL VIEW explode(tags) t AS tag "
     f"WHERE tag = 'x' AND {_NEAR})",
     "nothing_in_it": "SELECT k, explode_outer(prices) FROM a",

@@ -25,7 +25,7 @@ from penstock.model.expressions import Expression
 from penstock.model.names import quoted
 from penstock.model.relation import Block
 from penstock.model.schemes import Clustered, Follows, ForeignKey, Ordered, PrimaryKey, Punctuated, Scheme
-from penstock.model.spans import Span
+from penstock.model.spans import Frontier, Span
 from penstock.model.stream import Column, Exploded, MalformedPolicy, Storage, Stream, TableJoin, TableQuery
 from penstock.model.types import DataType
 
@@ -124,7 +124,7 @@ def _counts(scheme: Scheme) -> bool:
         case PrimaryKey() | Clustered():
             return True
         case Ordered(within=within):
-            return not isinstance(within, Span)
+            return not isinstance(within, Span | Frontier)
         case _:
             return False
 

@@ -45,6 +45,12 @@ def sets_aside(plan: Plan) -> bool:
     return plan.evict is None and (plan.inner or plan.tree.is_pair)
 
 
+def can_audit(plan: Plan) -> bool:
+    """Whether rows that promises let go can be kept for an audit: in an inner join of which none are kept anyway."""
+    is_watched = recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises)
+    return plan.inner and len(plan.sources) > 1 and plan.evict is None and not is_watched
+
+
 def may_contradict(plan: Plan) -> bool:
     """Whether a row may be found to have been given without the match that it has."""
     return not plan.inner and (recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises))

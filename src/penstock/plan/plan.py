@@ -358,6 +358,8 @@ class Plan:
     """The clocks of its answer, where another block reads it."""
     blocks: tuple[Plan, ...] = ()
     """The plans of the blocks below, each after those that it reads and called by the name of the stream it gives."""
+    audit: float = 0.0
+    """The share of the keys of which rows that promises let go are kept, to see whether anything would meet them."""
 
     @property
     def inner(self) -> bool:

@@ -116,8 +116,14 @@ class Cell(Component):
         for phase in PHASES:
             phase(self, now)
         counted = self._metrics(batch, now.rows, now.purged.counts, now.answers)
-        contradicted, parts = self.doubted_rows.contradicted, self.clock.told_of_parts
-        metrics = replace(counted, lost=now.lost, contradicted=contradicted, parts=parts)
+        doubted = self.doubted_rows
+        metrics = replace(
+            counted,
+            lost=now.lost,
+            contradicted=doubted.contradicted,
+            audited=doubted.audited,
+            parts=self.clock.told_of_parts,
+        )
         archived = None if self.eviction is None else self.eviction.archived
         reached = {} if self.doubted_rows.recovers else frontier(self.plan, self.closedness, self.synopses)
         items = [] if self.doubted_rows.recovers else [w for w in self.watches if isinstance(w, ItemWatch)]

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from penstock.plan.doubting import may_contradict
+from penstock.plan.doubting import can_audit, may_contradict
 from penstock.plan.memory_choice import cluster_memories, key_memories
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.budget.loss import recall_of
@@ -70,6 +70,8 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
         found.append(Count("lost", None, False))
     if may_contradict(plan):
         found.append(Count("contradicted", None, False))
+    if plan.audit and can_audit(plan):
+        found.append(Count("audited", None, False))
     return tuple(found)
 
 
@@ -135,7 +137,7 @@ def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str,
 
 
 _BY_ALIAS = ("rows_in", "state_rows", "state_tuples")
-_ADDED = ("pending_rows", "promise_rows", "state_bytes", "evicted", "lost", "contradicted")
+_ADDED = ("pending_rows", "promise_rows", "state_bytes", "evicted", "lost", "contradicted", "audited")
 
 
 def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
@@ -188,7 +190,7 @@ def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: floa
         "k": known.get("k", {}),
         "seconds": seconds,
         # Only where a row may be given that a late match contradicts.
-        **({"contradicted": known["contradicted"]} if "contradicted" in known else {}),
+        **{name: known[name] for name in ("contradicted", "audited") if name in known},
         # Only where a stream has parts.
         **({"parts": known["parts"]} if known.get("parts") else {}),
         # Only where there is something to choose.

@@ -33,7 +33,7 @@ from penstock.spark.final import End
 from penstock.spark.malformed import is_text
 from penstock.spark.pack import KeyedGrid
 
-_EXPLAINS = ("verdict", "strategy", "exact", "second_stage")
+_EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
 
 FORMAT = "format of the state"

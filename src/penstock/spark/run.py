@@ -43,11 +43,13 @@ from penstock.spark.rewritten_query import counting_metrics, seen_in
 from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
+    AUDIT,
     CELLS,
     PURGE,
     TRIGGER,
     Assembled,
     assemble,
+    audited_share,
     purge_strategy,
     trigger_seconds,
     whole_cells,
@@ -113,6 +115,7 @@ def run_script(
     if cells is not None:
         whole_cells(cells)
     purge_strategy(conf.get(PURGE))
+    audited_share(conf.get(AUDIT))
     trigger_seconds(conf.get(TRIGGER))
     counted = [query.name for query, plan in plans if options.final and plan.rewriting is not None]
     if counted:

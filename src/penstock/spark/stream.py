@@ -7,7 +7,7 @@ the query are put together is `assembly.py`'s.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -35,6 +35,8 @@ __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 CELLS = "penstock.cells"
 PURGE = "penstock.purge"
 """When stored rows are asked whether they can go: `eager`, after every batch, or `lazy`."""
+AUDIT = "penstock.audit"
+"""The share of the keys of which rows that promises let go are kept, to see whether anything would meet them."""
 TRIGGER = "penstock.trigger"
 """The seconds between two batches."""
 QUARANTINE = "penstock.quarantine"
@@ -75,7 +77,8 @@ def assemble(
     if plan.rewriting is not None:
         script = script.as_read_by(query)
         return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
-    plans = tuple(in_session_zone(spark, block) for block in plan.all_blocks)
+    share = audited_share(spark.conf.get(AUDIT, None))
+    plans = tuple(replace(in_session_zone(spark, block), audit=share) for block in plan.all_blocks)
     _require_store(spark)
     _require_read(plan, inputs or {})
     quarantine = quarantine or spark.conf.get(QUARANTINE, None)
@@ -200,6 +203,17 @@ def whole_cells(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise UsageError(f"{CELLS} is a number of cells, at least 1, not {text}")
     return int(text)
+
+
+def audited_share(text: str | None) -> float:
+    """The share of the keys that is audited, as a setting gives it; none if it is not set."""
+    try:
+        share = float(text or 0)
+    except ValueError:
+        share = -1.0
+    if not 0 <= share <= 1:
+        raise UsageError(f"{AUDIT} is a share of the keys from 0 to 1, such as 0.001, not {text}")
+    return share
 
 
 def purge_strategy(text: str | None) -> Patience:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
@@ -48,6 +48,8 @@ class Run:
 
     patience: Patience = Patience.EAGER
     """When stored rows are asked whether they can go."""
+    audit: float = 0.0
+    """The share of the keys of which rows that promises let go are kept, to see whether anything would meet them."""
 
     def __init__(self, script: str | Script, query: str | None = None, cells: int = 1) -> None:
         if cells < 1:
@@ -56,7 +58,7 @@ class Run:
         verdict = check_query(self.query)
         self.plan = runnable_plan(self.query, verdict, allow_unbounded=True)
         self.blocks = [
-            BlockRun(block, plan, cells, self.patience)
+            BlockRun(block, replace(plan, audit=self.audit), cells, self.patience)
             for (block, _), plan in zip(each_block(self.query, verdict), self.plan.all_blocks, strict=True)
         ]
         """From below; the last gives the answer."""

@@ -6,6 +6,9 @@ memory, surely until the constraints have moved on by (c - 1) times their k, the
 What a shadow would have given is counted as lost; and since the watches see shadows as stored rows, a rise of k up to
 c times k is surely seen, a larger one by sampling (KMON 4.3 and 5.3).
 
+An **audit** keeps rows that promises beyond doubt let go, of a share of the keys, the last 10,000 of each stream: what
+meets one is a result that the purge has lost. It must never find any, unless promises are broken that nobody watches.
+
 Of an outer join or EXISTS of two streams a row is set aside with its mark: whether it has matched. A row of EXISTS that
 is answered late has its answer for good; a kept row that matches late, and had not before, was given without a match,
 which is counted once. So the places of rows that matched while they were aside are remembered: as many as came late.
@@ -25,9 +28,10 @@ import pyarrow as pa
 
 from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
-from penstock.plan.doubting import has_shadows, sets_aside
+from penstock.plan.doubting import can_audit, has_shadows, sets_aside
 from penstock.plan.plan import CLOCKS, Closer, CloserKind, Plan
 from penstock.runtime.columns.codes import Bools, Ints, union
+from penstock.runtime.columns.hashing import mix
 from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.recall import Recall, axis_columns
 from penstock.runtime.input.wire_columns import matching_columns, order_column
@@ -43,6 +47,9 @@ from penstock.runtime.promise.watch import Watch
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import Synopsis
+
+MOST_AUDITED = 10_000
+"""Rows of one source in one cell that are kept for an audit; the eldest go first."""
 
 
 class DoubtedRows(Component):
@@ -64,8 +71,9 @@ class DoubtedRows(Component):
         self._trusted = tuple(c for c in plan.closers if not _rests_on(plan, c, doubted))
         self.piles = {
             alias: ColdSegments(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)
-            for alias in (plan.aliases if doubted else ())
+            for alias in (plan.aliases if doubted or can_audit(plan) else ())
         }
+        self._audited = plan.audit if can_audit(plan) else 0.0
         self.answered: dict[str, Any] = dict.fromkeys(self.piles if not plan.inner else ())
         """By alias, the places in the order of arrival of rows that matched while they were aside, if there are any."""
         self.contradicted = 0
@@ -86,7 +94,8 @@ class DoubtedRows(Component):
         """Let rows that may stand with fresh ones stand among the stored rows."""
         self._sent = {}
         self.contradicted = 0
-        for alias, segments in (Recall(self.plan, self.synopses, self.piles).run() if self.piles else {}).items():
+        is_any = any(piles.piles for piles in self.piles.values())
+        for alias, segments in (Recall(self.plan, self.synopses, self.piles).run() if is_any else {}).items():
             synopsis = self.synopses[alias]
             place = len(synopsis.segments) - 1 if synopsis.has_fresh else len(synopsis.segments)
             first = sum(len(segment) for segment in synopsis.segments[:place])
@@ -176,10 +185,19 @@ class DoubtedRows(Component):
         since = {w.promise.constraint: w.position for w in self.monitored}
         for alias, piles in self.piles.items():
             ids = purged.by_promises(alias)
-            ids = np.sort(ids[~self._final(alias, ids)]) if len(ids) else ids
+            if len(ids):
+                wanted = self._sampled(piles, ids) if can_audit(self.plan) else ~self._final(alias, ids)
+                ids = np.sort(ids[wanted])
             if len(ids):
                 piles.add(self._segment(alias, ids), since)
             self._expire(piles)
+
+    def _sampled(self, piles: ColdSegments, ids: Ints) -> Bools:
+        """Which rows belong to the share of the keys that is audited."""
+        synopsis = self.synopses[piles.alias]
+        keys = synopsis.hashes(piles.keys[0], ids) if piles.keys else synopsis.gather(ids, lambda s: s.arrival)
+        chosen: Bools = mix(keys.view(np.uint64)) <= np.uint64(min(self._audited, 1.0) * (2.0**64 - 2**12))
+        return chosen & (self._audited > 0)
 
     def _final(self, alias: str, ids: Ints) -> Bools:
         final: Bools = np.ones(len(ids), np.bool_)
@@ -197,7 +215,9 @@ class DoubtedRows(Component):
         meeting: tuple[str, ...] = (*self.plan.by_alias[alias].not_null, *order_column(self.plan))
         if not self.plan.inner:
             meeting += matching_columns(self.plan, alias, synopsis.columns)
-        columns = synopsis.columns if self.recovers else tuple(c for c in synopsis.columns if c in meeting)
+        columns = (
+            synopsis.columns if self.recovers or self._audited else tuple(c for c in synopsis.columns if c in meeting)
+        )
         arrival: Ints = synopsis.gather(ids, lambda s: s.arrival)
         batch: Ints = synopsis.gather(ids, lambda s: s.batch)
         home: Bools = synopsis.gather(ids, lambda s: s.home)
@@ -216,13 +236,14 @@ class DoubtedRows(Component):
                 piles.drop(pile)
         if self.recovers:
             return
+        most = MOST_AUDITED if self._audited else 0 if can_audit(self.plan) else MOST_SAMPLED
         for pile in [pile for pile in piles.piles if pile.since and self._is_over(pile.since)]:
             segment = piles.rows_of(pile)
             piles.drop(pile)
             sampled = np.flatnonzero(is_sampled(self.plan.monitor, segment.arrival))
             if len(sampled):
                 piles.piles.insert(0, piles.sample(segment, sampled))
-        while sum(pile.rows for pile in piles.piles if not pile.since) > MOST_SAMPLED:
+        while sum(pile.rows for pile in piles.piles if not pile.since) > most:
             piles.drop(min((pile for pile in piles.piles if not pile.since), key=lambda pile: pile.last))
 
     def _is_over(self, since: Mapping[str, int]) -> bool:
@@ -239,6 +260,11 @@ class DoubtedRows(Component):
     def shadows(self) -> int:
         """The rows in memory."""
         return 0 if self.recovers else sum(piles.rows for piles in self.piles.values())
+
+    @property
+    def audited(self) -> int:
+        """The rows that are kept for an audit."""
+        return sum(piles.rows for piles in self.piles.values()) if self._audited else 0
 
 
 def _rests_on(plan: Plan, closer: Closer, doubted: set[str]) -> bool:

@@ -176,6 +176,8 @@ class Metrics:
     """Rows known to have been given wrongly, without the match that the batch shows them to have."""
     parts: Mapping[str, int] = field(default_factory=dict)
     """What is known of the parts of streams, each number under its name and the stream's; the same in every cell."""
+    audited: int = 0
+    """Rows that promises let go and an audit keeps."""
 
 
 @dataclass(frozen=True)

@@ -21,18 +21,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "analysis": {"errors", "model"},
     "plan": {"errors", "model", "analysis"},
     "runtime": {"errors", "model", "plan"},
-    "spark": {"errors", "model", "plan", "runtime", "explain", ""},
+    "frames": {"errors", "model"},
+    "spark": {"errors", "model", "plan", "runtime", "explain", "frames", ""},
     "offline": {"errors"},
     "curve": {"errors", "model", "plan", "runtime", "offline", "spark"},
     "explain": {"", "errors", "model", "analysis", "plan", "sql"},
     "profile": {"errors", "model", "sql", "analysis", "plan", "runtime", "spark", "explain"},
     "compile": {"errors", "model", "sql", "analysis", "plan", "explain", "spark"},
+    "jobs": {"errors", "model", "analysis", "explain", "compile", "frames", "spark", ""},
     "testing": {"errors", "model", "analysis", "plan", "runtime", "explain", "compile"},
     "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile", "profile", "curve"},
     "__main__": {"cli"},
 }
 HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "ortools", "z3", "rich")
-LIGHT_ROOMS = ("", "errors", "model", "sql", "analysis", "plan", "explain", "compile", "cli")
+LIGHT_ROOMS = ("", "errors", "model", "sql", "analysis", "plan", "explain", "compile", "frames", "jobs", "cli")
 
 MODULES = sorted(SOURCES.rglob("*.py"))
 

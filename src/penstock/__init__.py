@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from penstock import offline as offline
     from penstock import testing as testing
     from penstock.analysis.finding import Verdict as Verdict
-    from penstock.compile import check as check
     from penstock.compile import parse as parse
     from penstock.compile import stream as stream
     from penstock.errors import DataError as DataError
@@ -28,13 +27,16 @@ if TYPE_CHECKING:
     from penstock.errors import ScriptErrors as ScriptErrors
     from penstock.errors import SyntaxMistake as SyntaxMistake
     from penstock.errors import UsageError as UsageError
+    from penstock.jobs import adopt as adopt
+    from penstock.jobs import check as check
     from penstock.model.script import Script as Script
 
 __version__ = "0.1.0"
 
 _HOME = {
     "parse": "penstock.compile",
-    "check": "penstock.compile",
+    "check": "penstock.jobs",
+    "adopt": "penstock.jobs",
     "stream": "penstock.compile",
     "Script": "penstock.model.script",
     "Verdict": "penstock.analysis.finding",
@@ -69,6 +71,7 @@ __all__ = [
     "UsageError",
     "Verdict",
     "__version__",
+    "adopt",
     "check",
     "offline",
     "parse",

@@ -1,0 +1,231 @@
+"""The script that says what a job's plan says: CREATE STREAM for each leaf, and one SELECT.
+
+A watermark of d on a column is read as `ORDERED BY` it `WITHIN d ON VIOLATION TRUST`: the delay stays what the job
+says, whatever comes. The first of a leaf's watermarks is its event time.
+
+Relations are written from inside out. Joins, filters and columns that are only renamed go into one SELECT; a condition
+that stands below an outer, semi or anti join, computed columns, groups, DISTINCT and UNION ALL become a query in FROM,
+which the front end inlines where that changes nothing. Names are made from the job's own and told apart by numbers in
+the order of the plan, so that the same job gives the same script, which its checkpoint is known by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from penstock.frames.job_relations import (
+    JobAggregate,
+    JobColumn,
+    JobDistinct,
+    JobFilter,
+    JobJoin,
+    JobLeaf,
+    JobProject,
+    JobRelation,
+    JobUnion,
+    leaves_of,
+)
+from penstock.frames.needed_columns import pruned
+from penstock.model.names import fold, quoted
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+_UNITS = ((_DAY, "DAYS"), (_HOUR, "HOURS"), (_MINUTE, "MINUTES"), (_SECOND, "SECONDS"), (1, "MILLISECONDS"))
+
+
+@dataclass(frozen=True)
+class JobStream:
+    """A stream of the script, and what of its leaf it is."""
+
+    name: str
+    source: int
+    columns: tuple[tuple[str, int], ...]
+    """The name of each declared column, and its place in the leaf."""
+
+
+@dataclass(frozen=True)
+class JobScript:
+    """A job as a script."""
+
+    text: str
+    streams: tuple[JobStream, ...]
+    outputs: tuple[tuple[int, str], ...]
+    """The columns asked for, and the names that the answer has them under."""
+
+
+def script_of(relation: JobRelation, wanted: Sequence[int], hints: str = "") -> JobScript:
+    """The script whose one query gives the wanted columns of a relation."""
+    read: dict[int, set[int]] = {}
+    relation = pruned(relation, wanted, read)
+    writer = _Writer.over(leaves_of(relation), read)
+    select, names = writer.select(relation, wanted or [relation.columns[0].number], hints)
+    streams = tuple(writer.streams.values())
+    text = "\n\n".join([*(writer.declared(stream) for stream in streams), f"{select};"])
+    return JobScript(f"{text}\n", streams, tuple((number, names[number]) for number in wanted))
+
+
+@dataclass(frozen=True)
+class _Rows:
+    """FROM and WHERE, and how columns are named over them."""
+
+    source: str
+    names: Mapping[int, str]
+    where: tuple[str, ...] = ()
+    is_join: bool = False
+
+    @property
+    def text(self) -> str:
+        return f"FROM {self.source}" + (f"\nWHERE {' AND '.join(self.where)}" if self.where else "")
+
+
+@dataclass
+class _Writer:
+    streams: dict[int, JobStream]
+    leaves: Mapping[int, JobLeaf]
+    """By source, the first of the leaves that read it."""
+    taken: set[str] = field(default_factory=set)
+    """Folded names of streams and aliases."""
+    _met: set[int] = field(default_factory=set)
+
+    @classmethod
+    def over(cls, leaves: Sequence[JobLeaf], read: Mapping[int, set[int]]) -> _Writer:
+        taken: set[str] = set()
+        firsts = {leaf.source: leaf for leaf in reversed(leaves)}
+        streams: dict[int, JobStream] = {}
+        for leaf in leaves:
+            if leaf.source not in streams:
+                clocks = {place for place, column in enumerate(leaf.columns) if column.delay is not None}
+                places = sorted(read[leaf.source] | clocks) or [0]
+                names = _told_apart([leaf.columns[place].name for place in places])
+                columns = tuple(zip(names, places, strict=True))
+                streams[leaf.source] = JobStream(_free(leaf.name, taken), leaf.source, columns)
+        return cls(streams, firsts, taken)
+
+    def declared(self, stream: JobStream) -> str:
+        """CREATE STREAM."""
+        leaf = self.leaves[stream.source]
+        columns = [(name, leaf.columns[place]) for name, place in stream.columns]
+        elements = [f"{quoted(name)} {column.type}" for name, column in columns]
+        clocks = [(name, column.delay) for name, column in columns if column.delay is not None]
+        elements += [f"EVENT TIME {quoted(name)}" for name, _ in clocks[:1]]
+        elements += [f"ORDERED BY {quoted(name)} WITHIN {duration(delay)} ON VIOLATION TRUST" for name, delay in clocks]
+        body = ",\n".join(f"  {element}" for element in elements)
+        return f"CREATE STREAM {quoted(stream.name)} (\n{body}\n);"
+
+    def select(self, relation: JobRelation, wanted: Iterable[int], hints: str = "") -> tuple[str, dict[int, str]]:
+        """A query for columns of a relation, and their names in it."""
+        # Every column tells the rows of DISTINCT apart, whoever asks for it.
+        whole = isinstance(relation, JobDistinct)
+        numbers = list(dict.fromkeys((c.number for c in relation.columns) if whole else wanted))
+        if isinstance(relation, JobUnion):
+            shown = [column.number for column in relation.columns]
+            members = [self._by_place(member, relation.columns) for member in relation.members]
+            names = dict(zip(shown, _told_apart([c.name for c in relation.columns]), strict=True))
+            return "\nUNION ALL\n".join(members), names
+        own = {column.number: column.name for column in relation.columns}
+        names = dict(zip(numbers, _told_apart([own[number] for number in numbers]), strict=True))
+        distinct, groups = "", ""
+        rows, texts = self._rows_and_texts(relation)
+        if isinstance(relation, JobDistinct):
+            distinct = "DISTINCT "
+        elif isinstance(relation, JobAggregate):
+            groups = "\nGROUP BY " + ", ".join(key.spelt(rows.names) for key in relation.keys) if relation.keys else ""
+        outputs = ", ".join(f"{texts[number]} AS {quoted(names[number])}" for number in numbers)
+        return f"SELECT {hints}{distinct}{outputs}\n{rows.text}{groups}", names
+
+    def _rows_and_texts(self, relation: JobRelation) -> tuple[_Rows, Mapping[int, str]]:
+        """What a SELECT reads, and the texts of the columns that it gives."""
+        if isinstance(relation, JobProject | JobAggregate):
+            rows = self._rows(relation.child)
+            return rows, {column.number: text.spelt(rows.names) for column, text in relation.outputs}
+        rows = self._rows(relation.child if isinstance(relation, JobDistinct) else relation)
+        return rows, rows.names
+
+    def _by_place(self, member: JobRelation, columns: Sequence[JobColumn]) -> str:
+        """A member of a union; its columns have the names of the union's."""
+        rows, texts = self._rows_and_texts(member) if isinstance(member, JobProject) else (None, {})
+        if rows is None:
+            rows = self._rows(member)
+            texts = rows.names
+        names = _told_apart([column.name for column in columns])
+        shown = [texts[column.number] for column in member.columns]
+        outputs = ", ".join(f"{text} AS {quoted(name)}" for text, name in zip(shown, names, strict=True))
+        return f"SELECT {outputs}\n{rows.text}"
+
+    def _rows(self, relation: JobRelation) -> _Rows:
+        match relation:
+            case JobLeaf():
+                return self._leaf(relation)
+            case JobFilter():
+                rows = self._rows(relation.child)
+                where = tuple(f"({condition.spelt(rows.names)})" for condition in relation.conditions)
+                return _Rows(rows.source, rows.names, (*rows.where, *where), rows.is_join)
+            case JobProject() if all(text.column is not None for _, text in relation.outputs):
+                rows = self._rows(relation.child)
+                names = {column.number: text.spelt(rows.names) for column, text in relation.outputs}
+                return _Rows(rows.source, names, rows.where, rows.is_join)
+            case JobJoin():
+                return self._join(relation)
+            case _:
+                return self._within(relation)
+
+    def _within(self, relation: JobRelation) -> _Rows:
+        """A relation as a query in FROM."""
+        return self._in_from(*self.select(relation, [column.number for column in relation.columns]))
+
+    def _closed(self, rows: _Rows, columns: Sequence[JobColumn]) -> _Rows:
+        """Rows with their WHERE as a query in FROM."""
+        own = {column.number: column.name for column in columns if column.number in rows.names}
+        names = dict(zip(own, _told_apart(list(own.values())), strict=True))
+        outputs = ", ".join(f"{rows.names[number]} AS {quoted(name)}" for number, name in names.items())
+        return self._in_from(f"SELECT {outputs}\n{rows.text}", names)
+
+    def _in_from(self, text: str, names: Mapping[int, str]) -> _Rows:
+        alias = _free("part", self.taken)
+        indented = text.replace("\n", "\n  ")
+        return _Rows(f"(\n  {indented}\n) AS {alias}", {n: f"{alias}.{quoted(name)}" for n, name in names.items()})
+
+    def _leaf(self, leaf: JobLeaf) -> _Rows:
+        stream = self.streams[leaf.source]
+        is_first = leaf.source not in self._met
+        self._met.add(leaf.source)
+        alias = stream.name if is_first else _free(stream.name, self.taken)
+        names = {leaf.columns[place].number: f"{quoted(alias)}.{quoted(name)}" for name, place in stream.columns}
+        return _Rows(quoted(stream.name) + ("" if is_first else f" AS {quoted(alias)}"), names)
+
+    def _join(self, join: JobJoin) -> _Rows:
+        left, right = self._rows(join.left), self._rows(join.right)
+        if join.kind != "INNER":
+            # WHERE is asked of the joined rows: below such a join it would say something else.
+            left = self._closed(left, join.left.columns) if left.where else left
+            right = self._closed(right, join.right.columns) if right.where else right
+        names = {**left.names, **right.names}
+        beside = f"({right.source})" if right.is_join else right.source
+        on = " AND ".join(f"({condition.spelt(names)})" for condition in join.on)
+        if not on and join.kind == "INNER":
+            source = f"{left.source}\n  CROSS JOIN {beside}"
+        else:
+            source = f"{left.source}\n  {join.kind} JOIN {beside} ON {on or 'TRUE'}"
+        kept = left.names if join.kind in ("LEFT SEMI", "LEFT ANTI") else names
+        return _Rows(source, kept, (*left.where, *right.where), is_join=True)
+
+
+def duration(milliseconds: int) -> str:
+    """A length of time in the language, in the largest unit that it is a whole number of."""
+    size, unit = next((size, unit) for size, unit in _UNITS if milliseconds % size == 0)
+    count = milliseconds // size if milliseconds else 0
+    return f"{count} {unit[:-1] if count == 1 else unit}"
+
+
+def _free(wanted: str, taken: set[str]) -> str:
+    name, number = wanted, 1
+    while fold(name) in taken:
+        number += 1
+        name = f"{wanted}_{number}"
+    taken.add(fold(name))
+    return name
+
+
+def _told_apart(names: Sequence[str]) -> list[str]:
+    taken: set[str] = set()
+    return [_free(name, taken) for name in names]

@@ -1,0 +1,109 @@
+"""A PySpark job, unchanged: its DataFrames checked, and run by Penstock.
+
+    DataFrame --read--> script --check--> Verdict
+                               --adopt--> the same DataFrame, run by Penstock
+
+Nothing here decides: what a plan says is read in `spark/frames`, and the script that it becomes goes the way of every
+script (`compile`).
+"""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from penstock import compile as scripts
+from penstock.errors import NotSupportedYet, ScriptErrors, UsageError
+from penstock.model.closed_groups import emits_once
+from penstock.model.query import Query
+from penstock.model.script import Script
+
+if TYPE_CHECKING:
+    from penstock.analysis.finding import Verdict
+    from penstock.spark.frames.adopted_frame import ReadFrame
+    from penstock.spark.stream import DataFrame
+
+_MODES = ("append", "update")
+
+
+def check(job: Script | DataFrame, query: str | None = None) -> Verdict:
+    """Is the state of a query bounded? Of a script, or of a streaming DataFrame as it stands in a PySpark job.
+
+    The name of the query may be left out where a script has but one; of a DataFrame it is the name to call it by.
+    """
+    if isinstance(job, Script):
+        return scripts.check(job, query)
+    return scripts.check(_script(_read(job), query))
+
+
+def adopt(
+    frame: DataFrame, *, query: str | None = None, mode: str = "append", allow_unbounded: bool = False
+) -> DataFrame:
+    """The same DataFrame, run by Penstock: joins, groups and distinct rows in it keep the least state.
+
+    Its answer at the end of the input is that of Spark's own plan where every stream keeps the delay of its watermark.
+    A DataFrame whose plan keeps no state is given back as it is. `query` is the name of the query in verdicts and
+    metrics; `mode` the output mode that the job writes it in, `append` or `update`.
+    """
+    if mode not in _MODES:
+        raise UsageError(
+            f"adopt knows the output modes {' and '.join(_MODES)}, not {mode}",
+            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key",
+        )
+    from penstock.spark.frames.adopted_frame import made_ready  # noqa: PLC0415 - with Spark
+    from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
+
+    read = _read(frame)
+    if not read.keeps_state:
+        return frame
+    if told := made_ready(read.session):
+        sys.stderr.write(f"penstock: set in this session: {', '.join(told)}\n")
+    script = _script(read, query)
+    _require_mode(script.queries[0], mode)
+    with no_log_of_errors():
+        answer = scripts.stream(
+            read.session, script, inputs=read.inputs, allow_unbounded=allow_unbounded, trust_script=True
+        )
+    return read.over(answer)
+
+
+def script(frame: DataFrame) -> str:
+    """The script that says what a DataFrame's plan says."""
+    return _read(frame).script.text
+
+
+def _read(frame: DataFrame) -> ReadFrame:
+    from penstock.spark.frames.adopted_frame import read_frame  # noqa: PLC0415 - with Spark
+
+    return read_frame(frame)
+
+
+def _script(read: ReadFrame, query: str | None) -> Script:
+    try:
+        parsed = scripts.parse(read.script.text, "<job>")
+    except ScriptErrors as errors:
+        first = errors.mistakes[0]
+        raise NotSupportedYet(
+            f"what this job asks for is not in Penstock's language: {first.message}",
+            detail=first.place.text.strip(),
+            hint=first.hint or "leave this query to Spark as it is",
+        ) from None
+    # Groups that are closed are given once, as in Spark's append mode.
+    named = tuple(replace(one, name=query or one.name, appends=True) for one in parsed.queries)
+    return replace(parsed, queries=named)
+
+
+def _require_mode(query: Query, mode: str) -> None:
+    """Raise UsageError where Spark gives other rows of a group in that mode than Penstock does."""
+    once = emits_once(query)
+    if query.is_grouped and mode == "append" and not once:
+        raise UsageError(
+            "the groups of this query change, and no watermark closes them, so they cannot be appended",
+            hint="group by a window of a column with a watermark as well, or adopt(…, mode='update')",
+        )
+    if query.is_grouped and mode == "update" and once:
+        raise UsageError(
+            "the groups of this query are closed by watermarks, and each is given once, when it is complete",
+            hint="write it in append mode: adopt(…), and leave outputMode out",
+        )

@@ -1,0 +1,146 @@
+"""Spark's plans from Python: the few calls that reading and rebuilding them takes.
+
+All of it is through Spark's own classes, over py4j: a plan is a tree of nodes, each with children, output attributes
+and expressions; every attribute has an expression id, by which it is known wherever it is named.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+Node = Any
+"""A plan or an expression of Spark's."""
+
+WATERMARK = "spark.watermarkDelayMs"
+"""Where Spark notes the delay of a watermark, with the attribute."""
+_TIMES = ("timestamp", "timestamp_ntz")
+"""What a clock may be; Spark also notes it with windows of such a column."""
+
+
+class Catalyst:
+    """The JVM's side of one session."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self.session = session
+        jvm: Any = session.sparkContext._jvm
+        self._jvm = jvm
+        self._sql = jvm.org.apache.spark.sql
+        self._nothing = jvm.scala.Option.empty()
+
+    def analyzed(self, frame: DataFrame) -> Node:
+        """The plan of a DataFrame with names and types known; queries that WITH names stand where they are used."""
+        plan = frame._jdf.queryExecution().analyzed()
+        return self._sql.catalyst.optimizer.InlineCTE(True, False, False).apply(plan)
+
+    def frame(self, plan: Node) -> DataFrame:
+        """A plan as a DataFrame."""
+        return DataFrame(self._sql.classic.Dataset.ofRows(self.session._jsparkSession, plan), self.session)
+
+    def seq(self, items: Iterable[Node]) -> Node:
+        """A Scala Seq."""
+        return self._jvm.PythonUtils.toSeq(list(items))
+
+    def alias(self, expression: Node, name: str, attribute: Node) -> Node:
+        """An expression under a name, known as that attribute is."""
+        empty = self.seq(())
+        make = self._sql.catalyst.expressions.Alias
+        return make(expression, name, attribute.exprId(), empty, self._nothing, empty)
+
+    def project(self, expressions: Sequence[Node], child: Node) -> Node:
+        """A projection."""
+        return self._sql.catalyst.plans.logical.Project(self.seq(expressions), child)
+
+    def relation(self, attributes: Sequence[Node]) -> Node:
+        """A relation without rows that has these attributes."""
+        local = self._sql.catalyst.plans.logical.LocalRelation
+        return local(self.seq(attributes), self.seq(()), False, self._nothing)
+
+    def selected(self, attributes: Sequence[Node], text: str) -> Node | None:
+        """The plan of a SELECT of one expression over these attributes; None if Spark cannot make sense of it."""
+        state = self.session._jsparkSession.sessionState()
+        with no_log_of_errors():
+            try:
+                written = state.sqlParser().parsePlan(f"SELECT {text}")
+                plan = state.analyzer().execute(written.withNewChildren(self.seq([self.relation(attributes)])))
+            except (PySparkException, Py4JError):
+                return None
+        return plan if plan.resolved() else None
+
+    def is_a(self, node: Node, name: str) -> bool:
+        """Whether a node is of a class or trait of Spark's expressions."""
+        wanted = f"org.apache.spark.sql.catalyst.expressions.{name}"
+        return bool(is_instance_of(self.session.sparkContext._gateway, node, wanted))
+
+
+@contextmanager
+def no_log_of_errors() -> Iterator[None]:
+    """PySpark logs every error of SQL that it passes on, also one that is an answer to us."""
+    loggers = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    before = [logger.disabled for logger in loggers]
+    for logger in loggers:
+        logger.disabled = True
+    try:
+        yield
+    finally:
+        for logger, was in zip(loggers, before, strict=True):
+            logger.disabled = was
+
+
+def items(sequence: Node) -> list[Node]:
+    """The elements of a Scala Seq."""
+    return [sequence.apply(place) for place in range(sequence.size())]
+
+
+def children(node: Node) -> list[Node]:
+    """What a node stands on."""
+    return items(node.children())
+
+
+def output(plan: Node) -> list[Node]:
+    """The attributes that a plan gives."""
+    return items(plan.output())
+
+
+def kind(node: Node) -> str:
+    """The name of a node's class."""
+    return str(node.getClass().getSimpleName()).rstrip("$")
+
+
+def number_of(attribute: Node) -> int:
+    """What an attribute is known by."""
+    return int(attribute.exprId().id())
+
+
+def delay_of(attribute: Node) -> int | None:
+    """The milliseconds of a watermark on it."""
+    metadata = attribute.metadata()
+    if not metadata.contains(WATERMARK) or str(attribute.dataType().simpleString()) not in _TIMES:
+        return None
+    return int(metadata.getLong(WATERMARK))
+
+
+def place_of(node: Node) -> str | None:
+    """Where in the job a node comes from, as far as Spark knows: a file and a line, or a line of SQL."""
+    for one in (node, *_expressions(node)):
+        origin = one.origin()
+        context = origin.pysparkErrorContext()
+        if context.isDefined():
+            return str(context.get()._2())
+        if origin.sqlText().isDefined() and origin.line().isDefined():
+            return f"line {origin.line().get()} of the SQL"
+    return None
+
+
+def _expressions(node: Node) -> list[Node]:
+    try:
+        return items(node.expressions())
+    except Py4JError:
+        return []  # an expression itself

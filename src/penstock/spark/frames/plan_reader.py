@@ -1,0 +1,284 @@
+"""An analyzed plan as a job's relation: which nodes are read, and what is left to Spark.
+
+Three parts of a plan, from below:
+
+- **leaves**: maximal sub-plans that keep no state (sources, parsing, functions of the user's, joins with tables), and
+  `dropDuplicates` on top of such a one, which gives a row at once or never, so that what its input promises holds of
+  it. They stay Spark's own. A union of streams with watermarks is no leaf: each member keeps its own clock.
+- **the region** that is read: joins of streams, groups, distinct rows, unions, and between them filters and columns.
+- **above**: what lies on top and keeps no state. It is put back on the answer. Filters and columns right above a join
+  are read with it, since they say which rows must meet and which columns are needed; a filter of which only a part can
+  be read is read in that part, and stays above as a whole.
+
+A node is read only if all that it says is (its expressions: `expression_texts`); any other node that keeps state is
+refused with its place. What Spark notes with an attribute says which columns have a watermark.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.errors import NotSupportedYet, UsageError
+from penstock.frames.job_relations import (
+    JobAggregate,
+    JobColumn,
+    JobDistinct,
+    JobExpression,
+    JobFilter,
+    JobJoin,
+    JobLeaf,
+    JobProject,
+    JobRelation,
+    JobUnion,
+    placeholder,
+)
+from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output, place_of
+from penstock.spark.frames.expression_texts import ExpressionTexts
+from penstock.spark.frames.source_names import name_of
+from penstock.spark.frames.window_groups import time_window
+
+_TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
+"""Nodes that say nothing of rows."""
+_DEDUPLICATIONS = ("Deduplicate", "DeduplicateWithinWatermark")
+_READ = ("Join", "Aggregate", "Distinct", "Deduplicate")
+_KINDS = {
+    "INNER": "INNER",
+    "CROSS": "INNER",
+    "LEFT OUTER": "LEFT OUTER",
+    "RIGHT OUTER": "RIGHT OUTER",
+    "FULL OUTER": "FULL OUTER",
+    "LEFT SEMI": "LEFT SEMI",
+    "LEFT ANTI": "LEFT ANTI",
+}
+_ADVICE = {
+    "FlatMapGroupsWithState": "adopt what it reads, and let it stand on top of the answer in a query of its own",
+    "GlobalLimit": "a limit needs the end of the stream: leave it out, or take rows by ROW_NUMBER() within a window",
+    "LocalLimit": "a limit needs the end of the stream: leave it out, or take rows by ROW_NUMBER() within a window",
+    "Sort": "an order needs the end of the stream: sort where the answer is read",
+    "Window": "functions OVER a stream need its end: group by a window of time instead",
+}
+_STATEFUL = (
+    "FlatMapGroupsWithState",
+    "FlatMapGroupsInPandasWithState",
+    "TransformWithState",
+    "TransformWithStateInPySpark",
+    "TransformWithStateInPandas",
+    "GlobalLimit",
+    "LocalLimit",
+    "Sort",
+    "Window",
+    "DeduplicateWithinWatermark",
+    "Intersect",
+    "Except",
+    "Sample",
+    "Offset",
+    "Tail",
+)
+
+
+@dataclass(frozen=True)
+class ReadJob:
+    """What was read of a plan."""
+
+    relation: JobRelation
+    leaves: tuple[Node, ...]
+    """The sub-plans left to Spark, by source."""
+    region: Node
+    """The node whose answer the relation gives."""
+    path: tuple[Node, ...]
+    """The nodes above it, from the top down."""
+    plan: Node
+    """All of it."""
+
+    @property
+    def wanted(self) -> list[Node]:
+        """The attributes of the region that anything above, or whoever asked, reads."""
+        asked = {number_of(attribute) for attribute in output(self.plan)}
+        for node in self.path:
+            asked |= {number_of(attribute) for attribute in items(node.references().toSeq())}
+        return [attribute for attribute in output(self.region) if number_of(attribute) in asked]
+
+
+@dataclass
+class PlanReader:
+    """Reads the plan of one DataFrame."""
+
+    catalyst: Catalyst
+    texts: ExpressionTexts = field(init=False)
+    leaves: list[Node] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.texts = ExpressionTexts(self.catalyst)
+
+    def read(self, plan: Node) -> ReadJob:
+        """What the plan says; raises UsageError or NotSupportedYet with the place of what cannot be read."""
+        if not plan.isStreaming():
+            raise UsageError(
+                "this DataFrame is not a stream: a batch keeps no state from one run to the next",
+                hint="pass a DataFrame that spark.readStream made",
+            )
+        path: list[Node] = []
+        node = plan
+        while not _keeps_state(node):
+            below = [child for child in children(node) if _holds_state(child)]
+            if len(below) != 1 or kind(node) == "Union":
+                break
+            path.append(node)
+            (node,) = below
+        if not _holds_state(node):
+            # Nothing keeps state: the whole plan is one leaf.
+            return ReadJob(self._leaf(plan), tuple(self.leaves), plan, (), plan)
+        relation = self._relation(node)
+        while path and isinstance(relation, JobJoin | JobFilter | JobProject):
+            above = self._above(path[-1], relation)
+            if above is None:
+                break
+            relation, is_whole = above
+            if not is_whole:
+                break
+            node = path.pop()
+        return ReadJob(relation, tuple(self.leaves), node, tuple(path), plan)
+
+    def _above(self, node: Node, below: JobRelation) -> tuple[JobRelation, bool] | None:
+        """A node over the region as part of it, and whether it is so as a whole; None if nothing of it can be read."""
+        if kind(node) in _TRANSPARENT:
+            return below, True
+        if kind(node) == "Filter":
+            conditions = self.texts.conjuncts(node.condition())
+            found = [text for condition in conditions if (text := self.texts.text(condition)) is not None]
+            if not found:
+                return None
+            return JobFilter(below, tuple(found)), len(found) == len(conditions)
+        if kind(node) == "Project":
+            outputs = [(_column(one), self.texts.text(one)) for one in items(node.projectList())]
+            read = tuple((column, text) for column, text in outputs if text is not None)
+            return (JobProject(below, read), True) if len(read) == len(outputs) else None
+        return None
+
+    def _relation(self, node: Node) -> JobRelation:
+        if not _holds_state(node) and not _unites_clocks(node):
+            return self._leaf(node)
+        if kind(node) in _DEDUPLICATIONS and not _holds_state(children(node)[0]):
+            return self._leaf(node)
+        if kind(node) in _TRANSPARENT:
+            return self._relation(children(node)[0])
+        match kind(node):
+            case "Filter":
+                conditions = tuple(self._needed(part, node) for part in self.texts.conjuncts(node.condition()))
+                return JobFilter(self._relation(node.child()), conditions)
+            case "Project":
+                return self._project(node)
+            case "Join":
+                return self._join(node)
+            case "Aggregate":
+                return self._aggregate(node)
+            case "Distinct":
+                return JobDistinct(self._relation(node.child()))
+            case "Deduplicate":
+                return self._distinct(node)
+            case "Union":
+                return JobUnion(tuple(map(self._relation, children(node))), tuple(map(_column, output(node))))
+            case _:
+                raise _unread(node, f"{_words(node)} above what keeps state", _ADVICE.get(kind(node)))
+
+    def _leaf(self, plan: Node) -> JobLeaf:
+        columns = tuple(map(_column, output(plan)))
+        for source, known in enumerate(self.leaves):
+            if known.sameResult(plan):
+                return JobLeaf(source, name_of(known), columns)
+        self.leaves.append(plan)
+        return JobLeaf(len(self.leaves) - 1, name_of(plan), columns)
+
+    def _project(self, node: Node) -> JobRelation:
+        outputs = tuple((_column(one), self._needed(one, node)) for one in items(node.projectList()))
+        return JobProject(self._relation(node.child()), outputs)
+
+    def _join(self, node: Node) -> JobRelation:
+        written = str(node.joinType().sql())
+        if written not in _KINDS:
+            raise _unread(node, f"a {written} join of streams")
+        left, right = children(node)
+        if not (left.isStreaming() and right.isStreaming()):
+            raise _unread(
+                node, "a join with a table above what keeps state", "join the table with its stream before the others"
+            )
+        condition = node.condition()
+        asked = self.texts.conjuncts(condition.get()) if condition.isDefined() else []
+        on = tuple(self._needed(part, node) for part in asked)
+        return JobJoin(_KINDS[written], self._relation(left), self._relation(right), on)
+
+    def _aggregate(self, node: Node) -> JobRelation:
+        child = node.child()
+        found = time_window(child, self.texts)
+        names: dict[int, str] = {}
+        if found is not None:
+            names, child, conditions = {found.number: found.text.text}, found.child, found.conditions
+        below = self._relation(child)
+        if found is not None and conditions:
+            below = JobFilter(below, conditions)
+        keys = [self._grouped(key, node, names) for key in items(node.groupingExpressions())]
+        outputs = [(_column(one), self._grouped(one, node, names)) for one in items(node.aggregateExpressions())]
+        return JobAggregate(below, tuple(keys), tuple(outputs))
+
+    def _grouped(self, expression: Node, node: Node, windows: dict[int, str]) -> JobExpression:
+        """A key or an aggregate; a window of time in it as the call that it is."""
+        text = self._needed(expression, node)
+        names = {number: placeholder(number) for number in text.columns} | windows
+        return JobExpression(text.spelt(names))
+
+    def _distinct(self, node: Node) -> JobRelation:
+        keys = {number_of(key) for key in items(node.keys())}
+        if keys != {number_of(attribute) for attribute in output(node)}:
+            raise _unread(
+                node,
+                "dropDuplicates by some of the columns of a joined stream",
+                "deduplicate the streams before they are joined, or by all columns",
+            )
+        return JobDistinct(self._relation(node.child()))
+
+    def _needed(self, expression: Node, node: Node) -> JobExpression:
+        text = self.texts.text(expression)
+        if text is None:
+            hint = "work it out before the streams meet, or on top of the answer"
+            raise _unread(node, f"the expression {expression.sql()}", hint, place_of(expression))
+        return text
+
+
+def _column(attribute: Node) -> JobColumn:
+    return JobColumn(number_of(attribute), str(attribute.name()), str(attribute.dataType().sql()), delay_of(attribute))
+
+
+def _keeps_state(node: Node) -> bool:
+    """Whether a node itself needs to remember rows of a stream, or its end."""
+    if not node.isStreaming():
+        return False
+    if kind(node) == "Join":
+        return all(child.isStreaming() for child in children(node))
+    return kind(node) in ("Aggregate", "Distinct", "Deduplicate", *_STATEFUL)
+
+
+def _holds_state(node: Node) -> bool:
+    return _keeps_state(node) or any(map(_holds_state, children(node)))
+
+
+def _unites_clocks(node: Node) -> bool:
+    """Whether a union stands above watermarks: the clock of such a stream is the least of its members'."""
+    if kind(node) == "Union" and any(_has(child, "EventTimeWatermark") for child in children(node)):
+        return True
+    return any(map(_unites_clocks, children(node)))
+
+
+def _has(node: Node, wanted: str) -> bool:
+    return kind(node) == wanted or any(_has(child, wanted) for child in children(node))
+
+
+def _words(node: Node) -> str:
+    return str(node.nodeName())
+
+
+def _unread(node: Node, what: str, hint: str | None = None, place: str | None = None) -> NotSupportedYet:
+    where = place or place_of(node)
+    return NotSupportedYet(
+        f"{what} cannot be read" + (f", at {where}" if where is not None else ""),
+        hint=hint or "leave this query to Spark as it is, or write it as a script",
+    )

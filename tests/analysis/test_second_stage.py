@@ -78,6 +78,13 @@ def test_values_kept_for_each_group_count_too() -> None:
     distinct_values = Aggregate("count", ref("a.t"), distinct=True)
     found = findings(query([source(SMALL)], select=[distinct_values], group_by=["a.f"]))["(groups)"]
     assert bounded(found).rows == 3 * (1 + 257)
+    pairs = Aggregate("count", ref("a.t"), distinct=True, more=(ref("a.f"),))
+    found = findings(query([source(SMALL)], select=[pairs]))["(groups)"]
+    assert bounded(found).rows == 1 + 257 * 3
+    picked = Aggregate("max_by", ref("a.v"), more=(ref("a.v"),))
+    assert bounded(findings(query([source(SMALL)], select=[picked], group_by=["a.f"]))["(groups)"]).rows == 3
+    listed = Aggregate("collect_list", ref("a.v"))
+    open_end(findings(query([source(SMALL)], select=[listed], group_by=["a.f"]))["(groups)"])
     median = Aggregate("median", ref("a.v"))
     open_end(findings(query([source(SMALL)], select=[median], group_by=["a.f"]))["(groups)"])
 

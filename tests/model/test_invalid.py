@@ -175,6 +175,8 @@ BROKEN: dict[str, tuple[Callable[[], object], str]] = {
     ),
     "DISTINCT groups": (lambda: query([source(A)], select=[Aggregate("count")], distinct=True), "DISTINCT"),
     "an unknown aggregate": (lambda: Aggregate("mode", ref("a.k")), "no aggregate"),
+    "a value picked by nothing": (lambda: Aggregate("max_by", ref("a.k")), "takes two arguments"),
+    "a percentile of no share": (lambda: Aggregate("percentile", ref("a.k")), "a share from 0 to 1"),
     "a sum of nothing": (lambda: Aggregate("sum"), "needs an argument"),
     "a distinct maximum": (lambda: Aggregate("max", ref("a.k"), True), "DISTINCT is for count"),
     "a budget of nothing": (lambda: Budget(0, "ROWS"), "at least 1"),

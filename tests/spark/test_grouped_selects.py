@@ -63,6 +63,12 @@ WINDOWED = {
     "of_sessions": "window(w.start, '10 seconds').end AS until, count(*) AS visits, max(n) AS most FROM (SELECT s.k, "
     "session_window(ts, '1 second') AS w, count(*) AS n FROM s GROUP BY s.k, session_window(ts, '1 second')) "
     "GROUP BY window(w.start, '10 seconds')",
+    "values": "window(s.ts, '4 seconds').end AS w, sort_array(collect_list(s.i)) AS l, "
+    "sort_array(collect_set(t.g)) AS u, "
+    "sort_array(array_agg(struct(t.i, s.g))) AS p, sort_array(collect_list(s.p) FILTER (WHERE t.i > 0)) AS f, "
+    "max_by(t.g, concat(t.g, t.i)) AS m, min_by(t.i, concat(t.i, '|', t.g)) FILTER (WHERE t.x > 0) AS n, "
+    f"count(DISTINCT s.i, t.g) AS d, percentile(t.i, 0.9), percentile(s.x, 0.25) AS q {PLAIN} "
+    "GROUP BY window(s.ts, '4 seconds')",
     "some_groups": "window(s.ts, '4 seconds').start AS w, s.g, count(*) FILTER (WHERE s.i > 0) AS n FROM s "
     "GROUP BY window(s.ts, '4 seconds'), s.g HAVING max(s.i) > 0 AND window.end IS NOT NULL",
     "calendar": "date_trunc('MINUTE', s.ts) AS h, to_date(s.ts) AS d, s.g, count(*), max(s.x) "
@@ -75,7 +81,7 @@ WINDOWED = {
 @pytest.mark.parametrize(
     "names",
     [
-        ("sliding", "first_rows", "sessions", "of_sessions"),
+        ("sliding", "first_rows", "sessions", "of_sessions", "values"),
         pytest.param(("some_groups", "calendar", "first_groups"), marks=pytest.mark.thorough),
     ],
     ids=lambda names: names[0],

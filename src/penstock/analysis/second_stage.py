@@ -53,10 +53,15 @@ class _Stage:
     """What is remembered, in one word."""
     values: tuple[Scalar, ...]
     """What makes up an item."""
-    kept: tuple[ColumnRef | Expression, ...] = ()
-    """Arguments whose values are kept for each item."""
+    kept: tuple[tuple[ColumnRef | Expression, ...], ...] = ()
+    """Arguments, by aggregate, whose different values together are kept for each item."""
     rows: int = 0
     """How many rows are kept for each item."""
+
+    @property
+    def kept_values(self) -> tuple[ColumnRef | Expression, ...]:
+        """The arguments whose values are kept, each once."""
+        return tuple(dict.fromkeys(argument for arguments in self.kept for argument in arguments))
 
 
 @dataclass(frozen=True)
@@ -83,8 +88,8 @@ def _stage_of(query: Query) -> _Stage | None:
         aggregates = [output.value for output in query.outputs if isinstance(output.value, Aggregate)]
         if query.top is not None:
             return _Stage("(groups)", "group", query.group_by, rows=query.top.most)
-        kept = (a.argument for a in aggregates if a.keeps_values)
-        return _Stage("(groups)", "group", query.group_by, tuple(argument for argument in kept if argument is not None))
+        kept = tuple(a.arguments for a in aggregates if a.keeps_values)
+        return _Stage("(groups)", "group", query.group_by, kept)
     if query.distinct:
         values = tuple(output.value for output in query.outputs if not isinstance(output.value, Aggregate))
         return _Stage("(distinct)", "row", values)
@@ -96,16 +101,20 @@ def _finite(facts: Facts, stage: _Stage) -> Bounded | None:
     if impossible and stage.values:
         return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, (*impossible, Because.NO_RESULT()), 0)
     items = _count(facts, stage.values)
-    kept = [_count(facts, (argument,)) for argument in stage.kept]
+    kept = [_count(facts, arguments) for arguments in stage.kept]
     if items is None or any(count is None for count in kept):
         return None
     rows = items * (1 + stage.rows + sum(count for count in kept if count is not None))
-    because = [Because.TAKES_VALUES_TOGETHER(stage.values, items) if stage.values else Because.ONE_GROUP()]
-    if kept:
-        because.append(Because.VALUES_KEPT(stage.kept))
+    because: list[Told] = [Because.TAKES_VALUES_TOGETHER(stage.values, items) if stage.values else Because.ONE_GROUP()]
+    because += _values_kept(stage)
     if rows > LARGE:
         because.append(Because.IMPRACTICAL(rows))
     return Bounded(BoundedBy.DISTINCT_ROWS(rows), Means.SYNOPSIS, tuple(because), rows)
+
+
+def _values_kept(stage: _Stage) -> list[Told]:
+    """What is kept of each item beside itself."""
+    return [Because.VALUES_KEPT(stage.kept_values)] if stage.kept else []
 
 
 def _count(facts: Facts, values: tuple[Scalar, ...]) -> int | None:
@@ -175,6 +184,7 @@ def _by_time(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Bo
                 Because.ITEM_CARRIES(stage.item, value, alias),
                 order_text(stream, orders[0]),
                 Because.BOUND_OF(alias, own.bound),
+                *_values_kept(stage),
             )
             passed = _what_is_passed(value)
             bound = BoundedBy.ITEM_PASSED(stage.item, alias, passed)
@@ -207,6 +217,7 @@ def _by_punctuation(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]
                     Because.ITEM_CARRIES(stage.item, columns, source.alias),
                     scheme.on(source.stream.name),
                     Because.BOUND_OF(source.alias, own.bound),
+                    *_values_kept(stage),
                 )
                 bound = BoundedBy.ITEM_PUNCTUATED(stage.item, source.alias, columns)
                 return Bounded(_with_its_rows(bound, source.alias, own), Means.PURGE, because)
@@ -219,12 +230,12 @@ def _with_its_rows(bound: Reason, alias: str, own: Bounded) -> Reason:
 
 
 def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mapping[str, Finding]) -> Undecided:
-    columns = [ref for value in (*stage.values, *stage.kept) for ref in columns_of(value)]
+    columns = [ref for value in (*stage.values, *stage.kept_values) for ref in columns_of(value)]
     endless = [str(ref) for ref in dict.fromkeys(columns) if _size_in_results(facts, ref) is None]
     because: list[Told] = [WhyOpen.ITEMS_REMEMBERED(stage.item)]
     if endless:
         because.append(WhyOpen.ENDLESS_COLUMNS(endless))
-    unsure = [v for v in (*stage.values, *stage.kept) if isinstance(v, Expression) and not v.deterministic]
+    unsure = [v for v in (*stage.values, *stage.kept_values) if isinstance(v, Expression) and not v.deterministic]
     because += [WhyOpen.MAY_DIFFER_EACH_TIME(value) for value in unsure]
     clocks = [(value, clock) for value in stage.values for clock in _clocks(facts, value)]
     fixes: dict[str, None] = {}

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -132,7 +133,11 @@ def _length(span: Span) -> str:
 
 
 VARIANCES = ("var_samp", "var_pop", "stddev_samp", "stddev_pop")
-AGGREGATES = ("count", "sum", "min", "max", "avg", "median", *VARIANCES)
+PICKS = ("max_by", "min_by")
+"""The value of the row that has the greatest, or the least, of another."""
+COLLECTS = ("collect_list", "collect_set")
+QUANTILES = ("median", "percentile")
+AGGREGATES = ("count", "sum", "min", "max", "avg", *QUANTILES, *VARIANCES, *PICKS, *COLLECTS)
 _OF_DISTINCT = ("count", "sum", "avg")
 
 
@@ -167,6 +172,10 @@ class Aggregate:
     function: str
     argument: ColumnRef | Expression | None = None
     distinct: bool = False
+    more: tuple[ColumnRef | Expression, ...] = ()
+    """Further arguments: what a value is picked by; with what it is counted."""
+    share: Decimal | None = None
+    """Of a percentile: how much of the values lies below it."""
 
     def __post_init__(self) -> None:
         if self.function in (TOP, ROW_NUMBER):
@@ -177,30 +186,35 @@ class Aggregate:
             raise ValueError(f"{self.function} needs an argument")
         if self.distinct and self.function not in _OF_DISTINCT:
             raise ValueError(f"DISTINCT is for {', '.join(_OF_DISTINCT)}, not for {self.function}")
+        counts_several = self.function == "count" and self.distinct
+        if len(self.more) != (self.function in PICKS) and not counts_several:
+            raise ValueError(f"{self.function} takes {'two arguments' if self.function in PICKS else 'one argument'}")
+        if (self.share is None) == (self.function == "percentile") or not 0 <= (self.share or 0) <= 1:
+            raise ValueError("a percentile is that of a share from 0 to 1, and no other aggregate has one")
 
     @property
     def keeps_values(self) -> bool:
         """Whether it needs the values of a group one by one."""
-        return self.distinct or self.function in ("median", TOP, ROW_NUMBER)
+        return self.distinct or self.function in (*QUANTILES, *COLLECTS, TOP, ROW_NUMBER)
 
     @property
     def tells_apart(self) -> bool:
         """Whether results that differ in a value of it are told apart until their group is known."""
-        return self.keeps_values or self.function in VARIANCES
+        return self.keeps_values or self.function in (*VARIANCES, *PICKS)
+
+    @property
+    def arguments(self) -> tuple[ColumnRef | Expression, ...]:
+        """What it is worked out from."""
+        return () if self.argument is None else (self.argument, *self.more)
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:
         """The columns that it reads."""
-        match self.argument:
-            case None:
-                return ()
-            case ColumnRef() as ref:
-                return (ref,)
-            case Expression() as expression:
-                return expression.columns
+        return tuple(dict.fromkeys(ref for argument in self.arguments for ref in columns_of(argument)))
 
     def __str__(self) -> str:
-        inner = "*" if self.argument is None else str(self.argument)
+        shown = [*map(str, self.arguments), *([] if self.share is None else [str(self.share)])]
+        inner = "*" if self.argument is None else ", ".join(shown)
         return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner})"
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from penstock.model.clauses import VARIANCES, Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
+from penstock.model.clauses import QUANTILES, VARIANCES, Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
 from penstock.model.core_terms import core_term
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
@@ -227,15 +227,21 @@ def _column_problems(query: Query, columns: tuple[ColumnRef, ...], subject: Subj
 
 def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subject) -> Iterator[Problem]:
     """A sum needs numbers, an extreme an order; of an expression only Spark knows the type."""
-    if not isinstance(value, Aggregate) or not isinstance(value.argument, ColumnRef):
+    if not isinstance(value, Aggregate):
+        return
+    for by in value.more:
+        kind = query.type_of(by) if isinstance(by, ColumnRef) else None
+        if kind is not None and not kind.is_key:
+            yield Problem(subject, f"{value}: values of {kind} cannot be compared")
+    if not isinstance(value.argument, ColumnRef):
         return
     source = query.by_alias.get(value.argument.alias)
     kind = source.stream.type_of(value.argument.column) if source is not None else None
     if kind is None:
         return
-    if value.function in ("sum", "avg", "median", *VARIANCES) and not kind.is_number:
+    if value.function in ("sum", "avg", *QUANTILES, *VARIANCES) and not kind.is_number:
         yield Problem(subject, f"{value}: {kind} is no number")
-    elif (value.function in ("min", "max") or value.distinct) and not kind.is_key:
+    elif (value.function in ("min", "max", "collect_set") or value.distinct) and not kind.is_key:
         yield Problem(subject, f"{value}: values of {kind} cannot be compared")
 
 

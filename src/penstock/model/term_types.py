@@ -128,7 +128,17 @@ def aggregate_type(function: str, argument: DataType | None) -> DataType | None:
             return _BIGINT
         case "bool_and" | "bool_or" | "every" | "some" | "any":
             return _BOOLEAN
-        case "median" | "stddev" | "stddev_samp" | "stddev_pop" | "std" | "variance" | "var_samp" | "var_pop":
+        case (
+            "median"
+            | "percentile"
+            | "stddev"
+            | "stddev_samp"
+            | "stddev_pop"
+            | "std"
+            | "variance"
+            | "var_samp"
+            | "var_pop"
+        ):
             return _DOUBLE if argument is not None and argument.is_number else None
         case "corr" | "covar_pop" | "covar_samp" | "skewness" | "kurtosis":
             return _DOUBLE

@@ -7,11 +7,13 @@ second stage adds them up group by group.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import gcd
 
 from penstock.analysis.reasons import Reason
+from penstock.model.clauses import COLLECTS, QUANTILES
 from penstock.model.expressions import ColumnRef
 
 COUNT = "__ps_n"
@@ -28,6 +30,9 @@ class Fold(StrEnum):
     MAX = "max"
     MOMENTS = "moments"
     """The count, the mean and the squares of the distances from it; in the second stage alone."""
+    MIN_BY = "min_by"
+    """The value of the row that has the least of another; in the second stage alone."""
+    MAX_BY = "max_by"
 
 
 def start_of_sessions(clock: ColumnRef) -> str:
@@ -103,6 +108,17 @@ class GroupKey:
 
 
 @dataclass(frozen=True)
+class FurtherArgument:
+    """A further argument of an aggregate: a column of the rows."""
+
+    name: str
+    expression: str | None
+    """What Spark evaluates to get it; None if it is a column of the rows as it is."""
+    type: str | None
+    """None where only Spark knows it."""
+
+
+@dataclass(frozen=True)
 class AggregateColumn:
     """An aggregate of SELECT: of a measure, of the values of a column of the rows, or of nothing but their count."""
 
@@ -117,11 +133,31 @@ class AggregateColumn:
     """What Spark evaluates to get it; None if it is a column of the rows as it is."""
     type: str | None
     """Of its argument; None where only Spark knows it, or there is none."""
+    more: tuple[FurtherArgument, ...] = ()
+    """What a value is picked by, for max_by and min_by; with what it is counted."""
+    share: float | None = None
+    """Of a median or another percentile: how much of the values lies below it."""
+
+    @property
+    def expressions(self) -> dict[str, str]:
+        """What Spark evaluates, by the column of the rows that it is."""
+        found = {self.value: self.expression} | {argument.name: argument.expression for argument in self.more}
+        return {name: text for name, text in found.items() if name is not None and text is not None}
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of the rows that it is worked out from."""
+        return (*(() if self.value is None else (self.value,)), *(argument.name for argument in self.more))
+
+    def with_types(self, types: Mapping[str, str]) -> AggregateColumn:
+        """With the types of what is evaluated, by the column that it is."""
+        more = tuple(replace(argument, type=types.get(argument.name, argument.type)) for argument in self.more)
+        return replace(self, type=types.get(self.value or "", self.type), more=more)
 
     @property
     def keeps_values(self) -> bool:
         """Whether the values of a group are kept one by one."""
-        return self.distinct or self.function == "median"
+        return self.distinct or self.function in (*QUANTILES, *COLLECTS)
 
 
 @dataclass(frozen=True)
@@ -172,8 +208,7 @@ class AggregatePlan:
     @property
     def is_evaluated(self) -> bool:
         """Whether Spark evaluates expressions between the two stages."""
-        expressions = [*(key.expression for key in self.keys), *(column.expression for column in self.columns)]
-        return any(expression is not None for expression in expressions)
+        return any(key.expression is not None for key in self.keys) or any(c.expressions for c in self.columns)
 
     @property
     def dealt_by(self) -> tuple[str, ...]:

@@ -33,6 +33,7 @@ from penstock.plan.aggregate import (
     AggregatePlan,
     CalendarCut,
     Fold,
+    FurtherArgument,
     GroupKey,
     Measure,
     OrderColumn,
@@ -89,9 +90,7 @@ def aggregate_plan(
         tree = None
         how = HowGrouped.LOOKED_UP()
     columns = tuple(
-        _column(o.name, o.value, _kind(query, o.value.argument), named, measures)
-        for o in query.outputs
-        if isinstance(o.value, Aggregate)
+        _column(query, o.name, o.value, named, measures) for o in query.outputs if isinstance(o.value, Aggregate)
     )
     return AggregatePlan(
         tuple(_key(query, key, number, named, windows) for number, key in enumerate(query.group_by)),
@@ -121,7 +120,7 @@ def _top(query: Query, columns: tuple[AggregateColumn, ...]) -> TopPlan | None:
 
 def grouping_obstacles(query: Query) -> Iterator[Reason]:
     """Why the groups of a query cannot be worked out."""
-    for value in (*query.group_by, *(a.argument for a in _aggregates(query))):
+    for value in (*query.group_by, *(value for a in _aggregates(query) for value in a.arguments)):
         if isinstance(value, Expression) and is_random(value.term):
             yield PlanObstacle.MAY_DIFFER(value)
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
@@ -210,25 +209,37 @@ def _kind(query: Query, argument: ColumnRef | Expression | None) -> str | None:
     return str(query.type_of(argument)) if isinstance(argument, ColumnRef) else None
 
 
+def _further(
+    query: Query, argument: ColumnRef | Expression, name: str, named: Mapping[ColumnRef, str]
+) -> FurtherArgument:
+    if isinstance(argument, Expression):
+        return FurtherArgument(name, argument.text, None)
+    return FurtherArgument(named[argument], None, _kind(query, argument))
+
+
 def _column(
+    query: Query,
     name: str,
     aggregate: Aggregate,
-    kind: str | None,
     named: Mapping[ColumnRef, str],
     measures: Mapping[tuple[Fold, ColumnRef], Measure],
 ) -> AggregateColumn:
     """An aggregate: of a measure if it has one, else of values."""
+    kind = _kind(query, aggregate.argument)
     text, function, ref = str(aggregate), aggregate.function, aggregate.argument
     if ref is None:
         return AggregateColumn(name, text, function, False, None, None, None, None)
+    share = 0.5 if function == "median" else None if aggregate.share is None else float(aggregate.share)
+    more = tuple(_further(query, argument, f"__ps_v{n}_{name}", named) for n, argument in enumerate(aggregate.more, 1))
     if isinstance(ref, Expression):
-        return AggregateColumn(name, text, function, aggregate.distinct, None, f"__ps_v_{name}", ref.text, None)
+        value = f"__ps_v_{name}"
+        return AggregateColumn(name, text, function, aggregate.distinct, None, value, ref.text, None, more, share)
     fold = None if aggregate.distinct else _FOLDS.get(function)
     measure = None if fold is None else measures.get((fold, ref))
     if measure is None and fold is Fold.COUNT:
         measure = measures.get((Fold.SUM, ref))
     if measure is None:
-        return AggregateColumn(name, text, function, aggregate.distinct, None, named[ref], None, kind)
+        return AggregateColumn(name, text, function, aggregate.distinct, None, named[ref], None, kind, more, share)
     return AggregateColumn(name, text, function, False, measure.name, None, None, kind)
 
 

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.model.clauses import VARIANCES, Aggregate, Formula, TimeWindow
+from penstock.model.clauses import PICKS, QUANTILES, VARIANCES, Aggregate, Formula, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.query import Query
@@ -64,8 +64,8 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     evaluated = _evaluated(told, plan, aggregate)
     _require_same_values(evaluated)
     types = {field.name: field.dataType.simpleString() for field in evaluated.schema}
-    columns = tuple(replace(c, type=types[c.value]) if c.expression and c.value else c for c in aggregate.columns)
-    complete = replace(aggregate, columns=columns)
+    made = {name: types[name] for column in aggregate.columns for name in column.expressions}
+    complete = replace(aggregate, columns=tuple(column.with_types(made) for column in aggregate.columns))
     _require_groups(complete, types)
     moved = evaluated.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in evaluated.schema))
     rows = mapped(moved, EvaluatedRedealer(keys, aggregate.dealt_by), DEALT)
@@ -93,9 +93,10 @@ def _evaluated(told: DataFrame, plan: Plan, aggregate: AggregatePlan) -> DataFra
         for alias in dict.fromkeys(o.alias for o in plan.outputs)
     ]
     made = {key.name: key.expression for key in aggregate.keys if key.expression is not None}
-    made |= {c.value: c.expression for c in aggregate.columns if c.expression is not None and c.value is not None}
+    for column in aggregate.columns:
+        made |= column.expressions
     wanted = [key.name for key in aggregate.keys if key.expression is None]
-    wanted += [c.value for c in aggregate.columns if c.expression is None and c.value is not None]
+    wanted += [name for column in aggregate.columns for name in column.columns if name not in made]
     is_answer = F.col(TOLD[0]) == ANSWER
     # What is no answer is not evaluated.
     values = [F.when(is_answer, F.expr(text)).alias(name) for name, text in made.items()]
@@ -135,10 +136,15 @@ def _require_groups(aggregate: AggregatePlan, types: Mapping[str, str]) -> None:
 
 
 def _require_argument(column: AggregateColumn, kind: str) -> None:
-    if column.function in ("sum", "avg", "median", *VARIANCES) and not kind.startswith(_NUMBERS):
+    if column.function in ("sum", "avg", *QUANTILES, *VARIANCES) and not kind.startswith(_NUMBERS):
         raise UsageError(f"{column.text}: {kind} is no number", hint="cast it: CAST(… AS DOUBLE)")
     if column.function in ("min", "max") and kind.startswith(_NESTED):
         raise NotSupportedYet(f"{column.text}: the extremes of {kind} cannot be worked out yet")
+    if column.keeps_values and ("MAP<" in kind or "VARIANT" in kind):
+        raise NotSupportedYet(f"{column.text}: values of {kind} cannot be compared, so they cannot be kept apart")
+    for argument in column.more if column.function in PICKS else ():
+        if argument.type is not None and argument.type.upper().startswith(_NESTED):
+            raise NotSupportedYet(f"{column.text}: nothing is picked by values of {argument.type.upper()} yet")
 
 
 def show(answers: DataFrame, query: Query, dealt: Dealt, beside: tuple[str, ...] = ()) -> DataFrame:

@@ -3,15 +3,21 @@
 `f(x) FILTER (WHERE c)` is f over `CASE WHEN c THEN x END`, since no aggregate of the language counts a NULL;
 `count_if(c)` counts `CASE WHEN c THEN 1 END`; `bool_and` and `bool_or` are the least and the greatest of truth values.
 So whatever works out counts, sums and extremes works out these, and a printed query says what is done.
-`approx_count_distinct` is counted exactly, `any_value` is the least value.
+`approx_count_distinct` is counted exactly, `any_value` is the least value. `max_by(x, y) FILTER (WHERE c)` is by `CASE
+WHEN c THEN y END`, since a row without a y is picked by nobody.
+
+`first(x)` and `last(x)` are of the rows of a stream in the order of their arrival, which is known where the stream
+declares ARRIVES BY col: they are `min_by(x, col)` and `max_by(x, col)`. Elsewhere Spark itself does not say which.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
+from sqlglot import exp
+
 from penstock.errors import Refused
-from penstock.model.clauses import AGGREGATES, Aggregate
+from penstock.model.clauses import AGGREGATES, COLLECTS, PICKS, Aggregate
 from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term
 from penstock.model.types import Kind
 from penstock.sql.constants import number_of
@@ -20,25 +26,24 @@ from penstock.sql.scope import Scope
 from penstock.sql.tree import AggregateCall, Code, Stretch
 
 _SAME = {"mean": "avg", "every": "bool_and", "any": "bool_or", "some": "bool_or"}
-_SAME |= {"std": "stddev_samp", "stddev": "stddev_samp", "variance": "var_samp", "any_value": "min"}
+_SAME |= {
+    "first_value": "first",
+    "last_value": "last",
+    "array_agg": "collect_list",
+    "std": "stddev_samp",
+    "stddev": "stddev_samp",
+    "variance": "var_samp",
+    "any_value": "min",
+}
 """Other names of an aggregate; of values any one of which will do, the least."""
 _TRUTHS = {"bool_and": "min", "bool_or": "max"}
-KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS, "approx_count_distinct")
+_BY_ARRIVAL = {"first": "min_by", "last": "max_by"}
+KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS, "approx_count_distinct", *_BY_ARRIVAL)
 """What the language has, as a user writes it."""
 
-_OF_DISTINCT = ("count", "sum", "avg", "min", "max")
-_FIRST_ROW = (
-    "ask for the row that it is of: "
-    "SELECT … FROM (SELECT …, ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn FROM …) WHERE rn = 1"
-)
-_INSTEAD = dict.fromkeys(("max_by", "min_by", "first", "first_value", "last", "last_value"), _FIRST_ROW)
-_INSTEAD |= dict.fromkeys(
-    ("collect_list", "collect_set", "array_agg", "listagg", "string_agg"),
-    "a list grows with its group: write the rows to the sink, and collect them where it is read",
-)
-_INSTEAD |= dict.fromkeys(
-    ("percentile", "percentile_approx", "approx_percentile"), "median is the one that the language has"
-)
+_OF_DISTINCT = ("count", "sum", "avg", "min", "max", *COLLECTS)
+_INSTEAD = dict.fromkeys(("listagg", "string_agg"), "write array_join(collect_list(x), ', ')")
+_INSTEAD |= dict.fromkeys(("percentile_approx", "approx_percentile"), "write percentile(x, 0.9), which is exact")
 """What to write instead of an aggregate that the language has not."""
 
 _CONDITIONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or", "not", "in", "between", "like"})
@@ -61,6 +66,20 @@ def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
         return None
     if name == "approx_count_distinct" and len(call.arguments) == 2:
         call = replace(call, arguments=call.arguments[:1])  # how far it may be off: it is exact
+    if name in _BY_ARRIVAL:
+        return _by_arrival(call, _BY_ARRIVAL[name], condition, scope)
+    if name in PICKS:
+        return _picked(call, condition, scope)
+    share = None
+    if name == "percentile":
+        share = number_of(call.arguments[1].node) if len(call.arguments) == 2 else None
+        if share is None or not 0 <= share <= 1:
+            hint = "write percentile(x, 0.9), once for each share"
+            scope.report("percentile takes a column or expression and a share from 0 to 1", call.at, hint)
+            return None
+        call = replace(call, arguments=call.arguments[:1])
+    if name == "count" and call.distinct and len(call.arguments) > 1:
+        return _counted_together(call, condition, scope)
     if len(call.arguments) != 1:
         scope.report(f"{_written(call)} takes one argument", call.at)
         return None
@@ -81,8 +100,55 @@ def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
         argument = _where(condition, _as_expression(argument))
     if name == "approx_count_distinct":
         return Aggregate("count", argument, True)
+    if name in COLLECTS:
+        return Aggregate("collect_set" if call.distinct else name, argument)
     # An extreme is the same of different values.
-    return Aggregate(name, argument, call.distinct and name not in ("min", "max"))
+    return Aggregate(name, argument, call.distinct and name not in ("min", "max"), share=share)
+
+
+def _counted_together(call: AggregateCall, condition: Expression | None, scope: Scope) -> Aggregate | None:
+    """count(DISTINCT x, y), of which a NULL in one is none."""
+    read = [_argument(argument, scope) for argument in call.arguments]
+    values = [value for value in read if value is not None]
+    if len(values) < len(read):
+        return None
+    if condition is not None:
+        values[0] = _where(condition, _as_expression(values[0]))
+    return Aggregate("count", values[0], True, tuple(values[1:]))
+
+
+def _picked(call: AggregateCall, condition: Expression | None, scope: Scope) -> Aggregate | None:
+    """max_by(x, y)."""
+    if len(call.arguments) != 2 or call.distinct:
+        scope.report(f"{call.name} takes two arguments and no DISTINCT", call.at, f"write {call.name}(x, y)")
+        return None
+    value, by = (_argument(argument, scope) for argument in call.arguments)
+    if value is None or by is None:
+        return None
+    return Aggregate(call.name, value, more=(by if condition is None else _where(condition, _as_expression(by)),))
+
+
+def _by_arrival(call: AggregateCall, function: str, condition: Expression | None, scope: Scope) -> Aggregate | None:
+    """first(x), last(x), each also with IGNORE NULLS or true as a second argument."""
+    of_nulls = call.arguments[1].node if len(call.arguments) == 2 else None
+    if not call.arguments or len(call.arguments) > 2 or call.distinct or not isinstance(of_nulls, exp.Boolean | None):
+        scope.report(f"{_written(call)} takes one argument", call.at, f"write {call.name}(x) or {call.name}(x, true)")
+        return None
+    value = _argument(call.arguments[0], scope)
+    if value is None:
+        return None
+    arrival = scope.arrival_of((value,) if isinstance(value, ColumnRef) else value.columns)
+    if arrival is None:
+        text = f"{call.name}(…) is of rows in an order that nothing defines"
+        hint = f"write {function}(x, ts), or declare of its stream in which order it arrives: ARRIVES BY seq"
+        scope.source.report(Refused, text, call.at, hint=hint)
+        return None
+    by: ColumnRef | Expression = arrival
+    if call.ignores_nulls or (of_nulls is not None and of_nulls.this):
+        own = _as_expression(value)
+        is_there = Expression(f"({own.text}) IS NOT NULL", own.columns, Call("is not null", (own.term,)))
+        by = _where(is_there, _as_expression(by))
+    return Aggregate(function, value, more=(by if condition is None else _where(condition, _as_expression(by)),))
 
 
 def refuse_aggregate(name: str, at: Stretch, scope: Scope) -> None:

@@ -27,7 +27,7 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
         "EXISTS and IN take one, as a condition of WHERE; of tables it may be a value",
     ),
     (exp.Window, "a window function", "aggregate with GROUP BY window(ts, '5 minutes')"),
-    (exp.WithinGroup, "WITHIN GROUP", "use median"),
+    (exp.WithinGroup, "WITHIN GROUP", "use percentile(x, 0.9)"),
     (exp.Filter, "FILTER", "it stands after an aggregate, in SELECT and HAVING"),
     (exp.UDTF, "a table function", "derive a column in CREATE STREAM instead"),
     (exp.Explode, "a table function", "derive a column in CREATE STREAM instead"),

@@ -278,7 +278,9 @@ class QueryGrammar(FromGrammar):
         self.expect_symbol(TokenType.R_PAREN, ")")
         ignores_nulls = self._nulls() or ignores_nulls
         if self.looking_at("WITHIN", "GROUP"):
-            self.refuse("WITHIN GROUP", "use median", Stretch(self._tokens[0].start, self._tokens[-1].end + 1))
+            self.refuse(
+                "WITHIN GROUP", "use percentile(x, 0.9)", Stretch(self._tokens[0].start, self._tokens[-1].end + 1)
+            )
         where = None
         if self.words("FILTER"):
             self.expect_symbol(TokenType.L_PAREN, "(")

@@ -45,6 +45,8 @@ class Visible:
     """Where it is a window of a block: the columns that are its start and its end."""
     is_hidden: bool = False
     """Whether `*` leaves it out: an end of such a window."""
+    arrival: ColumnRef | None = None
+    """Where it is a column of a stream that declares in which order it arrives: the column that says so."""
 
     @property
     def end_type(self) -> DataType | None:
@@ -87,6 +89,7 @@ class NamedColumns:
                 if column.name in ends
                 else None,
                 is_hidden=column.name in of_windows,
+                arrival=None if stream.arrival is None else ColumnRef(alias, stream.arrival.column),
             )
             for column in stream.columns
         )
@@ -159,6 +162,12 @@ class Scope:
                     scope._given[id(query)] = found
                 return found
         return None
+
+    def arrival_of(self, columns: Iterable[ColumnRef]) -> ColumnRef | None:
+        """The column by which all of some columns of one stream arrive; None where there is none."""
+        known = {c.value: c.arrival for table in self.tables.values() for c in table.columns}
+        found = {known.get(ref) for ref in columns}
+        return found.pop() if len(found) == 1 else None
 
     def type_of(self, ref: ColumnRef) -> DataType | None:
         """The type of a column that can be named from here; None where it is not known."""

@@ -76,10 +76,10 @@ class Answering:
         assert aggregate is not None
         keys = zip(self.query.group_by, aggregate.keys, strict=True)
         found = [(of.name, key) for key, of in keys if isinstance(key, Expression)]
-        values = [o.value.argument for o in self.query.outputs if isinstance(o.value, Aggregate)]
+        values = [o.value for o in self.query.outputs if isinstance(o.value, Aggregate)]
         for value, column in zip(values, aggregate.columns, strict=True):
-            if isinstance(value, Expression) and column.value is not None:
-                found.append((column.value, value))
+            arguments = zip(column.columns, value.arguments, strict=False)
+            found += [(name, argument) for name, argument in arguments if isinstance(argument, Expression)]
         return tuple(found)
 
     def _values(self, expression: Expression, rows: Any) -> Any:
@@ -92,7 +92,7 @@ class Answering:
         self.plan = plan
         nothing = self.given.empty_table()
         types = {name: declared_type(self._values(expression, nothing).type) for name, expression in self._evaluated}
-        columns = tuple(replace(c, type=types[c.value]) if c.expression and c.value else c for c in aggregate.columns)
+        columns = tuple(column.with_types(types) for column in aggregate.columns)
         self._types = types
         return replace(plan, aggregate=replace(aggregate, columns=columns))
 

@@ -30,6 +30,7 @@ _PLAIN = {
     "TIMESTAMP_NTZ": pa.timestamp(_MICROSECONDS),
 }
 _TEXT = re.compile(r"(VARCHAR|CHAR)\s*\(\s*\d+\s*\)|STRING\s+COLLATE\b.*", re.IGNORECASE)
+_ARRAY = re.compile(r"ARRAY<(.+)>", re.IGNORECASE)
 _DECIMAL = re.compile(r"DECIMAL\s*\(\s*(\d+)\s*,\s*(\d+)\s*\)", re.IGNORECASE)
 
 _FAMILIES = (
@@ -52,6 +53,8 @@ def arrow_type(column: str, declared: str) -> Any:
         return pa.string()
     if found := _DECIMAL.fullmatch(declared):
         return pa.decimal128(int(found[1]), int(found[2]))
+    if found := _ARRAY.fullmatch(declared):
+        return pa.list_(arrow_type(column, found[1]))
     raise NotSupportedYet(
         f"{column} is declared {declared}, which only Spark can carry",
         hint="leave the column out of the query that is tested, or test it on Spark",

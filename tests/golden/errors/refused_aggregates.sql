@@ -1,7 +1,7 @@
 -- negative: aggregates that are not in the language, FILTER out of place, WITHIN GROUP
 CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
-SELECT collect_list(a) AS x FROM s;
+SELECT string_agg(b) AS x FROM s;
 SELECT skewness(a) AS x FROM s;
 SELECT upper(b) FILTER (WHERE a > 1) AS n FROM s;
 SELECT count(*) FILTER (WHERE max(a) > 1) AS n FROM s;
@@ -11,8 +11,15 @@ SELECT sum(a ORDER BY b) AS x FROM s;
 SELECT sum(*) AS x FROM s;
 SELECT percentile_cont(0.5) WITHIN GROUP (ORDER BY a) AS m FROM s;
 SELECT median(DISTINCT a) AS x FROM s;
-SELECT count(DISTINCT a, b) AS x FROM s;
+SELECT sum(DISTINCT a, b) AS x FROM s;
 SELECT first(a) AS x FROM s;
-SELECT max_by(a, c) AS x FROM s;
-SELECT percentile(a, 0.3) AS x FROM s;
+SELECT last(s.a + t.a) AS x FROM s JOIN t ON s.a = t.a;
+SELECT first(a, b) AS x FROM s;
+SELECT max_by(a) AS x FROM s;
+SELECT max_by(DISTINCT a, c) AS x FROM s;
+SELECT percentile(a) AS x FROM s;
+SELECT percentile(a, 1.5) AS x FROM s;
+SELECT percentile(a, array(0.1, 0.2)) AS x FROM s;
+SELECT percentile(b, 0.5) AS x FROM s;
+SELECT percentile_approx(a, 0.5) AS x FROM s;
 SELECT stddev(b) AS x FROM s;

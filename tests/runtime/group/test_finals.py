@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from penstock.errors import DataError
 from penstock.plan.aggregate import AggregateColumn, Fold
-from penstock.runtime.group.finals import final_values, medians, sum_type
+from penstock.runtime.group.finals import final_values, percentiles, sum_type
 from penstock.runtime.group.measures import measured
 from penstock.runtime.group.numbering import grouped
 
@@ -78,7 +78,7 @@ def test_a_mean_of_integers_beyond_the_range_of_their_sum() -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.integers(-5, 5), st.integers(1, 3)), max_size=15))
 def test_medians_of_values_that_stand_so_often(rows: list[tuple[int, int, int]]) -> None:
     place, values, count = (np.array([row[n] for row in rows], np.int64) for n in range(3))
-    found = medians(4, place, pa.array(values), count).to_pylist()
+    found = percentiles(4, place, pa.array(values), count, 0.5).to_pylist()
     for group in range(4):
         held = [value for own, value, often in rows if own == group for _ in range(often)]
         assert found[group] == (statistics.median(held) if held else None)

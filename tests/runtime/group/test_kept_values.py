@@ -18,7 +18,8 @@ from penstock.runtime.group.numbering import grouped
 
 
 def kept(function: str, *, distinct: bool, merge: bool = False, value: str = "x") -> KeptValues:
-    column = AggregateColumn("a", "", function, distinct, None, value, None, "BIGINT")
+    share = 0.5 if function == "median" else None
+    column = AggregateColumn("a", "", function, distinct, None, value, None, "BIGINT", share=share)
     plan = AggregatePlan((), (column,), (), (), emits_once=True, tree=None, by_latest=False, how=HowGrouped.NO_JOIN())
     return KeptValues(plan, ("g",), groups_merge=merge)
 

@@ -29,7 +29,7 @@ DECLARED = {pa.int64(): "BIGINT", pa.float64(): "DOUBLE", pa.decimal128(9, 2): "
 @pytest.mark.parametrize("kind", KINDS, ids=str)
 def test_a_measure_goes_through_columns_and_back(fold: Fold, kind: Any) -> None:
     values = pa.array([1, None, -3], kind)
-    made = measured(fold, values)
+    made = measured(fold, values, by=values)
     columns = made.columns("m")
     assert set(columns) == set(column_names(fold, "m", numbers_of(DECLARED.get(kind, "DECIMAL(30,2)"))))
     again = from_columns(fold, columns, "m")

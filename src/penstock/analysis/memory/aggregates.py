@@ -33,7 +33,7 @@ from penstock.analysis.memory.failed_conditions import FailedCondition, Placemen
 from penstock.analysis.memory.memory_reading import MemoryReading
 from penstock.analysis.memory.order import Order
 from penstock.analysis.reasons import Told
-from penstock.model.clauses import TOP, VARIANCES, Aggregate
+from penstock.model.clauses import COLLECTS, PICKS, TOP, VARIANCES, Aggregate
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import Comparison, Op
 
@@ -111,9 +111,9 @@ def aggregate_violations(
     match aggregate.argument:
         case None:
             return
-        case _ if aggregate.function in (TOP, *VARIANCES):
-            # Of a row that is not among the first nothing is needed any more, and variances need no more than moments:
-            # what that leaves of the rows is not looked at here.
+        case _ if aggregate.function in (TOP, *VARIANCES, *PICKS, *COLLECTS, "percentile") or aggregate.more:
+            # Of a row that is not among the first nothing is needed any more, nor of one that is not picked, and
+            # variances need no more than moments: what that, or lists, leave of the rows is not looked at here.
             yield OpenQuestion(MemoryReason.MAKES_UNKNOWN(aggregate), tuple(ref.alias for ref in aggregate.columns))
         case Expression() as expression:
             yield from _of_expression(aggregate, expression, edges, order)

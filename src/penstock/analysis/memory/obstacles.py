@@ -180,4 +180,4 @@ class Obstacles:
 
 
 def _argument(aggregate: Aggregate) -> tuple[ColumnRef | Expression, ...]:
-    return () if aggregate.argument is None else (aggregate.argument,)
+    return aggregate.arguments

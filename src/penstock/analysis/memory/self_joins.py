@@ -115,8 +115,8 @@ def _values(query: Query) -> Iterator[Scalar | Aggregate]:
 
 def _read_by_spark(value: Scalar | Aggregate) -> set[str]:
     """The sources that an expression names, whose text cannot be moved to another source."""
-    inner = value.argument if isinstance(value, Aggregate) else value
-    return {ref.alias for ref in inner.columns} if isinstance(inner, Expression) else set()
+    inner = value.arguments if isinstance(value, Aggregate) else (value,)
+    return {ref.alias for one in inner if isinstance(one, Expression) for ref in one.columns}
 
 
 def folded(query: Query, covers: Iterable[tuple[str, str]]) -> Query:
@@ -171,9 +171,8 @@ def _moved_value(value: Scalar | Aggregate, alias: str, by: str) -> Scalar | Agg
 
 
 def _moved_aggregate(value: Aggregate, alias: str, by: str) -> Aggregate:
-    if isinstance(value.argument, ColumnRef):
-        return replace(value, argument=_at(value.argument, alias, by))
-    return value
+    moved = [_at(one, alias, by) if isinstance(one, ColumnRef) else one for one in value.arguments]
+    return replace(value, argument=moved[0], more=tuple(moved[1:])) if moved else value
 
 
 def _moved_formula(formula: Formula, alias: str, by: str) -> Formula:

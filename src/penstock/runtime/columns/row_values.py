@@ -124,6 +124,20 @@ def is_plain(kind: Any) -> bool:
     return is_coded(kind) or pa.types.is_decimal(kind) or any(test(kind) for test in bytes_like)
 
 
+def ranks(array: Any) -> Ints:
+    """Numbers in the order of the values, comparable among these; NULLs anywhere. Of what has no order, by a hash."""
+    kind = array.type
+    if is_coded(kind):
+        return codes(array)
+    if pa.types.is_null(kind):
+        return np.zeros(len(array), np.int64)  # Of a stream of which no row has come.
+    if not is_plain(kind):
+        return _hashes(flat(array)).view(np.int64)
+    ranked = pc.rank(array, sort_keys="ascending", tiebreaker="dense")
+    found: Ints = ranked.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
 def null_safe_equal(left: Any, right: Any) -> Bools:
     """Whether values at the same place are equal as Spark groups them, NULLs among them."""
     if not is_plain(left.type):

@@ -85,12 +85,14 @@ def final_type(column: AggregateColumn) -> str:
     match column.function:
         case "count":
             return "BIGINT"
-        case "median" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
+        case "median" | "percentile" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return "DOUBLE"
         case "row_number":
             return "INT"
-        case "min" | "max" | "top":
+        case "min" | "max" | "top" | "max_by" | "min_by":
             assert column.type is not None
             return column.type
+        case "collect_list" | "collect_set":
+            return f"ARRAY<{column.type}>"
         case _:
             return sum_type(column)

@@ -1,8 +1,8 @@
 """From measures to the values of aggregates, with the types and the rules of Spark SQL.
 
 count is a BIGINT; sum of integers a BIGINT, beyond which it is an error as in Spark's ANSI mode; sum of DECIMAL(p, s) a
-DECIMAL(p + 10, s), its mean a DECIMAL(p + 4, s + 4) rounded half up; any other mean, sum and every median a DOUBLE. All
-but count are NULL where there is no value.
+DECIMAL(p + 10, s), its mean a DECIMAL(p + 4, s + 4) rounded half up; any other mean, sum and every percentile a DOUBLE.
+All but counts are NULL where there is no value, and lists are empty.
 """
 
 from __future__ import annotations
@@ -17,8 +17,10 @@ from penstock.errors import DataError
 from penstock.model.types import digits_of
 from penstock.plan.aggregate import AggregateColumn
 from penstock.runtime.columns.codes import Bools, Ints, codes, is_coded
+from penstock.runtime.columns.row_values import ranks
 from penstock.runtime.group.measures import Extremes, Measured, Numbers, numbers_of
 from penstock.runtime.group.moments import Moments, variances
+from penstock.runtime.group.picked import Picked
 from penstock.runtime.group.totals import PART_BITS, Totals, WideTotals, true_sums
 
 _MOST_DIGITS = 38
@@ -44,7 +46,7 @@ def no_sums(column: AggregateColumn, size: int) -> Any:
 
 def final_values(column: AggregateColumn, measure: Measured) -> Any:
     """The values of an aggregate that is worked out from a measure."""
-    if isinstance(measure, Extremes):
+    if isinstance(measure, Extremes | Picked):
         return measure.values
     if isinstance(measure, Moments):
         of_sample, is_root = column.function.endswith("_samp"), column.function.startswith("stddev")
@@ -122,8 +124,11 @@ def _decimals(low: Ints, high: Ints, empty: Bools, scale: int) -> Any:
     return pa.Array.from_buffers(pa.decimal128(_MOST_DIGITS, scale), len(low), [valid, data])
 
 
-def medians(size: int, place: Ints, values: Any, count: Ints) -> Any:
-    """The median of each of `size` groups: `values` stand in the group of their place, each so often."""
+def percentiles(size: int, place: Ints, values: Any, count: Ints, share: float) -> Any:
+    """Below what a share of each of `size` groups lies: `values` stand in the group of their place, each so often.
+
+    Between two values it lies as far as the share does between their places, as in Spark; the median is of one half.
+    """
     if not len(place):
         return pa.nulls(size, pa.float64())
     numbers = values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False)
@@ -134,8 +139,23 @@ def medians(size: int, place: Ints, values: Any, count: Ints) -> Any:
     np.add.at(totals, place, count)
     before = np.cumsum(totals) - totals
     found = []
-    for middle in ((totals - 1) // 2, totals // 2):
-        at = np.searchsorted(upto, before + middle, "right")
+    wanted = np.maximum(totals - 1, 0) * share
+    for near in (np.floor(wanted), np.ceil(wanted)):
+        at = np.searchsorted(upto, before + near.astype(np.int64), "right")
         found.append(numbers[np.minimum(at, len(numbers) - 1)])
+    low, high = found
     # As Spark does, so that the mean of two large numbers does not overflow.
-    return pa.array(np.where(found[0] == found[1], found[0], found[0] * 0.5 + found[1] * 0.5), mask=totals == 0)
+    between = (np.ceil(wanted) - wanted) * low + (wanted - np.floor(wanted)) * high
+    is_one: Bools = (low == high) | (np.floor(wanted) == np.ceil(wanted))
+    return pa.array(np.where(is_one, low, between), mask=totals == 0)
+
+
+def lists(size: int, place: Ints, values: Any, count: Ints) -> Any:
+    """The values of each of `size` groups as a list, each so often, in their order; of what has none, by a hash."""
+    if not len(place):
+        return pa.ListArray.from_arrays(pa.array(np.zeros(size + 1, np.int32)), pa.nulls(0))
+    order = np.lexsort((ranks(values), place))
+    chosen = np.repeat(order, count[order])
+    ends = np.cumsum(np.bincount(place[chosen], minlength=size))
+    offsets = np.concatenate([[0], ends]).astype(np.int32)
+    return pa.ListArray.from_arrays(pa.array(offsets), values.take(pa.array(chosen)))

@@ -1,20 +1,23 @@
-"""The values of groups, for aggregates that must know them one by one: count(DISTINCT x), sum(DISTINCT x), median(x).
+"""The values of groups, for aggregates that must know them one by one: count(DISTINCT x), median(x), collect_list(x).
 
-Each different value of a group is kept once, with how often it came; a NULL is none. How many different ones a group
+Each different value of a group is kept once, with how often it came; a NULL is none, nor are several of which one is
+NULL. How many different ones a group
 has is counted as they come. Everything else is worked out when the group is shown; so is that count where groups may
 become one (`sessions.py`): how many values two have together is not known from how many either has.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from penstock.model.clauses import COLLECTS, QUANTILES
 from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
-from penstock.runtime.columns.codes import Ints
-from penstock.runtime.group.finals import final_values, medians, no_sums
+from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.group.finals import final_values, lists, no_sums, percentiles
 from penstock.runtime.group.measures import measured
 from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.group.tally import Columns, Kept, Tally
@@ -36,13 +39,11 @@ class KeptValues:
 
     def names(self, number: int) -> tuple[str, ...]:
         """The columns by which the values of an aggregate are told apart: those of the group, and their own."""
-        value = self.columns[number].value
-        assert value is not None
-        return (*self.keys, value)
+        return (*self.keys, *self.columns[number].columns)
 
     def is_key(self, column: AggregateColumn) -> bool:
         """Whether the values of each group are one, which is grouped by."""
-        return column.keeps_values and column.value in self.keys and column.function in ("count", "median")
+        return column.keeps_values and column.function in ("count", *QUANTILES) and {*column.columns} <= {*self.keys}
 
     def made_when_shown(self, column: AggregateColumn) -> bool:
         """Whether an aggregate is worked out from the values of a group as it is shown."""
@@ -51,9 +52,8 @@ class KeptValues:
 
     def add(self, batch: int, number: int, columns: Columns, groups: Groups) -> Totals:
         """Add the values of rows; gives how many of each group are new to it."""
-        values = columns[self.names(number)[-1]]
         count = columns[COUNT].to_numpy(zero_copy_only=False)
-        there: Ints = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+        there: Ints = np.flatnonzero(_all_valid([columns[name] for name in self.columns[number].columns]))
         own = {name: columns[name].take(pa.array(there)) for name in self.names(number)}
         pairs = grouped(list(own.values()), len(there))
         keys = {name: c.take(pa.array(pairs.first)) for name, c in own.items()}
@@ -67,13 +67,16 @@ class KeptValues:
         """What the values of so many groups come to."""
         column, tally = self.columns[number], self.tallies[number]
         places, ids = tally.find_group(groups)
-        values = tally.values(self.names(number)[-1], ids)
-        if column.function == "median":
-            held = tally.measured(ids)[COUNT]
-            assert isinstance(held, Totals)
-            return medians(size, places, values, held.held)
         if column.function == "count":
             return pa.array(np.bincount(places, minlength=size).astype(np.int64))
+        values = tally.values(column.columns[0], ids)
+        held = tally.measured(ids)[COUNT]
+        assert isinstance(held, Totals)
+        if column.share is not None:
+            return percentiles(size, places, values, held.held, column.share)
+        if column.function in COLLECTS:
+            often = held.held if column.function == "collect_list" else np.ones(len(ids), np.int64)
+            return lists(size, places, values, often)
         if not len(ids):
             return no_sums(column, size)
         # A value more of each group, which is NULL and adds nothing, so that none is without.
@@ -83,5 +86,11 @@ class KeptValues:
 
     def of_key(self, column: AggregateColumn, keys: Columns) -> Any:
         """count(DISTINCT x) or median(x) of groups that x itself is a column of."""
-        values = keys[column.value or ""]
-        return values.is_valid().cast(pa.int64()) if column.distinct else values.cast(pa.float64(), safe=False)
+        if column.distinct:
+            return pa.array(_all_valid([keys[name] for name in column.columns]).astype(np.int64))
+        return keys[column.columns[0]].cast(pa.float64(), safe=False)
+
+
+def _all_valid(columns: Sequence[Any]) -> Bools:
+    """In which rows no value is NULL."""
+    return np.all([column.is_valid().to_numpy(zero_copy_only=False) for column in columns], axis=0)  # type: ignore[no-any-return] # of Arrow

@@ -18,8 +18,10 @@ from penstock.model.types import digits_of
 from penstock.plan.aggregate import Fold
 from penstock.plan.merge_rows import CODED_DIGITS
 from penstock.runtime.columns.codes import Bools, Ints, codes, is_coded
+from penstock.runtime.columns.row_values import ranks
 from penstock.runtime.group.moments import MEAN, SQUARES, Moments
 from penstock.runtime.group.numbering import Groups
+from penstock.runtime.group.picked import BY, PICKED, Picked
 from penstock.runtime.group.totals import FLOAT, HELD, PARTS, WORD, Totals, WideTotals, in_parts
 
 _BEST = "_best"
@@ -82,13 +84,7 @@ class Extremes:
 
     def _reach(self, values: Any) -> tuple[Ints, Bools]:
         """How far out each value is, comparable among these; and whether there is one."""
-        if is_coded(values.type):
-            numbers = codes(values)
-        elif pa.types.is_null(values.type):
-            numbers = np.zeros(len(values), np.int64)  # Of a stream of which no row has come.
-        else:
-            ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
-            numbers = ranks.to_numpy(zero_copy_only=False).astype(np.int64)
+        numbers = ranks(values)
         # All bits flipped is the order turned round, without the one value whose negative does not exist.
         return numbers if self.greatest else ~numbers, values.is_valid().to_numpy(zero_copy_only=False)
 
@@ -100,11 +96,13 @@ class Extremes:
         return len(self.values)
 
 
-Measured = Totals | WideTotals | Extremes | Moments
+Measured = Totals | WideTotals | Extremes | Moments | Picked
 
 
-def measured(fold: Fold, values: Any, weights: Ints | None = None) -> Measured:
-    """The measure of each value by itself, or of so many of it."""
+def measured(fold: Fold, values: Any, weights: Ints | None = None, by: Any = None) -> Measured:
+    """The measure of each value by itself, or of so many of it; `by` is what a value is picked by."""
+    if fold in (Fold.MAX_BY, Fold.MIN_BY):
+        return Picked.of(values, by, greatest=fold is Fold.MAX_BY)
     if fold in (Fold.MIN, Fold.MAX):
         return Extremes(values, fold is Fold.MAX)
     if fold is Fold.MOMENTS:
@@ -127,6 +125,8 @@ def column_names(fold: Fold, name: str, numbers: Numbers) -> tuple[str, ...]:
     """The columns in which a measure is kept."""
     if fold in (Fold.MIN, Fold.MAX):
         return (name + _BEST,)
+    if fold in (Fold.MAX_BY, Fold.MIN_BY):
+        return (name + PICKED, name + BY)
     if fold is Fold.COUNT:
         return (name + HELD,)
     if fold is Fold.MOMENTS:
@@ -144,6 +144,8 @@ def from_columns(fold: Fold, columns: dict[str, Any], name: str) -> Measured:
     """The measure that columns hold."""
     if fold in (Fold.MIN, Fold.MAX):
         return Extremes(columns[name + _BEST], fold is Fold.MAX)
+    if fold in (Fold.MAX_BY, Fold.MIN_BY):
+        return Picked(columns[name + PICKED], columns[name + BY], fold is Fold.MAX_BY)
     if fold is Fold.MOMENTS:
         return Moments(*(_array(columns[name + suffix]) for suffix in (HELD, MEAN, SQUARES)))
     if name + PARTS[0] + HELD in columns:

@@ -26,7 +26,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.model.clauses import TOP, VARIANCES
+from penstock.model.clauses import COLLECTS, TOP, VARIANCES
 from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey, start_of_sessions
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_plan import grouping, names_of_outputs
@@ -48,7 +48,10 @@ from penstock.runtime.state.store import Changes, Entries
 from penstock.runtime.state.synopsis import ALL
 
 _FOLDS = {"count": Fold.COUNT, "sum": Fold.SUM, "avg": Fold.SUM, "min": Fold.MIN, "max": Fold.MAX}
-_FOLDS |= dict.fromkeys(VARIANCES, Fold.MOMENTS)
+_FOLDS |= dict.fromkeys(VARIANCES, Fold.MOMENTS) | {"max_by": Fold.MAX_BY, "min_by": Fold.MIN_BY}
+
+_NOTHING = {"count": pa.array([0], pa.int64())} | dict.fromkeys(COLLECTS, pa.array([[]], pa.list_(pa.null())))
+"""What an aggregate of no rows is that is not NULL."""
 
 
 def given_name(number: int) -> str:
@@ -266,7 +269,8 @@ class GroupStage(Component):
             )
             if self._is_measured(column):
                 if fresh is None:
-                    fresh = measured(_FOLDS[column.function], columns[column.value or ""], count).summed(groups)
+                    values, *by = (columns[name] for name in column.columns)
+                    fresh = measured(_FOLDS[column.function], values, count, *by).summed(groups)
                 measures[given_name(number)] = fresh
         self.groups.add(self._batch, keys, measures)
         if self.aggregate.emits_once:
@@ -309,7 +313,7 @@ class GroupStage(Component):
         """The one group of a query without GROUP BY, while there is no result."""
         return pa.table(
             {
-                given_name(n): pa.array([0], pa.int64()) if c.function == "count" else pa.nulls(1)
+                given_name(n): _NOTHING[c.function] if c.function in _NOTHING else pa.nulls(1)
                 for n, c in enumerate(self.aggregate.columns)
             }
         )
@@ -381,7 +385,8 @@ def _differs(after: Any, known: Ints, before: Any) -> Bools:
     if before is None:
         return differs
     differs[known] = False
-    was = after.take(pa.array(known))
+    now = after.take(pa.array(known))
+    was = before if before.schema == now.schema else before.cast(now.schema)  # Of nothing no type is known.
     for name in after.column_names:
-        differs[known] |= ~null_safe_equal(flat(was.column(name)), flat(before.column(name)))
+        differs[known] |= ~null_safe_equal(flat(now.column(name)), flat(was.column(name)))
     return differs

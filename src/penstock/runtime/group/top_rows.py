@@ -13,11 +13,10 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.plan.aggregate import COUNT, Fold, OrderColumn, TopPlan
-from penstock.runtime.columns.codes import Ints, codes, is_coded
-from penstock.runtime.columns.row_values import row_hashes
+from penstock.runtime.columns.codes import Ints
+from penstock.runtime.columns.row_values import ranks, row_hashes
 from penstock.runtime.group.numbering import grouped
 from penstock.runtime.group.tally import Columns, Kept, Tally
 from penstock.runtime.group.totals import Totals
@@ -80,10 +79,6 @@ def _order_keys(values: Any, by: OrderColumn) -> list[Any]:
     there = values.is_valid().to_numpy(zero_copy_only=False)
     if pa.types.is_null(values.type):
         return []
-    if is_coded(values.type):
-        numbers = codes(values)
-    else:
-        ranks = pc.rank(values, sort_keys="ascending", tiebreaker="dense")
-        numbers = ranks.to_numpy(zero_copy_only=False).astype(np.int64)
+    numbers = ranks(values)
     numbers = np.where(there, ~numbers if by.descending else numbers, 0)
     return [numbers, there if by.nulls_first else ~there]

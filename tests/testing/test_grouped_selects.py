@@ -265,6 +265,35 @@ FIRST = {
     ),
 }
 GROUPS = "SELECT {w} AS w, s.g, count(*) AS n {source} GROUP BY {by}, s.g"
+LIMITS = (
+    "BETWEEN 1 AND 2",
+    "BETWEEN 2 AND 3",
+    "IN (1)",
+    "IN (1, 2)",
+    "IN (2, 4)",
+    "IN (1, 1.5)",
+    "BETWEEN 0.5 AND 2.5",
+)
+
+
+@pytest.mark.parametrize("limit", LIMITS)
+def test_the_first_rows_may_be_asked_for_in_other_words(limit: str) -> None:
+    rows = "SELECT s.ts, s.k, s.i, s.x, ROW_NUMBER() OVER (PARTITION BY s.ts ORDER BY s.k, s.i, s.x) AS rn FROM s"
+    select = f"SELECT ts, k, i, x FROM ({rows}) AS v WHERE rn {limit}"
+    streams = {"s": drawn(limit, 5)}
+    ordered = select.replace("s.k, s.i, s.x)", "s.k NULLS FIRST, s.i NULLS FIRST, s.x NULLS FIRST)")
+    same([row for batch in given_by(select, streams) for row in batch], by_duckdb(ordered, streams))
+
+
+def test_an_item_may_name_those_before_it() -> None:
+    items = "s.k AS q, q + 1 AS r, sum(s.i) AS total, total * 2 AS twice, twice + count(*) - r AS all_of_it"
+    streams = {"s": drawn("items", 4)}
+    same(
+        last_of(given_by(f"SELECT {items} FROM s GROUP BY s.k", streams), 1),
+        by_duckdb("SELECT k, k + 1, sum(i), sum(i) * 2, sum(i) * 2 + count(*) - (k + 1) FROM s GROUP BY k", streams),
+    )
+    rows = given_by("SELECT s.i + 1 AS i, i * 2 AS j, s.i AS e, e + i AS f FROM s", streams)
+    same([r for batch in rows for r in batch], by_duckdb("SELECT i + 1, i * 2, i, i + i FROM s", streams))
 
 
 @pytest.mark.parametrize("case", FIRST)

@@ -269,6 +269,10 @@ class Writer:
             shown = self.draw.choice((value, value, f"{value} + 1", f"coalesce({value}, -1)", "7"))
             items.append((shown, Column(f"v{number}", "value")))
         self.draw.shuffle(items)
+        if self.chance(0.15):
+            named = f"n{self.alias()}"
+            items.append((self.draw.choice(source.parts).name("value", self.draw), Column(named, "value")))
+            items.append((f"coalesce({named} + 1, 5)", Column(f"{named}_more", "value")))
         shown = ", ".join(f"{value} AS {column.name}" for value, column in items)
         head = "SELECT DISTINCT" if is_distinct else "SELECT"
         return f"{head} {shown} FROM {source.kept(where)}", tuple(column for _, column in items)

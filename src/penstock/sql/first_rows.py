@@ -1,9 +1,10 @@
 """`ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn`, and `WHERE rn <= n` in the query around it.
 
 Spark has no other way to ask for the first rows of a partition. So of every query in FROM that numbers its rows it is
-asked how many the query around it wants, before either is bound: an upper limit of the number, joined to the rest by
-AND. The query that numbers is then a block by itself whose groups are the partitions; the condition around it stays, as
-it may ask for less (`rn = 2`). Where the query around is no more than columns of it and that limit, the two are one.
+asked how many the query around it wants, before either is bound: an upper limit of the number (`<=`, `<`, `=`, BETWEEN,
+IN), joined to the rest by AND. The query that numbers is then a block by itself whose groups are the partitions; the
+condition around it stays, as it may ask for less (`rn = 2`). Where the query around is no more than columns of it and
+that limit, the two are one.
 
 Not in the language: other window functions; a number that nothing limits; two numbers in one SELECT.
 """
@@ -12,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from decimal import Decimal
 
 from sqlglot import exp
 
@@ -86,19 +88,35 @@ def _conjuncts(where: Code | None) -> Iterator[exp.Expr]:
 
 def _limit(node: exp.Expr, name: str) -> tuple[int, bool] | None:
     """The greatest number that a condition lets through, and whether it lets through all up to it."""
+    if isinstance(node, exp.Between) and _is_column(node.this, name):
+        low, high = (number_of(unwrapped(node.args[end])) for end in ("low", "high"))
+        return None if low is None or high is None else (_whole(high), low <= 1)
+    if isinstance(node, exp.In) and _is_column(node.this, name) and node.expressions:
+        numbers = [number_of(unwrapped(one)) for one in node.expressions]
+        known = {_whole(number) for number in numbers if number is not None and number == int(number)}
+        return (max(known), {*range(1, len(known) + 1)} == known) if known and None not in numbers else None
     if not isinstance(node, exp.LTE | exp.LT | exp.EQ | exp.GTE | exp.GT):
         return None
     sides = (node.this, node.expression, type(node)), (node.expression, node.this, _MIRRORED.get(type(node)))
     for left, right, kind in sides:
-        column, number = unwrapped(left), number_of(unwrapped(right))
-        if not isinstance(column, exp.Column) or fold(column.name) != name or number is None or kind is None:
+        number = number_of(unwrapped(right))
+        if not _is_column(left, name) or number is None or kind is None:
             continue
         if kind in (exp.LTE, exp.LT, exp.EQ):
             if kind is exp.EQ and number != int(number):
                 return None
-            most = min(int(number) - (kind is exp.LT and number == int(number)), _MOST)
+            most = _whole(number) - (kind is exp.LT and number == int(number))
             return most, kind is not exp.EQ or most == 1
     return None
+
+
+def _is_column(node: exp.Expr, name: str) -> bool:
+    node = unwrapped(node)
+    return isinstance(node, exp.Column) and fold(node.name) == name
+
+
+def _whole(number: Decimal) -> int:
+    return min(int(number), _MOST)
 
 
 def bind_partition(number: RowNumber, scope: Scope) -> tuple[tuple[Scalar, ...], tuple[Ordering, ...]] | None:

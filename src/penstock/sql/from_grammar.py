@@ -34,7 +34,7 @@ _REFUSED_CLAUSES = (
     (("LIMIT",), "a stream has no end; stop the query instead"),
     (("OFFSET",), "a stream has no end"),
     (("FETCH",), "a stream has no end; stop the query instead"),
-    (("QUALIFY",), "window functions are not in the language"),
+    (("QUALIFY",), "number the rows in a query in FROM, and ask in the WHERE around it: WHERE rn = 1"),
     (
         ("WINDOW",),
         "window functions are not in the language; a stream's window is written stream [RANGE d] or [ROWS n]",

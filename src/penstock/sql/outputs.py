@@ -1,4 +1,8 @@
-"""What a query gives: columns, expressions, aggregates, windows of time; and what it groups by."""
+"""What a query gives: columns, expressions, aggregates, windows of time; and what it groups by.
+
+An item may name one before it, `SELECT a + 1 AS x, x * 2 AS y`: as in Spark a name is a column, else such an item. What
+that stands for then stands in its place; what gives another value each time has none, and is refused.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +12,9 @@ from functools import partial
 
 from sqlglot import exp
 
+from penstock.errors import Refused
 from penstock.model.clauses import ROW_NUMBER, SESSION, WINDOW, Aggregate, Formula, Output, Scalar, TimeWindow
+from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.names import fold
 from penstock.model.spans import Span, Unit
 from penstock.model.stream import span_problem
@@ -20,9 +26,9 @@ from penstock.sql.constants import number_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
 from penstock.sql.dialect import read_expression
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.formulas import Value, bind_formula
+from penstock.sql.formulas import Named, Value, bind_formula
 from penstock.sql.output_names import NamedOutput, with_names_of_their_own
-from penstock.sql.scope import Scope
+from penstock.sql.scope import Scope, Visible
 from penstock.sql.spark_names import spark_name
 from penstock.sql.terms import NAME_META, term_of
 from penstock.sql.tree import AggregateCall, Code, OverAggregates, Select, SelectItem, Stretch
@@ -39,11 +45,14 @@ class OutputBinder:
         """The outputs by number; None for one whose own mistake is reported."""
         self._failed: set[str] = set()
         """Folded names of such outputs."""
+        self._earlier: dict[str, Value] = {}
+        """What the items before one are that are of groups, by their folded names."""
 
     def outputs(self, select: Select, *, need_names: bool = True) -> Outputs:
         """The output columns and their places."""
         self._windows = [w for code in select.group_by if (w := self._time_window(code.node)) is not None]
-        items = [(item, self._item(item, need_names)) for item in select.items]
+        items = [(item, self._after_others(item, need_names)) for item in select.items]
+        self.scope.earlier = {}
         named = with_names_of_their_own([one for _, named in items for one in named])
         outputs = iter(named)
         self._positions = []
@@ -117,15 +126,63 @@ class OutputBinder:
 
     # Items
 
+    def _after_others(self, item: SelectItem, need_names: bool) -> list[NamedOutput]:
+        """An item, which those after it may name."""
+        found = self._item(item, need_names)
+        for output in (one.output for one in found if item.alias is not None):
+            match output:
+                case Output(value=ColumnRef() | Expression() as value):
+                    kind = output_type(output, self.scope.type_of)
+                    self.scope.earlier[fold(output.name)] = Visible(output.name, value, kind)
+                case Output(value=value):
+                    self._earlier[fold(output.name)] = value
+                case Formula():
+                    self._earlier[fold(output.name)] = output
+        return found
+
+    def _named_before(self, node: exp.Expr) -> dict[int, Value]:
+        """What of the groups an item names: items before it, and within it ends of the window that is grouped by."""
+        found: dict[int, Value] = {}
+        for column in node.find_all(exp.Column):
+            value = self._earlier.get(fold(column.name)) if len(column.parts) == 1 else None
+            if value is None and column is not unwrapped(node):
+                value = self._window_end(column)
+            if value is not None and CALL not in column.meta and self._looked_up(column) is None:
+                found[id(column)] = value
+        return found
+
+    def _rows_before(self, code: Code) -> list[Visible]:
+        """What of rows an item names that stands before it."""
+        found = (self._looked_up(column) for column in code.node.find_all(exp.Column) if CALL not in column.meta)
+        return [visible for visible in found if visible is not None and visible in self.scope.earlier.values()]
+
+    def _looked_up(self, node: exp.Column) -> Visible | None:
+        before = len(self.scope.source.mistakes)
+        found = self.scope.resolve(node)
+        self.scope.source.forget(before)
+        return None if found is None else found.column
+
     def _item(self, item: SelectItem, need_names: bool) -> list[NamedOutput]:
         if item.code is None:
             return self._star(item)
         if item.number is not None and item.alias is not None:
             return [NamedOutput(Output(item.alias.text, Aggregate(ROW_NUMBER)), is_given=True)]
-        value = self._over(item.over) if item.over is not None else self._scalar(item.code)
+        rows = self._rows_before(item.code)
+        if random := [v.name for v in rows if isinstance(v.value, Expression) and is_random(v.value.term)]:
+            text = f"{random[0]} gives another value each time that it stands somewhere"
+            self.scope.source.report(Refused, text, item.at, hint="name it in a query in FROM, and use it around that")
+            return []
+        named = self._named_before(item.code.node if item.over is None else item.over.around.node)
+        value: Value | None
+        if item.over is not None:
+            value = self._over(item.over, named)
+        else:
+            value = bind_formula("", item.code, [], self.scope, named) if named else self._scalar(item.code)
         if value is None:
             return []
-        name = item.alias.text if item.alias is not None else self._own_name(item, item.code)
+        # Spark's own name of what names an item before it tells of that.
+        own = None if rows or named else self._own_name(item, item.code)
+        name = item.alias.text if item.alias is not None else own
         if name is None:
             if need_names:
                 hint = "add one: … AS name; which one Spark would give it is not known without Spark"
@@ -166,7 +223,7 @@ class OutputBinder:
         column = bind_column(code.node, self.scope)
         return None if column is None else column.alias
 
-    def _over(self, written: OverAggregates) -> Aggregate | Scalar | Formula | None:
+    def _over(self, written: OverAggregates, named: Named) -> Aggregate | Scalar | Formula | None:
         """An aggregate, or an expression over some and over keys."""
         values = self._values(written)
         if values is None:
@@ -174,7 +231,7 @@ class OutputBinder:
         whole = unwrapped(written.around.node)
         if isinstance(whole, exp.Column) and CALL in whole.meta:
             return values[0]
-        return bind_formula("", written.around, values, self.scope)
+        return bind_formula("", written.around, values, self.scope, named)
 
     def _values(self, written: OverAggregates) -> list[Aggregate | Scalar] | None:
         """The aggregates and keys of an expression; None, and mistakes, if one cannot stand."""

@@ -6,7 +6,8 @@ one.
 
 An alias names columns (`NamedColumns`): those of a stream, or of a query in FROM that was made part of the query
 around it, whose columns stand for others: columns of its streams, or expressions over them, which then take the name's
-place. A column that USING joins by is named without an alias too.
+place. A column that USING joins by is named without an alias too. In SELECT a name that is no column may be that of an
+item before it.
 """
 
 from __future__ import annotations
@@ -141,6 +142,8 @@ class Scope:
         self.broken = broken
         """Folded names of columns that cannot be read: their uses are passed over."""
         self.missing = missing
+        self.earlier: dict[str, Visible] = {}
+        """What is named by the items of SELECT before the one that is bound, by folded names: for what is no column."""
         """Folded aliases of streams that are not there: a column may be theirs, so it is passed over."""
         self._scalars = scalars
         self._given: dict[int, Visible] = {}
@@ -272,7 +275,8 @@ class Scope:
         if fold(name) in self.merged:
             return [("", self.merged[fold(name)])]
         found = ((alias, table.spelling(name)) for alias, table in self.tables.items())
-        return [(alias, column) for alias, column in found if column is not None]
+        holders = [(alias, column) for alias, column in found if column is not None]
+        return holders or ([("", self.earlier[fold(name)])] if fold(name) in self.earlier else [])
 
     def _is_ambiguous(self, parts: list[Name]) -> bool:
         holders = self._holders(parts[0].text)

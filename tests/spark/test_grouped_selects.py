@@ -81,8 +81,9 @@ WINDOWED = {
 @pytest.mark.parametrize(
     "names",
     [
-        ("sliding", "first_rows", "sessions", "of_sessions", "values"),
-        pytest.param(("some_groups", "calendar", "first_groups"), marks=pytest.mark.thorough),
+        ("sliding", "first_rows"),
+        ("sessions", "values"),
+        pytest.param(("some_groups", "calendar", "first_groups", "of_sessions"), marks=pytest.mark.thorough),
     ],
     ids=lambda names: names[0],
 )
@@ -99,7 +100,9 @@ def test_groups_that_close_are_given_once_to_files_and_are_what_spark_says(
     for name, select in selects.items():
         wanted = by_spark(spark, bench, f"SELECT {select}")
         found = spark.read.parquet(str(bench.folder / "out" / name))
-        assert [(f.name, f.dataType) for f in found.schema] == [(f.name, f.dataType) for f in wanted.schema], name
+        # What is read from a file may hold NULLs, as far as Spark knows.
+        kinds = [[(f.name, f.dataType.simpleString()) for f in rows.schema] for rows in (found, wanted)]
+        assert kinds[0] == kinds[1], name
         assert sum(line["rows_out"] for line in ran.batches if line["query"] == name) == wanted.count() > 0
         same_rows(found.collect(), wanted.collect())
 

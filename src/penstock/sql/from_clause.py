@@ -11,8 +11,8 @@ stream. Theorem: inlining gives the same bag if
 - its WHERE can be moved: to the WHERE above, where every join on the way keeps its rows apart from each other (INNER,
   and the preserved side of LEFT and RIGHT); else to the filter of its one stream, or to the ON of its inner join;
 - windows mean the same: [RANGE] and [ROWS] are about the rows of one block. A stream with a window inside is inlined
-  only where FROM holds nothing else; [RANGE] on the query itself, or anywhere in the FROM around it, asks for its one
-  event time, so it is inlined if it is one stream that keeps its own; [ROWS] counts the rows of the query: a block.
+  only where FROM holds nothing else and WHERE has no EXISTS or IN; [RANGE] on the query itself, or anywhere in the FROM
+  around it, asks for its one event time, so it is inlined if it is one stream that keeps its own; [ROWS]: a block.
 
 SEMI and ANTI JOIN are EXISTS and NOT EXISTS above the joins; like a WHERE, they can be moved there, or the part of FROM
 is to be written as a query.
@@ -47,6 +47,7 @@ from penstock.sql.source import SourceText
 from penstock.sql.table_queries import reads_only_tables, table_of
 from penstock.sql.tables import TableBinder, table_side
 from penstock.sql.tree import (
+    Code,
     FromElements,
     FromItem,
     FromJoin,
@@ -106,14 +107,15 @@ class FromBinder:
         """Remember a mistake of the query."""
         self.source.report(kind, message, at, hint=hint)
 
-    def bind(self, written: FromPart, environment: Environment) -> Part | None:
-        """The whole FROM of a query."""
+    def bind(self, written: FromPart, environment: Environment, where: Code | None) -> Part | None:
+        """The whole FROM of a query, whose WHERE may look into other streams."""
         items = items_of(written)
         self.all_aliases = tuple(alias_of(item) for item in items)
         if self.inside is None:
             self.sources.reserved |= {fold(alias) for alias in self.all_aliases}
         self.has_range = any(isinstance(item.window, RangeWindow) for item in items)
-        return self._part(written, Position(is_alone=len(items) == 1), environment, self.inside)
+        looks_elsewhere = where is not None and where.node.find(exp.Query) is not None
+        return self._part(written, Position(is_alone=len(items) == 1 and not looks_elsewhere), environment, self.inside)
 
     def partner(self, written: FromPart, environment: Environment, inside: str) -> Part | None:
         """The one thing that EXISTS, IN or a SEMI JOIN looks into; None if it is more than one source."""

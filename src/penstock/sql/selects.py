@@ -246,7 +246,7 @@ class QueryBinder:
         before = len(self.source.mistakes)
         sources = Sources()
         binder = FromBinder(self.source, sources, self)
-        part = binder.bind(select.source, environment)
+        part = binder.bind(select.source, environment, select.where)
         late: LateTables | None = None
         if part is not None and binder.late_tables:
             late = LateTables(self, binder, select, environment)

@@ -261,7 +261,7 @@ class SubqueryBinder:
         before = len(self.source.mistakes)
         sources = Sources(reserved={fold(alias) for alias in self.binder.sources.by_alias})
         inner_binder = FromBinder(self.source, sources, self.queries, inside="")
-        part = inner_binder.bind(select.source, environment)
+        part = inner_binder.bind(select.source, environment, select.where)
         if part is None:
             self.binder.missing |= inner_binder.missing
             return None

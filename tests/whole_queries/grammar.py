@@ -31,7 +31,7 @@ class Column:
 
     name: str
     role: str
-    """key, value or time."""
+    """key, value or time; a list can only be given out."""
 
 
 @dataclass(frozen=True)
@@ -282,19 +282,41 @@ class Writer:
         time, key = part.name("time", self.draw), self.draw.choice(source.parts).name("key", self.draw)
         length = self.draw.choice((2, 3, 5))
         value = self.draw.choice(source.parts).name("value", self.draw)
-        aggregate = self.draw.choice(("count(*)", f"count({value})", f"sum({value})", f"min({value})", f"max({value})"))
         end = self.draw.choice(("start", "end"))
         items = [
             (key, Column("k", "key")),
             (f"[[{time}|{length}|{end}]]", Column("ts", "time")),
-            (aggregate, Column("v0", "value")),
+            (self._aggregate(source, value), Column("v0", "value")),
         ]
+        if self.chance(0.2):
+            function, theirs = self.draw.choice((("collect_list", ""), ("collect_set", "DISTINCT ")))
+            in_duckdb = f"coalesce(list_sort(list({theirs}{value}) FILTER (WHERE {value} IS NOT NULL)), [])"
+            items.append((f"⟦{function}({value})‖{in_duckdb}⟧", Column("l0", "list")))
         shown = ", ".join(f"{value} AS {column.name}" for value, column in items)
         # A row without a time is in no window.
         kept = source.kept([*where, f"{time} IS NOT NULL"])
         having = f" HAVING count(*) > {self.draw.randint(0, 1)}" if self.chance(0.2) else ""
         text = f"SELECT {shown} FROM {kept} GROUP BY {key}, [[{time}|{length}|]]{having}"
         return text, tuple(column for _, column in items)
+
+    def _aggregate(self, source: _From, value: str) -> str:
+        """An aggregate that is a number."""
+        other = self.draw.choice(source.parts).name("value", self.draw)
+        best = f"FILTER (WHERE {other} IS NOT NULL))[1]"
+        both = f"CASE WHEN {value} IS NOT NULL AND {other} IS NOT NULL THEN ({value}, {other}) END"
+        return self.draw.choice(
+            (
+                "count(*)",
+                f"count({value})",
+                f"sum({value})",
+                f"min({value})",
+                f"max({value})",
+                f"count(DISTINCT {value})",
+                f"⟦count(DISTINCT {value}, {other})‖count(DISTINCT {both})⟧",
+                f"⟦max_by({value}, {other})‖(list({value} ORDER BY {other} DESC, {value} DESC NULLS LAST) {best}⟧",
+                f"⟦min_by({value}, {other})‖(list({value} ORDER BY {other}, {value} NULLS LAST) {best}⟧",
+            )
+        )
 
     def _in_sessions(self, source: _From, where: list[str]) -> tuple[str, tuple[Column, ...]]:
         """Groups by a session; DuckDB is asked which rows come more than the gap after those before them."""

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from collections.abc import Iterable
 from typing import Any
 
 import duckdb
@@ -56,7 +57,12 @@ def by_duckdb(drawn: Drawn, given: list[dict[str, Any]]) -> Counter[tuple[Any, .
         connection.execute(view)
     rows = connection.execute(query).fetchall()
     connection.close()
-    return Counter(tuple(row) for row in rows)
+    return Counter(map(as_row, rows))
+
+
+def as_row(values: Iterable[Any]) -> tuple[Any, ...]:
+    """A row that can be counted."""
+    return tuple(tuple(value) if isinstance(value, list) else value for value in values)
 
 
 def read_by(query: Query) -> set[str]:
@@ -72,7 +78,7 @@ def by_penstock(drawn: Drawn, given: list[dict[str, Any]], draw: random.Random) 
     found: Counter[tuple[Any, ...]] = Counter()
     for step in [*given, None]:
         made = run.end() if step is None else run.step({name: step[name] for name in streams if name in step})
-        found.update(tuple(row.values()) for row in made.rows.to_pylist())
+        found.update(as_row(row.values()) for row in made.rows.to_pylist())
         if draw.random() < 0.2:
             run.restart()
     return found

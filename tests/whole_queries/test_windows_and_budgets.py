@@ -18,7 +18,7 @@ from penstock.errors import PenstockError
 from penstock.testing import Run
 from tests.measure import FULL, size
 from tests.whole_queries.grammar import DECLARED, STREAMS, Drawn, Writer
-from tests.whole_queries.test_whole_queries import SCHEMA, batches, by_duckdb, read_by
+from tests.whole_queries.test_whole_queries import SCHEMA, as_row, batches, by_duckdb, read_by
 
 PLENTY = 10**6
 ABOVE = (
@@ -100,7 +100,7 @@ def under_budget(seed: int, depth: int) -> bool:
         for step in steps:
             own = [rows for name, rows in step.metrics["state_rows"].items() if "." not in name]
             assert sum(own) + step.metrics["promise_rows"] <= budget, f"seed {seed}: {query}"
-        found = Counter(tuple(row.values()) for step in steps for row in step.rows.to_pylist())
+        found = Counter(as_row(row.values()) for step in steps for row in step.rows.to_pylist())
         wanted = by_duckdb(drawn, given)
         if budget == PLENTY:
             assert found == wanted, f"seed {seed}: {query}"

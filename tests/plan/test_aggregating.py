@@ -6,7 +6,7 @@ import pytest
 
 import penstock
 from penstock.explain.reason_words import each_told
-from penstock.plan.aggregate import Fold
+from penstock.plan.aggregate import SET, Fold
 from penstock.plan.aggregating import asked_ends, grouping_obstacles, told_apart
 from tests.runtime.driving import plan_of
 
@@ -47,3 +47,24 @@ def test_a_group_by_the_event_time_names_the_clock_that_closes_it() -> None:
 
 def test_what_is_not_grouped_has_no_aggregate() -> None:
     assert plan_of(f"{STREAMS} SELECT a.k {JOINED};").aggregate is None
+
+
+def test_keys_that_a_set_leaves_out_have_names_of_their_own_and_close_nothing() -> None:
+    text = f"{STREAMS} SELECT a.k, a.n, count(*) AS c FROM a GROUP BY window(a.ts, 5), ROLLUP (a.k, a.ts, a.n);"
+    aggregate = plan_of(text).aggregate
+    assert aggregate is not None
+    assert [(key.name, key.column) for key in aggregate.keys] == [
+        ("__ps_k0", "__ps_w0"),
+        ("__ps_k1", "a_k"),
+        ("__ps_k2", "a_ts"),
+        ("__ps_k3", "a_n"),
+    ]
+    assert [[*map(str, key.clocks)] for key in aggregate.keys] == [["a.ts"], [], [], []]
+    assert [one.columns.count(None) for one in aggregate.sets] == [0, 1, 2, 3]
+    assert aggregate.dealt_by[-1] == SET
+
+
+@pytest.mark.parametrize("by", ["ROLLUP (k)", "session_window(ts, 5)"])
+def test_what_no_budget_can_be_held_for_is_said(by: str) -> None:
+    (query,) = penstock.parse(f"{STREAMS} SELECT /*+ BUDGET(5 ROWS) */ count(*) AS n FROM a GROUP BY {by};").queries
+    assert len([*grouping_obstacles(query)]) == 1

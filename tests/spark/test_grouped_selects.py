@@ -69,6 +69,8 @@ WINDOWED = {
     "max_by(t.g, concat(t.g, t.i)) AS m, min_by(t.i, concat(t.i, '|', t.g)) FILTER (WHERE t.x > 0) AS n, "
     f"count(DISTINCT s.i, t.g) AS d, percentile(t.i, 0.9), percentile(s.x, 0.25) AS q {PLAIN} "
     "GROUP BY window(s.ts, '4 seconds')",
+    "sets": "window(s.ts, '4 seconds') AS w, upper(s.g) AS u, t.i, coalesce(t.i, 99) AS c, count(*), sum(t.i), "
+    f"count(DISTINCT t.i) AS d {PLAIN} GROUP BY window(s.ts, '4 seconds'), CUBE (upper(s.g), t.i)",
     "some_groups": "window(s.ts, '4 seconds').start AS w, s.g, count(*) FILTER (WHERE s.i > 0) AS n FROM s "
     "GROUP BY window(s.ts, '4 seconds'), s.g HAVING max(s.i) > 0 AND window.end IS NOT NULL",
     "calendar": "date_trunc('MINUTE', s.ts) AS h, to_date(s.ts) AS d, s.g, count(*), max(s.x) "
@@ -82,7 +84,7 @@ WINDOWED = {
     "names",
     [
         ("sliding", "first_rows"),
-        ("sessions", "values"),
+        ("sessions", "values", "sets"),
         pytest.param(("some_groups", "calendar", "first_groups", "of_sessions"), marks=pytest.mark.thorough),
     ],
     ids=lambda names: names[0],

@@ -26,6 +26,7 @@ class MemoryReason(ReasonKind):
     GIVEN_ONCE = auto()
     BUT_ALIKE = auto()
     DISTINCT_OVER_GROUPS = auto()
+    SETS_OF_KEYS = auto()
     OUTSIDE = auto()
     MAY_DIFFER = auto()
     INNER_ONLY = auto()

@@ -52,11 +52,19 @@ class _Stage:
     item: str
     """What is remembered, in one word."""
     values: tuple[Scalar, ...]
-    """What makes up an item."""
+    """What makes up every item."""
     kept: tuple[tuple[ColumnRef | Expression, ...], ...] = ()
     """Arguments, by aggregate, whose different values together are kept for each item."""
     rows: int = 0
     """How many rows are kept for each item."""
+    at_times: tuple[Scalar, ...] = ()
+    """What makes up some items only: of as many `sets` of values."""
+    sets: int = 1
+
+    @property
+    def all_values(self) -> tuple[Scalar, ...]:
+        """What makes up every item, or some."""
+        return (*self.values, *self.at_times)
 
     @property
     def kept_values(self) -> tuple[ColumnRef | Expression, ...]:
@@ -89,7 +97,8 @@ def _stage_of(query: Query) -> _Stage | None:
         if query.top is not None:
             return _Stage("(groups)", "group", query.group_by, rows=query.top.most)
         kept = tuple(a.arguments for a in aggregates if a.keeps_values)
-        return _Stage("(groups)", "group", query.group_by, kept)
+        rest = tuple(key for key in query.group_by if key not in query.sure_keys)
+        return _Stage("(groups)", "group", query.sure_keys, kept, at_times=rest, sets=len(query.grouping_sets) or 1)
     if query.distinct:
         values = tuple(output.value for output in query.outputs if not isinstance(output.value, Aggregate))
         return _Stage("(distinct)", "row", values)
@@ -98,14 +107,16 @@ def _stage_of(query: Query) -> _Stage | None:
 
 def _finite(facts: Facts, stage: _Stage) -> Bounded | None:
     impossible = facts.of().impossible
-    if impossible and stage.values:
+    if impossible and stage.all_values:
         return Bounded(BoundedBy.NOTHING_IS_STORED(), Means.STATELESS, (*impossible, Because.NO_RESULT()), 0)
-    items = _count(facts, stage.values)
+    items = _count(facts, stage.all_values)
     kept = [_count(facts, arguments) for arguments in stage.kept]
     if items is None or any(count is None for count in kept):
         return None
-    rows = items * (1 + stage.rows + sum(count for count in kept if count is not None))
-    because: list[Told] = [Because.TAKES_VALUES_TOGETHER(stage.values, items) if stage.values else Because.ONE_GROUP()]
+    rows = stage.sets * items * (1 + stage.rows + sum(count for count in kept if count is not None))
+    because: list[Told] = [
+        Because.TAKES_VALUES_TOGETHER(stage.all_values, items) if stage.all_values else Because.ONE_GROUP()
+    ]
     because += _values_kept(stage)
     if rows > LARGE:
         because.append(Because.IMPRACTICAL(rows))
@@ -230,12 +241,12 @@ def _with_its_rows(bound: Reason, alias: str, own: Bounded) -> Reason:
 
 
 def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mapping[str, Finding]) -> Undecided:
-    columns = [ref for value in (*stage.values, *stage.kept_values) for ref in columns_of(value)]
+    columns = [ref for value in (*stage.all_values, *stage.kept_values) for ref in columns_of(value)]
     endless = [str(ref) for ref in dict.fromkeys(columns) if _size_in_results(facts, ref) is None]
     because: list[Told] = [WhyOpen.ITEMS_REMEMBERED(stage.item)]
     if endless:
         because.append(WhyOpen.ENDLESS_COLUMNS(endless))
-    unsure = [v for v in (*stage.values, *stage.kept_values) if isinstance(v, Expression) and not v.deterministic]
+    unsure = [v for v in (*stage.all_values, *stage.kept_values) if isinstance(v, Expression) and not v.deterministic]
     because += [WhyOpen.MAY_DIFFER_EACH_TIME(value) for value in unsure]
     clocks = [(value, clock) for value in stage.values for clock in _clocks(facts, value)]
     fixes: dict[str, None] = {}
@@ -257,7 +268,7 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
         goals = (*open_ends, *([] if leaves else [clock.source.alias]))
         for fix in fixes_of(graph, dict.fromkeys(goals)) if goals else ((),):
             fixes[text_of(dict.fromkeys((*fix, *missing)))] = None
-    if not clocks and stage.values:
+    if not clocks and stage.all_values:
         because.append(WhyOpen.CARRIES_NO_TIME(stage.item))
     advice = [] if unsure or not endless else [WhyOpen.CHECK_WOULD(endless)]
     advice += [] if clocks else _times_to_carry(facts, stage, findings)
@@ -278,7 +289,7 @@ def _undeclared(source: Source, column: str, is_null_in_the_way: bool) -> tuple[
 
 def _times_to_carry(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]) -> Iterator[Reason]:
     """The event times that would close what is remembered, if it carried them."""
-    for source in facts.query.all_sources if stage.values else ():
+    for source in facts.query.all_sources if stage.all_values else ():
         time = source.event_time
         if time is None or source.alias not in facts.query.core or not _leaves(findings[source.alias]):
             continue

@@ -84,7 +84,7 @@ def _is_remembered(graph: ClosingGraph, source: Source, scheme: Punctuated) -> b
     query = graph.query
     if not (query.distinct or query.is_grouped) or source.alias not in query.core or scheme.lifespan is not None:
         return False
-    values = query.group_by if query.is_grouped else tuple(o.value for o in query.outputs)
+    values = query.sure_keys if query.is_grouped else tuple(o.value for o in query.outputs)
     given = {ref for value in values if isinstance(value, ColumnRef) for ref in columns_of(value)}
     equalities = graph.facts.of().equalities
     return narrowed(scheme, source.stream) is None and all(

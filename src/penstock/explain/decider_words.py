@@ -23,6 +23,7 @@ DECIDER_WORDS: dict[ReasonKind, Words] = {
     MemoryReason.GIVEN_ONCE: "each is given out once, and must be known when it comes again",
     MemoryReason.BUT_ALIKE: "{}, but the aggregates do not depend on how many rows match by it",
     MemoryReason.DISTINCT_OVER_GROUPS: "DISTINCT over groups is outside what is decided here",
+    MemoryReason.SETS_OF_KEYS: "groups by several sets of keys are outside what is decided here",
     MemoryReason.OUTSIDE: "{} is outside what is decided here",
     MemoryReason.MAY_DIFFER: "nothing says that {} gives the same value each time",
     MemoryReason.INNER_ONLY: "inner joins are decided; an outer join or EXISTS is outside",

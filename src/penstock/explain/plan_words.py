@@ -103,6 +103,10 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     ),
     PlanObstacle.TOP_WITH_BUDGET: "ROW_NUMBER() keeps its rows without regard to a BUDGET: leave it out",
     PlanObstacle.SESSION_WITH_BUDGET: "sessions are kept without regard to a BUDGET: leave it out",
+    PlanObstacle.SETS_WITH_BUDGET: (
+        "each row is in a group of every set of keys, and what of that a BUDGET would lose is not told: leave it out, "
+        "or write a query for each set"
+    ),
     PlanObstacle.ONLY_APPENDS: (
         "sink {} only appends, but the groups change and nothing closes them: group by window(ts, '5 minutes') of an "
         "ordered event time as well, or use a sink that takes updates"

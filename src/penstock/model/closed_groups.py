@@ -12,7 +12,7 @@ which Spark makes it.
 Groups by a window of time are always given once, and so are the first rows of a partition that is closed. Others are
 given once where they feed a sink that only appends or a block above, and whenever they change elsewhere. Not decided:
 other expressions that rise with a clock; whether the state is bounded; a group whose key is NULL, which no clock
-passes.
+passes. Where grouping sets leave keys out of some groups, only the keys that all groups have close them.
 """
 
 from __future__ import annotations
@@ -89,21 +89,21 @@ def _can_be_cut(query: Query, cut: Cut) -> bool:
 
 def emits_once(query: Query) -> bool:
     """Whether each group of a query is given once, when it is closed; else whenever it changed."""
-    by_window = any(isinstance(key, TimeWindow) for key in query.group_by)
+    by_window = any(isinstance(key, TimeWindow) for key in query.sure_keys)
     is_wanted = query.appends or query.top is not None
     return by_window or (is_wanted and query.is_grouped and closes_groups(query))
 
 
 def closes_groups(query: Query) -> bool:
     """Whether promises close every group of a query."""
-    clocks = (clock for key in query.group_by for clock in clocks_of(query, key))
+    clocks = (clock for key in query.sure_keys for clock in clocks_of(query, key))
     is_passed = any(query.by_alias[clock.alias].stream.ordering(clock.column) for clock in clocks)
     return is_passed or punctuates_groups(query)
 
 
 def punctuates_groups(query: Query) -> bool:
     """Whether some punctuation closes each group, whatever its other columns are."""
-    held = [key for key in query.group_by if isinstance(key, ColumnRef)]
+    held = [key for key in query.sure_keys if isinstance(key, ColumnRef)]
     return any(
         isinstance(scheme, Punctuated)
         and scheme.lifespan is None

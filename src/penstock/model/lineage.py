@@ -26,9 +26,9 @@ def lineage(query: Query) -> dict[str, Origin]:
         if not isinstance(shown, Output):
             continue
         match shown.value:
-            case ColumnRef() as ref if not query.is_grouped or ref in query.group_by:
+            case ColumnRef() as ref if not query.is_grouped or ref in query.sure_keys:
                 found[shown.name] = ref
-            case TimeWindow() as window if window.end is not None:
+            case TimeWindow() as window if window.end is not None and window.whole in query.sure_keys:
                 found[shown.name] = window
             case _:
                 pass

@@ -109,6 +109,17 @@ class Query:
         return self.block.group_by
 
     @property
+    def grouping_sets(self) -> tuple[tuple[int, ...], ...]:
+        """Where there are groups by several sets of the keys: the numbers of the keys of each; else none."""
+        return self.block.sets
+
+    @cached_property
+    def sure_keys(self) -> tuple[Scalar, ...]:
+        """The keys that every group has a value of: all, but where sets leave some out."""
+        sets = self.grouping_sets
+        return tuple(key for n, key in enumerate(self.group_by) if all(n in members for members in sets))
+
+    @property
     def having(self) -> Formula | None:
         """The condition of the groups that are given."""
         return self.block.having

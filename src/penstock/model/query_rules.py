@@ -199,6 +199,8 @@ def _output_problems(query: Query) -> Iterator[Problem]:
     for index, key in enumerate(query.group_by):
         subject = Subject("group", str(key), index)
         yield from _column_problems(query, columns_of(key), subject)
+        if query.grouping_sets and isinstance(key, TimeWindow) and key.is_session:
+            yield Problem(subject, "a session stands beside no grouping sets", "group by the session below, in a view")
         if len(windows) > 1 and isinstance(key, TimeWindow) and key.is_session:
             why = "a session stands beside no other window of time"
             yield Problem(

@@ -124,6 +124,8 @@ class Group:
     """The condition of the groups that are given."""
     top: Top | None = None
     """Where each group gives its first rows, and not one of its own."""
+    sets: tuple[tuple[int, ...], ...] = ()
+    """Where there are groups by several sets of the keys, each with the others NULL: the numbers of their keys."""
 
 
 @dataclass(frozen=True)
@@ -173,6 +175,7 @@ class Block:
     shown: tuple[str | Formula, ...] = ()
     having: Formula | None = None
     top: Top | None = None
+    sets: tuple[tuple[int, ...], ...] = ()
 
     @property
     def is_grouped(self) -> bool:
@@ -188,7 +191,7 @@ class Block:
             rows = SemiJoin(rows, Leaf(existence.source.alias), existence.condition, existence.negated)
         head: Project | Group = Project(rows, self.outputs)
         if self.is_grouped:
-            head = Group(rows, self.group_by, self.outputs, self.shown, self.having, self.top)
+            head = Group(rows, self.group_by, self.outputs, self.shown, self.having, self.top, self.sets)
         return Distinct(head) if self.distinct else head
 
 
@@ -206,5 +209,6 @@ def block_of(relation: Project | Group | Distinct, sources: Mapping[str, Source]
         rows = rows.rows
     block = Block(rows, head.outputs, where, existences, isinstance(relation, Distinct))
     if isinstance(head, Group):
-        return replace(block, group_by=head.keys, shown=head.shown, having=head.having, top=head.top)
+        shown, having = head.shown, head.having
+        return replace(block, group_by=head.keys, shown=shown, having=having, top=head.top, sets=head.sets)
     return block

@@ -105,6 +105,25 @@ class GroupKey:
     """The cut of its clocks that it is, if it is one."""
     gap: int | None = None
     """After how long a pause its sessions end, in ticks, if it is the start of one."""
+    of: str | None = None
+    """Where some groups leave it out: the column of the rows that it is in the others."""
+
+    @property
+    def column(self) -> str:
+        """The column of the rows of the first stage that it is."""
+        return self.name if self.of is None else self.of
+
+
+SET = "__ps_set"
+"""Of which set of keys a group is."""
+
+
+@dataclass(frozen=True)
+class KeySet:
+    """A set of keys that is grouped by: what each key is of the rows, None where it is left out."""
+
+    names: tuple[str, ...]
+    columns: tuple[str | None, ...]
 
 
 @dataclass(frozen=True)
@@ -204,6 +223,8 @@ class AggregatePlan:
     """Which of these, and why."""
     top: TopPlan | None = None
     """Where each group gives its first rows, and not one of its own."""
+    sets: tuple[KeySet, ...] = ()
+    """Where there are groups by several sets of the keys, the others being NULL."""
 
     @property
     def is_evaluated(self) -> bool:
@@ -213,7 +234,7 @@ class AggregatePlan:
     @property
     def dealt_by(self) -> tuple[str, ...]:
         """The keys that tell to which bucket of the second stage a row goes; where sessions begin is found there."""
-        return tuple(key.name for key in self.keys if key.gap is None)
+        return (*(key.name for key in self.keys if key.gap is None), *((SET,) if self.sets else ()))
 
     def measures_of(self, alias: str) -> tuple[Measure, ...]:
         """The measures of one stream."""

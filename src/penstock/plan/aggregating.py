@@ -17,6 +17,7 @@ bounded, and which rows are merged.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
 from penstock.analysis.finding import Verdict
 from penstock.analysis.reasons import Reason
@@ -35,6 +36,7 @@ from penstock.plan.aggregate import (
     Fold,
     FurtherArgument,
     GroupKey,
+    KeySet,
     Measure,
     OrderColumn,
     TopPlan,
@@ -92,8 +94,12 @@ def aggregate_plan(
     columns = tuple(
         _column(query, o.name, o.value, named, measures) for o in query.outputs if isinstance(o.value, Aggregate)
     )
+    keys = tuple(_key(query, key, number, named, windows) for number, key in enumerate(query.group_by))
+    if query.grouping_sets:
+        keys = tuple(_left_out_at_times(query, key, number) for number, key in enumerate(keys))
+    names = tuple(key.name for key in keys)
     return AggregatePlan(
-        tuple(_key(query, key, number, named, windows) for number, key in enumerate(query.group_by)),
+        keys,
         columns,
         tuple(measures.values()),
         tuple(windows.values()),
@@ -102,6 +108,10 @@ def aggregate_plan(
         by_latest,
         how,
         _top(query, columns),
+        tuple(
+            KeySet(names, tuple(key.column if n in members else None for n, key in enumerate(keys)))
+            for members in query.grouping_sets
+        ),
     )
 
 
@@ -134,6 +144,8 @@ def grouping_obstacles(query: Query) -> Iterator[Reason]:
         yield PlanObstacle.TOP_WITH_BUDGET()
     if query.hints.budget is not None and any(window.is_session for window in windows):
         yield PlanObstacle.SESSION_WITH_BUDGET()
+    if query.hints.budget is not None and query.grouping_sets:
+        yield PlanObstacle.SETS_WITH_BUDGET()
     if query.appends and query.sink is not None and not emits_once(query):
         yield PlanObstacle.ONLY_APPENDS(query.sink)
 
@@ -196,6 +208,12 @@ def _key(
             cut = cut_of(key)
             of_clock = None if cut is None else calendar_cut(query, cut)
             return GroupKey(f"__ps_g{number}", str(key), key.text, None, clocks_of(query, key), of_clock)
+
+
+def _left_out_at_times(query: Query, key: GroupKey, number: int) -> GroupKey:
+    """A key under a name of its own; where it is NULL in some groups, no clock closes them."""
+    clocks = key.clocks if query.group_by[number] in query.sure_keys else ()
+    return replace(key, name=f"__ps_k{number}", of=key.name, clocks=clocks)
 
 
 def calendar_cut(query: Query, cut: Cut) -> CalendarCut:

@@ -62,6 +62,7 @@ class PlanObstacle(ReasonKind):
     TOP_STAYS_OPEN = auto()
     TOP_WITH_BUDGET = auto()
     SESSION_WITH_BUDGET = auto()
+    SETS_WITH_BUDGET = auto()
     ARCHIVE_BELOW = auto()
     CONDITION_UNDER_BUDGET = auto()
     CONDITION_RANDOM = auto()

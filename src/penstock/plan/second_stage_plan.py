@@ -77,7 +77,7 @@ def _columns_of_items(
     """The columns of the streams that items hold as they are, and what they are called there."""
     if aggregate is not None:
         named = zip(query.group_by, aggregate.keys, strict=True)
-        return {key: of.name for key, of in named if isinstance(key, ColumnRef)}
+        return {key: of.name for key, of in named if isinstance(key, ColumnRef) and key in query.sure_keys}
     if query.distinct:
         given = {o.value for o in query.outputs if isinstance(o.value, ColumnRef)}
         return {ref: o.name for o in outputs if (ref := ColumnRef(o.alias, o.column)) in given}

@@ -53,22 +53,23 @@ def deal(told: DataFrame, plan: Plan, keys: tuple[int, ...]) -> Dealt:
     """Deal what the cells give, (kind, payload), out by group."""
     aggregate = plan.aggregate
     assert aggregate is not None
-    names = tuple(key.name for key in aggregate.keys)
+    names = {key.name: key.column for key in aggregate.keys}
     kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
     declared = {o.name: kinds[o.alias, o.column] for o in plan.outputs}
     if not aggregate.is_evaluated and not plan.conditions:
-        types = {name: declared.get(name, "BIGINT") for name in names}
+        types = {name: declared.get(column, "BIGINT") for name, column in names.items()}
         _require_groups(aggregate, types)
         given = arrow_schema(", ".join(_given_columns(plan, aggregate)))
-        return Dealt(told.mapInArrow(Redealer(keys, given, aggregate.dealt_by), DEALT), plan, types)
+        return Dealt(told.mapInArrow(Redealer(keys, given, aggregate.dealt_by, aggregate.sets), DEALT), plan, types)
     evaluated = _evaluated(told, plan, aggregate)
     _require_same_values(evaluated)
     types = {field.name: field.dataType.simpleString() for field in evaluated.schema}
+    types |= {name: types[column] for name, column in names.items()}
     made = {name: types[name] for column in aggregate.columns for name in column.expressions}
     complete = replace(aggregate, columns=tuple(column.with_types(made) for column in aggregate.columns))
     _require_groups(complete, types)
     moved = evaluated.selectExpr(*(carried(f.name, f.dataType.simpleString()) for f in evaluated.schema))
-    rows = mapped(moved, EvaluatedRedealer(keys, aggregate.dealt_by), DEALT)
+    rows = mapped(moved, EvaluatedRedealer(keys, aggregate.dealt_by, aggregate.sets), DEALT)
     return Dealt(rows, replace(plan, aggregate=complete), {name: types[name] for name in names})
 
 
@@ -92,10 +93,10 @@ def _evaluated(told: DataFrame, plan: Plan, aggregate: AggregatePlan) -> DataFra
         F.struct(*(F.col(quoted(o.name)).alias(o.column) for o in plan.outputs if o.alias == alias)).alias(alias)
         for alias in dict.fromkeys(o.alias for o in plan.outputs)
     ]
-    made = {key.name: key.expression for key in aggregate.keys if key.expression is not None}
+    made = {key.column: key.expression for key in aggregate.keys if key.expression is not None}
     for column in aggregate.columns:
         made |= column.expressions
-    wanted = [key.name for key in aggregate.keys if key.expression is None]
+    wanted = [key.column for key in aggregate.keys if key.expression is None]
     wanted += [name for column in aggregate.columns for name in column.columns if name not in made]
     is_answer = F.col(TOLD[0]) == ANSWER
     # What is no answer is not evaluated.
@@ -188,7 +189,9 @@ def show(answers: DataFrame, query: Query, dealt: Dealt, beside: tuple[str, ...]
                 number += 1
             case TimeWindow() as window:
                 name = windows[window.whole]
-                found.append(_window(name, window, types[name]))
+                ends = _window(name, window, types[name])
+                is_sure = window.whole in query.sure_keys
+                found.append(ends if is_sure else F.when(F.col(quoted(name)).isNotNull(), ends))
             case value if value in named:
                 found.append(F.col(quoted(named[value])))
             case expression:

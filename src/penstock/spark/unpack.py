@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.model.names import quoted
+from penstock.plan.aggregate import KeySet
 from penstock.plan.plan import Plan
 from penstock.runtime.group.between_stages import deal, output_types, typed
 from penstock.runtime.state.store import from_ipc, to_ipc
@@ -61,6 +62,8 @@ class Redealer:
     """The columns that the core hands out: a cell that has seen no row of a stream does not know their types."""
     groups: tuple[str, ...] | None = None
     """The columns of the group, of which there may be none; None where rows are dealt out by all columns."""
+    sets: tuple[KeySet, ...] = ()
+    """The sets of keys that are grouped by, where there are several."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: (kind, payload) in, DEALT out."""
@@ -69,16 +72,17 @@ class Redealer:
             dealt: list[tuple[int, str, bytes]] = []
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 if kind == ANSWER:
-                    dealt += _answers_dealt(self.keys, self.groups, typed(from_ipc(payload.as_buffer()), self.schema))
+                    rows = typed(from_ipc(payload.as_buffer()), self.schema)
+                    dealt += _answers_dealt(self.keys, self.groups, rows, self.sets)
                 else:
                     dealt += ((key, kind, payload.as_py()) for key in self.keys)
             yield _as_dealt(dealt)
 
 
 def _answers_dealt(
-    keys: tuple[int, ...], groups: tuple[str, ...] | None, table: Any
+    keys: tuple[int, ...], groups: tuple[str, ...] | None, table: Any, sets: tuple[KeySet, ...]
 ) -> Iterator[tuple[int, str, bytes]]:
-    for bucket, rows in deal(table, len(keys), groups):
+    for bucket, rows in deal(table, len(keys), groups, sets):
         yield keys[bucket], ANSWER, to_ipc(rows)
 
 
@@ -121,6 +125,7 @@ class EvaluatedRedealer:
 
     keys: tuple[int, ...]
     groups: tuple[str, ...] | None = None
+    sets: tuple[KeySet, ...] = ()
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the columns and TOLD in, DEALT out."""
@@ -128,7 +133,7 @@ class EvaluatedRedealer:
             whole = pa.Table.from_batches([batch])
             answers = pc.equal(whole.column(TOLD[0]), ANSWER)
             rows = whole.filter(answers).drop_columns(list(TOLD))
-            dealt = list(_answers_dealt(self.keys, self.groups, rows)) if rows.num_rows else []
+            dealt = list(_answers_dealt(self.keys, self.groups, rows, self.sets)) if rows.num_rows else []
             told = whole.filter(pc.invert(answers)).select(list(TOLD)).to_pylist()
             dealt += [(key, row[TOLD[0]], row[TOLD[1]]) for row in told for key in self.keys]
             yield _as_dealt(dealt)

@@ -43,6 +43,7 @@ KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS, "approx_count_distinct", 
 
 _OF_DISTINCT = ("count", "sum", "avg", "min", "max", *COLLECTS)
 _INSTEAD = dict.fromkeys(("listagg", "string_agg"), "write array_join(collect_list(x), ', ')")
+_INSTEAD |= dict.fromkeys(("grouping", "grouping_id"), "which keys a group leaves out is seen by their NULLs")
 _INSTEAD |= dict.fromkeys(("percentile_approx", "approx_percentile"), "write percentile(x, 0.9), which is exact")
 """What to write instead of an aggregate that the language has not."""
 

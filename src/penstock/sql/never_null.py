@@ -34,6 +34,9 @@ def never_null(source: Source, column: str) -> bool:
 
 
 def _has_value(query: Query, output: Output) -> bool:
+    key = output.value.whole if isinstance(output.value, TimeWindow) else output.value
+    if key in query.group_by and key not in query.sure_keys:
+        return False
     match output.value:
         case TimeWindow():
             return True

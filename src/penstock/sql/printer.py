@@ -105,6 +105,9 @@ def print_query(query: Query) -> str:
         lines += _rows(query)
         if query.group_by:
             lines.append("GROUP BY " + ", ".join(str(key) for key in query.group_by))
+        if query.grouping_sets:
+            sets = (", ".join(str(query.group_by[n]) for n in members) for members in query.grouping_sets)
+            lines.append(f"  GROUPING SETS ({', '.join(f'({members})' for members in sets)})")
     if query.having is not None:
         lines.append(f"HAVING {query.having}")
     return _with_derived_spelt("\n".join(lines), query)

@@ -14,7 +14,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.model.names import fold
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
-from penstock.sql.from_grammar import FromGrammar
+from penstock.sql.grouping_grammar import GroupingGrammar
 from penstock.sql.tree import (
     ELEMENT_FUNCTIONS,
     AggregateCall,
@@ -39,12 +39,11 @@ from penstock.sql.tree import (
     Stretch,
 )
 
-_SETS = "write one INSERT INTO for each set of columns, each with its own GROUP BY; they may share a sink"
 CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND", "UNION")
 """Words that may follow where a query is not at its end."""
 
 
-class QueryGrammar(FromGrammar):
+class QueryGrammar(GroupingGrammar):
     """SELECT and INSERT."""
 
     def insert(self) -> Insert:
@@ -154,20 +153,15 @@ class QueryGrammar(FromGrammar):
         source = self.from_parts()
         source, items = self._with_elements(source, items)
         where = self.condition() if self.words("WHERE") else None
-        group_by: list[Code] = []
+        group_by: tuple[Code, ...] = ()
+        grouping_sets: tuple[tuple[int, ...], ...] = ()
         groups_by_all = False
         if self.words("GROUP", "BY"):
             groups_by_all = self.words("ALL")
-            for words in (("CUBE",), ("ROLLUP",), ("GROUPING", "SETS")):
-                if self.looking_at(*words):
-                    self.refuse(f"GROUP BY {' '.join(words)}", _SETS)
             if not groups_by_all:
-                group_by = self.separated(lambda: self.code(self._parse_disjunction, "a column to group by"))
+                group_by, grouping_sets = self.grouping()
         keys = [words_of(code.tokens) for code in group_by if is_one_call(code.tokens)]
         items = [i if i.code is None else replace(i, over=self._over_aggregates(i.code, keys)) for i in items]
-        for words in (("WITH", "CUBE"), ("WITH", "ROLLUP"), ("GROUPING", "SETS")):
-            if group_by and self.looking_at(*words):
-                self.refuse(f"GROUP BY … {' '.join(words)}", _SETS)
         having = None
         if self.words("HAVING"):
             condition = self.condition()
@@ -176,7 +170,17 @@ class QueryGrammar(FromGrammar):
         tokens = self._tokens[index : self._index]
         named = frozenset(fold(token.text) for token in tokens if token.token_type is not TokenType.STRING)
         return Select(
-            tuple(hints), distinct, tuple(items), source, where, tuple(group_by), at, groups_by_all, having, named
+            tuple(hints),
+            distinct,
+            tuple(items),
+            source,
+            where,
+            group_by,
+            at,
+            groups_by_all,
+            having,
+            named,
+            grouping_sets,
         )
 
     # What a query gives

@@ -288,6 +288,7 @@ class QueryBinder:
                 groups.shown,
                 having,
                 top,
+                output_binder.grouping_sets(select, group_by),
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
             read = with_derived_columns(*with_table_joins(used, block))

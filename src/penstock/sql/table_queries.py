@@ -86,7 +86,7 @@ def _made(named: NamedQuery, queries: QueryBinder) -> DeclaredTable | None:
 
 
 def _keys(query: Query) -> Iterator[tuple[str, ...]]:
-    if query.is_grouped and query.top is None:
+    if query.is_grouped and query.top is None and not query.grouping_sets:
         shown = {str(output.value): output.name for output in query.outputs}
         given = {output.name for output in query.answer}
         names = [shown.get(str(key)) for key in query.group_by]

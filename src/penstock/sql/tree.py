@@ -313,6 +313,8 @@ class Select:
     having: OverAggregates | None = None
     words: frozenset[str] = field(default=frozenset(), compare=False)
     """All that stands in it but strings, folded: the names that it may name."""
+    grouping_sets: tuple[tuple[int, ...], ...] = ()
+    """The sets of keys that are grouped by, by their numbers, where it is not all of them at once."""
 
 
 @dataclass(frozen=True)

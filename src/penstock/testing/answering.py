@@ -20,7 +20,7 @@ from penstock.model.clauses import Aggregate, Formula, TimeWindow
 from penstock.model.closed_groups import cut_of
 from penstock.model.expressions import ColumnRef, Expression, Term
 from penstock.model.query import Query
-from penstock.plan.aggregate import AggregatePlan
+from penstock.plan.aggregate import AggregatePlan, KeySet
 from penstock.plan.plan import Plan
 from penstock.runtime import given_name, session_end
 from penstock.runtime.group.between_stages import answer_columns, final_type, typed
@@ -57,6 +57,11 @@ class Answering:
         """The columns by which rows are dealt to the buckets of the second stage; None for all."""
         return None if self.plan.aggregate is None else self.plan.aggregate.dealt_by
 
+    @property
+    def sets(self) -> tuple[KeySet, ...]:
+        """The sets of keys that are grouped by, where there are several."""
+        return () if self.plan.aggregate is None else self.plan.aggregate.sets
+
     def typed(self, rows: Any) -> Any:
         """Rows of a cell in the types of the streams."""
         return typed(rows, self.given)
@@ -75,7 +80,7 @@ class Answering:
         aggregate = self.plan.aggregate
         assert aggregate is not None
         keys = zip(self.query.group_by, aggregate.keys, strict=True)
-        found = [(of.name, key) for key, of in keys if isinstance(key, Expression)]
+        found = [(of.column, key) for key, of in keys if isinstance(key, Expression)]
         values = [o.value for o in self.query.outputs if isinstance(o.value, Aggregate)]
         for value, column in zip(values, aggregate.columns, strict=True):
             arguments = zip(column.columns, value.arguments, strict=False)
@@ -125,7 +130,8 @@ class Answering:
         assert aggregate is not None
         named = {key: name.name for key, name in zip(self.query.group_by, aggregate.keys, strict=True)}
         kinds = {name: arrow_type(name, kind) for name, kind in self._types.items()}
-        kinds |= {n: self.given.field(n).type for n in named.values() if n not in kinds}
+        kinds |= {n: self.given.field(n).type for n in (key.column for key in aggregate.keys) if n not in kinds}
+        kinds |= {key.name: kinds[key.column] for key in aggregate.keys}
         windows = {key.whole: name for key, name in named.items() if isinstance(key, TimeWindow)}
         made: dict[str, tuple[Any, Shown]] = {
             str(key): (kinds[name], _column(name, kinds[name])) for key, name in named.items()
@@ -185,7 +191,7 @@ class Answering:
 
         def both(rows: Any) -> Any:
             ends = [start(rows).combine_chunks(), end(rows).combine_chunks()]
-            return pa.StructArray.from_arrays(ends, fields=list(whole))
+            return pa.StructArray.from_arrays(ends, fields=list(whole), mask=ends[0].is_null())
 
         return whole, both
 

@@ -111,7 +111,7 @@ class BlockRun:
         buckets = len(self.buckets)
         dealt: list[list[Any]] = [[] for _ in range(buckets)]
         for table in map(self.answering.between, rows):
-            for bucket, share in deal(table, buckets, self.answering.groups):
+            for bucket, share in deal(table, buckets, self.answering.groups, self.answering.sets):
                 dealt[bucket].append(share)
         told: dict[int, list[Any]] = {}
         for result in given:

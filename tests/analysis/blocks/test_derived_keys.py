@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.analysis.blocks.promised import NEAR, A, B, promises
+from tests.analysis.blocks.promised import NEAR, A, B, conditions, promises
 
 KEYED = A.replace("3)", "3, PRIMARY KEY (k))") + B.replace("3)", "3, PRIMARY KEY (k, n))")
 
@@ -35,3 +35,13 @@ def test_keys(view: str, expected: list[str]) -> None:
 def test_a_column_that_may_be_null_is_in_no_key() -> None:
     groups = "SELECT a.k, window(a.t, 5).end AS e, count(*) AS c FROM a GROUP BY a.k, window(a.t, 5)"
     assert not any(text.startswith("PRIMARY") for text in promises(groups))
+
+
+def test_groups_of_several_sets_have_no_key_and_their_columns_may_be_null() -> None:
+    streams = (
+        "CREATE STREAM a (k BIGINT, t BIGINT, EVENT TIME t, ORDERED BY t, CHECK (k IS NOT NULL AND t IS NOT NULL));"
+    )
+    view = "SELECT window(a.t, 5).end AS e, a.k, count(*) AS n FROM a GROUP BY window(a.t, 5), {}"
+    assert "PRIMARY KEY (e, k)" in promises(view.format("a.k"), streams)
+    assert promises(view.format("ROLLUP (a.k)"), streams) == ["ORDERED BY e WITHIN FRONTIER"]
+    assert conditions(view.format("ROLLUP (a.k)"), streams) == ["e IS NOT NULL"]

@@ -1,12 +1,13 @@
--- negative: GROUP BY CUBE, ROLLUP, GROUPING SETS, sessions of no constant gap or beside other windows
+-- negative: grouping sets that are too many, or leave a key out; sessions of no constant gap, or beside other windows
 CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
-SELECT a, count(*) AS n FROM s GROUP BY CUBE (a);
-SELECT a, count(*) AS n FROM s GROUP BY ROLLUP (a);
-SELECT a, count(*) AS n FROM s GROUP BY GROUPING SETS ((a), ());
-SELECT a, count(*) AS n FROM s GROUP BY a WITH ROLLUP;
-SELECT a, b, count(*) AS n FROM s GROUP BY a, b WITH CUBE;
-SELECT a, count(*) AS n FROM s GROUP BY a GROUPING SETS ((a), ());
+SELECT a, count(*) AS n FROM s GROUP BY CUBE (a, b, c, ok, ts, a + 1, a + 2);
+SELECT a, count(*) AS n FROM s GROUP BY CUBE (a, b), CUBE (c, ok), CUBE (ts, a + 1), ROLLUP (a + 2);
+SELECT a, count(*) AS n FROM s GROUP BY a, b GROUPING SETS ((a), ());
+SELECT a, count(*) AS n FROM s GROUP BY ROLLUP a;
+SELECT d, count(*) AS n FROM s GROUP BY ROLLUP (d);
+SELECT c, count(*) AS n FROM s GROUP BY ROLLUP (a);
+SELECT count(*) AS n FROM s GROUP BY session_window(ts, '5 minutes'), ROLLUP (a);
 SELECT count(*) AS n FROM s GROUP BY session_window(ts, c);
 SELECT count(*) AS n FROM s GROUP BY session_window(ts, CASE WHEN a = 1 THEN '1 hour' ELSE '5 minutes' END);
 SELECT count(*) AS n FROM s GROUP BY session_window(ts, '5 minutes', '1 minute');

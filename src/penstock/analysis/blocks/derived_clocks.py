@@ -84,7 +84,7 @@ def _cuts(query: Query) -> Iterator[tuple[str, Cut]]:
     for shown in query.answer:
         value = shown.value if isinstance(shown, Output) else None
         cut = cut_of(value) if isinstance(value, Expression) else None
-        if cut is None or not isinstance(value, Expression) or (query.is_grouped and value not in query.group_by):
+        if cut is None or not isinstance(value, Expression) or (query.is_grouped and value not in query.sure_keys):
             continue
         kind = query.type_of(cut.column)
         if kind is not None and (kind.kind is Kind.TIMESTAMP or (kind.kind is Kind.DATE and cut.gives_date)):

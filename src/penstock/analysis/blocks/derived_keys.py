@@ -33,7 +33,7 @@ def derived_keys(facts: Facts, known: Mapping[str, Origin]) -> Iterator[Claim]:
     query = facts.query
     usable = {name: origin for name, origin in known.items() if _is_key_column(facts, origin)}
     if query.is_grouped:
-        names = _of_group(query, usable)
+        names = () if query.grouping_sets else _of_group(query, usable)
         if names and (query.top is None or query.top.most == 1):
             yield _claim(names, Promised.GROUP(names))
         return

@@ -90,7 +90,7 @@ def _tied_to(alias: str, reading: MemoryReading, order: Order) -> frozenset[str]
 
 def has_one_value_in_a_group(ref: ColumnRef, reading: MemoryReading, order: Order) -> bool:
     """Whether it is a group column, or equal to one."""
-    return any(value in order.equal_to(ref) for value in reading.query.group_by if isinstance(value, ColumnRef))
+    return any(value in order.equal_to(ref) for value in reading.query.sure_keys if isinstance(value, ColumnRef))
 
 
 def _is_settled(comparison: Comparison, reading: MemoryReading, order: Order) -> bool:

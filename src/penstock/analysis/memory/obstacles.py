@@ -74,6 +74,8 @@ class Obstacles:
             yield from self._shown(query.group_by, MemoryReason.GROUPED_BY, MemoryReason.GROUPS_KEPT())
             if query.distinct:
                 yield OpenQuestion(MemoryReason.DISTINCT_OVER_GROUPS())
+            if query.grouping_sets:
+                yield OpenQuestion(MemoryReason.SETS_OF_KEYS(), tuple(source.alias for source in query.all_sources))
         elif is_join or query.distinct:
             forced = MemoryReason.MAY_BRING()
             if not is_join:

@@ -93,7 +93,8 @@ def _unfit(query: Query) -> Iterator[Reason]:
     if len(query.all_sources) > MOST_SOURCES:
         yield CountReason.TOO_MANY_SOURCES(MOST_SOURCES)
     windows = [key for key in query.group_by if isinstance(key, TimeWindow)]
-    if len(windows) != 1 or windows[0].slide or windows[0].offset or windows[0].is_session:
+    of_whole = len(windows) == 1 and not query.grouping_sets
+    if not of_whole or windows[0].slide or windows[0].offset or windows[0].is_session:
         yield CountReason.NOT_BY_WINDOW()
     elif query.by_alias[windows[0].column.alias].event_time != windows[0].column:
         yield CountReason.NOT_EVENT_TIME(windows[0].column)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.aggregate import COUNT, AggregateColumn, AggregatePlan, Fold
+from penstock.plan.aggregate import COUNT, SET, AggregateColumn, AggregatePlan, Fold, KeySet
 from penstock.plan.plan import ROW, Plan
 from penstock.runtime.columns.row_values import row_hashes
 from penstock.runtime.group.derived import columns_of_measure
@@ -25,13 +25,37 @@ from penstock.runtime.input.routing import split_by_cell
 from penstock.runtime.promise.items import Reports
 
 
-def deal(table: Any, buckets: int, groups: tuple[str, ...] | None) -> Iterator[tuple[int, Any]]:
-    """The rows of each bucket; `groups` are the columns of the group, None where rows are dealt by all columns."""
+def deal(
+    table: Any, buckets: int, groups: tuple[str, ...] | None, sets: tuple[KeySet, ...] = ()
+) -> Iterator[tuple[int, Any]]:
+    """The rows of each bucket; `groups` are the columns of the group, None where rows are dealt by all columns.
+
+    Of several sets of keys each row is in a group of each.
+    """
+    table = for_each_set(table, sets) if sets else table
     if groups == ():
         yield 0, table
         return
     by = table if groups is None else table.select(list(groups))
     yield from split_by_cell(table, (row_hashes(by) % np.uint64(buckets)).astype(np.int64))
+
+
+def for_each_set(table: Any, sets: tuple[KeySet, ...]) -> Any:
+    """The rows once for each set of keys, those that it leaves out being NULL."""
+    found = []
+    for number, one in enumerate(sets):
+        rows = table.append_column(SET, pa.array(np.full(table.num_rows, number, np.int32)))
+        for name, column, other in zip(one.names, one.columns, _known(sets), strict=True):
+            values = pa.nulls(table.num_rows, table.column(other).type) if column is None else table.column(column)
+            rows = rows.append_column(name, values)
+        found.append(rows)
+    return pa.concat_tables(found)
+
+
+def _known(sets: tuple[KeySet, ...]) -> tuple[str, ...]:
+    """What each key is of the rows, in the sets that have it."""
+    by_key = zip(*(one.columns for one in sets), strict=True)
+    return tuple(next(column for column in columns if column is not None) for columns in by_key)
 
 
 def typed(table: Any, schema: Any) -> Any:

@@ -83,7 +83,7 @@ class GroupStage(Component):
         self.is_first = is_first
         session = next((key for key in self.aggregate.keys if key.gap is not None), None)
         self.sessions = None if session is None else Sessions(session)
-        self.others = tuple(dict.fromkeys(key.name for key in self.aggregate.keys if key.gap is None))
+        self.others = tuple(dict.fromkeys(self.aggregate.dealt_by))
         self.keys = self.others if session is None else (*self.others, session.name)
         kinds = {(s.alias, c.name): c.type for s in plan.sources for c in s.read}
         kept = [] if self._only_tells_apart else [Kept(COUNT, Fold.COUNT)]

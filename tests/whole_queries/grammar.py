@@ -296,7 +296,8 @@ class Writer:
         # A row without a time is in no window.
         kept = source.kept([*where, f"{time} IS NOT NULL"])
         having = f" HAVING count(*) > {self.draw.randint(0, 1)}" if self.chance(0.2) else ""
-        text = f"SELECT {shown} FROM {kept} GROUP BY {key}, [[{time}|{length}|]]{having}"
+        by = self.draw.choice((key, key, key, key, f"ROLLUP ({key})", f"GROUPING SETS (({key}), ())"))
+        text = f"SELECT {shown} FROM {kept} GROUP BY {by}, [[{time}|{length}|]]{having}"
         return text, tuple(column for _, column in items)
 
     def _aggregate(self, source: _From, value: str) -> str:

@@ -27,8 +27,17 @@ if TYPE_CHECKING:
     from penstock.errors import ScriptErrors as ScriptErrors
     from penstock.errors import SyntaxMistake as SyntaxMistake
     from penstock.errors import UsageError as UsageError
+    from penstock.frames.frame_promises import Check as Check
+    from penstock.frames.frame_promises import Clustered as Clustered
+    from penstock.frames.frame_promises import Cooccurs as Cooccurs
+    from penstock.frames.frame_promises import Follows as Follows
+    from penstock.frames.frame_promises import ForeignKey as ForeignKey
+    from penstock.frames.frame_promises import Ordered as Ordered
+    from penstock.frames.frame_promises import PrimaryKey as PrimaryKey
+    from penstock.frames.frame_promises import Punctuated as Punctuated
     from penstock.jobs import adopt as adopt
     from penstock.jobs import check as check
+    from penstock.jobs import promise as promise
     from penstock.model.script import Script as Script
 
 __version__ = "0.1.0"
@@ -37,6 +46,15 @@ _HOME = {
     "parse": "penstock.compile",
     "check": "penstock.jobs",
     "adopt": "penstock.jobs",
+    "promise": "penstock.jobs",
+    "Check": "penstock.frames.frame_promises",
+    "Clustered": "penstock.frames.frame_promises",
+    "Cooccurs": "penstock.frames.frame_promises",
+    "Follows": "penstock.frames.frame_promises",
+    "ForeignKey": "penstock.frames.frame_promises",
+    "Ordered": "penstock.frames.frame_promises",
+    "PrimaryKey": "penstock.frames.frame_promises",
+    "Punctuated": "penstock.frames.frame_promises",
     "stream": "penstock.compile",
     "Script": "penstock.model.script",
     "Verdict": "penstock.analysis.finding",
@@ -56,13 +74,21 @@ _HOME = {
 """The module that each public name lives in."""
 
 __all__ = [
+    "Check",
+    "Clustered",
+    "Cooccurs",
     "DataError",
     "DeclarationMistake",
+    "Follows",
+    "ForeignKey",
     "InternalError",
     "MachineError",
     "Mistake",
     "NotSupportedYet",
+    "Ordered",
     "PenstockError",
+    "PrimaryKey",
+    "Punctuated",
     "QueryMistake",
     "Refused",
     "Script",
@@ -75,6 +101,7 @@ __all__ = [
     "check",
     "offline",
     "parse",
+    "promise",
     "stream",
     "testing",
 ]

@@ -3,6 +3,8 @@
     DataFrame --read--> script --check--> Verdict
                                --adopt--> the same DataFrame, run by Penstock
 
+What is promised of a DataFrame goes into that script.
+
 Nothing here decides: what a plan says is read in `spark/frames`, and the script that it becomes goes the way of every
 script (`compile`).
 """
@@ -15,7 +17,10 @@ from typing import TYPE_CHECKING
 
 from penstock import compile as scripts
 from penstock.errors import NotSupportedYet, ScriptErrors, UsageError
+from penstock.explain.shown import Explanation, ShownVerdict
+from penstock.frames.frame_promises import FramePromise
 from penstock.model.closed_groups import emits_once
+from penstock.model.names import fold, nearest
 from penstock.model.query import Query
 from penstock.model.script import Script
 
@@ -33,8 +38,9 @@ def check(job: Script | DataFrame, query: str | None = None) -> Verdict:
     The name of the query may be left out where a script has but one; of a DataFrame it is the name to call it by.
     """
     if isinstance(job, Script):
-        return scripts.check(job, query)
-    return scripts.check(_script(_read(job), query))
+        return ShownVerdict.of(scripts.check(job, query), job, scripts.query_named(job, query))
+    asked = _script(_read(job), query)
+    return ShownVerdict.of(scripts.check(asked), asked, asked.queries[0])
 
 
 def adopt(
@@ -66,6 +72,47 @@ def adopt(
             read.session, script, inputs=read.inputs, allow_unbounded=allow_unbounded, trust_script=True
         )
     return read.over(answer)
+
+
+def promise(frame: DataFrame, *declarations: FramePromise) -> DataFrame:
+    """The DataFrame, of which so much is promised: jobs that read it are checked and run with it.
+
+    Each declaration is a value: `penstock.PrimaryKey("id")`, `penstock.Ordered("ts", within="3 seconds")` and so on.
+    They are about the rows of this very DataFrame; what is made of it afterwards is worked out from them.
+    """
+    from penstock.spark.frames.adopted_frame import require_frame  # noqa: PLC0415 - with Spark
+    from penstock.spark.frames.promised_plans import note  # noqa: PLC0415
+
+    require_frame(frame)
+    for declaration in declarations:
+        if not isinstance(declaration, FramePromise):
+            raise UsageError(
+                f"a promise is wanted, and this is of type {type(declaration).__name__}",
+                hint="e.g. penstock.promise(orders, penstock.PrimaryKey('id'))",
+            )
+        known = set(map(fold, frame.columns))
+        named = declaration.columns if not declaration.is_condition else ()
+        if missing := [name for name in named if fold(name) not in known]:
+            close = nearest(missing[0], frame.columns)
+            raise UsageError(
+                f"{declaration}: the DataFrame has no column {missing[0]}",
+                hint=f"did you mean {close}?" if close else f"there are: {', '.join(frame.columns)}",
+            )
+        if declaration.other is not None:
+            require_frame(declaration.other)
+    note(frame, declarations)
+    return frame
+
+
+def explain(job: Script | DataFrame, query: str | None = None) -> Explanation:
+    """The plan of a query: what is kept, what purges it, what bounds it. Prints as `penstock explain` does."""
+    if isinstance(job, Script):
+        asked, chosen = job, scripts.query_named(job, query)
+    else:
+        asked = _script(_read(job), query)
+        chosen = asked.queries[0]
+    verdict = scripts.judged(chosen)
+    return Explanation(asked, chosen, verdict, scripts.plan_of(chosen, verdict))
 
 
 def script(frame: DataFrame) -> str:

@@ -1,7 +1,8 @@
 """The script that says what a job's plan says: CREATE STREAM for each leaf, and one SELECT.
 
 A watermark of d on a column is read as `ORDERED BY` it `WITHIN d ON VIOLATION TRUST`: the delay stays what the job
-says, whatever comes. The first of a leaf's watermarks is its event time.
+says, whatever comes. The first of a leaf's watermarks is its event time, else the first column that the job promises to
+be ordered in time. Promises stand in the declaration of their leaf, and name others by the streams that these are.
 
 Relations are written from inside out. Joins, filters and columns that are only renamed go into one SELECT; a condition
 that stands below an outer, semi or anti join, computed columns, groups, DISTINCT and UNION ALL become a query in FROM,
@@ -14,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from penstock.frames.frame_promises import FramePromise
 from penstock.frames.job_relations import (
     JobAggregate,
     JobColumn,
@@ -53,15 +55,25 @@ class JobScript:
     """The columns asked for, and the names that the answer has them under."""
 
 
-def script_of(relation: JobRelation, wanted: Sequence[int], hints: str = "") -> JobScript:
-    """The script whose one query gives the wanted columns of a relation."""
+def script_of(relation: JobRelation, wanted: Sequence[int], promises: Sequence[JobPromise] = ()) -> JobScript:
+    """The script whose one query gives the wanted columns of a relation, over streams that promise so much."""
     read: dict[int, set[int]] = {}
     relation = pruned(relation, wanted, read)
-    writer = _Writer.over(leaves_of(relation), read)
+    writer = _Writer.over(leaves_of(relation), read, promises)
+    hints = ""
     select, names = writer.select(relation, wanted or [relation.columns[0].number], hints)
     streams = tuple(writer.streams.values())
     text = "\n\n".join([*(writer.declared(stream) for stream in streams), f"{select};"])
     return JobScript(f"{text}\n", streams, tuple((number, names[number]) for number in wanted))
+
+
+@dataclass(frozen=True)
+class JobPromise:
+    """What is promised of a leaf, and which leaf is the other one in it."""
+
+    source: int
+    promise: FramePromise
+    other: int | None = None
 
 
 @dataclass(frozen=True)
@@ -85,21 +97,23 @@ class _Writer:
     """By source, the first of the leaves that read it."""
     taken: set[str] = field(default_factory=set)
     """Folded names of streams and aliases."""
+    promises: Sequence[JobPromise] = ()
     _met: set[int] = field(default_factory=set)
 
     @classmethod
-    def over(cls, leaves: Sequence[JobLeaf], read: Mapping[int, set[int]]) -> _Writer:
+    def over(cls, leaves: Sequence[JobLeaf], read: Mapping[int, set[int]], promises: Sequence[JobPromise]) -> _Writer:
         taken: set[str] = set()
         firsts = {leaf.source: leaf for leaf in reversed(leaves)}
         streams: dict[int, JobStream] = {}
         for leaf in leaves:
             if leaf.source not in streams:
                 clocks = {place for place, column in enumerate(leaf.columns) if column.delay is not None}
-                places = sorted(read[leaf.source] | clocks) or [0]
+                named = _named(leaf, promises)
+                places = sorted(read[leaf.source] | clocks | named) or [0]
                 names = _told_apart([leaf.columns[place].name for place in places])
                 columns = tuple(zip(names, places, strict=True))
                 streams[leaf.source] = JobStream(_free(leaf.name, taken), leaf.source, columns)
-        return cls(streams, firsts, taken)
+        return cls(streams, firsts, taken, promises)
 
     def declared(self, stream: JobStream) -> str:
         """CREATE STREAM."""
@@ -107,8 +121,20 @@ class _Writer:
         columns = [(name, leaf.columns[place]) for name, place in stream.columns]
         elements = [f"{quoted(name)} {column.type}" for name, column in columns]
         clocks = [(name, column.delay) for name, column in columns if column.delay is not None]
-        elements += [f"EVENT TIME {quoted(name)}" for name, _ in clocks[:1]]
-        elements += [f"ORDERED BY {quoted(name)} WITHIN {duration(delay)} ON VIOLATION TRUST" for name, delay in clocks]
+        promised = [one for one in self.promises if one.source == stream.source]
+        orders = [one.promise.ordered for one in promised if one.promise.ordered is not None]
+        elements += [f"EVENT TIME {quoted(name)}" for name in [*(name for name, _ in clocks), *orders][:1]]
+        # What the user promises of a column says more than its watermark.
+        told = set(map(fold, orders))
+        elements += [
+            f"ORDERED BY {quoted(name)} WITHIN {duration(delay)} ON VIOLATION TRUST"
+            for name, delay in clocks
+            if fold(name) not in told
+        ]
+        names = {source: one.name for source, one in self.streams.items()}
+        elements += [
+            one.promise.text(names.get(one.source if one.other is None else one.other, "")) for one in promised
+        ]
         body = ",\n".join(f"  {element}" for element in elements)
         return f"CREATE STREAM {quoted(stream.name)} (\n{body}\n);"
 
@@ -208,6 +234,13 @@ class _Writer:
             source = f"{left.source}\n  {join.kind} JOIN {beside} ON {on or 'TRUE'}"
         kept = left.names if join.kind in ("LEFT SEMI", "LEFT ANTI") else names
         return _Rows(source, kept, (*left.where, *right.where), is_join=True)
+
+
+def _named(leaf: JobLeaf, promises: Sequence[JobPromise]) -> set[int]:
+    """The places of the columns that promises of a leaf, or of others about it, name."""
+    named = {fold(name) for one in promises if one.source == leaf.source for name in one.promise.columns}
+    named |= {fold(name) for one in promises if one.other == leaf.source for name in one.promise.other_columns}
+    return {place for place, column in enumerate(leaf.columns) if fold(column.name) in named}
 
 
 def duration(milliseconds: int) -> str:

@@ -38,12 +38,22 @@ class Streams:
 Job = Callable[[Streams], DataFrame]
 
 
-def write(bench: Bench, seed: int, files: int = 3, rows: int = 10, keys: tuple[int | None, ...] = KEYS) -> None:
-    """Files of three streams whose rows come at most DELAY seconds late."""
+def write(
+    bench: Bench,
+    seed: int,
+    *,
+    files: int = 3,
+    rows: int = 10,
+    keys: tuple[int | None, ...] = KEYS,
+    without_time: float = 0.0,
+) -> None:
+    """Files of three streams whose rows come at most DELAY seconds late, but for those without a time."""
     for name in "abc":
         draw = random.Random(f"{name}{seed}")
         for file in range(files):
-            bench.write(name, [_row(draw, file, keys) for _ in range(rows)], SCHEMA)
+            found = [_row(draw, file, keys) for _ in range(rows)]
+            timeless = [{**row, "ts": None} if draw.random() < without_time else row for row in found]
+            bench.write(name, timeless, SCHEMA)
         bench.write(name, [{"k": -ord(name), "n": 30, "ts": START + timedelta(days=40)}], SCHEMA)
 
 
@@ -63,6 +73,20 @@ def streams(spark: SparkSession, bench: Bench, watermarks: str = "abc") -> Strea
         frame = reader.parquet(str(bench.folder / "data" / name)).toDF(f"{name}k", f"{name}n", f"{name}ts")
         found[name] = frame.withWatermark(f"{name}ts", f"{DELAY} seconds") if name in watermarks else frame
     return Streams(**found)
+
+
+def at_rest(spark: SparkSession, bench: Bench) -> Streams:
+    """The same rows as a batch."""
+    found = {}
+    for name in "abc":
+        frame = spark.read.schema("k BIGINT, n INT, ts TIMESTAMP").parquet(str(bench.folder / "data" / name))
+        found[name] = frame.toDF(f"{name}k", f"{name}n", f"{name}ts")
+    return Streams(**found)
+
+
+def batch_answer(frame: DataFrame) -> Counter[tuple[Any, ...]]:
+    """What a DataFrame at rest gives."""
+    return Counter(canonical(tuple(row)) for row in frame.collect() if not any(_is_far(value) for value in _flat(row)))
 
 
 def answer(bench: Bench, frame: DataFrame, name: str) -> Counter[tuple[Any, ...]]:

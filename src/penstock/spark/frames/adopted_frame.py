@@ -16,6 +16,7 @@ from penstock.frames.job_script import JobScript, script_of
 from penstock.model.names import quoted
 from penstock.spark.frames.catalyst import Catalyst, Node, children, number_of, output
 from penstock.spark.frames.plan_reader import PlanReader, ReadJob
+from penstock.spark.frames.promised_plans import promised_in
 from penstock.spark.session import ROCKSDB
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -66,8 +67,8 @@ class ReadFrame:
         return catalyst.frame(new)
 
 
-def read_frame(frame: DataFrame) -> ReadFrame:
-    """What a DataFrame says; raises UsageError or NotSupportedYet with the place of what cannot be read."""
+def require_frame(frame: DataFrame) -> None:
+    """Raise UsageError if it is no DataFrame whose plan can be read."""
     if not isinstance(frame, DataFrame):
         raise UsageError(
             f"a DataFrame is wanted, and this is of type {type(frame).__name__}",
@@ -78,9 +79,15 @@ def read_frame(frame: DataFrame) -> ReadFrame:
             "Penstock reads the plans of Spark itself, and Spark Connect shows none to its clients",
             hint="run the job with a classic SparkSession (spark.master, not spark.remote)",
         )
+
+
+def read_frame(frame: DataFrame) -> ReadFrame:
+    """What a DataFrame says; raises UsageError or NotSupportedYet with the place of what cannot be read."""
+    require_frame(frame)
     catalyst = Catalyst(frame.sparkSession)
-    job = PlanReader(catalyst).read(catalyst.analyzed(frame))
-    return ReadFrame(frame.sparkSession, job, script_of(job.relation, [number_of(one) for one in job.wanted]))
+    job = PlanReader(catalyst, promised_in(frame.sparkSession)).read(catalyst.analyzed(frame))
+    wanted = [number_of(one) for one in job.wanted]
+    return ReadFrame(frame.sparkSession, job, script_of(job.relation, wanted, job.promises))
 
 
 def made_ready(session: SparkSession) -> tuple[str, ...]:

@@ -16,7 +16,8 @@ refused with its place. What Spark notes with an attribute says which columns ha
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.frames.job_relations import (
@@ -32,8 +33,10 @@ from penstock.frames.job_relations import (
     JobUnion,
     placeholder,
 )
+from penstock.frames.job_script import JobPromise
 from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output, place_of
 from penstock.spark.frames.expression_texts import ExpressionTexts
+from penstock.spark.frames.promised_plans import PromisedPlan
 from penstock.spark.frames.source_names import name_of
 from penstock.spark.frames.window_groups import time_window
 
@@ -83,6 +86,7 @@ class ReadJob:
     relation: JobRelation
     leaves: tuple[Node, ...]
     """The sub-plans left to Spark, by source."""
+    promises: tuple[JobPromise, ...]
     region: Node
     """The node whose answer the relation gives."""
     path: tuple[Node, ...]
@@ -104,6 +108,8 @@ class PlanReader:
     """Reads the plan of one DataFrame."""
 
     catalyst: Catalyst
+    promised: Sequence[PromisedPlan] = ()
+    """Plans of which something is promised, or that a promise names: each is a leaf of its own."""
     texts: ExpressionTexts = field(init=False)
     leaves: list[Node] = field(default_factory=list)
 
@@ -127,7 +133,7 @@ class PlanReader:
             (node,) = below
         if not _holds_state(node):
             # Nothing keeps state: the whole plan is one leaf.
-            return ReadJob(self._leaf(plan), tuple(self.leaves), plan, (), plan)
+            return ReadJob(self._leaf(plan), tuple(self.leaves), (), plan, (), plan)
         relation = self._relation(node)
         while path and isinstance(relation, JobJoin | JobFilter | JobProject):
             above = self._above(path[-1], relation)
@@ -137,7 +143,27 @@ class PlanReader:
             if not is_whole:
                 break
             node = path.pop()
-        return ReadJob(relation, tuple(self.leaves), node, tuple(path), plan)
+        return ReadJob(relation, tuple(self.leaves), self._promises(), node, tuple(path), plan)
+
+    def _promises(self) -> tuple[JobPromise, ...]:
+        """What is promised of the leaves; a promise about a stream that the job does not read is of no use to it."""
+        found = []
+        for one in self.promised:
+            source = self._source_of(one.plan)
+            for promise in one.promises if source is not None else ():
+                other = None if promise.other is None else self._source_of(self.catalyst.analyzed(promise.other))
+                if source is not None and (promise.other is None or other is not None):
+                    found.append(JobPromise(source, promise, other))
+        return tuple(found)
+
+    def _source_of(self, plan: Node) -> int | None:
+        return next((source for source, leaf in enumerate(self.leaves) if leaf.sameResult(plan)), None)
+
+    def _is_promised(self, node: Node) -> bool:
+        return any(node.sameResult(one.plan) for one in self.promised)
+
+    def _holds_promise(self, node: Node) -> bool:
+        return self._is_promised(node) or any(map(self._holds_promise, children(node)))
 
     def _above(self, node: Node, below: JobRelation) -> tuple[JobRelation, bool] | None:
         """A node over the region as part of it, and whether it is so as a whole; None if nothing of it can be read."""
@@ -156,7 +182,9 @@ class PlanReader:
         return None
 
     def _relation(self, node: Node) -> JobRelation:
-        if not _holds_state(node) and not _unites_clocks(node):
+        if not _holds_state(node) and (
+            self._is_promised(node) or not (_unites_clocks(node) or (self.promised and self._holds_promise(node)))
+        ):
             return self._leaf(node)
         if kind(node) in _DEDUPLICATIONS and not _holds_state(children(node)[0]):
             return self._leaf(node)
@@ -172,6 +200,14 @@ class PlanReader:
                 return self._join(node)
             case "Aggregate":
                 return self._aggregate(node)
+            case "EventTimeWatermark":
+                below = self._relation(node.child())
+                found = _with_delay(below, number_of(node.eventTime()), output(node))
+                if found is None:
+                    raise _unread(
+                        node, "withWatermark above what is promised", "promise it of what withWatermark gives"
+                    )
+                return found
             case "Distinct":
                 return JobDistinct(self._relation(node.child()))
             case "Deduplicate":
@@ -242,6 +278,20 @@ class PlanReader:
             hint = "work it out before the streams meet, or on top of the answer"
             raise _unread(node, f"the expression {expression.sql()}", hint, place_of(expression))
         return text
+
+
+def _with_delay(relation: JobRelation, number: int, attributes: list[Node]) -> JobRelation | None:
+    """The relation whose leaf has the watermark that a node above it puts on a column."""
+    match relation:
+        case JobLeaf():
+            delays = {number_of(attribute): delay_of(attribute) for attribute in attributes}
+            columns = tuple(replace(c, delay=delays[number]) if c.number == number else c for c in relation.columns)
+            return replace(relation, columns=columns) if number in delays else None
+        case JobFilter():
+            child = _with_delay(relation.child, number, attributes)
+            return None if child is None else replace(relation, child=child)
+        case _:
+            return None
 
 
 def _column(attribute: Node) -> JobColumn:

@@ -1,0 +1,46 @@
+"""Which plans something is promised of: found again wherever they stand in the plan of a job.
+
+A promise is noted with the analyzed plan of its DataFrame, beside the session, and nothing is added to the DataFrame:
+whatever is made of it stands on top of that plan, unchanged, so that whoever walks down meets it again, and knows it by
+`sameResult`, Spark's own test of whether two plans are the same but for names. No mark in the plan could be dropped by
+a rule of Spark's, change how columns are named, or reach a sink. Two DataFrames with the same plan have the same rows:
+what is promised of one holds of the other.
+
+A DataFrame that a promise names is noted too, with nothing promised of it, so that it is a stream of its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from weakref import WeakKeyDictionary
+
+from pyspark.sql import DataFrame, SparkSession
+
+from penstock.frames.frame_promises import FramePromise
+from penstock.spark.frames.catalyst import Catalyst, Node
+
+_noted: WeakKeyDictionary[SparkSession, list[PromisedPlan]] = WeakKeyDictionary()
+
+
+@dataclass(frozen=True)
+class PromisedPlan:
+    """A plan, and what is promised of it."""
+
+    plan: Node
+    promises: tuple[FramePromise, ...]
+
+
+def note(frame: DataFrame, promises: Sequence[FramePromise]) -> None:
+    """Note what is promised of a DataFrame, after what was noted before."""
+    catalyst = Catalyst(frame.sparkSession)
+    noted = _noted.setdefault(frame.sparkSession, [])
+    noted.append(PromisedPlan(catalyst.analyzed(frame), tuple(promises)))
+    for promise in promises:
+        if promise.other is not None:
+            noted.append(PromisedPlan(catalyst.analyzed(promise.other), ()))
+
+
+def promised_in(session: SparkSession) -> tuple[PromisedPlan, ...]:
+    """What was noted in a session."""
+    return tuple(_noted.get(session, ()))

@@ -1,0 +1,79 @@
+"""Promises on DataFrames, found again in the jobs that read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+import penstock
+from penstock.errors import NotSupportedYet, UsageError
+from penstock.jobs import script
+from tests.spark.conftest import Bench
+from tests.spark.frames.job_bench import Streams, answer, at_rest, batch_answer, streams, write
+from tests.spark.frames.test_adopt import twice
+
+
+@pytest.fixture
+def s(spark: SparkSession, bench: Bench) -> Streams:
+    """Streams without watermarks."""
+    write(bench, seed=3, files=2)
+    return streams(spark, bench, watermarks="")
+
+
+def test_promises_are_found_below_filters_columns_and_watermarks(s: Streams) -> None:
+    orders = penstock.promise(s.a, penstock.PrimaryKey("ak"), penstock.Check("an > 0"))
+    payments = penstock.promise(
+        s.b,
+        penstock.Ordered("bts", within="3 seconds"),
+        penstock.Follows(orders, "ak", on="bk", within="2 hours"),
+        penstock.Cooccurs(s.c, "ck", on="bk"),
+    )
+    above = orders.where("an > 1").withWatermark("ats", "5 seconds").select("ak", F.col("ats").alias("t"))
+    joined = above.join(payments.alias("p"), F.expr("ak = p.bk AND p.bts BETWEEN t AND t + INTERVAL 1 HOUR"))
+    text = script(joined)
+    assert (
+        "EVENT TIME ats,\n  ORDERED BY ats WITHIN 5 SECONDS ON VIOLATION TRUST,\n"
+        "  PRIMARY KEY (ak),\n  CHECK (an > 0)\n"
+    ) in text
+    # What is said of a stream that the job does not read is of no use to it.
+    assert "ORDERED BY bts WITHIN 3 SECONDS,\n  FOLLOWS a (ak) ON (bk) WITHIN 2 HOURS\n);" in text
+    assert "WHERE ((a.an > 1))" in text
+    assert penstock.check(joined).verdict == "bounded"
+
+
+@pytest.mark.thorough
+def test_promises_make_a_join_bounded_and_the_answer_is_the_same(spark: SparkSession, bench: Bench, s: Streams) -> None:
+    def job(streams: Streams) -> object:
+        return streams.a.join(streams.b, F.expr("ak = bk AND bts BETWEEN ats AND ats + INTERVAL 4 SECONDS"))
+
+    assert penstock.check(job(s)).verdict == "unbounded"  # type: ignore[arg-type]
+    penstock.promise(s.a, penstock.Ordered("ats", within="3 seconds"))
+    penstock.promise(s.b, penstock.Ordered("bts", within="3 seconds"))
+    adopted = penstock.adopt(job(s))  # type: ignore[arg-type]
+    found = answer(bench, adopted, "adopted")
+    assert found == batch_answer(job(at_rest(spark, bench))) != Counter()  # type: ignore[arg-type]
+
+
+def test_what_is_promised_of_a_stream_holds_of_both_sides_of_a_self_join(s: Streams) -> None:
+    bids = penstock.promise(s.a, penstock.Ordered("ats", within="3 seconds"))
+    twin = bids.alias("x").join(
+        bids.alias("y"), F.expr("x.ak = y.ak AND y.ats BETWEEN x.ats AND x.ats + INTERVAL 2 SECONDS")
+    )
+    assert script(twin).count("CREATE STREAM") == 1
+    assert penstock.check(twin).verdict == "bounded"
+
+
+def test_a_promise_below_a_function_is_refused(s: Streams) -> None:
+    orders = penstock.promise(s.a, penstock.PrimaryKey("ak")).withColumn("m", twice("an"))
+    with pytest.raises(NotSupportedYet, match=r"<lambda>.* cannot be read"):
+        penstock.check(orders.join(s.b, F.expr("ak = bk AND m > bn")))
+
+
+def test_what_is_no_promise_or_names_no_column_is_refused(s: Streams) -> None:
+    with pytest.raises(UsageError, match=r"PRIMARY KEY \(akk\): the DataFrame has no column akk"):
+        penstock.promise(s.a, penstock.PrimaryKey("akk"))
+    with pytest.raises(UsageError, match="a promise is wanted"):
+        penstock.promise(s.a, "PRIMARY KEY (ak)")  # type: ignore[arg-type]

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from penstock.analysis.finding import Bounded, Finding, StateFinding, Strategy, Unbounded, Verdict, Witness
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.analysis.implication.implied import Implication
 from penstock.errors import visible
 from penstock.explain.block_text import block_lines, of_all_blocks
@@ -72,7 +72,11 @@ def headline(verdict: Verdict, ink: Ink) -> list[str]:
     open_ends = [s.alias for s in verdict.streams if not isinstance(s.finding, Bounded)]
     match verdict.verdict:
         case "bounded":
-            says = f"{exact_in_words(verdict)}; {STRATEGY_IN_WORDS[verdict.strategy]}"
+            nothing = all(
+                isinstance(s.finding, Bounded) and s.finding.means is Means.STATELESS for s in verdict.streams
+            )
+            how = "nothing is stored, each row is answered as it comes" if nothing else None
+            says = f"{exact_in_words(verdict)}; {how or STRATEGY_IN_WORDS[verdict.strategy]}"
         case "unbounded":
             grows = [s.alias for s in verdict.streams if isinstance(s.finding, Unbounded)]
             says = f"the state of {_listed(grows)} grows without limit"

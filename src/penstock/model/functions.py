@@ -43,7 +43,9 @@ _OF_TIMES = """date_trunc trunc to_date to_timestamp to_timestamp_ntz date_add d
     to_unix_timestamp unix_seconds unix_millis unix_micros unix_date date_from_unix_date make_date quarter dayofweek
     weekday dayofyear weekofyear hour minute second extract date_part"""
 _OF_NUMBERS = "pmod bround sqrt cbrt exp ln log10 log2 pow power sign signum degrees radians positive negative"
-MORE_DETERMINISTIC = frozenset(f"{_OF_TEXTS} {_OF_TIMES} {_OF_NUMBERS}".split())
+_OF_ARRAYS = """array split get element_at try_element_at size cardinality array_contains array_join array_distinct
+    array_position array_max array_min sort_array slice map_keys map_values named_struct struct get_json_object"""
+MORE_DETERMINISTIC = frozenset(f"{_OF_TEXTS} {_OF_TIMES} {_OF_NUMBERS} {_OF_ARRAYS}".split())
 """Functions of which no more is said than that they give the same value for the same arguments."""
 
 DETERMINISTIC = (

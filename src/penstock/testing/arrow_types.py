@@ -12,23 +12,8 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import DataError, NotSupportedYet
+from penstock.runtime.columns.term_values import PLAIN_TYPES
 
-_MICROSECONDS = "us"
-
-_PLAIN = {
-    "BOOLEAN": pa.bool_(),
-    "TINYINT": pa.int8(),
-    "SMALLINT": pa.int16(),
-    "INT": pa.int32(),
-    "BIGINT": pa.int64(),
-    "FLOAT": pa.float32(),
-    "DOUBLE": pa.float64(),
-    "STRING": pa.string(),
-    "BINARY": pa.binary(),
-    "DATE": pa.date32(),
-    "TIMESTAMP": pa.timestamp(_MICROSECONDS, "UTC"),
-    "TIMESTAMP_NTZ": pa.timestamp(_MICROSECONDS),
-}
 _TEXT = re.compile(r"(VARCHAR|CHAR)\s*\(\s*\d+\s*\)|STRING\s+COLLATE\b.*", re.IGNORECASE)
 _ARRAY = re.compile(r"ARRAY<(.+)>", re.IGNORECASE)
 _DECIMAL = re.compile(r"DECIMAL\s*\(\s*(\d+)\s*,\s*(\d+)\s*\)", re.IGNORECASE)
@@ -47,7 +32,7 @@ _FAMILIES = (
 
 def arrow_type(column: str, declared: str) -> Any:
     """The type that a column of that declared type has in a table."""
-    if (plain := _PLAIN.get(declared.upper())) is not None:
+    if (plain := PLAIN_TYPES.get(declared.upper())) is not None:
         return plain
     if _TEXT.fullmatch(declared):
         return pa.string()
@@ -65,7 +50,7 @@ def declared_type(kind: Any) -> str:
     """What a type of Arrow is called where it is declared; the other way round than `arrow_type`."""
     if pa.types.is_decimal(kind):
         return f"DECIMAL({kind.precision},{kind.scale})"
-    return next((name for name, plain in _PLAIN.items() if plain == kind), "VOID")
+    return next((name for name, plain in PLAIN_TYPES.items() if plain == kind), "VOID")
 
 
 def as_declared(stream: str, name: str, column: Any, declared: str) -> Any:

@@ -24,7 +24,7 @@ from penstock.runtime.columns.codes import Bools, Ints
 Reader = Callable[[ColumnRef, Ints], Any]
 """The values of a column at some places, as an Arrow array."""
 
-_TYPES = {
+PLAIN_TYPES = {
     "BOOLEAN": pa.bool_(),
     "TINYINT": pa.int8(),
     "SMALLINT": pa.int16(),
@@ -37,8 +37,8 @@ _TYPES = {
     "DATE": pa.date32(),
     "TIMESTAMP": pa.timestamp("us", "UTC"),
     "TIMESTAMP_NTZ": pa.timestamp("us"),
-    "VOID": pa.bool_(),
 }
+"""The types of Arrow that carry those of Spark, but DECIMAL."""
 _COMPARE = {"=": pc.equal, "<": pc.less, "<=": pc.less_equal, ">": pc.greater, ">=": pc.greater_equal}
 _WHOLE = {"+": pc.add_checked, "-": pc.subtract_checked, "*": pc.multiply_checked, "div": pc.divide_checked}
 _FLOAT = {"+": pc.add, "-": pc.subtract, "*": pc.multiply, "/": pc.divide}
@@ -120,7 +120,9 @@ def arrow_type(kind: str) -> Any:
     if kind.startswith("INTERVAL"):
         return pa.int64()
     digits = digits_of(kind)
-    return _TYPES[kind] if digits is None else pa.decimal128(*digits)
+    if kind == "VOID":
+        return pa.bool_()
+    return PLAIN_TYPES[kind] if digits is None else pa.decimal128(*digits)
 
 
 def _plain(found: Any, kind: Any) -> Any:

@@ -14,7 +14,7 @@ import pytest
 from penstock.analysis.check import check_query
 from penstock.compile import parse
 from penstock.errors import ScriptErrors
-from penstock.model.clauses import AGGREGATES, TOP, Aggregate, RangeWindow, RowsWindow
+from penstock.model.clauses import AGGREGATES, GROUPINGS, TOP, Aggregate, RangeWindow, RowsWindow
 from penstock.model.hints import NO_HINTS
 from penstock.model.relation import JoinKind, joins
 from penstock.model.schemes import Policy, Scheme
@@ -146,5 +146,6 @@ def test_language_reference_shows_every_hint_join_window_and_aggregate(language:
     assert {e.negated for q in queries for e in q.existences} == {True, False}
     assert {o.value.function for q in queries for o in q.outputs if isinstance(o.value, Aggregate)} == {
         *AGGREGATES,
+        *GROUPINGS,
         TOP,
     }

@@ -68,3 +68,10 @@ def test_keys_that_a_set_leaves_out_have_names_of_their_own_and_close_nothing() 
 def test_what_no_budget_can_be_held_for_is_said(by: str) -> None:
     (query,) = penstock.parse(f"{STREAMS} SELECT /*+ BUDGET(5 ROWS) */ count(*) AS n FROM a GROUP BY {by};").queries
     assert len([*grouping_obstacles(query)]) == 1
+
+
+def test_which_keys_a_group_leaves_out_is_known_by_its_set() -> None:
+    shown = "grouping(a.k) AS k, grouping(a.n) AS n, grouping_id() AS i"
+    aggregate = plan_of(f"{STREAMS} SELECT {shown} FROM a GROUP BY a.ts, CUBE (a.k, a.n);").aggregate
+    assert aggregate is not None
+    assert [column.by_set for column in aggregate.columns] == [(0, 0, 1, 1), (0, 1, 0, 1), (0, 1, 2, 3)]

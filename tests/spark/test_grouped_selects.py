@@ -70,6 +70,7 @@ WINDOWED = {
     f"count(DISTINCT s.i, t.g) AS d, percentile(t.i, 0.9), percentile(s.x, 0.25) AS q {PLAIN} "
     "GROUP BY window(s.ts, '4 seconds')",
     "sets": "window(s.ts, '4 seconds') AS w, upper(s.g) AS u, t.i, coalesce(t.i, 99) AS c, count(*), sum(t.i), "
+    "grouping(t.i) AS a, grouping_id() AS b, "
     f"count(DISTINCT t.i) AS d {PLAIN} GROUP BY window(s.ts, '4 seconds'), CUBE (upper(s.g), t.i)",
     "some_groups": "window(s.ts, '4 seconds').start AS w, s.g, count(*) FILTER (WHERE s.i > 0) AS n FROM s "
     "GROUP BY window(s.ts, '4 seconds'), s.g HAVING max(s.i) > 0 AND window.end IS NOT NULL",

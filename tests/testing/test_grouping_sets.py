@@ -39,6 +39,7 @@ def test_groups_of_all_sets_are_what_duckdb_says(sets: str) -> None:
         draw = random.Random(f"{seed} {sets}")
         keys = [column for column in ("x.k", "x.v", "x.id") if column in sets]
         shown = [*(f"{key} AS k{n}" for n, key in enumerate(keys)), f"coalesce({keys[0]}, -1) AS c"]
+        shown += [f"grouping({keys[0]}) AS g", f"1 + 2 * grouping({keys[1]}) AS h"]
         items = f"{', '.join(shown)}, {draw.choice(AGGREGATES)} AS n"
         having = draw.choice(("", " HAVING count(*) > 1"))
         source, is_below = draw.choice(FROMS), draw.random() < 0.3

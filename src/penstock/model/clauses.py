@@ -137,6 +137,8 @@ PICKS = ("max_by", "min_by")
 """The value of the row that has the greatest, or the least, of another."""
 COLLECTS = ("collect_list", "collect_set")
 QUANTILES = ("median", "percentile")
+GROUPINGS = ("grouping", "grouping_id")
+"""Which keys a group leaves out, of those of which there are several sets: 1 for a key; a bit of each of all."""
 AGGREGATES = ("count", "sum", "min", "max", "avg", *QUANTILES, *VARIANCES, *PICKS, *COLLECTS)
 _OF_DISTINCT = ("count", "sum", "avg")
 
@@ -178,7 +180,7 @@ class Aggregate:
     """Of a percentile: how much of the values lies below it."""
 
     def __post_init__(self) -> None:
-        if self.function in (TOP, ROW_NUMBER):
+        if self.function in (TOP, ROW_NUMBER, *GROUPINGS):
             return
         if self.function not in AGGREGATES:
             raise ValueError(f"{self.function} is no aggregate; these are: {', '.join(AGGREGATES)}")
@@ -214,7 +216,8 @@ class Aggregate:
 
     def __str__(self) -> str:
         shown = [*map(str, self.arguments), *([] if self.share is None else [str(self.share)])]
-        inner = "*" if self.argument is None else ", ".join(shown)
+        nothing = "" if self.function in GROUPINGS else "*"
+        inner = nothing if self.argument is None else ", ".join(shown)
         return f"{self.function}({'DISTINCT ' if self.distinct else ''}{inner})"
 
 

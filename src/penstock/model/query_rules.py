@@ -9,7 +9,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from penstock.model.clauses import QUANTILES, VARIANCES, Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
+from penstock.model.clauses import (
+    GROUPINGS,
+    QUANTILES,
+    VARIANCES,
+    Aggregate,
+    RangeWindow,
+    Scalar,
+    Source,
+    TimeWindow,
+    columns_of,
+)
 from penstock.model.core_terms import core_term
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import fold
@@ -231,6 +241,10 @@ def _aggregate_problems(query: Query, value: Scalar | Aggregate, subject: Subjec
     """A sum needs numbers, an extreme an order; of an expression only Spark knows the type."""
     if not isinstance(value, Aggregate):
         return
+    if value.function in GROUPINGS and not query.grouping_sets:
+        yield Problem(subject, f"{value} is of groups by several sets of keys", "group by ROLLUP (a, b), or the like")
+    elif value.function in GROUPINGS and value.argument is not None and value.argument not in query.group_by:
+        yield Problem(subject, f"{value}: {value.argument} is not grouped by", "name a key as GROUP BY has it")
     for by in value.more:
         kind = query.type_of(by) if isinstance(by, ColumnRef) else None
         if kind is not None and not kind.is_key:

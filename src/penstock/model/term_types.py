@@ -144,6 +144,10 @@ def aggregate_type(function: str, argument: DataType | None) -> DataType | None:
             return _DOUBLE
         case "row_number":
             return _INT
+        case "grouping":
+            return DataType.of(Kind.TINYINT)
+        case "grouping_id":
+            return _BIGINT
         case "top":
             return argument
         case "min" | "max" | "first" | "first_value" | "last" | "last_value" | "any_value" | "mode":

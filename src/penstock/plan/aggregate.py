@@ -156,6 +156,8 @@ class AggregateColumn:
     """What a value is picked by, for max_by and min_by; with what it is counted."""
     share: float | None = None
     """Of a median or another percentile: how much of the values lies below it."""
+    by_set: tuple[int, ...] = ()
+    """Of grouping and grouping_id: what it is in the groups of each set of keys."""
 
     @property
     def expressions(self) -> dict[str, str]:

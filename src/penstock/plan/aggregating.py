@@ -21,7 +21,7 @@ from dataclasses import replace
 
 from penstock.analysis.finding import Verdict
 from penstock.analysis.reasons import Reason
-from penstock.model.clauses import TOP, Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
+from penstock.model.clauses import GROUPINGS, TOP, Aggregate, RangeWindow, RowsWindow, Scalar, TimeWindow, columns_of
 from penstock.model.closed_groups import Cut, clocks_of, cut_of, emits_once, punctuates_groups
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.graph import JoinGraph
@@ -227,6 +227,16 @@ def _kind(query: Query, argument: ColumnRef | Expression | None) -> str | None:
     return str(query.type_of(argument)) if isinstance(argument, ColumnRef) else None
 
 
+def _left_out(query: Query, aggregate: Aggregate) -> tuple[int, ...]:
+    """Of each set of keys whether it leaves out one, or a bit of each key, the first of all sets the highest."""
+    sets = query.grouping_sets
+    if aggregate.argument is not None:
+        key = query.group_by.index(aggregate.argument)
+        return tuple(int(key not in members) for members in sets)
+    keys = [*dict.fromkeys(n for members in sets for n in members)]
+    return tuple(sum((n not in members) << place for place, n in enumerate(reversed(keys))) for members in sets)
+
+
 def _further(
     query: Query, argument: ColumnRef | Expression, name: str, named: Mapping[ColumnRef, str]
 ) -> FurtherArgument:
@@ -245,6 +255,9 @@ def _column(
     """An aggregate: of a measure if it has one, else of values."""
     kind = _kind(query, aggregate.argument)
     text, function, ref = str(aggregate), aggregate.function, aggregate.argument
+    if function in GROUPINGS:
+        by_set = _left_out(query, aggregate)
+        return AggregateColumn(name, text, function, False, None, None, None, None, by_set=by_set)
     if ref is None:
         return AggregateColumn(name, text, function, False, None, None, None, None)
     share = 0.5 if function == "median" else None if aggregate.share is None else float(aggregate.share)

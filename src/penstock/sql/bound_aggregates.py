@@ -17,7 +17,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import Refused
-from penstock.model.clauses import AGGREGATES, COLLECTS, PICKS, Aggregate
+from penstock.model.clauses import AGGREGATES, COLLECTS, GROUPINGS, PICKS, Aggregate
 from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term
 from penstock.model.types import Kind
 from penstock.sql.constants import number_of
@@ -38,12 +38,11 @@ _SAME |= {
 """Other names of an aggregate; of values any one of which will do, the least."""
 _TRUTHS = {"bool_and": "min", "bool_or": "max"}
 _BY_ARRIVAL = {"first": "min_by", "last": "max_by"}
-KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS, "approx_count_distinct", *_BY_ARRIVAL)
+KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS, "approx_count_distinct", *_BY_ARRIVAL, *GROUPINGS)
 """What the language has, as a user writes it."""
 
 _OF_DISTINCT = ("count", "sum", "avg", "min", "max", *COLLECTS)
 _INSTEAD = dict.fromkeys(("listagg", "string_agg"), "write array_join(collect_list(x), ', ')")
-_INSTEAD |= dict.fromkeys(("grouping", "grouping_id"), "which keys a group leaves out is seen by their NULLs")
 _INSTEAD |= dict.fromkeys(("percentile_approx", "approx_percentile"), "write percentile(x, 0.9), which is exact")
 """What to write instead of an aggregate that the language has not."""
 
@@ -67,6 +66,8 @@ def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
         return None
     if name == "approx_count_distinct" and len(call.arguments) == 2:
         call = replace(call, arguments=call.arguments[:1])  # how far it may be off: it is exact
+    if name in GROUPINGS:
+        return _of_sets(call, condition, scope)
     if name in _BY_ARRIVAL:
         return _by_arrival(call, _BY_ARRIVAL[name], condition, scope)
     if name in PICKS:
@@ -116,6 +117,17 @@ def _counted_together(call: AggregateCall, condition: Expression | None, scope: 
     if condition is not None:
         values[0] = _where(condition, _as_expression(values[0]))
     return Aggregate("count", values[0], True, tuple(values[1:]))
+
+
+def _of_sets(call: AggregateCall, condition: Expression | None, scope: Scope) -> Aggregate | None:
+    """grouping(key), grouping_id()."""
+    many = 1 if call.name == "grouping" else 0
+    if len(call.arguments) != many or call.distinct or condition is not None:
+        takes = "one key" if many else "nothing: it is of all keys"
+        scope.report(f"{call.name} takes {takes}", call.at, f"write {'grouping(a)' if many else 'grouping_id()'}")
+        return None
+    key = _argument(call.arguments[0], scope) if many else None
+    return Aggregate(call.name, key) if key is not None or not many else None
 
 
 def _picked(call: AggregateCall, condition: Expression | None, scope: Scope) -> Aggregate | None:

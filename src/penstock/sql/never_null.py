@@ -7,7 +7,7 @@ row of the block. Not claimed: expressions other than literals, aggregates other
 
 from __future__ import annotations
 
-from penstock.model.clauses import Aggregate, Output, Source, TimeWindow, Union
+from penstock.model.clauses import GROUPINGS, Aggregate, Output, Source, TimeWindow, Union
 from penstock.model.expressions import ColumnRef, Expression, Literal
 from penstock.model.predicates import NullTest, Predicate, rejects_null
 from penstock.model.query import Query
@@ -41,7 +41,7 @@ def _has_value(query: Query, output: Output) -> bool:
         case TimeWindow():
             return True
         case Aggregate(function=function):
-            return function in ("count", "count_if")
+            return function in ("count", "count_if", *GROUPINGS)
         case Expression(term=Literal(value=value)):
             return value is not None
         case ColumnRef(alias=alias) as ref if alias in query.core:

@@ -80,8 +80,8 @@ class OutputBinder:
         found = [self._group_key(code) for code in select.group_by] if select.grouping_sets else []
         self.scope.source.forget(before)
         places = [keys.index(key) if key in keys else None for key in found]
-        sets = ({place for n in members if (place := places[n]) is not None} for members in select.grouping_sets)
-        return tuple(tuple(sorted(members)) for members in sets)
+        sets = ([place for n in members if (place := places[n]) is not None] for members in select.grouping_sets)
+        return tuple(tuple(dict.fromkeys(members)) for members in sets)
 
     def having(self, written: OverAggregates | None, group_by: tuple[Scalar, ...]) -> Formula | None:
         """The condition of HAVING; None, and mistakes, if it cannot stand."""

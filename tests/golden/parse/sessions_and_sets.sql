@@ -3,7 +3,7 @@ CREATE STREAM s (a INT, b STRING, c BIGINT, ts TIMESTAMP, EVENT TIME ts, ARRIVES
 SELECT a, session_window(ts, '1 hour 30 minutes').start AS since, session_window.end AS until, session_window AS whole
 FROM s GROUP BY a, session_window(ts, '90 minutes');
 SELECT a, b, count(*) AS n FROM s GROUP BY window(ts, '1 week'), ROLLUP (a, b);
-SELECT a, b, upper(b) AS u FROM s GROUP BY CUBE (a, b);
+SELECT a, b, upper(b) AS u, grouping(a) AS g, grouping_id() AS i FROM s GROUP BY CUBE (a, b);
 SELECT a, c % 2 AS odd, sum(c) AS t FROM s GROUP BY GROUPING SETS ((a, c % 2), a, ()) HAVING t > 3;
 SELECT a, b FROM s GROUP BY a, b WITH ROLLUP;
 SELECT max_by(a, c) AS m, min_by(b, c) FILTER (WHERE a > 1) AS o, first(a) AS f, last(b) IGNORE NULLS AS l,

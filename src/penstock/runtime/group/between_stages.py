@@ -107,8 +107,10 @@ def measure_columns(plan: Plan, aggregate: AggregatePlan) -> Iterator[tuple[str,
 def final_type(column: AggregateColumn) -> str:
     """The type of an aggregate, as it is declared or as Spark has it."""
     match column.function:
-        case "count":
+        case "count" | "grouping_id":
             return "BIGINT"
+        case "grouping":
+            return "TINYINT"
         case "median" | "percentile" | "var_samp" | "var_pop" | "stddev_samp" | "stddev_pop":
             return "DOUBLE"
         case "row_number":

@@ -27,7 +27,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.model.clauses import COLLECTS, TOP, VARIANCES
-from penstock.plan.aggregate import COUNT, AggregateColumn, Fold, GroupKey, start_of_sessions
+from penstock.plan.aggregate import COUNT, SET, AggregateColumn, Fold, GroupKey, start_of_sessions
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_plan import grouping, names_of_outputs
 from penstock.runtime.columns.codes import INT64, Bools, Ints, flat, ticks
@@ -290,7 +290,10 @@ class GroupStage(Component):
             shown[session_end(self.sessions.key.name)] = self.sessions.shown_ends(self.groups, ids)
         for number, column in enumerate(self.aggregate.columns):
             name = given_name(number)
-            if self.kept_values.is_key(column):
+            if column.by_set:
+                kind = pa.int8() if column.function == "grouping" else pa.int64()
+                shown[name] = pa.array(column.by_set, kind).take(keys[SET])
+            elif self.kept_values.is_key(column):
                 shown[name] = self.kept_values.of_key(column, keys)
             elif self.kept_values.made_when_shown(column):
                 shown[name] = self.kept_values.shown(number, keys, len(ids))

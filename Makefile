@@ -6,11 +6,16 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test test-all lint measure soak golden clean
+.PHONY: demo kafka-demo test test-all lint measure soak golden clean
 
 demo: $(READY)
 	@sh scripts/need-jdk.sh
 	@sh scripts/demo.sh $(BIN)/penstock
+
+# A real broker of Kafka, in build/kafka-demo: fetched by Maven, filled, read and written, stopped.
+kafka-demo: $(READY)
+	@sh scripts/need-jdk.sh
+	@$(BIN)/python -m tests.kafka.demo
 
 # Under 20 minutes on two cores: a small case of everything. `make test-all` has the thorough ones too.
 test: lint

@@ -40,3 +40,11 @@ def test_a_clause_of_the_query_is_shown_alone() -> None:
     then, now = (penstock.parse(text).queries[0] for text in (SCRIPT, SCRIPT.replace("10 MINUTES", "5 MINUTES")))
     (phrase,) = changes(written_lines(then), written_lines(now))
     assert phrase.startswith("the query: `AND b.ts - a.ts <= INTERVAL 10 MINUTES` then, ")
+
+
+def test_a_stream_of_kafka_is_said_to_be_one_but_not_of_which_brokers() -> None:
+    text = SCRIPT.replace("USING json OPTIONS (path 'x')", "USING kafka OPTIONS (subscribe 'x')")
+    text = text.replace("EVENT TIME ts, ORDERED BY ts)", "EVENT TIME ts IDLE AFTER 1 HOUR, ORDERED BY ts)")
+    then, now = (penstock.parse(one).queries[0] for one in (text, text.replace("'x'", "'y'")))
+    assert changes(written_lines(then), written_lines(now)) == []
+    assert ["stream b", "USING kafka"] in written_lines(now)

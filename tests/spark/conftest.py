@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
+from tests.kafka.broker import jars, lacking
 from tests.spark.oracle import Bag, written
 
 MASTER = {
@@ -32,10 +33,15 @@ MASTER = {
 _FIRST_FILE = 1_700_000_000
 
 
+def connector() -> dict[str, str]:
+    """What brings Spark's Kafka connector, where it can be fetched."""
+    return {} if lacking() is not None else {"spark.jars": ",".join(map(str, jars("connector")))}
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that the tests share, with the settings of `penstock run`."""
-    session = start_session("penstock tests", MASTER)
+    session = start_session("penstock tests", {**MASTER, **connector()})
     yield session
     session.stop()
 

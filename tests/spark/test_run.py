@@ -204,6 +204,9 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
             "t",
         ),
         (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING nosuch") + JOIN, 1, "out"),
+        (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING delta OPTIONS (path 'x')") + JOIN, 2, "io.delta"),
+        (PLAIN.replace("USING parquet OPTIONS (path '{out}')", "USING foreachBatch") + JOIN, 2, "no format"),
+        (PLAIN.replace("path '{out}'", "path '{out}', partitionBy 'm, day'") + JOIN, 2, "partitionBy names day"),
         (PLAIN + JOIN.replace("WHERE", "WHERE nosuch(s.n) AND"), 1, "nosuch"),
         (PLAIN + JOIN.replace("t.n AS m", "nosuch(t.n) AS m"), 1, "nosuch"),
         (PLAIN.replace("t (k BIGINT", "t (more INT AS (nosuch(k)), k BIGINT") + JOIN, 1, "nosuch"),
@@ -220,6 +223,15 @@ def test_refused_before_anything_starts(bench: Bench, script: str, code: int, sa
     assert fingerprint(bench.folder / "data") == before
     assert not bench.sink()
     assert not ran.batches
+
+
+@pytest.mark.thorough
+def test_a_sink_parts_its_files_by_columns(bench: Bench) -> None:
+    bench.write("s", rows(0, 4), KN)
+    bench.write("t", rows(0, 4), KN)
+    ran = bench.run(PLAIN.replace("path '{out}'", "path '{out}', PartitionBy 'M'") + JOIN)
+    assert ran.code == 0, ran.err
+    assert sorted(p.name for p in (bench.folder / "out").glob("m=*")) == ["m=0", "m=1", "m=2", "m=3"]
 
 
 def test_cells_must_be_a_number(bench: Bench) -> None:

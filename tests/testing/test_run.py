@@ -16,7 +16,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import penstock
-from penstock.errors import UsageError
+from penstock.errors import DataError, UsageError
 from penstock.model.schemes import Punctuated
 from penstock.model.script import Script
 from penstock.plan.runnable import obstacles
@@ -247,3 +247,14 @@ def test_parts_are_named_by_values_of_their_column() -> None:
         run.step({}, parts={"t": [1]})
     with pytest.raises(UsageError, match="reads no stream u"):
         run.step({}, parts={"u": [1]})
+
+
+def test_the_partitions_of_a_topic_are_parts_that_a_table_tells() -> None:
+    kafka = "USING kafka OPTIONS ('kafka.bootstrap.servers' 'x:1', subscribe 't')"
+    run = Run(PARTED.replace("p DATE, ", "").replace("PARTS BY p, ", "").replace("ts);", f"ts) {kafka};", 1))
+    rows = pa.table({"k": [1, 1], "ts": [9, 5], "_partition": [0, 1]})
+    step = run.step({"s": rows}, parts={"s": [0, 1, 2]})
+    assert step.metrics["violations"] == {}
+    assert step.metrics["parts"]["s"]["known"] == 3
+    with pytest.raises(DataError, match="no column _partition"):
+        run.step({"s": rows.drop_columns(["_partition"])})

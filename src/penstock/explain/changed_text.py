@@ -13,6 +13,7 @@ from difflib import SequenceMatcher
 from itertools import zip_longest
 
 from penstock.model.query import Query
+from penstock.model.stream import KAFKA, Storage
 from penstock.sql.printer import print_query, print_stream
 
 _QUERY = "the query"
@@ -22,7 +23,9 @@ def written_lines(query: Query) -> list[list[str]]:
     """The lines of a query and its streams, each with whose it is: as JSON holds them."""
     found = []
     for stream in dict.fromkeys(source.stream for source in query.all_sources):
-        bare = replace(stream, storage=None, on_malformed=None)
+        # The partitions of Kafka are parts, so that it is said of a stream that it is read from there.
+        storage = Storage(KAFKA) if stream.is_kafka else None
+        bare = replace(stream, storage=storage, on_malformed=None)
         # The first line and the last have the name and the parentheses.
         lines = [line.strip().removesuffix(",") for line in print_stream(bare).splitlines()[1:]]
         found += [[f"stream {stream.name}", line.removeprefix(")").strip()] for line in lines if line != ")"]

@@ -27,6 +27,7 @@ from penstock.explain.plan_text import (
     kept_text,
     promise_lines,
     purge_lines,
+    read_columns,
     run_lines,
 )
 from penstock.explain.reason_words import each_told, told
@@ -192,7 +193,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, verdict: Verdict, grap
     stream = "" if source.stream == source.alias else f' <span class="soft">({escape(source.stream)})</span>'
     yield f'<div class="card"><div class="title">{escape(source.alias)}{stream}{window}</div>\n<dl>'
     items: list[tuple[str, Sequence[str], bool]] = [
-        ("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], True),
+        ("reads", [read_columns(source)], True),
         ("parts", parts_lines(query.by_alias[source.alias].stream), False),
         ("filters", filter_lines(source, query), True),
         ("keeps", [kept_text(source)], True),

@@ -21,6 +21,7 @@ from penstock.model.predicates import Comparison, Op, Predicate, Residual, alias
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
+from penstock.model.stream import SOURCE_PARTS
 from penstock.plan.condition_moments import Moment, conditions_at, left_to_spark, residuals
 from penstock.plan.counting import Observed
 from penstock.plan.evict import BYTES
@@ -97,6 +98,11 @@ def _join(query: Query, plan: Plan, graph: ClosingGraph, ink: Ink) -> Iterator[s
     yield from _item("trees", each_told(safe_plans(graph)), ink)
     yield from _item("budget", budget_lines(plan), ink)
     yield from _item("runs", run_lines(query, plan), ink)
+
+
+def read_columns(source: SourcePlan) -> str:
+    """What is read of a stream, but for columns of the engine's own."""
+    return ", ".join(f"{c.name} {c.type}" for c in source.read if c.name != SOURCE_PARTS) or "no column"
 
 
 def budget_lines(plan: Plan) -> list[str]:
@@ -185,7 +191,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, of: tuple[Verdict, Clo
     name = source.alias if source.alias == source.stream else f"{source.alias} ({source.stream})"
     yield f"  {mark} {ink.strong(name)}" + (f" {source.window.text}" if source.window else "")
     yield from _item("bound", [bound_text(finding_of(verdict, source.alias))], ink)
-    yield from _item("reads", [", ".join(f"{c.name} {c.type}" for c in source.read) or "no column"], ink)
+    yield from _item("reads", [read_columns(source)], ink)
     yield from _item("parts", parts_lines(query.by_alias[source.alias].stream), ink)
     yield from _item("filters", filter_lines(source, query), ink)
     yield from _item("keeps", [kept_text(source)], ink)

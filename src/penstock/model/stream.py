@@ -26,6 +26,20 @@ from penstock.model.schemes import (
 from penstock.model.spans import Auto, Frontier, Rows, Span
 from penstock.model.types import DataType, Kind
 
+KAFKA = "kafka"
+"""A format whose topics have partitions, which are parts."""
+OF_RECORD = {
+    "_key": "key",
+    "_headers": "headers",
+    "_topic": "topic",
+    "_partition": "partition",
+    "_offset": "offset",
+    "_timestamp": "timestamp",
+}
+"""Columns of its streams that are not in the value of a record but its own, and what Spark calls them."""
+SOURCE_PARTS = "__ps_source_part"
+"""The column in which a source that has parts of its own says which a row is of."""
+
 
 @dataclass(frozen=True)
 class Column:
@@ -258,9 +272,19 @@ class Stream:
         return tuple(s.columns for s in self.schemes if isinstance(s, PrimaryKey))
 
     @property
+    def is_kafka(self) -> bool:
+        """Whether it is read from topics of Kafka."""
+        return self.storage is not None and self.storage.format.lower() == KAFKA
+
+    @property
+    def parts(self) -> str | None:
+        """The column whose values are its parts: the one that is declared, or the source's own; None without parts."""
+        return self.parts_by or (SOURCE_PARTS if self.is_kafka else None)
+
+    @property
     def has_parts(self) -> bool:
         """Whether its order is promised only within each of its parts."""
-        return self.parts_by is not None
+        return self.parts is not None
 
     def lies_in_one_part(self, column: str) -> bool:
         """Whether all rows with one value of a column lie in one part."""

@@ -21,7 +21,7 @@ from penstock.model.predicates import Comparison, Difference, Op, aliases_of
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.simplify import simplified
-from penstock.model.stream import Stream
+from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.plan.aggregate import AggregatePlan
 from penstock.plan.aggregating import aggregate_plan, asked_ends, calendar_cut, carried_columns, told_apart
 from penstock.plan.closers import find_agreements, find_closers
@@ -287,7 +287,10 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         source.stream.name,
         source.stream.event_time,
         None if source.stream.arrival is None else source.stream.arrival.column,
-        tuple(ColumnPlan(c.name, str(c.type)) for c in source.stream.carried if c.name in read),
+        (
+            *(ColumnPlan(c.name, str(c.type)) for c in source.stream.carried if c.name in read),
+            *((ColumnPlan(SOURCE_PARTS, "STRING"),) if source.stream.parts == SOURCE_PARTS else ()),
+        ),
         (*(c.name for c in source.stream.carried if c.name in kept), *tests),
         (*(c.name for c in source.stream.carried if c.name in kept | watched), *tests),
         tuple(str(p) for p in conditions_at(query, Moment.ARRIVAL, alias)),
@@ -301,7 +304,7 @@ def _source_plan(whole: _WholeQuery, source: Source) -> SourcePlan:
         _figure(_finding(whole.verdict, alias)),
         None if source.below is None else source.stream.name,
         tuple(member.stream.name for member in source.below.members) if isinstance(source.below, Union) else (),
-        source.stream.parts_by,
+        source.stream.parts,
         None if source.stream.idle_after is None else source.stream.idle_after.ticks,
     )
 

@@ -17,10 +17,10 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import UsageError
-from penstock.model.names import fold
+from penstock.model.names import fold, quoted
 from penstock.model.query import Query
 from penstock.model.script import Script
-from penstock.model.stream import Stream
+from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.runtime.counts import Count, second_stage_of, second_vocabulary, vocabulary
@@ -32,6 +32,7 @@ from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.final import End
 from penstock.spark.groups import Dealt, deal, show
 from penstock.spark.malformed import answer_to, columns_read, judged, quarantines
+from penstock.spark.named_parts import NamedParts
 from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, SecondProcessor
 from penstock.spark.pack import PACKED, KeyedGrid, Packer
 from penstock.spark.pack_block import packed_block
@@ -68,6 +69,8 @@ class Shared:
     patience: Patience
     end: End | None
     turn: float | None
+    named: NamedParts
+    """The parts that sources name."""
 
 
 @dataclass(frozen=True)
@@ -140,6 +143,7 @@ class Assembly:
                     turn=shared.turn,
                     malformed_into={s.name: answer_to(s).into for s in shared.script.streams if quarantines(s)},
                     owner=owner,
+                    named=shared.named,
                 ),
                 RESULT,
                 "append",
@@ -219,7 +223,7 @@ def packed_stream(
         with_declared_columns(read_stream(spark, stream, in_order=False), stream, ordered=False)
         return packed_files(spark, stream, packer)
     if given is not None:
-        frame, ordered = with_declared_columns(given, stream, in_order, straight=False)
+        frame, ordered = with_declared_columns(_with_source_parts(given, stream), stream, in_order, straight=False)
     else:
         frame, kept = judged(read_stream(spark, stream, in_order), stream, columns_read(plan, stream), observation)
         if has_heads(stream) and has_column(frame, "_metadata.row_index"):
@@ -228,6 +232,20 @@ def packed_stream(
         packer = replace(packer, declared=tuple(c.name for c in stream.carried if c.derived is None))
     frame = with_filters(frame, plan, stream.name, ordered)
     return mapped(frame, replace(packer, ordered=ordered), PACKED)
+
+
+def _with_source_parts(given: DataFrame, stream: Stream) -> DataFrame:
+    """A DataFrame that is bound to a stream of Kafka's, with the partition of each row."""
+    if stream.parts != SOURCE_PARTS:
+        return given
+    named = {fold(name): name for name in given.columns}
+    which = next((named[name] for name in ("_partition", "partition") if name in named), None)
+    if which is None:
+        raise UsageError(
+            f"the input {stream.name} has no column partition, and order holds within the partitions of a topic",
+            hint="keep Kafka's partition in the DataFrame, or declare PARTS BY another column",
+        )
+    return given.withColumn(SOURCE_PARTS, F.col(quoted(which)).cast("string"))
 
 
 def second_observation(observation: str) -> str:

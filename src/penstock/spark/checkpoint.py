@@ -31,6 +31,7 @@ from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
 from penstock.spark.final import End
 from penstock.spark.malformed import is_text
+from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.pack import KeyedGrid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit")
@@ -198,6 +199,33 @@ class Checkpoint:
         with self._writing():
             temporary.write_text(json.dumps(asdict(known), ensure_ascii=False), encoding="utf-8")
             temporary.replace(self._exactness_file)
+
+    @property
+    def _parts_file(self) -> Path:
+        return self.folder / "parts.json"
+
+    def named(self, now: Named) -> NamedParts:
+        """What sources have named since the checkpoint began, and what they name from the next batch on."""
+        if not self._parts_file.exists():
+            known = NamedParts()
+        else:
+            try:
+                known = NamedParts.from_json(self._parts_file.read_text(encoding="utf-8"))
+            except (OSError, ValueError, TypeError, AttributeError) as error:
+                raise DataError(
+                    f"{self._parts_file} cannot be read: {error}", hint="the checkpoint is damaged"
+                ) from error
+        offsets = Path(self.spark) / "offsets"
+        begun = [int(file.name) for file in offsets.iterdir() if file.name.isdigit()] if offsets.is_dir() else []
+        return known.then(max(begun, default=-1) + 1, now)
+
+    def keep_named(self, named: NamedParts) -> None:
+        """Keep it for the next run."""
+        if named.since:
+            temporary = self._parts_file.with_suffix(".new")
+            with self._writing():
+                temporary.write_text(named.to_json(), encoding="utf-8")
+                temporary.replace(self._parts_file)
 
     def declare_end(self) -> None:
         """Say that the streams have ended."""

@@ -1,4 +1,4 @@
-"""Ctrl-C as a wish, not as an exception at any place.
+"""Ctrl-C, or SIGTERM as Kubernetes sends it, as a wish, not as an exception at any place.
 
 PySpark's own handler cancels jobs through the gateway to the JVM, and raises wherever the driver happens to be; in the
 middle of another call through that gateway this ends in a trace. Here the signal is noted, and the run looks at it
@@ -28,7 +28,7 @@ class Interrupt:
 
 @contextmanager
 def noted_interrupts() -> Iterator[Interrupt]:
-    """While it lasts, SIGINT is noted; only the main thread can ask for that."""
+    """While it lasts, SIGINT and SIGTERM are noted; only the main thread can ask for that."""
     interrupt = Interrupt()
     if threading.current_thread() is not threading.main_thread():
         yield interrupt
@@ -37,8 +37,9 @@ def noted_interrupts() -> Iterator[Interrupt]:
     def note(_signal: int, _frame: object) -> None:
         interrupt.asked = True
 
-    before = signal.signal(signal.SIGINT, note)
+    before = {number: signal.signal(number, note) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield interrupt
     finally:
-        signal.signal(signal.SIGINT, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

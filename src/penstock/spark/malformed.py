@@ -1,4 +1,4 @@
-"""A value that does not read as its declared type, in JSON, CSV or XML: `ON MALFORMED` (DESIGN section 3).
+"""A value that does not read as its declared type, in JSON (also of Kafka), CSV or XML: `ON MALFORMED`.
 
 Spark's readers of text give NULL for it, and say nothing. Asked for it, they also give the text of a row in which some
 value did not read; that is how such a row is known here, before WHERE or any filter sees it. FAIL stops the query with
@@ -20,11 +20,13 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import UsageError
 from penstock.model.names import fold, quoted
-from penstock.model.stream import MalformedPolicy, OnMalformed, Stream
+from penstock.model.stream import OF_RECORD, MalformedPolicy, OnMalformed, Stream
 from penstock.plan.plan import Plan
 
 _TEXTS = frozenset({"json", "csv", "xml"})
 _OPTION = "columnNameOfCorruptRecord"
+ORIGIN = "__ps_origin"
+"""Where a record of Kafka stands: its topic, partition and offset."""
 _RECORD = "__ps_malformed"
 """The text of a malformed row, as Spark's reader gives it."""
 KEPT = ("__ps_malformed_file", "__ps_malformed_record")
@@ -37,7 +39,7 @@ _LONGEST = 300
 
 def is_text(stream: Stream) -> bool:
     """Whether values of the stream are read from text, by Spark."""
-    return stream.storage is not None and stream.storage.format.lower() in _TEXTS
+    return stream.storage is not None and (stream.storage.format.lower() in _TEXTS or stream.is_kafka)
 
 
 def answer_to(stream: Stream) -> OnMalformed:
@@ -92,16 +94,19 @@ def judged(
     """
     if not is_text(stream):
         return frame, ()
-    plain = [c for c in stream.carried if c.derived is None and c.name != own_record(stream)]
+    own = OF_RECORD if stream.is_kafka else ()
+    plain = [
+        c for c in stream.carried if c.derived is None and c.name != own_record(stream) and fold(c.name) not in own
+    ]
     # A column at least must be read for its text to be known; a STRING is never malformed.
     strings = [c for c in plain if str(c.type) == "STRING"]
     looked_at = [c for c in plain if c.name in read] or (strings or plain)[:1]
     record = F.col(quoted(own_record(stream) or _RECORD))
     if observation is not None:
         rows = F.count_if(record.isNotNull()).alias("rows")
-        others = F.count(F.col(quoted(looked_at[0].name))).alias("others")
-        frame = frame.observe(observation_of(observation, stream.name), rows, others)
-    file = F.col("_metadata.file_path")
+        others = [F.count(F.col(quoted(column.name))).alias("others") for column in looked_at[:1]]
+        frame = frame.observe(observation_of(observation, stream.name), rows, *others)
+    file = F.col(ORIGIN if stream.is_kafka else "_metadata.file_path")
     match answer_to(stream).policy:
         case MalformedPolicy.NULL:
             return frame, ()

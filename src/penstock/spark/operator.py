@@ -16,6 +16,7 @@ from dataclasses import replace
 from typing import Any, Generic, Protocol, TypeVar
 
 import pyarrow as pa
+from pyspark import TaskContext
 from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
@@ -30,6 +31,7 @@ from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
+from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
 from penstock.spark.worker import settle
@@ -39,6 +41,10 @@ RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
 
 ANSWER, FRONTIER, COUNTS, REPORT = "answer", "frontier", "counts", "report "
 """What a row is; a report has the number of its closer behind it."""
+
+_BATCH = "streaming.sql.batchId"
+"""The property by which Spark tells a task its batch."""
+NO_NAMED_PARTS = NamedParts()
 
 _MOST_BYTES = 64 << 20
 """Of results in one packed row; Spark's rows hold at most 2 GB."""
@@ -158,6 +164,7 @@ class CellProcessor(StoredProcessor[Cell]):
         turn: float | None,
         malformed_into: Mapping[str, str | None],
         owner: str = "",
+        named: NamedParts = NO_NAMED_PARTS,
     ) -> None:
         super().__init__(plan, identity, run, "cell", owner)
         self.quarantine = quarantine
@@ -167,6 +174,7 @@ class CellProcessor(StoredProcessor[Cell]):
         self.archive = archive
         self.malformed_into = dict(malformed_into)
         """The sink for malformed rows of a stream, if it names one."""
+        self.named = named
         self.turn = turn
         """Under SHED(INPUT), the seconds that a batch of one cell may take."""
 
@@ -183,7 +191,7 @@ class CellProcessor(StoredProcessor[Cell]):
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
         result = cell.step(
-            Batch(number, tuple(unpacked.chunks), keep, is_last=unpacked.is_last, frontiers=unpacked.frontiers)
+            Batch(number, tuple(unpacked.chunks), keep, unpacked.is_last, unpacked.frontiers, self._named())
         )
         self.seconds = (time.monotonic() - began) / keep
         name = f"{number:09d}-{self.owner}{key[0]}"
@@ -195,6 +203,11 @@ class CellProcessor(StoredProcessor[Cell]):
             write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
         self.store(key[0], cell, number, base)
         yield from self._given(result, is_last=unpacked.is_last)
+
+    def _named(self) -> Mapping[str, tuple[str | None, ...]]:
+        """The parts that sources name in the batch that Spark is at, done again or not."""
+        context = TaskContext.get() if self.named.since else None
+        return {} if context is None else self.named.at(int(context.getLocalProperty(_BATCH) or 0))
 
     def _given(self, result: StepResult, *, is_last: bool) -> Iterator[Row]:
         yield from _answers(result.rows)

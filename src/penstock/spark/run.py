@@ -14,15 +14,17 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, TextIO
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
+from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.errors import PenstockError, UsageError
 from penstock.explain.changed_text import written_lines
 from penstock.explain.exactness_words import inexact_because
+from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.script import Script
-from penstock.model.stream import Sink
+from penstock.model.stream import KAFKA, Sink
 from penstock.plan.counting import Observed, read_observed, write_observed
 from penstock.plan.plan import Plan
 from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_blocks, with_second_stage
@@ -31,9 +33,11 @@ from penstock.spark.apart import require_apart
 from penstock.spark.assembly import answer_observation, leaves_out, second_observation
 from penstock.spark.cache import forget
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.connectors import require_connector
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.interrupts import Interrupt, noted_interrupts
+from penstock.spark.kafka import records_of_rows, writing_kafka
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.malformed import malformed_counts
 from penstock.spark.parquet_files import reads_files
@@ -50,12 +54,15 @@ from penstock.spark.stream import (
     Assembled,
     assemble,
     audited_share,
+    named_from_the_start,
     purge_strategy,
     trigger_seconds,
     whole_cells,
 )
 
 _POLL_SECONDS = 0.2
+_PARTITIONS = "partitionby"
+"""The option of a sink that names columns for its folders; Spark takes it by a call."""
 
 
 @dataclass(frozen=True)
@@ -150,6 +157,8 @@ def _run(
     follow: Follower | None,
     interrupt: Interrupt,
 ) -> list[Running]:
+    for sink in sinks.values():
+        require_connector(spark, f"sink {sink.name}", sink.storage.format)
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
     for one in running:
         if one.checkpoint is not None:
@@ -244,7 +253,8 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     quarantine = checkpoint.quarantine if checkpoint is not None else None
     try:
         end = checkpoint.end if checkpoint is not None else None
-        assembled = assemble(spark, script, query, plan, quarantine=quarantine, has_sinks=True, end=end)
+        named = named_from_the_start if checkpoint is None else checkpoint.named
+        assembled = assemble(spark, script, query, plan, quarantine=quarantine, has_sinks=True, end=end, named=named)
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
     resumes = checkpoint is not None and not checkpoint.is_new
@@ -256,13 +266,10 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:
     sink = script.sink(one.query.sink) if one.query.sink is not None else None
-    writer = one.assembled.answer.writeStream.queryName(one.query.name).outputMode("append")
-    if sink is None:
-        writer = writer.format("console").option("truncate", "false")
-    else:
-        writer = writer.format(sink.storage.format).options(**dict(sink.storage.options))
+    writer = writer_of(one.assembled.answer, sink).queryName(one.query.name).outputMode("append")
     if one.checkpoint is not None:
         one.checkpoint.adopt(one.assembled.essence, written_lines(one.query))
+        one.checkpoint.keep_named(one.assembled.named)
         writer = writer.option("checkpointLocation", one.checkpoint.spark)
     seconds = trigger_seconds(options.conf.get(TRIGGER))
     if options.available_now:
@@ -274,6 +281,26 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
         one.handle = writer.start()
     except SPARK_ERRORS as error:
         raise _failure(one, error) from error
+
+
+def writer_of(answer: DataFrame, sink: Sink | None) -> DataStreamWriter:
+    """What writes an answer, as its sink says; to the console if there is none."""
+    if sink is None:
+        return answer.writeStream.format("console").option("truncate", "false")
+    if sink.storage.format.lower() == KAFKA:
+        return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
+    given = dict(sink.storage.options)
+    asked = [name for name in given if name.lower() == _PARTITIONS]
+    columns = [column.strip() for name in asked for column in given.pop(name).split(",")]
+    known = {fold(name): name for name in answer.columns}
+    for column in columns:
+        if fold(column) not in known:
+            raise UsageError(
+                f"sink {sink.name}: partitionBy names {column}, which is no column of the answer",
+                detail=f"there are: {', '.join(answer.columns)}",
+            )
+    writer = answer.writeStream.format(sink.storage.format).options(**given)
+    return writer.partitionBy(*(known[fold(column)] for column in columns)) if columns else writer
 
 
 _HASTE = "Python worker failed to connect back"

@@ -18,13 +18,15 @@ from pyspark.sql.streaming.readwriter import DataStreamReader
 from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
-from penstock.model.stream import Stream
+from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
+from penstock.spark.connectors import require_connector
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.file_heads import HEAD, OUTSIDE
 from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
+from penstock.spark.kafka import has_headers, reading_kafka, rows_of_records
 from penstock.spark.malformed import KEPT, is_text, reading_columns, reading_options
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
@@ -42,8 +44,11 @@ def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFram
             f"stream {stream.name} has no USING, so there is nothing to read",
             hint="add USING format OPTIONS (…), or bind a DataFrame: penstock.stream(spark, script, inputs={…})",
         )
+    require_connector(spark, f"stream {stream.name}", stream.storage.format)
     require_columns(spark, stream)
     try:
+        if stream.is_kafka:
+            return rows_of_records(reader_of(spark.readStream, stream).load(), stream)
         reader = reader_of(spark.readStream, stream)
         pattern = pattern_of(stream) if in_order else None
         if pattern is None:
@@ -59,6 +64,8 @@ def reader_of(reader: Reader, stream: Stream) -> Reader:
     options = dict(stream.storage.options)
     if stream.storage.format.lower() in FILES:
         options = options_for_spark(stream.storage)
+    elif stream.is_kafka:
+        options = reading_kafka(stream.storage, with_headers=has_headers(stream))
     reader = reader.format(stream.storage.format).options(**options)
     if stream.storage.format.lower() == "csv":
         # By their names, if the file tells them, and not by their places.
@@ -94,8 +101,11 @@ def with_declared_columns(
             detail=f"there are: {', '.join(frame.columns)}",
         )
     columns = [F.col(quoted(named[c.name.casefold()])).cast(spark_type(str(c.type))).alias(c.name) for c in plain]
-    ordered = ordered and has_column(frame, "_metadata.file_path")
-    if ordered:
+    columns += [F.col(name) for name in (SOURCE_PARTS,) if name in frame.columns]
+    ordered = ordered and (PLACE in frame.columns or has_column(frame, "_metadata.file_path"))
+    if ordered and PLACE in frame.columns:
+        columns.append(F.col(PLACE))
+    elif ordered:
         columns.append(_place(frame, once_a_file=straight and not stream.where and not stream.tables))
     try:
         frame = frame.select(*columns, *beside)

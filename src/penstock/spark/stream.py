@@ -6,7 +6,7 @@ the query are put together is `assembly.py`'s.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 
 from pyspark.sql import DataFrame, SparkSession
@@ -17,14 +17,19 @@ from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
+from penstock.model.stream import KAFKA, SOURCE_PARTS
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.spark.asked_before import in_session_zone
 from penstock.spark.assembly import Assembly, PlacedBlock, Shared, require_comparable
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.checkpoint import ZONE, Essence, digest, essence_of
+from penstock.spark.connectors import require_connector
 from penstock.spark.final import End
+from penstock.spark.kafka import partitions_of
 from penstock.spark.malformed import answer_to, is_text, quarantines
+from penstock.spark.named_parts import Named, NamedParts
+from penstock.spark.operator import NO_NAMED_PARTS
 from penstock.spark.pack import KeyedGrid
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import ROCKSDB
@@ -57,6 +62,13 @@ class Assembled:
     """The streams whose malformed rows are observed."""
     observations: Mapping[str, str] = field(default_factory=dict)
     """By block, how its counts are observed."""
+    named: NamedParts = NO_NAMED_PARTS
+    """The parts that its sources name."""
+
+
+def named_from_the_start(named: Named) -> NamedParts:
+    """What sources name, where no checkpoint knows more."""
+    return NamedParts().then(0, named)
 
 
 def assemble(
@@ -69,6 +81,7 @@ def assemble(
     quarantine: str | None = None,
     has_sinks: bool = False,
     end: End | None = None,
+    named: Callable[[Named], NamedParts] = named_from_the_start,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
@@ -108,6 +121,7 @@ def assemble(
             for name, block in blocks.items()
             if block is not top
         }
+    parts = named(_named(spark, script, plan, inputs or {}))
     assembly = Assembly(
         Shared(
             spark,
@@ -125,12 +139,23 @@ def assemble(
                 top.grid,
                 spark.sparkContext.defaultParallelism,
             ),
+            parts,
         ),
         blocks,
     )
     answer = assembly.answer(top.plan.query)
     texts = _texts(script, plan, inputs or {})
-    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations)
+    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts)
+
+
+def _named(spark: SparkSession, script: Script, plan: Plan, inputs: Mapping[str, DataFrame]) -> Named:
+    """The parts that sources name, by stream."""
+    bound = set(map(fold, inputs))
+    streams = (stream for name in plan.read_streams if (stream := script.stream(name)) is not None)
+    own = [stream for stream in streams if stream.parts == SOURCE_PARTS and fold(stream.name) not in bound]
+    for stream in own:
+        require_connector(spark, f"stream {stream.name}", KAFKA)
+    return {stream.name: partitions_of(spark, stream) for stream in own}
 
 
 def _require_read(plan: Plan, inputs: Mapping[str, DataFrame]) -> None:

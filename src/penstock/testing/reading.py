@@ -20,7 +20,7 @@ from penstock.model.predicates import Bound, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
 from penstock.model.simplify import simplified
-from penstock.model.stream import Stream
+from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.model.table import is_total
 from penstock.plan.plan import Plan
 from penstock.runtime import Punctuating, Truth, apart, punctuation_promises
@@ -152,8 +152,20 @@ class TableReader:
                 )
             values = table.column(given[fold(column.name)])
             columns[column.name] = as_declared(stream.name, column.name, values, str(column.type))
+        if SOURCE_PARTS in wanted:
+            columns[SOURCE_PARTS] = self._partition(stream, table, given)
         # A table without columns has no rows either: a query may count rows and read nothing of them.
         return pa.table(columns) if columns else pa.table({"__ps_row": pa.nulls(table.num_rows)})
+
+    @staticmethod
+    def _partition(stream: Stream, table: Any, given: Mapping[str, str]) -> Any:
+        """Which partition of a topic each row is of."""
+        if "_partition" not in given:
+            raise DataError(
+                f"the table for stream {stream.name} has no column _partition, and order holds within partitions",
+                hint="give the number of each row's partition, 0 for all that are of one",
+            )
+        return table.column(given["_partition"]).cast(pa.string())
 
     def _derived(self, expression: Expression, columns: Mapping[str, Any], size: int) -> Any:
         return evaluated(expression.term, str(expression), size, lambda ref: columns[ref.column])

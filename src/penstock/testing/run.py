@@ -21,6 +21,7 @@ from penstock.errors import UsageError
 from penstock.explain.exactness_words import inexact_because
 from penstock.model.names import fold, nearest
 from penstock.model.script import Script
+from penstock.model.stream import SOURCE_PARTS
 from penstock.runtime import Patience, Quarantined
 from penstock.runtime.counts import metrics_line, with_blocks
 from penstock.runtime.exactness import Exactness
@@ -130,6 +131,8 @@ class Run:
         kinds = {column.name: column.type for column in source.read}
         if source.parts is None:
             raise UsageError(f"stream {stream} has no parts", hint="declare PARTS BY column")
+        if source.parts == SOURCE_PARTS:
+            return tuple(map(str, values))
         kind = arrow_type(source.parts, kinds[source.parts])
         return tuple(part_names(pa.array(list(values), kind)).to_pylist())
 

@@ -1,0 +1,173 @@
+"""Kafka: records as rows of a stream, and rows of an answer as records, by Spark's own connector.
+
+A plain column of a stream USING kafka is a field of the record's value, which is JSON; those named `_key`, `_headers`,
+`_topic`, `_partition`, `_offset` and `_timestamp` are of the record itself. The partitions are the parts of the
+stream, unless PARTS BY says otherwise: within a partition records come by offset, between partitions in no order.
+
+Which partitions there are is asked of the brokers when a query starts, so that the clock of the stream waits for those
+that have no record yet; one that is added while it runs is known by its first record, or at the next start.
+
+All options are Spark's and Kafka's own, but for those named here, which Spark is not told.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+from penstock.errors import DataError, UsageError
+from penstock.model.names import fold, quoted
+from penstock.model.stream import OF_RECORD, SOURCE_PARTS, Sink, Storage, Stream
+from penstock.spark.failures import SPARK_ERRORS, what_it_says
+from penstock.spark.malformed import ORIGIN, reading_columns, reading_options
+from penstock.spark.pack import PLACE
+from penstock.spark.types import spark_type
+
+_FORMAT, _VALUE, _KEY = "value.format", "value.", "key.columns"
+_CLIENT = "kafka."
+_SECONDS = 30
+
+
+def reading_kafka(storage: Storage, *, with_headers: bool) -> dict[str, str]:
+    """The options that the connector is told of a stream."""
+    told = {name: value for name, value in storage.options if not _is_ours(name)}
+    return {**told, "includeHeaders": "true"} if with_headers else told
+
+
+def _is_ours(name: str) -> bool:
+    return name.lower() == _KEY or name.lower().startswith(_VALUE)
+
+
+def _given(storage: Storage) -> dict[str, str]:
+    return {name.lower(): value for name, value in storage.options}
+
+
+def require_format(storage: Storage, what: str) -> None:
+    """Raise UsageError on values in a form that is not read or written."""
+    form = _given(storage).get(_FORMAT, "json").lower()
+    if form != "json":
+        raise UsageError(
+            f"{what}: {_FORMAT} {form!r} is not read or written; there is 'json'",
+            hint="declare one column that the value is cast to in another job, or write JSON",
+        )
+
+
+def has_headers(stream: Stream) -> bool:
+    """Whether a stream declares the headers of its records."""
+    return any(fold(column.name) == "_headers" for column in stream.carried)
+
+
+def rows_of_records(records: DataFrame, stream: Stream) -> DataFrame:
+    """The declared columns of records, and beside them the part and the place of each."""
+    assert stream.storage is not None
+    require_format(stream.storage, f"stream {stream.name}")
+    plain = [c for c in stream.carried if c.derived is None]
+    own = [c for c in plain if fold(c.name) in OF_RECORD]
+    fields = [c for c in plain if fold(c.name) not in OF_RECORD]
+    columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in fields]
+    prefix = len(_VALUE)
+    options = {name[prefix:]: value for name, value in stream.storage.options if name.lower().startswith(_VALUE)}
+    options = {name: value for name, value in options.items() if name.lower() != "format"} | reading_options(stream)
+    read = F.from_json(F.col("value").cast("string"), ", ".join([*columns, *reading_columns(stream)]), options)
+    kept = [F.col(OF_RECORD[fold(c.name)]).alias(c.name) for c in own]
+    # Of all rows of a partition the same: they come by offset, task after task.
+    place = F.concat(F.lit("0/0/"), _part(several=True))
+    origin = F.concat(_part(several=True), F.lit(" at offset "), F.col("offset"))
+    several = _has_several_topics(stream.storage)
+    beside = [_part(several=several).alias(SOURCE_PARTS), place.alias(PLACE), origin.alias(ORIGIN)]
+    return records.select(read.alias("value"), *kept, *beside).select("value.*", *(c.name for c in own), *_BESIDE)
+
+
+_BESIDE = (SOURCE_PARTS, PLACE, ORIGIN)
+
+
+def _part(*, several: bool) -> Column:
+    """What a partition is called: by its number, where there is one topic."""
+    number = F.col("partition").cast("string")
+    return F.concat(F.col("topic"), F.lit("-"), number) if several else number
+
+
+def _has_several_topics(storage: Storage) -> bool:
+    given = _given(storage)
+    if "subscribepattern" in given:
+        return True
+    named = given["subscribe"].split(",") if "subscribe" in given else list(json.loads(given.get("assign", "{}")))
+    return len(named) > 1
+
+
+def records_of_rows(rows: DataFrame, sink: Sink) -> DataFrame:
+    """The rows of an answer as records: all columns as one JSON object, and the key that the sink names."""
+    require_format(sink.storage, f"sink {sink.name}")
+    value = F.to_json(F.struct(*(F.col(quoted(name)) for name in rows.columns)), {"ignoreNullFields": "false"})
+    asked = [name.strip() for name in _given(sink.storage).get(_KEY, "").split(",") if name.strip()]
+    known = {fold(name): name for name in rows.columns}
+    for name in asked:
+        if fold(name) not in known:
+            raise UsageError(
+                f"sink {sink.name}: {_KEY} names {name}, which is no column of the answer",
+                detail=f"there are: {', '.join(rows.columns)}",
+            )
+    columns = [F.col(quoted(known[fold(name)])) for name in asked]
+    if not columns:
+        return rows.select(value.alias("value"))
+    key = columns[0].cast("string") if len(columns) == 1 else F.to_json(F.struct(*columns))
+    return rows.select(key.alias("key"), value.alias("value"))
+
+
+def writing_kafka(storage: Storage) -> dict[str, str]:
+    """The options that the connector is told of a sink."""
+    return {name: value for name, value in storage.options if not _is_ours(name)}
+
+
+def partitions_of(spark: SparkSession, stream: Stream) -> tuple[str, ...]:
+    """The parts that the brokers name, with records or without."""
+    assert stream.storage is not None
+    given = _given(stream.storage)
+    if "assign" in given:
+        assigned = json.loads(given["assign"])
+        return _names(stream.storage, {topic: sorted(map(int, numbers)) for topic, numbers in assigned.items()})
+    try:
+        found = _described(spark, stream.storage, given)
+    except SPARK_ERRORS as error:
+        raise DataError(
+            f"stream {stream.name}: the brokers do not tell the partitions of its topics",
+            detail=what_it_says(error),
+            hint="are kafka.bootstrap.servers and subscribe right, and is the topic there?",
+        ) from error
+    if not found:
+        raise DataError(f"stream {stream.name}: no topic is there that it subscribes to", hint="create it first")
+    return _names(stream.storage, found)
+
+
+def _names(storage: Storage, found: Mapping[str, Iterable[int]]) -> tuple[str, ...]:
+    several = _has_several_topics(storage)
+    return tuple(f"{topic}-{n}" if several else str(n) for topic in sorted(found) for n in sorted(found[topic]))
+
+
+def _described(spark: SparkSession, storage: Storage, given: Mapping[str, str]) -> dict[str, list[int]]:
+    jvm: Any = spark._jvm
+    settings = jvm.java.util.Properties()
+    for name, value in storage.options:
+        if name.lower().startswith(_CLIENT):
+            settings.put(name[len(_CLIENT) :], value)
+    settings.put("default.api.timeout.ms", str(_SECONDS * 1000))
+    settings.put("request.timeout.ms", str(_SECONDS * 1000 // 2))
+    client = jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
+    try:
+        if "subscribepattern" in given:
+            pattern = re.compile(given["subscribepattern"])
+            named = [name for name in client.listTopics().names().get() if pattern.fullmatch(name)]
+        else:
+            named = [name.strip() for name in given.get("subscribe", "").split(",") if name.strip()]
+        topics = jvm.java.util.ArrayList()
+        for name in named:
+            topics.add(name)
+        told = client.describeTopics(topics).allTopicNames().get()
+        return {name: [p.partition() for p in told[name].partitions()] for name in told}
+    finally:
+        client.close()

@@ -1,0 +1,255 @@
+"""Kafka as source and sink, against a real broker: partitions are parts, nothing lost and nothing twice.
+
+Where Maven is missing, these tests say so and are skipped; where it is there, they are required.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections import Counter
+from collections.abc import Callable, Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.kafka.broker import Broker, lacking
+from tests.kafka.client import Client
+from tests.spark.conftest import Bench, connector, kill_session
+
+pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))
+
+SCRIPT = """
+CREATE STREAM orders (
+  id BIGINT, item STRING, ts TIMESTAMP, _key STRING, _partition INT, _offset BIGINT,
+  EVENT TIME ts, ORDERED BY ts WITHIN 5 SECONDS, ON MALFORMED QUARANTINE
+) USING kafka OPTIONS ('kafka.bootstrap.servers' '{address}', subscribe 'orders', startingOffsets 'earliest'{more});
+CREATE STREAM payments (
+  order_id BIGINT, amount INT, ts TIMESTAMP,
+  EVENT TIME ts, ORDERED BY ts WITHIN 5 SECONDS
+) USING kafka OPTIONS ('kafka.bootstrap.servers' '{address}', subscribe 'payments', startingOffsets 'earliest'{more});
+CREATE SINK out USING {sink};
+INSERT INTO out
+SELECT o.id, o.item, o._partition AS part, o._offset AS at, o._key AS k, p.amount
+FROM orders AS o, payments AS p
+WHERE o.id = p.order_id AND p.ts - o.ts BETWEEN INTERVAL 0 SECONDS AND INTERVAL 60 SECONDS;
+"""
+TO_KAFKA = "kafka OPTIONS ('kafka.bootstrap.servers' '{address}', topic 'paid', 'key.columns' 'id')"
+TO_FILES = "parquet OPTIONS (path '{out}')"
+
+
+@pytest.fixture(scope="module")
+def broker(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Broker]:
+    made = Broker(tmp_path_factory.mktemp("kafka"))
+    made.start()
+    yield made
+    made.stop()
+
+
+@pytest.fixture
+def client(spark: SparkSession, broker: Broker) -> Iterator[Client]:
+    made = Client(spark, broker.address)
+    yield made
+    for topic in ("orders", "payments", "paid"):
+        try:
+            made.delete(topic)
+        except Exception:
+            continue
+
+
+def script(broker: Broker, sink: str, more: str = "") -> str:
+    return SCRIPT.replace("{sink}", sink).replace("{more}", more).replace("{address}", broker.address)
+
+
+def at(second: int) -> str:
+    return f"2026-01-01T{second // 3600:02d}:{second // 60 % 60:02d}:{second % 60:02d}Z"
+
+
+def order(n: int, second: int) -> dict[str, Any]:
+    return {"id": n, "item": f"i{n % 3}", "ts": at(second)}
+
+
+def payment(n: int, second: int) -> dict[str, Any]:
+    return {"order_id": n, "amount": n * 10, "ts": at(second)}
+
+
+def test_partitions_are_parts_and_rows_come_and_go_as_records(bench: Bench, broker: Broker, client: Client) -> None:
+    client.create("orders", 3)
+    client.create("payments", 2)
+    client.create("paid", 1)
+    # Partition after partition, each in order: as one stream this would be out of order by minutes. Partition 2 of the
+    # orders is silent, so nothing is closed.
+    client.send("orders", [(n % 2, f"key{n}", order(n, n * 10)) for n in sorted(range(60), key=lambda n: n % 2)])
+    client.send("orders", [(1, None, "no JSON at all")])
+    client.send("payments", [(n % 2, None, payment(n, n * 10 + 5)) for n in sorted(range(60), key=lambda n: n % 2)])
+    ran = bench.run(script(broker, TO_KAFKA), unbounded=False, conf={"penstock.cells": "2"})
+    assert ran.code == 0, ran.err
+    found = sorted((int(key or -1), row) for key, row in client.read("paid"))
+    assert [key for key, _ in found] == list(range(60))
+    assert found[7][1] == {"id": 7, "item": "i1", "part": 1, "at": 3, "k": "key7", "amount": 70}
+    assert all(not line["violations"] for line in ran.batches)
+    assert ran.batches[-1]["parts"]["orders"]["known"] == 3
+    assert sum(line["malformed"]["orders"] for line in ran.batches) == 1
+    assert ran.batches[-1]["state_tuples"]["p"] == 60, "the silent partition may still bring any of their orders"
+
+
+Expected = Counter[tuple[Any, ...]]
+
+
+def naive(orders: list[tuple[int, int, int]], payments: list[tuple[int, int, int]]) -> Expected:
+    """The join of all that was sent, as (partition, id, second): (id, amount) of each pair."""
+    near = ((one, other) for one in orders for other in payments if one[1] == other[1] and 0 <= other[2] - one[2] <= 60)
+    return Counter((one[1], other[1] * 10) for one, other in near)
+
+
+class Sender:
+    """Sends random records, each partition in its order; of all partitions some are further than others."""
+
+    def __init__(self, client: Client, seed: int, parts: dict[str, int]) -> None:
+        self.client = client
+        self.draw = Random(seed)
+        self.parts = parts
+        self.sent: dict[str, list[tuple[int, int, int]]] = {topic: [] for topic in parts}
+        self.clock = {topic: dict.fromkeys(range(count), 0) for topic, count in parts.items()}
+
+    def send(self, count: int) -> None:
+        for topic, make in (("orders", order), ("payments", payment)):
+            records = []
+            for _ in range(count):
+                part = self.draw.randrange(self.parts[topic])
+                now = self.clock[topic].setdefault(part, min(self.clock[topic].values()))
+                self.clock[topic][part] = now + self.draw.randint(0, 6)
+                row = (part, self.draw.randint(0, 30), max(0, self.clock[topic][part] - self.draw.randint(0, 5)))
+                self.sent[topic].append(row)
+                records.append((part, None, make(row[1], row[2])))
+            self.client.send(topic, records)
+
+    @property
+    def expected(self) -> Expected:
+        return naive(self.sent["orders"], self.sent["payments"])
+
+
+def given(bench: Bench) -> Expected:
+    """Of the columns of the answer: id and amount."""
+    found: Expected = Counter()
+    for row, count in bench.sink().items():
+        found[row[0], row[5]] += count
+    return found
+
+
+def begun(client: Client, seed: int) -> Sender:
+    parts = {"orders": 3, "payments": 2}
+    for topic, count in parts.items():
+        client.create(topic, count)
+    return Sender(client, seed, parts)
+
+
+@pytest.mark.thorough
+def test_restarts_and_added_partitions_lose_nothing_and_repeat_nothing(
+    bench: Bench, broker: Broker, client: Client
+) -> None:
+    sender = begun(client, 1)
+    text = script(broker, TO_FILES, ", maxOffsetsPerTrigger '70'")
+    for step in range(3):
+        sender.send(120)
+        if step == 1:
+            client.add_partitions("orders", 4)
+            sender.parts["orders"] = 4
+        ran = bench.run(text, unbounded=False, conf={"penstock.cells": "2"})
+        assert ran.code == 0, ran.err
+        assert given(bench) == sender.expected, step
+    # All partitions go on, and what waited goes.
+    for second in (9000, 9001):
+        client.send("orders", [(p, None, order(500, second)) for p in range(4)])
+        client.send("payments", [(p, None, payment(600, second)) for p in range(2)])
+    ran = bench.run(text, unbounded=False, conf={"penstock.cells": "2"})
+    assert sum(ran.batches[-1]["state_tuples"].values()) < 20
+    assert all(not line["violations"] for line in ran.batches)
+    assert ran.batches[-1]["parts"]["orders"]["known"] == 4
+
+
+@pytest.mark.thorough
+def test_a_run_that_is_killed_and_a_broker_that_is_killed_lose_nothing_and_repeat_nothing(
+    outside: Bench, broker: Broker, client: Client
+) -> None:
+    sender = begun(client, 2)
+    text = script(broker, TO_FILES, ", maxOffsetsPerTrigger '40'")
+    options: dict[str, Any] = {"unbounded": False, "conf": {"penstock.cells": "2", **connector()}}
+    sender.send(200)
+    process = outside.start(text, now=False, **options)
+    _wait(lambda: len(outside.metrics()) >= 2, process)
+    kill_session(process.pid)
+    process.communicate()
+    sender.send(100)
+    process = outside.start(text, now=False, **options)
+    seen = len(outside.metrics())
+    _wait(lambda: len(outside.metrics()) > seen + 1, process)
+    broker.kill()
+    time.sleep(3)
+    broker.start()
+    sender.send(100)
+    _wait(lambda: given(outside) == sender.expected, process)
+    process.terminate()
+    ran = outside.finish(process)
+    assert given(outside) == sender.expected, ran.err
+    assert "stopped: batches that were committed stay" in ran.err
+    assert all(not line["violations"] for line in ran.batches)
+
+
+def _wait(done: Callable[[], bool], process: subprocess.Popen[str]) -> None:
+    until = time.monotonic() + 240
+    while not done():
+        assert process.poll() is None, process.communicate()
+        assert time.monotonic() < until, "nothing more came"
+        time.sleep(0.5)
+
+
+@pytest.mark.thorough
+def test_a_topic_that_was_made_anew_is_an_error(bench: Bench, broker: Broker, client: Client) -> None:
+    sender = begun(client, 3)
+    sender.send(30)
+    assert bench.run(script(broker, TO_FILES), unbounded=False).code == 0
+    client.delete("orders")
+    time.sleep(1)
+    client.create("orders", 3)
+    client.send("orders", [(0, None, order(1, 5000))])
+    ran = bench.run(script(broker, TO_FILES), unbounded=False)
+    assert ran.code == 1
+    assert "cannot go on from the checkpoint" in ran.err
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "value", ["no JSON", '{"id": "seven", "item": "a", "ts": "2026-01-01T00:00:00Z"}', '{"id": 1, "ts": 5}'[:-4]]
+)
+def test_a_malformed_value_fails_with_its_partition_and_offset_or_is_null(
+    bench: Bench, broker: Broker, client: Client, value: str
+) -> None:
+    client.create("orders", 3)
+    client.create("payments", 2)
+    client.send("orders", [(1, None, order(1, 1)), (1, None, value), (1, None, order(2, 2))])
+    client.send("payments", [(0, None, payment(2, 3))])
+    text = script(broker, TO_FILES)
+    failing = text.replace(", ON MALFORMED QUARANTINE", "").replace("{out}", "{out}/failed")
+    ran = bench.run(failing, unbounded=False, checkpoint="failed")
+    assert ran.code == 1
+    assert "orders-1 at offset 1" in ran.err
+    assert value in ran.err
+    ran = bench.run(text.replace("QUARANTINE", "NULL").replace("{out}", "{out}/null"), unbounded=False)
+    assert ran.code == 0, ran.err
+    assert [(row[0], row[5]) for row in bench.sink("null")] == [(2, 20)]
+    assert ran.batches[-1]["malformed"] == {"orders": 1, "payments": 0}
+
+
+@pytest.mark.thorough
+def test_what_is_missing_is_said_in_a_sentence(outside: Bench, bench: Bench, broker: Broker, client: Client) -> None:
+    ran = outside.finish(outside.start(script(broker, TO_FILES), unbounded=False))
+    assert ran.code == 2
+    assert "stream orders: Spark has no format kafka here" in ran.err
+    assert "--conf spark.jars.packages=org.apache.spark:spark-sql-kafka-0-10_2.13:" in ran.err
+    ran = bench.run(script(broker, TO_FILES), unbounded=False)
+    assert ran.code == 1
+    assert "stream orders: the brokers do not tell the partitions of its topics" in ran.err
+    assert client.address in script(broker, TO_FILES)

@@ -230,6 +230,7 @@ def test_counts_of_what_is_never_null_are_counts() -> None:
     assert pair(counts("count(q.k) AS n, count(p.server) AS m")).applies is True
     assert pair(counts("count(DISTINCT q.k) AS n")).applies is False
     keyed = pair(counts("count(DISTINCT q.size) AS n"), req=", PRIMARY KEY (size)")
+    assert pair(counts("count(DISTINCT q.size, q.server) AS n"), req=", PRIMARY KEY (size)").applies is False
     assert keyed.applies is True
 
 

@@ -31,6 +31,8 @@ from penstock.model.predicates import aliases_of
 from penstock.model.query import Query
 
 _MOST_SOURCES = 6
+_EVALUATED = ("count", "sum", "avg", "min", "max", "median")
+"""Aggregates that are evaluated here; of others nothing is shown."""
 _MOST_TRIED = 200_000
 """Rows that are tried against others; more would take seconds."""
 
@@ -48,6 +50,8 @@ def tells_apart(reading: MemoryReading, copies: MemoryWitness) -> bool:
     """Whether rows to come tell every two sets of the rows of a witness apart, but for its first and last row."""
     query = reading.query
     values = [o.value for o in query.outputs]
+    if query.grouping_sets or any(a.more or a.function not in _EVALUATED for a in reading.aggregates):
+        return False
     if len(query.all_sources) > _MOST_SOURCES or not all(
         isinstance(v.argument if isinstance(v, Aggregate) else v, ColumnRef | None) for v in values
     ):
@@ -183,7 +187,7 @@ class _NaiveJoin:
 
 
 def _value(aggregate: Aggregate, number: int, members: Counter[tuple[object, ...]]) -> object:
-    """An aggregate over what its group has in that place, each so many times."""
+    """An aggregate over what its group has in that place, each so many times: one of those that are evaluated."""
     if not isinstance(aggregate.argument, ColumnRef):
         return members.total()
     values: Counter[object] = Counter()

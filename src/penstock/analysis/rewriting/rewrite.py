@@ -62,7 +62,7 @@ def _uncountable(known: SubStreams) -> Iterator[Reason]:
         if not isinstance(value, Aggregate) or value.function != "count" or value.argument is None:
             continue
         argument = value.argument
-        if not isinstance(argument, ColumnRef) or not known.has_value(argument.alias, argument.column):
+        if value.more or not isinstance(argument, ColumnRef) or not known.has_value(argument.alias, argument.column):
             yield CountReason.MAY_COUNT_NULL(value)
         elif value.distinct and not known.is_key(argument.alias, (argument.column,)):
             yield CountReason.MAY_COUNT_EQUAL(value)

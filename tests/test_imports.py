@@ -30,7 +30,20 @@ MAY_IMPORT: dict[str, set[str]] = {
     "compile": {"errors", "model", "sql", "analysis", "plan", "explain", "spark"},
     "jobs": {"errors", "model", "analysis", "explain", "compile", "frames", "spark", ""},
     "testing": {"errors", "model", "analysis", "plan", "runtime", "explain", "compile"},
-    "cli": {"", "errors", "model", "sql", "analysis", "plan", "spark", "explain", "compile", "profile", "curve"},
+    "cli": {
+        "",
+        "errors",
+        "model",
+        "sql",
+        "analysis",
+        "plan",
+        "spark",
+        "explain",
+        "compile",
+        "profile",
+        "curve",
+        "jobs",
+    },
     "__main__": {"cli"},
 }
 HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "ortools", "z3", "rich")

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from penstock.frames.frame_promises import Punctuated as Punctuated
     from penstock.jobs import adopt as adopt
     from penstock.jobs import check as check
+    from penstock.jobs import metrics as metrics
     from penstock.jobs import promise as promise
     from penstock.model.script import Script as Script
 
@@ -46,6 +47,7 @@ _HOME = {
     "parse": "penstock.compile",
     "check": "penstock.jobs",
     "adopt": "penstock.jobs",
+    "metrics": "penstock.jobs",
     "promise": "penstock.jobs",
     "Check": "penstock.frames.frame_promises",
     "Clustered": "penstock.frames.frame_promises",
@@ -99,6 +101,7 @@ __all__ = [
     "__version__",
     "adopt",
     "check",
+    "metrics",
     "offline",
     "parse",
     "promise",

@@ -140,13 +140,15 @@ def options(
 @app.command(epilog="Exit code: 0 all bounded, 3 some unbounded, 4 some undecided, 2 bad input.")
 @guarded
 def check(
-    file: ScriptFile,
+    file: Annotated[Path, typer.Argument(metavar="FILE.sql|JOB.py", help="The script, or a PySpark job.")],
     as_json: AsJson = False,
     witness: Annotated[
         int | None, typer.Option("--witness", metavar="N", min=1, help="Print N rows of a growing input.")
     ] = None,
 ) -> int:
-    """Is every query's state bounded? Why, or why not?"""
+    """Is every query's state bounded? Why, or why not? Of a PySpark job: of the queries that it would start."""
+    if file.suffix == ".py":
+        return _check_job(file, as_json, witness)
     verdicts = _verdicts(_load(file))
     _report(verdicts, as_json, witness)
     return _exit_code(verdicts)
@@ -403,6 +405,21 @@ def _report(verdicts: Sequence[Verdict], as_json: bool, witness: int | None) -> 
         from penstock.explain.report import check_report  # noqa: PLC0415
 
         _say(check_report(verdicts, Ink.of(sys.stdout), witness))
+
+
+def _check_job(file: Path, as_json: bool, witness: int | None) -> int:
+    from penstock.jobs import check_file  # noqa: PLC0415
+
+    found = check_file(file)
+    if not found.verdicts and not found.unread:
+        raise UsageError(f"{file} starts no streaming query", hint="a job is checked by what its start() would run")
+    if found.verdicts:
+        _report(found.verdicts, as_json, witness)
+    for thing in dict.fromkeys(found.left_out):
+        _complain(f"note: not run: {thing}")
+    for name, error in found.unread:
+        _complain(f"{name}: {error}")
+    return BAD_INPUT if found.unread else _exit_code(found.verdicts)
 
 
 def _exit_code(verdicts: Sequence[Verdict]) -> int:

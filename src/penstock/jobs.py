@@ -12,11 +12,13 @@ script (`compile`).
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock import compile as scripts
-from penstock.errors import NotSupportedYet, ScriptErrors, UsageError
+from penstock.analysis.check import check_query
+from penstock.errors import NotSupportedYet, PenstockError, ScriptErrors, UsageError
 from penstock.explain.shown import Explanation, ShownVerdict
 from penstock.frames.frame_promises import FramePromise
 from penstock.model.closed_groups import emits_once
@@ -27,6 +29,7 @@ from penstock.model.script import Script
 if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
     from penstock.spark.frames.adopted_frame import ReadFrame
+    from penstock.spark.frames.adopted_metrics import MetricsTable, StreamingQuery
     from penstock.spark.stream import DataFrame
 
 _MODES = ("append", "update")
@@ -52,13 +55,11 @@ def adopt(
     A DataFrame whose plan keeps no state is given back as it is. `query` is the name of the query in verdicts and
     metrics; `mode` the output mode that the job writes it in, `append` or `update`.
     """
-    if mode not in _MODES:
-        raise UsageError(
-            f"adopt knows the output modes {' and '.join(_MODES)}, not {mode}",
-            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key",
-        )
+    require_known(mode)
     from penstock.spark.frames.adopted_frame import made_ready  # noqa: PLC0415 - with Spark
+    from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415
     from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
+    from penstock.spark.stream import assemble  # noqa: PLC0415
 
     read = _read(frame)
     if not read.keeps_state:
@@ -67,11 +68,48 @@ def adopt(
         sys.stderr.write(f"penstock: set in this session: {', '.join(told)}\n")
     script = _script(read, query)
     _require_mode(script.queries[0], mode)
+    chosen = script.queries[0]
+    plan = scripts.runnable_plan(chosen, check_query(chosen), allow_unbounded=allow_unbounded)
     with no_log_of_errors():
-        answer = scripts.stream(
-            read.session, script, inputs=read.inputs, allow_unbounded=allow_unbounded, trust_script=True
-        )
-    return read.over(answer)
+        assembled = assemble(read.session, script, chosen, plan, inputs=read.inputs)
+    note_adopted(chosen, plan, assembled)
+    return read.over(assembled.answer)
+
+
+def metrics(query: StreamingQuery) -> MetricsTable:
+    """What Penstock counted in each batch of a query that writes an adopted DataFrame, as far as Spark remembers."""
+    from penstock.spark.frames.adopted_metrics import metrics_of_query  # noqa: PLC0415 - with Spark
+
+    return metrics_of_query(query)
+
+
+@dataclass(frozen=True)
+class JobReport:
+    """What a job's file would start."""
+
+    verdicts: tuple[Verdict, ...]
+    unread: tuple[tuple[str, PenstockError], ...]
+    """The queries that cannot be read, and why."""
+    left_out: tuple[str, ...]
+    """What did not run, beside the queries."""
+
+
+def check_file(path: Path) -> JobReport:
+    """Run a job's file with no query started: the verdict on each query that it would start."""
+    from penstock.spark.frames.dry_job import WouldStart, run_dry  # noqa: PLC0415 - with Spark
+
+    verdicts: list[Verdict] = []
+    unread: list[tuple[str, PenstockError]] = []
+
+    def ask(query: WouldStart) -> None:
+        try:
+            require_known(query.mode)
+            verdicts.append(check(query.frame, query.name))
+        except PenstockError as error:
+            unread.append((query.name, error))
+
+    found = run_dry(path, ask)
+    return JobReport(tuple(verdicts), tuple(unread), tuple(found.left_out))
 
 
 def promise(frame: DataFrame, *declarations: FramePromise) -> DataFrame:
@@ -139,6 +177,15 @@ def _script(read: ReadFrame, query: str | None) -> Script:
     # Groups that are closed are given once, as in Spark's append mode.
     named = tuple(replace(one, name=query or one.name, appends=True) for one in parsed.queries)
     return replace(parsed, queries=named)
+
+
+def require_known(mode: str) -> None:
+    """Raise UsageError for an output mode that Penstock has not."""
+    if mode.lower() not in _MODES:
+        raise UsageError(
+            f"Penstock knows the output modes {' and '.join(_MODES)}, not {mode}",
+            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key",
+        )
 
 
 def _require_mode(query: Query, mode: str) -> None:

@@ -386,6 +386,13 @@ def _failure(one: Running, error: Exception) -> PenstockError:
     return failure_of(one.query.name, error, resuming)
 
 
+def batches_seen(query: Query, plan: Plan, assembled: Assembled, handle: StreamingQuery) -> list[dict[str, Any]]:
+    """The metrics of the batches that Spark still remembers of a query that runs elsewhere."""
+    one = Running(query, plan, assembled, None, handle=handle)
+    _take_progress(one, None, None)
+    return one.batches
+
+
 def _take_progress(one: Running, metrics: TextIO | None, follow: Follower | None) -> None:
     assert one.handle is not None
     for progress in one.handle.recentProgress:

@@ -1,0 +1,188 @@
+"""A job's file, run with no query started: each query that it would start is looked at instead.
+
+The file runs as it would, on Spark in local mode: sources are read as far as their schemas, batch reads run. What is
+answered otherwise, as long as the file runs:
+
+- `start()` and `toTable()` of a stream: the query is handed to whoever asked, and what they return acts as a query that
+  has ended, so that the job goes on to its next;
+- writes of a batch, and the function given to `foreachBatch`: they do not run, and the report says so;
+- the master of a session: `local[*]`, whatever the job says.
+"""
+
+from __future__ import annotations
+
+import inspect
+import runpy
+import sys
+import traceback
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
+from pyspark.sql.streaming.query import StreamingQueryManager
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from penstock.errors import UsageError
+
+_BATCH_WRITES = ("save", "saveAsTable", "insertInto", "json", "parquet", "text", "csv", "orc", "xml", "jdbc")
+_V2_WRITES = ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions")
+_MODE, _NAME, _FUNCTION = "_penstock_mode", "_penstock_name", "_penstock_function"
+
+
+@dataclass(frozen=True)
+class WouldStart:
+    """A query that a job would start."""
+
+    name: str
+    frame: DataFrame
+    mode: str
+
+
+@dataclass
+class DryRun:
+    """What came of running a file so."""
+
+    queries: int = 0
+    left_out: list[str] = field(default_factory=list)
+    """What did not run, beside the queries."""
+
+
+@dataclass(frozen=True)
+class EndedQuery:
+    """What a job gets for a query: one that has ended."""
+
+    name: str
+    id: str = field(default_factory=lambda: str(uuid4()))
+    runId: str = field(default_factory=lambda: str(uuid4()))  # noqa: N815 - as Spark has it
+    isActive: bool = False  # noqa: N815
+    lastProgress: None = None  # noqa: N815
+    recentProgress: tuple[()] = ()  # noqa: N815
+    status: dict[str, Any] = field(
+        default_factory=lambda: {"message": "not started", "isDataAvailable": False, "isTriggerActive": False}
+    )
+
+    def awaitTermination(self, timeout: int | None = None) -> bool:  # noqa: ARG002, N802
+        """It has ended."""
+        return True
+
+    def stop(self) -> None:
+        """It has ended."""
+
+    def processAllAvailable(self) -> None:  # noqa: N802
+        """It has ended."""
+
+    def explain(self, extended: bool = False) -> None:
+        """There is nothing to show."""
+
+    def exception(self) -> None:
+        """It did not fail."""
+
+
+def run_dry(path: Path, ask: Callable[[WouldStart], None]) -> DryRun:
+    """Run a job's file; `ask` is called with each query that it would start, while its session is there."""
+    found = DryRun()
+    arguments, paths = sys.argv, list(sys.path)
+    try:
+        # What the job prints is not the report.
+        with _answered(found, ask), redirect_stdout(sys.stderr):
+            sys.argv = [str(path)]
+            sys.path.insert(0, str(path.parent))
+            runpy.run_path(str(path), run_name="__main__")
+    except SystemExit as leaving:
+        if leaving.code not in (None, 0):
+            raise UsageError(f"{path} ended with exit code {leaving.code}") from None
+    except FileNotFoundError as error:
+        if not path.exists():
+            raise UsageError(f"there is no file {path}") from None
+        raise _failed(path, error) from error
+    except Exception as error:
+        raise _failed(path, error) from error
+    finally:
+        sys.argv, sys.path[:] = arguments, paths
+    return found
+
+
+def _failed(path: Path, error: Exception) -> UsageError:
+    lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
+    where = f", line {lines[-1]}," if lines else ""
+    said = (str(error).splitlines() or [""])[0]
+    return UsageError(
+        f"{path}{where} failed: {type(error).__name__}: {said}", hint="the job must run as far as its queries"
+    )
+
+
+@contextmanager
+def _answered(found: DryRun, ask: Callable[[WouldStart], None]) -> Iterator[None]:
+    """Spark's classes with our answers in them."""
+    before: list[tuple[Any, str, Any]] = []
+
+    def put(owner: Any, name: str, made: Callable[[Any], Any]) -> None:
+        if hasattr(owner, name):
+            before.append((owner, name, getattr(owner, name)))
+            setattr(owner, name, made(getattr(owner, name)))
+
+    def begin(writer: Any, asked: Mapping[str, Any]) -> EndedQuery:
+        found.queries += 1
+        name = asked.get("queryName") or getattr(writer, _NAME, None) or f"query_{found.queries}"
+        mode = asked.get("outputMode") or getattr(writer, _MODE, None) or "append"
+        if getattr(writer, _FUNCTION, None):
+            found.left_out.append(f"the function of {getattr(writer, _FUNCTION)} of {name}")
+        ask(WouldStart(name, writer._df, mode))
+        return EndedQuery(name)
+
+    def started(original: Any) -> Any:
+        signature = inspect.signature(original)
+        return lambda writer, *given, **named: begin(writer, signature.bind(writer, *given, **named).arguments)
+
+    def noting(attribute: str, told: Callable[[Any], Any]) -> Callable[[Any], Any]:
+        def made(original: Any) -> Any:
+            def called(writer: Any, value: Any) -> Any:
+                setattr(writer, attribute, told(value))
+                return original(writer, value)
+
+            return called
+
+        return made
+
+    def left_out(name: str) -> Callable[[Any], Any]:
+        def made(_: Any) -> Any:
+            return lambda writer, *arguments, **options: found.left_out.append(f"write.{name} of a batch")  # noqa: ARG005
+
+        return made
+
+    def local(original: Any) -> Any:
+        def called(builder: Any) -> SparkSession:
+            settings = {
+                "spark.master": "local[*]",
+                "spark.ui.enabled": "false",
+                "spark.ui.showConsoleProgress": "false",
+            }
+            for name, value in settings.items():
+                builder.config(name, value)
+            session: SparkSession = original(builder)
+            return session
+
+        return called
+
+    put(DataStreamWriter, "start", started)
+    put(DataStreamWriter, "toTable", started)
+    put(DataStreamWriter, "outputMode", noting(_MODE, str))
+    put(DataStreamWriter, "queryName", noting(_NAME, str))
+    put(DataStreamWriter, "foreachBatch", noting(_FUNCTION, lambda _: "foreachBatch"))
+    put(DataStreamWriter, "foreach", noting(_FUNCTION, lambda _: "foreach"))
+    put(StreamingQueryManager, "awaitAnyTermination", lambda _: lambda manager, timeout=None: True)  # noqa: ARG005
+    put(SparkSession.Builder, "getOrCreate", local)
+    for name in _BATCH_WRITES:
+        put(DataFrameWriter, name, left_out(name))
+    for name in _V2_WRITES:
+        put(DataFrameWriterV2, name, left_out(name))
+    try:
+        yield
+    finally:
+        for owner, name, original in reversed(before):
+            setattr(owner, name, original)

@@ -140,7 +140,7 @@ def options(
 @app.command(epilog="Exit code: 0 all bounded, 3 some unbounded, 4 some undecided, 2 bad input.")
 @guarded
 def check(
-    file: Annotated[Path, typer.Argument(metavar="FILE.sql|JOB.py", help="The script, or a PySpark job.")],
+    file: Annotated[Path, typer.Argument(metavar="FILE.sql|job.py", help="The script, or a PySpark job.")],
     as_json: AsJson = False,
     witness: Annotated[
         int | None, typer.Option("--witness", metavar="N", min=1, help="Print N rows of a growing input.")

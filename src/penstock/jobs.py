@@ -18,7 +18,10 @@ from typing import TYPE_CHECKING
 
 from penstock import compile as scripts
 from penstock.analysis.check import check_query
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Unbounded
+from penstock.analysis.reasons import BoundedBy, WhyOpen
 from penstock.errors import NotSupportedYet, PenstockError, ScriptErrors, UsageError
+from penstock.explain.reason_words import told
 from penstock.explain.shown import Explanation, ShownVerdict
 from penstock.frames.frame_promises import FramePromise
 from penstock.model.closed_groups import emits_once
@@ -42,8 +45,11 @@ def check(job: Script | DataFrame, query: str | None = None) -> Verdict:
     """
     if isinstance(job, Script):
         return ShownVerdict.of(scripts.check(job, query), job, scripts.query_named(job, query))
-    asked = _script(_read(job), query)
-    return ShownVerdict.of(scripts.check(asked), asked, asked.queries[0])
+    if not hasattr(job, "sparkSession"):
+        scripts.query_named(job, query)  # type: ignore[arg-type]  # it says what was passed instead
+    read = _read(job)
+    asked = _script(read, query)
+    return ShownVerdict.of(_with_deduplications(scripts.check(asked), read), asked, asked.queries[0])
 
 
 def adopt(
@@ -64,8 +70,13 @@ def adopt(
     read = _read(frame)
     if not read.keeps_state:
         return frame
-    if told := made_ready(read.session):
-        sys.stderr.write(f"penstock: set in this session: {', '.join(told)}\n")
+    endless = [one for _, one in read.deduplications if not one.forgets]
+    if endless and not allow_unbounded:
+        raise UsageError(
+            told(WhyOpen.REMEMBERED_FOR_EVER(endless[0].columns)), hint="or allow_unbounded=True, as Spark does"
+        )
+    if settings := made_ready(read.session):
+        sys.stderr.write(f"penstock: set in this session: {', '.join(settings)}\n")
     script = _script(read, query)
     _require_mode(script.queries[0], mode)
     chosen = script.queries[0]
@@ -151,6 +162,20 @@ def explain(job: Script | DataFrame, query: str | None = None) -> Explanation:
         chosen = asked.queries[0]
     verdict = scripts.judged(chosen)
     return Explanation(asked, chosen, verdict, scripts.plan_of(chosen, verdict))
+
+
+def _with_deduplications(verdict: Verdict, read: ReadFrame) -> Verdict:
+    """The verdict with the state of the deduplications that Spark does."""
+    found: list[StateFinding] = []
+    for stream, one in read.deduplications:
+        finding: Finding = Unbounded((WhyOpen.REMEMBERED_FOR_EVER(one.columns),))
+        if one.forgets:
+            finding = Bounded(BoundedBy.FORGOTTEN_BY_SPARK(), Means.PURGE)
+        found.append(StateFinding(stream, "(dropDuplicates)", finding))
+    if not found:
+        return verdict
+    worst = verdict.verdict if all(one.forgets for _, one in read.deduplications) else "unbounded"
+    return replace(verdict, verdict=worst, streams=(*verdict.streams, *found))
 
 
 def script(frame: DataFrame) -> str:

@@ -52,6 +52,7 @@ class BoundedBy(ReasonKind):
     LAST_ROWS_AND_AWAITED = auto()
     DISTINCT_ROWS = auto()
     BUDGET = auto()
+    FORGOTTEN_BY_SPARK = auto()
     WITHIN_BUDGET = auto()
     LEAVES_ONCE = auto()
     ITEM_PASSED = auto()
@@ -147,6 +148,7 @@ class WhyOpen(ReasonKind):
     """Why no bound is known."""
 
     WINDOW_WOULD_BOUND = auto()
+    REMEMBERED_FOR_EVER = auto()
     WINDOW_WOULD_TOO = auto()
     STUCK = auto()
     WAITS_FOR = auto()

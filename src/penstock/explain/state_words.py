@@ -71,6 +71,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     BoundedBy.LAST_ROWS_AND_AWAITED: "{}, and those that rows of {: and } which came in time still wait for",
     BoundedBy.DISTINCT_ROWS: _distinct_rows,
     BoundedBy.BUDGET: "the budget of {} for the whole query",
+    BoundedBy.FORGOTTEN_BY_SPARK: "Spark keeps it, and forgets a value once its watermark has passed it",
     BoundedBy.WITHIN_BUDGET: "{}, within {}",
     BoundedBy.LEAVES_ONCE: "a row leaves once {:, and }",
     BoundedBy.ITEM_PASSED: "a {} leaves once the clock of {} has passed {}",
@@ -147,6 +148,8 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     NeverPasses.OTHER_COLUMN: "never passes {} ({}), which {}",
     NeverPasses.WITHOUT_VALUE: "never has a value: {}",
     NeverPasses.READ_BY_SPARK: "may never pass some value, for only Spark reads this: {}",
+    WhyOpen.REMEMBERED_FOR_EVER: "dropDuplicates by {} remembers every value for ever, since none of these has a "
+    "watermark: add the event time to them, or use dropDuplicatesWithinWatermark",
     WhyOpen.WINDOW_WOULD_BOUND: "a window would bound it: {} [ROWS n]",
     WhyOpen.WINDOW_WOULD_TOO: "a window would bound it too: {} [ROWS n]",
     WhyOpen.STUCK: (

@@ -132,6 +132,25 @@ def test_unbounded_jobs_are_refused_unless_allowed(s: Streams) -> None:
     assert penstock.adopt(joined, allow_unbounded=True).dtypes == joined.dtypes
 
 
+def test_what_spark_deduplicates_counts_in_the_verdict(s: Streams) -> None:
+    for_ever = s.a.dropDuplicates(["ak"])
+    assert penstock.check(for_ever).verdict == "unbounded"
+    assert penstock.adopt(for_ever) is for_ever
+    joined = for_ever.withColumn("m", twice("an")).join(s.b, F.expr(NEAR))
+    verdict = penstock.check(joined)
+    assert {one.alias: one.finding.verdict for one in verdict.streams} == {
+        "a": "bounded",
+        "b": "bounded",
+        "(dropDuplicates)": "unbounded",
+    }
+    assert "dropDuplicates by ak remembers every value for ever" in str(verdict)
+    with pytest.raises(UsageError, match="remembers every value for ever"):
+        penstock.adopt(joined)
+    assert penstock.adopt(joined, allow_unbounded=True).dtypes == joined.dtypes
+    assert penstock.check(s.a.dropDuplicates(["ak", "ats"]).join(s.b, F.expr(NEAR))).verdict == "bounded"
+    assert penstock.check(s.a.dropDuplicatesWithinWatermark(["ak"]).join(s.b, F.expr(NEAR))).verdict == "bounded"
+
+
 def test_the_name_of_a_query_is_the_one_that_is_given(s: Streams) -> None:
     assert penstock.check(s.a.join(s.b, F.expr(NEAR)), query="clicked").query == "clicked"
 

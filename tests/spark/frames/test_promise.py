@@ -31,7 +31,7 @@ def test_promises_are_found_below_filters_columns_and_watermarks(s: Streams) -> 
         penstock.Follows(orders, "ak", on="bk", within="2 hours"),
         penstock.Cooccurs(s.c, "ck", on="bk"),
     )
-    above = orders.where("an > 1").withWatermark("ats", "5 seconds").select("ak", F.col("ats").alias("t"))
+    above = orders.withWatermark("ats", "5 seconds").where("an > 1").select("ak", F.col("ats").alias("t"))
     joined = above.join(payments.alias("p"), F.expr("ak = p.bk AND p.bts BETWEEN t AND t + INTERVAL 1 HOUR"))
     text = script(joined)
     assert (
@@ -70,6 +70,12 @@ def test_a_promise_below_a_function_is_refused(s: Streams) -> None:
     orders = penstock.promise(s.a, penstock.PrimaryKey("ak")).withColumn("m", twice("an"))
     with pytest.raises(NotSupportedYet, match=r"<lambda>.* cannot be read"):
         penstock.check(orders.join(s.b, F.expr("ak = bk AND m > bn")))
+
+
+def test_a_watermark_on_some_of_the_rows_that_are_promised_is_refused(s: Streams) -> None:
+    orders = penstock.promise(s.a, penstock.PrimaryKey("ak")).where("an > 1").withWatermark("ats", "5 seconds")
+    with pytest.raises(NotSupportedYet, match="withWatermark above what is promised cannot be read"):
+        penstock.check(orders.join(s.b, F.expr("ak = bk")))
 
 
 def test_what_is_no_promise_or_names_no_column_is_refused(s: Streams) -> None:

@@ -86,7 +86,7 @@ def test_a_random_job_gives_what_spark_gives(spark: SparkSession, bench: Bench, 
     with_nulls = draw.random() < 0.5
     write(bench, seed, files=draw.choice((1, 2, 3)), without_time=0.1 if with_nulls else 0.0)
     frame = made(streams(spark, bench))
-    adopted = penstock.adopt(frame)
+    adopted = penstock.adopt(frame, allow_unbounded=True)
     found = answer(bench, adopted, "adopted")
     wanted = batch_answer(made(at_rest(spark, bench)))
     assert found == wanted, f"{said}\n{script(frame)}"

@@ -15,7 +15,7 @@ from penstock.errors import InternalError, UsageError
 from penstock.frames.job_script import JobScript, script_of
 from penstock.model.names import quoted
 from penstock.spark.frames.catalyst import Catalyst, Node, children, number_of, output
-from penstock.spark.frames.plan_reader import PlanReader, ReadJob
+from penstock.spark.frames.plan_reader import Deduplication, PlanReader, ReadJob, deduplications
 from penstock.spark.frames.promised_plans import promised_in
 from penstock.spark.session import ROCKSDB
 
@@ -36,6 +36,12 @@ class ReadFrame:
     def keeps_state(self) -> bool:
         """Whether there is anything to adopt."""
         return len(self.job.leaves) != 1 or not self.job.leaves[0].sameResult(self.job.region)
+
+    @property
+    def deduplications(self) -> tuple[tuple[str, Deduplication], ...]:
+        """What Spark deduplicates itself, by the name of the stream."""
+        leaves = self.job.leaves
+        return tuple((one.name, found) for one in self.script.streams for found in deduplications(leaves[one.source]))
 
     @property
     def inputs(self) -> Mapping[str, DataFrame]:

@@ -5,8 +5,9 @@ relation that has these columns, under the ids that they have in the plan. The t
 semantically equal to the expression that was written: same functions, same types, same columns. So whatever has no
 text of its own (functions of the user's, what only plans can say) is told apart without a list of it.
 
-Casts between whole numbers that Spark put there itself are left out first, since Spark puts them there again: whoever
-reads the text then sees a column compared with a column. Where that is not the same, they stay.
+Casts between whole numbers, and between lengths of time, that Spark put there itself are left out first, since Spark
+puts them there again: whoever reads the text then sees a column compared with a column. Where that is not the same,
+they stay.
 
 Not taken: what is random or reads a clock, what Spark only approximates, queries within expressions, functions of the
 user's.
@@ -92,7 +93,8 @@ class ExpressionTexts:
         if plain and kind(expression) == "Cast":
             below = children(expression)[0]
             types = (str(below.dataType().simpleString()), str(expression.dataType().simpleString()))
-            if types[0] == types[1] or all(one in _WHOLE for one in types):
+            is_length = all(one.startswith("interval ") for one in types)
+            if types[0] == types[1] or is_length or all(one in _WHOLE for one in types):
                 return self._spelt(below, plain)
         below = [self._spelt(child, plain) for child in children(expression)]
         return expression.withNewChildren(self.catalyst.seq(below)) if below else expression

@@ -44,6 +44,8 @@ _TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
 """Nodes that say nothing of rows."""
 _DEDUPLICATIONS = ("Deduplicate", "DeduplicateWithinWatermark")
 _READ = ("Join", "Aggregate", "Distinct", "Deduplicate")
+_BY_NAME = (*_TRANSPARENT, "Project", "Filter", "Join", "Generate", "EventTimeWatermark", "MapInPandas", "MapInArrow")
+"""Nodes that read columns by name, and only those that they refer to."""
 _KINDS = {
     "INNER": "INNER",
     "CROSS": "INNER",
@@ -70,13 +72,21 @@ _STATEFUL = (
     "LocalLimit",
     "Sort",
     "Window",
-    "DeduplicateWithinWatermark",
     "Intersect",
     "Except",
     "Sample",
     "Offset",
     "Tail",
 )
+
+
+@dataclass(frozen=True)
+class Deduplication:
+    """A deduplication that Spark does."""
+
+    columns: tuple[str, ...]
+    forgets: bool
+    """Whether a watermark lets it forget what it saw."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +107,8 @@ class ReadJob:
     @property
     def wanted(self) -> list[Node]:
         """The attributes of the region that anything above, or whoever asked, reads."""
+        if any(kind(node) not in _BY_NAME for node in self.path):
+            return output(self.region)
         asked = {number_of(attribute) for attribute in output(self.plan)}
         for node in self.path:
             asked |= {number_of(attribute) for attribute in items(node.references().toSeq())}
@@ -182,11 +194,9 @@ class PlanReader:
         return None
 
     def _relation(self, node: Node) -> JobRelation:
-        if not _holds_state(node) and (
+        if _is_left_to_spark(node) and (
             self._is_promised(node) or not (_unites_clocks(node) or (self.promised and self._holds_promise(node)))
         ):
-            return self._leaf(node)
-        if kind(node) in _DEDUPLICATIONS and not _holds_state(children(node)[0]):
             return self._leaf(node)
         if kind(node) in _TRANSPARENT:
             return self._relation(children(node)[0])
@@ -287,10 +297,8 @@ def _with_delay(relation: JobRelation, number: int, attributes: list[Node]) -> J
             delays = {number_of(attribute): delay_of(attribute) for attribute in attributes}
             columns = tuple(replace(c, delay=delays[number]) if c.number == number else c for c in relation.columns)
             return replace(relation, columns=columns) if number in delays else None
-        case JobFilter():
-            child = _with_delay(relation.child, number, attributes)
-            return None if child is None else replace(relation, child=child)
         case _:
+            # Of rows that a filter lets through; of the others nothing is known.
             return None
 
 
@@ -302,13 +310,30 @@ def _keeps_state(node: Node) -> bool:
     """Whether a node itself needs to remember rows of a stream, or its end."""
     if not node.isStreaming():
         return False
-    if kind(node) == "Join":
-        return all(child.isStreaming() for child in children(node))
-    return kind(node) in ("Aggregate", "Distinct", "Deduplicate", *_STATEFUL)
+    if kind(node) != "Union" and sum(child.isStreaming() for child in children(node)) > 1:
+        return True
+    return kind(node) in ("Aggregate", "Distinct", *_DEDUPLICATIONS, *_STATEFUL)
 
 
 def _holds_state(node: Node) -> bool:
     return _keeps_state(node) or any(map(_holds_state, children(node)))
+
+
+def _is_left_to_spark(node: Node) -> bool:
+    """Whether a sub-plan keeps no state, or none but that of deduplication: it gives rows at once or never."""
+    kept = _keeps_state(node) and kind(node) not in _DEDUPLICATIONS
+    return not kept and all(map(_is_left_to_spark, children(node)))
+
+
+def deduplications(plan: Node) -> list[Deduplication]:
+    """The deduplications in a sub-plan that is left to Spark."""
+    found = [one for child in children(plan) for one in deduplications(child)]
+    if kind(plan) in _DEDUPLICATIONS and plan.isStreaming():
+        clocks = {number_of(attribute) for attribute in output(plan) if delay_of(attribute) is not None}
+        keys = items(plan.keys())
+        forgets = kind(plan) == _DEDUPLICATIONS[1] or any(number_of(key) in clocks for key in keys)
+        found.append(Deduplication(tuple(str(key.name()) for key in keys), forgets))
+    return found
 
 
 def _unites_clocks(node: Node) -> bool:

@@ -14,7 +14,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.model.clauses import PICKS, QUANTILES, VARIANCES, Aggregate, Formula, TimeWindow
+from penstock.model.clauses import COLLECTS, PICKS, QUANTILES, VARIANCES, Aggregate, Formula, TimeWindow
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.query import Query
@@ -141,6 +141,8 @@ def _require_argument(column: AggregateColumn, kind: str) -> None:
         raise UsageError(f"{column.text}: {kind} is no number", hint="cast it: CAST(… AS DOUBLE)")
     if column.function in ("min", "max") and kind.startswith(_NESTED):
         raise NotSupportedYet(f"{column.text}: the extremes of {kind} cannot be worked out yet")
+    if column.function in COLLECTS and "INTERVAL" in kind:
+        raise NotSupportedYet(f"{column.text}: lists of {kind} cannot be carried yet", hint="collect a number instead")
     if column.keeps_values and ("MAP<" in kind or "VARIANT" in kind):
         raise NotSupportedYet(f"{column.text}: values of {kind} cannot be compared, so they cannot be kept apart")
     for argument in column.more if column.function in PICKS else ():

@@ -167,7 +167,7 @@ def history_of(draw: Random, count: int) -> list[tuple[Any, Any]]:
 @pytest.mark.measure
 @pytest.mark.parametrize("constraint", CONSTRAINTS)
 def test_every_row_that_breaks_the_order_of_its_part_is_found_and_no_other(constraint: str) -> None:
-    for seed in range(size(30, 1000)):
+    for seed in range(size(20, 1000)):
         draw = Random(seed)
         k = 0 if "ARRIVES" in constraint else draw.randint(0, 4)
         idle = draw.choice([None, None, 5, 15])
@@ -218,7 +218,7 @@ def dealt(draw: Random, parts: int, count: int, d: int) -> list[tuple[int, int, 
 @pytest.mark.parametrize("order", ["ORDERED BY ts WITHIN 6", "ORDERED BY ts WITHIN 3 ROWS"])
 def test_joins_over_parts_are_exact_break_nothing_and_let_their_rows_go(order: str) -> None:
     d = 6 if "ROWS" not in order else 0
-    for seed in range(size(12, 400)):
+    for seed in range(size(8, 400)):
         draw = Random(seed)
         parts = draw.randint(1, 5)
         script = (

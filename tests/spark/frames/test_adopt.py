@@ -40,6 +40,7 @@ JOBS: dict[str, Job] = {
     ),
     "functions on top": lambda s: s.a.join(s.b, F.expr(NEAR)).where(twice("an") > 2).select(twice("bn"), "ats"),
     "functions below": lambda s: s.a.withColumn("m", twice("an")).join(s.b, F.expr(f"{NEAR} AND m > bn")),
+    "function in an inner join": lambda s: s.a.join(s.b, F.expr(NEAR) & (twice("an") > F.col("bn"))).select("ak", "bn"),
     "three": lambda s: (
         s.a.join(s.b, F.expr("ak = bk AND ats = bts")).drop("bts").join(s.c, F.expr("ak = ck AND ats = cts"))
     ),
@@ -108,6 +109,14 @@ def test_a_part_of_a_filter_that_can_be_read_is_read_and_the_whole_stays_on_top(
     assert penstock.check(s.a.join(s.b, F.expr("ak = bk"))).verdict == "unbounded"
     plan = penstock.adopt(joined)._jdf.queryExecution().analyzed().treeString()
     assert "<lambda>(an" in plan
+
+
+def test_a_function_in_the_condition_of_an_inner_join_is_asked_on_top(s: Streams) -> None:
+    joined = s.a.join(s.b, F.expr(NEAR) & (twice("an") > F.col("bn"))).select("ak", F.col("bn") + 1)
+    assert penstock.check(joined).verdict == "bounded"
+    adopted = penstock.adopt(joined)
+    assert adopted.dtypes == joined.dtypes
+    assert "Filter (<lambda>(an" in adopted._jdf.queryExecution().analyzed().treeString()
 
 
 def test_a_job_without_state_is_left_as_it_is(s: Streams) -> None:

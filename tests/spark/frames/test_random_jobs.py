@@ -59,6 +59,53 @@ ABOVE: dict[str, Callable[[DataFrame], DataFrame]] = {
 }
 
 
+NEAR = f"ak = bk AND {TIMES['range']}"
+SHAPES: dict[str, Callable[[Streams], DataFrame]] = {
+    "groups of an outer join": lambda s: (
+        s.a.join(s.b, F.expr(NEAR), "left_outer")
+        .groupBy(F.window("ats", "4 seconds"))
+        .agg(F.count("bk"), F.countDistinct("bn"), F.avg("bn"), F.min("bts"))
+    ),
+    "outer joins of three": lambda s: s.a.join(s.b, F.expr(NEAR), "left_outer").join(
+        s.c, F.expr("ak = ck AND cts BETWEEN ats AND ats + INTERVAL 2 SECONDS"), "left_outer"
+    ),
+    "a join on the right": lambda s: s.c.join(
+        s.a.join(s.b, F.expr(NEAR)), F.expr("ck = ak AND cts = bts"), "left_outer"
+    ),
+    "distinct above": lambda s: s.a.join(s.b, F.expr(NEAR)).select("ak", "ats").distinct(),
+    "union above": lambda s: s.a.join(s.b, F.expr(NEAR)).select("ak", "ats").union(s.c.select("ck", "cts")),
+    "groups of a union": lambda s: s.a.union(s.c).groupBy(F.window("ats", "3 seconds"), "ak").agg(F.sum("an")),
+    "keys of two types": lambda s: s.a.join(s.b, F.expr("an = bk AND ats = bts"), "full_outer"),
+    "keys that are expressions": lambda s: s.a.withColumn("ks", F.expr("concat('k', ak)")).join(
+        s.b, F.expr("upper(ks) = concat('K', bk) AND ats = bts"), "left_outer"
+    ),
+    "NULL meets NULL": lambda s: s.a.join(s.b, F.expr("ak <=> bk AND ats = bts"), "left_outer"),
+    "case": lambda s: s.a.join(s.b, F.expr(f"{NEAR} AND CASE WHEN an > bn THEN bn ELSE an END > 1"), "left_semi"),
+    "decimals": lambda s: (
+        s.a.join(s.b, F.expr("ak = bk AND ats = bts"))
+        .groupBy(F.window("ats", "4 seconds"))
+        .agg(F.sum(F.expr("CAST(an AS DECIMAL(10, 2)) / 3")), F.sum(F.expr("an * 0.5D")))
+    ),
+    "having": lambda s: s.a.groupBy(F.window("ats", "4 seconds"), "ak").agg(F.count("*").alias("n")).where("n > 1"),
+    "a join of groups": lambda s: (
+        s.a.groupBy(F.window("ats", "2 seconds").alias("w"), "ak")
+        .agg(F.count("*").alias("n"))
+        .select("ak", F.col("w.end").alias("e"), "n")
+        .join(s.b, F.expr("ak = bk AND bts BETWEEN e AND e + INTERVAL 2 SECONDS"))
+    ),
+}
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", SHAPES)
+def test_a_shape_gives_what_spark_gives(spark: SparkSession, bench: Bench, name: str) -> None:
+    write(bench, seed=7, files=2, without_time=0.1)
+    adopted = penstock.adopt(SHAPES[name](streams(spark, bench)), allow_unbounded=True)
+    wanted = batch_answer(SHAPES[name](at_rest(spark, bench)))
+    assert answer(bench, adopted, "adopted") == wanted
+    assert sum(wanted.values()) > 0
+
+
 def job(draw: random.Random) -> tuple[Callable[[Streams], DataFrame], str]:
     """A job, and what it is made of."""
     below, times, extra = draw.choice(list(BELOW)), draw.choice(list(TIMES)), draw.choice(EXTRA)

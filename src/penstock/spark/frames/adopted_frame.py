@@ -15,7 +15,7 @@ from penstock.errors import InternalError, UsageError
 from penstock.frames.job_script import JobScript, script_of
 from penstock.model.names import quoted
 from penstock.spark.frames.catalyst import Catalyst, Node, children, number_of, output
-from penstock.spark.frames.plan_reader import Deduplication, PlanReader, ReadJob, deduplications
+from penstock.spark.frames.plan_reader import Deduplication, PlanReader, ReadJob, deduplications, holds_state
 from penstock.spark.frames.promised_plans import promised_in
 from penstock.spark.session import ROCKSDB
 
@@ -66,11 +66,14 @@ class ReadFrame:
             found = given[names[number_of(attribute)]]
             _require_type(found, attribute)
             columns.append(catalyst.alias(found, str(attribute.name()), attribute))
-        new, old = catalyst.project(columns, plan), self.job.region
+        new = catalyst.project(columns, plan)
         for node in reversed(self.job.path):
-            below = [new if child.equals(old) else child for child in children(node)]
-            new, old = node.withNewChildren(catalyst.seq(below)), node
+            new = node.withNewChildren(catalyst.seq(self._over_new(node, new)))
         return catalyst.frame(new)
+
+    def _over_new(self, node: Node, new: Node) -> list[Node]:
+        """What a node above the region stands on, with the answer in it."""
+        return [new if holds_state(child) else child for child in children(node)]
 
 
 def require_frame(frame: DataFrame) -> None:

@@ -58,6 +58,22 @@ class Catalyst:
         """A projection."""
         return self._sql.catalyst.plans.logical.Project(self.seq(expressions), child)
 
+    def filtered(self, conditions: Sequence[Node], child: Node) -> Node:
+        """A filter by all of some conditions."""
+        return self._sql.catalyst.plans.logical.Filter(self._all(conditions), child)
+
+    def joined(self, join: Node, conditions: Sequence[Node]) -> Node:
+        """A join with other conditions."""
+        left, right = children(join)
+        on = self._jvm.scala.Some(self._all(conditions)) if conditions else self._nothing
+        return self._sql.catalyst.plans.logical.Join(left, right, join.joinType(), on, join.hint())
+
+    def _all(self, conditions: Sequence[Node]) -> Node:
+        first, *rest = conditions
+        for condition in rest:
+            first = self._sql.catalyst.expressions.And(first, condition)
+        return first
+
     def relation(self, attributes: Sequence[Node]) -> Node:
         """A relation without rows that has these attributes."""
         local = self._sql.catalyst.plans.logical.LocalRelation

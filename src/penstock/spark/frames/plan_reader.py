@@ -8,7 +8,8 @@ Three parts of a plan, from below:
 - **the region** that is read: joins of streams, groups, distinct rows, unions, and between them filters and columns.
 - **above**: what lies on top and keeps no state. It is put back on the answer. Filters and columns right above a join
   are read with it, since they say which rows must meet and which columns are needed; a filter of which only a part can
-  be read is read in that part, and stays above as a whole.
+  be read is read in that part, and stays above as a whole. What of the condition of an inner join on top cannot be read
+  becomes such a filter.
 
 A node is read only if all that it says is (its expressions: `expression_texts`); any other node that keeps state is
 refused with its place. What Spark notes with an attribute says which columns have a watermark.
@@ -138,14 +139,15 @@ class PlanReader:
         path: list[Node] = []
         node = plan
         while not _keeps_state(node):
-            below = [child for child in children(node) if _holds_state(child)]
+            below = [child for child in children(node) if holds_state(child)]
             if len(below) != 1 or kind(node) == "Union":
                 break
             path.append(node)
             (node,) = below
-        if not _holds_state(node):
+        if not holds_state(node):
             # Nothing keeps state: the whole plan is one leaf.
             return ReadJob(self._leaf(plan), tuple(self.leaves), (), plan, (), plan)
+        node = self._lifted(node, path)
         relation = self._relation(node)
         while path and isinstance(relation, JobJoin | JobFilter | JobProject):
             above = self._above(path[-1], relation)
@@ -176,6 +178,22 @@ class PlanReader:
 
     def _holds_promise(self, node: Node) -> bool:
         return self._is_promised(node) or any(map(self._holds_promise, children(node)))
+
+    def _lifted(self, node: Node, path: list[Node]) -> Node:
+        """An inner join on top without the conditions that cannot be read, which become a filter above it."""
+        if kind(node) != "Join" or str(node.joinType().sql()) not in ("INNER", "CROSS") or node.condition().isEmpty():
+            return node
+        read: list[Node] = []
+        unread: list[Node] = []
+        for condition in self.texts.conjuncts(node.condition().get()):
+            (unread if self.texts.text(condition) is None else read).append(condition)
+        if not unread:
+            return node
+        join = self.catalyst.joined(node, read)
+        above = self.catalyst.filtered(unread, join)
+        # The nodes above stand on what they stood on: each is rebuilt over the new one when the answer is put back.
+        path.append(above)
+        return join
 
     def _above(self, node: Node, below: JobRelation) -> tuple[JobRelation, bool] | None:
         """A node over the region as part of it, and whether it is so as a whole; None if nothing of it can be read."""
@@ -315,8 +333,9 @@ def _keeps_state(node: Node) -> bool:
     return kind(node) in ("Aggregate", "Distinct", *_DEDUPLICATIONS, *_STATEFUL)
 
 
-def _holds_state(node: Node) -> bool:
-    return _keeps_state(node) or any(map(_holds_state, children(node)))
+def holds_state(node: Node) -> bool:
+    """Whether a node, or what it stands on, keeps state."""
+    return _keeps_state(node) or any(map(holds_state, children(node)))
 
 
 def _is_left_to_spark(node: Node) -> bool:

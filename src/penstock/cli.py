@@ -113,6 +113,9 @@ def _complain(text: str) -> None:
     sys.stdout.flush()
     from penstock.explain.ink import harmless  # noqa: PLC0415
 
+    # What options took from the environment is known only where Spark was asked for.
+    options = sys.modules.get("penstock.spark.option_values")
+    text = text if options is None else options.masked(text)
     sys.stderr.write(harmless(text, colour=False) + "\n")
 
 

@@ -20,6 +20,7 @@ from penstock.model.stream import Sink, Storage, Stream
 from penstock.plan.plan import Plan
 from penstock.spark.archive_files import archive_of
 from penstock.spark.file_order import is_pattern, path_of
+from penstock.spark.option_values import option_values
 from penstock.spark.sinks import FILES
 
 Parts = tuple[str, tuple[str, ...]]
@@ -69,7 +70,7 @@ def _sources(stream: Stream) -> Iterator[Parts]:
 
 
 def _is_recursive(storage: Storage) -> bool:
-    return {name.lower(): value.lower() for name, value in storage.options}.get("recursivefilelookup") == "true"
+    return {name.lower(): value.lower() for name, value in option_values(storage)}.get("recursivefilelookup") == "true"
 
 
 def _parts(path: str) -> Parts:

@@ -22,6 +22,7 @@ from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
 from penstock.spark.file_order import escaped, options_for_spark
 from penstock.spark.malformed import own_record
+from penstock.spark.option_values import option_values
 
 _SELF_DESCRIBING = frozenset({"parquet", "orc", "avro"})
 _BY_FIELD = frozenset({"json", "xml"})
@@ -46,7 +47,7 @@ def require_columns(spark: SparkSession, stream: Stream) -> None:
             if (found := _columns(spark, stream, [path])) is not None:
                 _require(stream, wanted, found, path)
         return
-    options = {name.lower(): value for name, value in stream.storage.options}
+    options = {name.lower(): value for name, value in option_values(stream.storage)}
     batch = files[: int(limit)] if (limit := options.get("maxfilespertrigger", "")).isdigit() else files
     for part in (batch[:_FEW], batch) if len(batch) > _FEW else (batch,):
         found = _columns(spark, stream, part) if part else None
@@ -72,7 +73,9 @@ def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset
     assert stream.storage is not None
     skipped = (*_LISTING, *_TRIGGERS)
     reader = spark.read.format(stream.storage.format)
-    reader = reader.options(**{name: value for name, value in stream.storage.options if name.lower() not in skipped})
+    reader = reader.options(
+        **{name: value for name, value in option_values(stream.storage) if name.lower() not in skipped}
+    )
     try:
         found = {name.casefold() for name in reader.load([escaped(path) for path in files]).columns}
     except SPARK_ERRORS:

@@ -20,6 +20,7 @@ from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.model.stream import Storage, Stream
+from penstock.spark.option_values import option_values
 from penstock.spark.sinks import FILES
 
 _LIMITS = ("maxfilespertrigger", "maxbytespertrigger")
@@ -35,7 +36,7 @@ LISTS_AT_ONCE = {"spark.sql.sources.parallelPartitionDiscovery.threshold": "1000
 
 def path_of(storage: Storage) -> str:
     """The path among the options; empty if there is none."""
-    return next((value for name, value in storage.options if name.lower() == "path"), "")
+    return next((value for name, value in option_values(storage) if name.lower() == "path"), "")
 
 
 def is_pattern(path: str, whatever_exists: bool = False) -> bool:
@@ -54,7 +55,7 @@ def options_for_spark(storage: Storage) -> dict[str, str]:
     A path is escaped where its own characters make a pattern. Files of any age are read: left to itself Spark passes
     over those that are a week older than the newest, without a word, which a clock that jumped or a backfill makes.
     """
-    options, path = dict(storage.options), path_of(storage)
+    options, path = dict(option_values(storage)), path_of(storage)
     if "maxfileage" not in {name.lower() for name in options}:
         options["maxFileAge"] = _ANY_AGE
     if not _PATTERN & set(path) or is_pattern(path):
@@ -139,7 +140,7 @@ def _is_flat(stream: Stream, folder: Path) -> bool:
 
 
 def _given(stream: Stream) -> tuple[tuple[str, str], ...]:
-    return stream.storage.options if stream.storage is not None else ()
+    return option_values(stream.storage) if stream.storage is not None else ()
 
 
 def _options(stream: Stream) -> dict[str, str]:

@@ -25,6 +25,7 @@ from penstock.model.names import fold, quoted
 from penstock.model.stream import OF_RECORD, SOURCE_PARTS, Sink, Storage, Stream
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.malformed import ORIGIN, reading_columns, reading_options
+from penstock.spark.option_values import option_values
 from penstock.spark.pack import PLACE
 from penstock.spark.types import spark_type
 
@@ -35,7 +36,7 @@ _SECONDS = 30
 
 def reading_kafka(storage: Storage, *, with_headers: bool) -> dict[str, str]:
     """The options that the connector is told of a stream."""
-    told = {name: value for name, value in storage.options if not _is_ours(name)}
+    told = {name: value for name, value in option_values(storage) if not _is_ours(name)}
     return {**told, "includeHeaders": "true"} if with_headers else told
 
 
@@ -44,7 +45,7 @@ def _is_ours(name: str) -> bool:
 
 
 def _given(storage: Storage) -> dict[str, str]:
-    return {name.lower(): value for name, value in storage.options}
+    return {name.lower(): value for name, value in option_values(storage)}
 
 
 def require_format(storage: Storage, what: str) -> None:
@@ -71,7 +72,7 @@ def rows_of_records(records: DataFrame, stream: Stream) -> DataFrame:
     fields = [c for c in plain if fold(c.name) not in OF_RECORD]
     columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in fields]
     prefix = len(_VALUE)
-    options = {name[prefix:]: value for name, value in stream.storage.options if name.lower().startswith(_VALUE)}
+    options = {name[prefix:]: value for name, value in option_values(stream.storage) if name.lower().startswith(_VALUE)}
     options = {name: value for name, value in options.items() if name.lower() != "format"} | reading_options(stream)
     read = F.from_json(F.col("value").cast("string"), ", ".join([*columns, *reading_columns(stream)]), options)
     kept = [F.col(OF_RECORD[fold(c.name)]).alias(c.name) for c in own]
@@ -121,7 +122,7 @@ def records_of_rows(rows: DataFrame, sink: Sink) -> DataFrame:
 
 def writing_kafka(storage: Storage) -> dict[str, str]:
     """The options that the connector is told of a sink."""
-    return {name: value for name, value in storage.options if not _is_ours(name)}
+    return {name: value for name, value in option_values(storage) if not _is_ours(name)}
 
 
 def partitions_of(spark: SparkSession, stream: Stream) -> tuple[str, ...]:
@@ -152,7 +153,7 @@ def _names(storage: Storage, found: Mapping[str, Iterable[int]]) -> tuple[str, .
 def _described(spark: SparkSession, storage: Storage, given: Mapping[str, str]) -> dict[str, list[int]]:
     jvm: Any = spark._jvm
     settings = jvm.java.util.Properties()
-    for name, value in storage.options:
+    for name, value in option_values(storage):
         if name.lower().startswith(_CLIENT):
             settings.put(name[len(_CLIENT) :], value)
     settings.put("default.api.timeout.ms", str(_SECONDS * 1000))

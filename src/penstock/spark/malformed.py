@@ -22,6 +22,7 @@ from penstock.errors import UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.stream import OF_RECORD, MalformedPolicy, OnMalformed, Stream
 from penstock.plan.plan import Plan
+from penstock.spark.option_values import option_values
 
 _TEXTS = frozenset({"json", "csv", "xml"})
 _OPTION = "columnNameOfCorruptRecord"
@@ -153,4 +154,4 @@ def own_record(stream: Stream) -> str | None:
 
 
 def _options(stream: Stream) -> dict[str, str]:
-    return {name.lower(): value for name, value in stream.storage.options} if stream.storage is not None else {}
+    return {name.lower(): value for name, value in option_values(stream.storage)} if stream.storage is not None else {}

@@ -32,6 +32,7 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
+from penstock.spark.option_values import option_values
 from penstock.spark.pack import PACKED, Packer, Place, portions
 from penstock.spark.types import arrow_schema
 from penstock.spark.worker import settle
@@ -80,7 +81,7 @@ def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
         return False
     if any((conf(forgiving) or "").lower() == "true" for forgiving in _FORGIVING):
         return False
-    options = {name.lower(): value for name, value in storage.options}
+    options = {name.lower(): value for name, value in option_values(storage)}
     if not options.keys() <= _LISTING or not _is_plain_folder(options.get("path", ""), conf):
         return False
     derived = {c.name for c in stream.carried if c.derived is not None}

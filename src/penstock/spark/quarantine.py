@@ -35,6 +35,7 @@ from penstock.runtime import Quarantined
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.file_order import escaped
 from penstock.spark.malformed import QUARANTINED, answer_to, quarantines
+from penstock.spark.option_values import option_values
 from penstock.spark.types import carried_type, restored
 
 
@@ -124,7 +125,7 @@ class Drain:
         frames += [self._read_malformed(spark, stream) for stream in self.malformed]
         frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
         writer = frame.writeStream.queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
-        writer = writer.format(self.sink.storage.format).options(**dict(self.sink.storage.options))
+        writer = writer.format(self.sink.storage.format).options(**dict(option_values(self.sink.storage)))
         writer = writer.option("checkpointLocation", self.spark)
         writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=_EVERY)
         return writer.start()

@@ -40,6 +40,7 @@ from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.kafka import records_of_rows, writing_kafka
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.malformed import malformed_counts
+from penstock.spark.option_values import option_values
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine import Drain, drains_of, into_of
@@ -289,7 +290,7 @@ def writer_of(answer: DataFrame, sink: Sink | None) -> DataStreamWriter:
         return answer.writeStream.format("console").option("truncate", "false")
     if sink.storage.format.lower() == KAFKA:
         return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
-    given = dict(sink.storage.options)
+    given = dict(option_values(sink.storage))
     asked = [name for name in given if name.lower() == _PARTITIONS]
     columns = [column.strip() for name in asked for column in given.pop(name).split(",")]
     known = {fold(name): name for name in answer.columns}

@@ -15,6 +15,7 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Chunk
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
+from penstock.spark.option_values import option_values
 from penstock.spark.pack import passes
 from penstock.spark.punctuations import take_out
 from penstock.spark.sinks import FILES
@@ -43,7 +44,7 @@ def _raw(spark: SparkSession, stream: Stream, count: int) -> DataFrame:
             hint=f"a curve is drawn from data that can be read again: {', '.join(sorted(FILES))}",
         )
     columns = ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)
-    reader = spark.read.format(stream.storage.format).schema(columns).options(**dict(stream.storage.options))
+    reader = spark.read.format(stream.storage.format).schema(columns).options(**dict(option_values(stream.storage)))
     rows = reader.load()
     order = ("_metadata.file_modification_time", "_metadata.file_path", F.monotonically_increasing_id())
     return rows.orderBy(*order).limit(count)

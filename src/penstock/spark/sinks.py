@@ -15,6 +15,7 @@ from urllib.parse import urlparse
 
 from penstock.errors import DataError, NotSupportedYet, UsageError
 from penstock.model.stream import Sink
+from penstock.spark.option_values import option_values
 
 FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
 """Formats whose sinks are folders."""
@@ -26,7 +27,7 @@ def folder_of(sink: Sink) -> Path | None:
     """The folder of this host that a sink writes to; None if it is no such sink."""
     if sink.storage.format.lower() not in FILES:
         return None
-    options = {name.lower(): value for name, value in sink.storage.options}
+    options = {name.lower(): value for name, value in option_values(sink.storage)}
     if not options.get("path"):
         raise UsageError(f"sink {sink.name} has no path", hint=f"USING {sink.storage.format} OPTIONS (path '…')")
     parsed = urlparse(options["path"])

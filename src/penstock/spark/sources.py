@@ -28,6 +28,7 @@ from penstock.spark.file_heads import HEAD, OUTSIDE
 from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
 from penstock.spark.kafka import has_headers, reading_kafka, rows_of_records
 from penstock.spark.malformed import KEPT, is_text, reading_columns, reading_options
+from penstock.spark.option_values import option_values
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
 from penstock.spark.sinks import FILES
@@ -61,7 +62,7 @@ def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFram
 def reader_of(reader: Reader, stream: Stream) -> Reader:
     """A reader of streams or of batches, told what the stream's storage says."""
     assert stream.storage is not None
-    options = dict(stream.storage.options)
+    options = dict(option_values(stream.storage))
     if stream.storage.format.lower() in FILES:
         options = options_for_spark(stream.storage)
     elif stream.is_kafka:
@@ -69,7 +70,7 @@ def reader_of(reader: Reader, stream: Stream) -> Reader:
     reader = reader.format(stream.storage.format).options(**options)
     if stream.storage.format.lower() == "csv":
         # By their names, if the file tells them, and not by their places.
-        reader = reader.option("enforceSchema", dict(stream.storage.options).get("enforceSchema", "false"))
+        reader = reader.option("enforceSchema", dict(option_values(stream.storage)).get("enforceSchema", "false"))
     if stream.storage.format.lower() in FILES:
         columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None]
         if is_text(stream):

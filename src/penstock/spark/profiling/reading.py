@@ -25,6 +25,7 @@ from penstock.model.schemes import Punctuated
 from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
 from penstock.spark.malformed import judged
+from penstock.spark.option_values import option_values
 from penstock.spark.sinks import FILES
 from penstock.spark.sources import has_column, read_error, reader_of, with_declared_columns
 from penstock.spark.types import carried
@@ -132,7 +133,7 @@ def _files(frame: DataFrame) -> list[tuple[int, str, int]]:
 
 def _files_a_batch(stream: Stream) -> int | None:
     assert stream.storage is not None
-    given = {name.lower(): value for name, value in stream.storage.options}.get("maxfilespertrigger", "")
+    given = {name.lower(): value for name, value in option_values(stream.storage)}.get("maxfilespertrigger", "")
     return int(given) if given.isdigit() and int(given) else None
 
 

@@ -14,6 +14,7 @@ from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Job, Streams, answer, streams, write
 
 NEAR = "ak = bk AND bts BETWEEN ats - INTERVAL 2 SECONDS AND ats + INTERVAL 4 SECONDS"
+PROVIDER, PARTITIONS = "spark.sql.streaming.stateStore.providerClass", "spark.sql.shuffle.partitions"
 twice = F.udf(lambda n: None if n is None else 2 * n, IntegerType())
 
 
@@ -206,6 +207,27 @@ def test_what_is_no_dataframe_is_named() -> None:
         penstock.adopt(7)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="not complete"):
         penstock.adopt(7, mode="complete")  # type: ignore[arg-type]
+
+
+def test_what_a_session_lacks_is_set_and_said_once(
+    spark: SparkSession, s: Streams, capsys: pytest.CaptureFixture[str]
+) -> None:
+    joined = s.a.join(s.b, F.expr(NEAR))
+    known = {name: str(spark.conf.get(name)) for name in (PROVIDER, PARTITIONS)}
+    try:
+        for name in known:
+            spark.conf.unset(name)
+        penstock.adopt(joined)
+        assert spark.conf.get(PROVIDER) == known[PROVIDER]
+        cores = spark.sparkContext.defaultParallelism
+        assert spark.conf.get(PARTITIONS) == str(cores)
+        said = capsys.readouterr().err
+        assert said == f"penstock: set in this session: {PROVIDER}={known[PROVIDER]}, {PARTITIONS}={cores}\n"
+        penstock.adopt(joined)
+        assert capsys.readouterr().err == ""
+    finally:
+        for name, value in known.items():
+            spark.conf.set(name, value)
 
 
 def test_groups_in_update_mode(s: Streams) -> None:

@@ -20,8 +20,7 @@ from penstock.spark.frames.promised_plans import promised_in
 from penstock.spark.session import ROCKSDB
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_NEEDED = {_PROVIDER: ROCKSDB}
-"""What a session must have, and gets where the user has not set it."""
+_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
@@ -100,11 +99,16 @@ def read_frame(frame: DataFrame) -> ReadFrame:
 
 
 def made_ready(session: SparkSession) -> tuple[str, ...]:
-    """Set what the engine needs of a session where the user did not; says what was set."""
-    missing = [name for name in _NEEDED if session.conf.get(name, None) is None]
+    """Set what the engine needs of a session where the user did not; says what was set.
+
+    State is kept in RocksDB. A cell for each core is enough, and every partition beyond costs a store and a worker in
+    each batch: Spark's own 200 would take most of the time.
+    """
+    needed = {_PROVIDER: ROCKSDB, _PARTITIONS: str(session.sparkContext.defaultParallelism)}
+    missing = [name for name in needed if session.conf.get(name, None) is None]
     for name in missing:
-        session.conf.set(name, _NEEDED[name])
-    return tuple(f"{name}={_NEEDED[name]}" for name in missing)
+        session.conf.set(name, needed[name])
+    return tuple(f"{name}={needed[name]}" for name in missing)
 
 
 def _require_type(found: Node, wanted: Node) -> None:

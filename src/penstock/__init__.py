@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from penstock import explain as explain
     from penstock import offline as offline
     from penstock import testing as testing
     from penstock.analysis.finding import Verdict as Verdict
@@ -101,6 +102,7 @@ __all__ = [
     "__version__",
     "adopt",
     "check",
+    "explain",
     "metrics",
     "offline",
     "parse",
@@ -114,7 +116,7 @@ if not TYPE_CHECKING:
     # Hidden from the type checker, to which any name would exist otherwise.
 
     def __getattr__(name: str) -> object:
-        if name in ("offline", "testing"):
+        if name in ("explain", "offline", "testing"):
             return import_module(f"penstock.{name}")
         home = _HOME.get(name)
         if home is None:

@@ -37,3 +37,8 @@ def test_a_verdict_is_the_same_value_and_a_page_with_the_picture() -> None:
         assert "<svg" in page
         assert f"<h1>{name}</h1>" in page
         assert explain(script, name)._repr_html_() == page
+
+
+def test_the_room_can_be_called_for_the_plan_of_a_script() -> None:
+    script = penstock.parse("CREATE STREAM a (k BIGINT); SELECT k FROM a;")
+    assert str(penstock.explain(script)).startswith("✓ query_1: BOUNDED")  # type: ignore[operator] # a module that can

@@ -52,3 +52,20 @@ def test_the_columns_of_a_table_are_columns_of_its_stream() -> None:
     found = query("LEFT JOIN t ON o.c = t.code WHERE t.n > 3 AND t.n = p.id")
     assert [str(p) for p in found.where] == ["o.`t.n` > 3"] or "o.`t.n` > 3" in map(str, found.predicates)
     assert found.type_of(found.predicates[-1].columns[0]) is not None
+
+
+@pytest.mark.parametrize(
+    ("joined", "names"),
+    [
+        ("t JOIN o ON o.c = t.code", ["code", "n", "id", "c", "ts"]),
+        ("o JOIN t ON o.c = t.code", ["id", "c", "ts", "code", "n"]),
+        ("t, o WHERE o.c = t.code", ["code", "n", "id", "c", "ts"]),
+        (
+            "o, t, p WHERE o.id = p.o_id AND t.n = o.id + p.id",
+            ["id", "c", "ts", "code", "n", "p_id", "o_id", "p_ts"],
+        ),
+    ],
+)
+def test_all_columns_come_in_the_order_of_from(joined: str, names: list[str]) -> None:
+    found = parse_script(f"{SCRIPT} SELECT * FROM {joined};").queries[0]
+    assert [output.name for output in found.answer] == names

@@ -67,14 +67,20 @@ class LateTables:
             if on is not None and table.obstacle(part, on) is None:
                 part = self._with(table, part, on)
         if not self.waiting:
-            return part
+            return self._in_order(part)
         whole = self._as_block(part)
         if whole is None:
             self.binder.missing |= aliases
             return None
         for table in [*self.waiting]:
             whole = self._with(table, whole, self._on(table, whole))
-        return whole
+        return self._in_order(whole)
+
+    def _in_order(self, part: Part) -> Part:
+        """The part with its tables in the order of FROM, which is that of `*`."""
+        places = {fold(alias): place for place, alias in enumerate(self.binder.all_aliases)}
+        aliases = sorted(part.tables, key=lambda alias: places.get(fold(alias), len(places)))
+        return replace(part, tables={alias: part.tables[alias] for alias in aliases})
 
     def left(self, condition: Conjuncts) -> Conjuncts:
         """What is left of WHERE, bound over the part with all tables."""

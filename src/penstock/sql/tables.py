@@ -191,7 +191,9 @@ class TableBinder:
         for name, mine, theirs in self._shared(part):
             merged[fold(name)] = merged_column(name, mine, theirs, self.written.kind)
         shown = [Visible(n, ColumnRef(source, column_of(self.alias, n)), kind) for n, kind in self.table.columns]
-        tables = {**part.tables, self.alias: NamedColumns(self.alias, shown)}
+        own = {self.alias: NamedColumns(self.alias, shown)}
+        # In the order of FROM, which is that of `*`.
+        tables = {**own, **part.tables} if self.item is self.written.left else {**part.tables, **own}
         return replace(part, tables=tables, merged=tuple(merged.values()))
 
     def _refused(self, part: Part, message: str, hint: str) -> Part:

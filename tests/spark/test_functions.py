@@ -75,6 +75,10 @@ unix_seconds(z) unix_millis(z) unix_micros(z) unix_date(y) date_from_unix_date(n
 dayofweek(y) weekday(y) dayofyear(y) weekofyear(y) hour(z) minute(z) second(z) extract(YEAR/**/FROM/**/y)
 date_part('year',y) pmod(n,2) bround(n) sqrt(n) cbrt(n) exp(n) ln(n) log10(n) log2(n) pow(n,2) power(n,2) sign(n)
 signum(n) degrees(n) radians(n) positive(n) negative(n)
+array(n,1) split(s,',') get(array(n),0) element_at(array(n),1) try_element_at(array(n),1) size(array(n))
+cardinality(array(n)) array_contains(array(n),1) array_join(array(s),',') array_distinct(array(n))
+array_position(array(n),1) array_max(array(n)) array_min(array(n)) sort_array(array(n)) slice(array(n),1,1)
+map_keys(map(n,s)) map_values(map(n,s)) named_struct('a',n) struct(n) get_json_object(s,'$.a')
 """
 
 

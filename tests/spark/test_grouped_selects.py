@@ -84,8 +84,8 @@ WINDOWED = {
 @pytest.mark.parametrize(
     "names",
     [
-        ("sliding", "first_rows"),
-        ("sessions", "values", "sets"),
+        ("sliding", "sessions"),
+        pytest.param(("first_rows", "values", "sets"), marks=pytest.mark.thorough),
         pytest.param(("some_groups", "calendar", "first_groups", "of_sessions"), marks=pytest.mark.thorough),
     ],
     ids=lambda names: names[0],

@@ -54,6 +54,7 @@ from penstock.spark.stream import (
     TRIGGER,
     Assembled,
     assemble,
+    audited,
     audited_share,
     named_from_the_start,
     purge_strategy,
@@ -123,7 +124,8 @@ def run_script(
     if cells is not None:
         whole_cells(cells)
     purge_strategy(conf.get(PURGE))
-    audited_share(conf.get(AUDIT))
+    share = audited_share(conf.get(AUDIT))
+    plans = [(query, audited(plan, share)) for query, plan in plans]
     trigger_seconds(conf.get(TRIGGER))
     counted = [query.name for query, plan in plans if options.final and plan.rewriting is not None]
     if counted:

@@ -90,8 +90,8 @@ def assemble(
     if plan.rewriting is not None:
         script = script.as_read_by(query)
         return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
-    share = audited_share(spark.conf.get(AUDIT, None))
-    plans = tuple(replace(in_session_zone(spark, block), audit=share) for block in plan.all_blocks)
+    plan = audited(plan, audited_share(spark.conf.get(AUDIT, None)))
+    plans = tuple(in_session_zone(spark, block) for block in plan.all_blocks)
     _require_store(spark)
     _require_read(plan, inputs or {})
     quarantine = quarantine or spark.conf.get(QUARANTINE, None)
@@ -228,6 +228,11 @@ def whole_cells(text: str) -> int:
     if not text.isdigit() or int(text) < 1:
         raise UsageError(f"{CELLS} is a number of cells, at least 1, not {text}")
     return int(text)
+
+
+def audited(plan: Plan, share: float) -> Plan:
+    """The plan with an audit of a share of the keys, in all its blocks."""
+    return replace(plan, audit=share, blocks=tuple(replace(block, audit=share) for block in plan.blocks))
 
 
 def audited_share(text: str | None) -> float:

@@ -156,6 +156,7 @@ class TableBinder:
         on = self.bound_on(part)
         if len(self.binder.source.mistakes) > before:
             if not self.binder.late_tables:
+                self.binder.missing.add(fold(self.alias))
                 return part
             # It may be about a table that is joined later.
             self.binder.source.forget(before)

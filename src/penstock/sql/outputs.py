@@ -253,6 +253,8 @@ class OutputBinder:
         if item.star_of is not None:
             wanted = fold(item.star_of.text)
             alias = next((known for known in self.scope.tables if fold(known) == wanted), None)
+            if alias is None and wanted in self.scope.missing:
+                return []  # What is wrong with it is told where it stands.
             if alias is None:
                 self.scope.report(
                     f"unknown stream or alias {item.star_of.text}",

@@ -24,6 +24,7 @@ from penstock.model.script import Script
 from penstock.model.stream import SOURCE_PARTS
 from penstock.plan.condition_moments import Moment, conditions_at, left_to_spark, residuals
 from penstock.plan.counting import Observed
+from penstock.plan.dealing import dealt_together
 from penstock.plan.evict import BYTES
 from penstock.plan.memory_choice import cluster_memories, key_memories
 from penstock.plan.plan import Plan, SourcePlan
@@ -178,10 +179,15 @@ def cell_lines(plan: Plan) -> list[str]:
     """How the join is cut into cells: one axis for each key class, and who is copied along it."""
     if not plan.axes:
         return ["no key class: all rows meet in one cell"] if len(plan.sources) > 1 else ["any: rows never meet"]
-    lines = []
-    for number, axis in enumerate(plan.axes, start=1):
+    lines: list[str] = []
+    for number, axis in enumerate(plan.axes):
+        if not (together := dealt_together(plan, number)):
+            continue
+        classes = " and ".join(str(plan.axes[n]) for n in together)
         copied = [alias for alias in plan.aliases if axis.column(alias) is None]
-        lines.append(f"axis {number}: {axis}" + (f"; copied along it: {', '.join(copied)}" if copied else ""))
+        lines.append(
+            f"axis {len(lines) + 1}: {classes}" + (f"; copied along it: {', '.join(copied)}" if copied else "")
+        )
     return lines
 
 

@@ -71,3 +71,27 @@ def test_agreement_with_a_cell_on_the_axis_of_a_column() -> None:
     other = np.array([(cell + 2) % 4 for cell in base])
     assert not grid.agree(plan, "b", "x", table, other).any()
     assert grid.agree(plan, "b", "y", table, other).all()
+
+
+BOTH = """CREATE STREAM a (x BIGINT, y BIGINT); CREATE STREAM b (x BIGINT, y BIGINT);
+SELECT a.x FROM a [ROWS 9], b [ROWS 9] WHERE a.x = b.x AND a.y = b.y;"""
+
+
+def test_a_key_of_two_columns_is_spread_by_both_of_them() -> None:
+    plan = plan_of(BOTH)
+    grid = Grid.of(plan, 16)
+    assert grid.cells == 16
+    table = pa.table({"x": np.full(4_000, 443), "y": np.arange(4_000)})
+    for columns in (table, pa.table({"x": table.column("y"), "y": table.column("x")})):
+        cells, offsets = grid.base(plan, "a", None, columns)
+        assert offsets == (0,)
+        assert np.bincount(cells, minlength=16).max() < 2 * 4_000 / 16
+        assert (grid.base(plan, "b", None, columns)[0] == cells).all()
+
+
+def test_what_is_known_of_one_of_two_columns_goes_to_every_cell() -> None:
+    plan, grid = plan_of(BOTH), Grid((4, 1))
+    table = pa.table({"x": [1], "y": [2]})
+    assert grid.base(plan, "a", frozenset({"x"}), table)[1] == (0, 1, 2, 3)
+    assert grid.base(plan, "a", frozenset({"x", "y"}), table)[1] == (0,)
+    assert grid.agree(plan, "a", "x", table, np.array([3])).all()

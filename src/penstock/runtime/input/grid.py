@@ -3,8 +3,9 @@
 With one key class a cell is a hash bucket. With several, the cells form a hypercube with one axis for each class: a
 stream that has the class of an axis goes to one coordinate of it, one that lacks it to all, so every result is found
 in exactly one cell. The shares of the axes are chosen so that the fewest copies are made. A query without any key has
-one cell. Rows that may be given unmatched are not copied: an axis that they lack has share 1. Nor are rows that a match
-may put into quarantine: only the cell of the match sees it, and they must be kept out of all.
+one cell. Classes that the same streams carry are one axis, dealt by the hash of all of them (`plan/dealing.py`).
+Rows that may be given unmatched are not copied: an axis that they lack has share 1. Nor are rows that a match may put
+into quarantine: only the cell of the match sees it, and they must be kept out of all.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.model.schemes import Policy
+from penstock.plan.dealing import dealt_columns, dealt_together
 from penstock.plan.plan import MATCHES, Plan
 from penstock.runtime.columns.hashing import hash_rows
 
@@ -50,22 +52,25 @@ class Grid:
         """Each row's cell where free axes are 0, and what to add for the others; `columns` limits what is fixed."""
         base = np.zeros(table.num_rows, np.int64)
         free: list[range] = []
-        for axis, share, stride in zip(plan.axes, self.shares, self._strides, strict=True):
-            column = axis.column(alias)
-            if share == 1:
-                continue
-            if column is None or (columns is not None and column not in columns):
+        for number, share, stride in self._cut():
+            dealt_by = dealt_columns(plan, number, alias)
+            if not dealt_by or (columns is not None and not columns.issuperset(dealt_by)):
                 free.append(range(0, share * stride, stride))
             else:
-                hashed = hash_rows(table, [column])
+                hashed = hash_rows(table, dealt_by)
                 base += (hashed % np.uint64(share)).astype(np.int64) * stride
         return base, tuple(sum(offsets) for offsets in product(*free))
 
+    def _cut(self) -> Iterator[tuple[int, int, int]]:
+        """The axes that are cut at all: number, share and stride."""
+        cut = enumerate(zip(self.shares, self._strides, strict=True))
+        return ((number, share, stride) for number, (share, stride) in cut if share > 1)
+
     def agree(self, plan: Plan, alias: str, column: str, table: Any, cells: Cells) -> npt.NDArray[np.bool_]:
-        """Which rows agree with a cell each on the axis of a column; all do where it is the column of none."""
+        """Which rows agree with a cell each on the axis of a column; all do where no axis is dealt by it alone."""
         found = np.ones(table.num_rows, np.bool_)
-        for axis, share, stride in zip(plan.axes, self.shares, self._strides, strict=True):
-            if share > 1 and axis.column(alias) == column:
+        for number, share, stride in self._cut():
+            if dealt_columns(plan, number, alias) == [column]:
                 found &= hash_rows(table, [column]) % np.uint64(share) == (cells // stride % share).astype(np.uint64)
         return found
 
@@ -74,6 +79,7 @@ def best_shares(plan: Plan, cells: int, rates: Mapping[str, float], *, may_copy:
     """The shares, at most so many cells in all, that use the most cells and then make the fewest copies."""
     best: tuple[tuple[float, ...], tuple[int, ...]] | None = None
     whole = set(plan.tree.whole_axes) | _quarantined_axes(plan)
+    whole |= {n for n in range(len(plan.axes)) if not dealt_together(plan, n)}
     if not may_copy:
         whole |= {n for n, axis in enumerate(plan.axes) if any(axis.column(alias) is None for alias in plan.aliases)}
     for shares in _factorings(cells, len(plan.axes)):

@@ -108,7 +108,7 @@ INSERT INTO q14
 SELECT auction, bidder, 0.908 * price AS price,
   CASE WHEN hour(ts) BETWEEN 8 AND 18 THEN 'day' WHEN hour(ts) <= 6 OR hour(ts) >= 20 THEN 'night' ELSE 'other' END AS part,
   ts, length(url) - length(replace(url, 'c', '')) AS cs
-FROM bid WHERE 0.908 * price BETWEEN 1000000 AND 50000000;
+FROM bid WHERE 0.908 * price BETWEEN 500000 AND 50000000;
 
 -- Bids of each minute, by their price.
 CREATE SINK q15 USING parquet OPTIONS (path 'out/nexmark/q15');

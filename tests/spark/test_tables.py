@@ -40,6 +40,14 @@ _QUERIES = {
     "two_tables": f"SELECT a.k, t.n, u.code FROM a JOIN b ON {_NEAR} JOIN t ON t.code = b.c AND t.n >= a.k "
     "LEFT JOIN t AS u ON u.n = t.n",
     "twice": f"SELECT a.k, b.c, t.n FROM a JOIN a AS b ON {_NEAR} JOIN t ON t.code = b.c",
+    "twice_apart": f"SELECT a.k, b.c, t.n FROM a JOIN a AS b ON {_NEAR} JOIN t ON t.code = b.c "
+    "WHERE NOT EXISTS (SELECT 1 FROM t WHERE code = a.c AND n > a.k)",
+    "asked_of_joins": f"SELECT a.k, b.c FROM a LEFT JOIN b ON {_NEAR} "
+    "WHERE NOT EXISTS (SELECT 1 FROM t WHERE code = b.c AND n > a.k) AND a.k <= (SELECT max(n) FROM t)",
+    "in_exists": f"SELECT a.k FROM a WHERE EXISTS (SELECT 1 FROM b JOIN b AS c ON b.k = c.k AND b.ts = c.ts "
+    f"JOIN t ON t.code = b.c AND t.n <> c.k WHERE {_NEAR})",
+    "of_groups_less": "SELECT g.many, g.k FROM (SELECT window(ts, '1 day') AS w, k, count(*) AS many "
+    "FROM a GROUP BY window(ts, '1 day'), k) AS g LEFT SEMI JOIN t ON t.n = g.k AND t.code > 'x'",
     "of_query": "WITH u AS (SELECT code, max(n) AS most FROM t GROUP BY code) SELECT a.k, u.most FROM a "
     "LEFT JOIN u ON a.c = u.code",
     "of_value": "SELECT a.k, (SELECT max(n) FROM t) - a.k AS less FROM a WHERE a.k < (SELECT avg(n) + 1 FROM t)",
@@ -49,7 +57,7 @@ _QUERIES = {
     "in_joined": "SELECT a.k FROM a WHERE a.k IN (SELECT t.n FROM t JOIN t AS u ON t.code = u.code WHERE u.n > t.n)",
     "alone": "SELECT upper(t.code) AS code, k FROM t JOIN a ON a.c = t.code WHERE t.n + a.k > 2",
 }
-_FEW = ("of_both_kept",)
+_FEW = ("of_both_kept", "in_exists", "asked_of_joins")
 
 
 def _rows(chance: random.Random, size: int) -> list[dict[str, Any]]:

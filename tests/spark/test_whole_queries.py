@@ -1,4 +1,7 @@
-"""Random whole queries on Spark, several batches each; the oracle is DuckDB over all rows at once."""
+"""Random whole queries on Spark, with tables in every second, several batches each.
+
+The oracle is DuckDB over all rows at once.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +9,17 @@ import random
 from collections import Counter
 from typing import Any
 
+import pyarrow as pa
 import pytest
 
+from penstock.compile import parse
 from penstock.errors import PenstockError
-from penstock.testing import Run
 from tests.measure import FULL, size
 from tests.spark.conftest import Bench
-from tests.whole_queries.grammar import STREAMS, Writer
+from tests.whole_queries.grammar import STREAMS, TABLES, Writer
 from tests.whole_queries.test_whole_queries import SCHEMA, batches, by_duckdb
 
+_TABLE_SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.int64())])
 _READ = " USING parquet OPTIONS (path '{data}/%s', maxFilesPerTrigger '1');"
 
 
@@ -29,20 +34,26 @@ def test_random_queries_on_spark_give_what_duckdb_gives(bench: Bench) -> None:
 
 def _compared(bench: Bench, seed: int, depth: int) -> bool:
     draw = random.Random(seed)
-    drawn = Writer(draw, depth).script()
+    has_tables = seed % 2 == 1
+    drawn = Writer(draw, depth, has_tables=has_tables).script()
     given = batches(draw)
+    tables = {name: _table(draw) for name in (TABLES if has_tables else ())}
+    script = drawn.for_penstock
+    for name, table in tables.items():
+        read = f"USING parquet OPTIONS (path '{{data}}/{seed}/{name}')"
+        script = f"CREATE TABLE {name} (k BIGINT, v BIGINT) {read};\n{script}"
+        bench.write(f"{seed}/{name}", table.to_pylist(), _TABLE_SCHEMA)
     try:
-        Run(drawn.for_penstock)
+        parse(script)
     except PenstockError:
         return False
-    script = drawn.for_penstock
     for stream in STREAMS:
         whole = script.index(";", script.index(f"CREATE STREAM {stream} "))
         script = script[:whole] + _READ.replace("{data}", f"{{data}}/{seed}") % stream + script[whole + 1 :]
         # A stream without a file has no folder that Spark could list.
-        for number, tables in enumerate([{}, *given]):
-            if stream in tables or not number:
-                rows = tables[stream].to_pylist() if stream in tables else []
+        for number, batch in enumerate([{}, *given]):
+            if stream in batch or not number:
+                rows = batch[stream].to_pylist() if stream in batch else []
                 bench.write(f"{seed}/{stream}", rows, SCHEMA)
     last = script.rindex(";\n") + 2
     sink = f"CREATE SINK s{seed} USING parquet OPTIONS (path '{{out}}/s{seed}');\nINSERT INTO s{seed} "
@@ -52,5 +63,13 @@ def _compared(bench: Bench, seed: int, depth: int) -> bool:
         return False  # Files take no groups that change.
     assert ran.code == 0, f"seed {seed}\n{script}\n{ran.err}"
     found: Counter[tuple[Any, ...]] = Counter(bench.sink(f"s{seed}"))
-    assert found == by_duckdb(drawn, given), f"seed {seed}\n{script}"
+    assert found == by_duckdb(drawn, given, tables), f"seed {seed}\n{script}"
     return True
+
+
+def _table(draw: random.Random) -> pa.Table:
+    """A few rows, some equal, some without a value."""
+    rows = [
+        {"k": draw.choice((None, 0, 1, 2, 2)), "v": draw.choice((None, 0, 1, 2, 3))} for _ in range(draw.randint(0, 4))
+    ]
+    return pa.Table.from_pylist(rows, schema=_TABLE_SCHEMA)

@@ -12,6 +12,8 @@ import re
 from dataclasses import dataclass, field
 
 STREAMS = ("a", "b", "c")
+TABLES = ("t", "u")
+"""Relations that are read whole: (k, v) without a time; drawn on request."""
 COLUMNS = ("id", "k", "v", "ts")
 LATE = 2
 DECLARED = "\n".join(
@@ -92,6 +94,8 @@ class Writer:
     draw: random.Random
     depth: int
     """How deep queries may stand within queries."""
+    has_tables: bool = False
+    """Whether tables are joined, asked and their values taken; these need Spark."""
     views: list[tuple[str, str]] = field(default_factory=list)
     _known: dict[str, tuple[Column, ...]] = field(default_factory=dict)
     _aliases: int = 0
@@ -140,6 +144,8 @@ class Writer:
         where = [*source.where, *self._filters(source)]
         if depth >= 0 and self.chance(0.3):
             where.append(self._subquery(source, depth))
+        if self.has_tables and self.chance(0.3):
+            where.append(self._asked_of_table(source))
         if form == "group":
             text, columns = self._grouped(source, where)
         elif form == "session":
@@ -170,7 +176,7 @@ class Writer:
                 ("JOIN", ",", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN"), (6, 2, 3, 1, 1, 1, 1)
             )[0]
             condition = self._tie(self.draw.choice(parts), other, is_inner=kind in ("JOIN", ","))
-            if kind == "," and number == joins - 1:
+            if kind == "," and number == joins - 1 and not self.has_tables:
                 text = f"{text}, {other.text} {other.alias}"
                 where.append(condition)
             else:
@@ -178,7 +184,46 @@ class Writer:
                 text = f"{text} {kind} {other.text} {other.alias} ON {condition}"
             if kind not in ("SEMI JOIN", "ANTI JOIN"):
                 parts.append(other)
-        return _From(text, parts, where)
+        tables = list[_Placed]()
+        while self.has_tables and self.chance(0.4):
+            joined, table = self._with_table(parts)
+            text = f"{text} {joined}"
+            tables.extend(table)
+        return _From(text, parts, where, tables)
+
+    def _table(self) -> _Placed:
+        columns = (Column("k", "key"), Column("v", "value"))
+        name = self.draw.choice(TABLES)
+        if self.chance(0.2):
+            return _Placed(Rows(f"(SELECT k, max(v) AS v FROM {name} GROUP BY k)", columns), self.alias())
+        return _Placed(Rows(name, columns), self.alias())
+
+    def _with_table(self, parts: list[_Placed]) -> tuple[str, list[_Placed]]:
+        """A join with a table, and the table if what follows may name it."""
+        one, table = self.draw.choice(parts), self._table()
+        kind = self.draw.choice(("JOIN", "LEFT JOIN", "SEMI JOIN", "ANTI JOIN"))
+        conditions = [f"{one.name('key', self.draw)} = {table.alias}.k"]
+        if self.chance(0.3):
+            other = self.draw.choice((one, one, self.draw.choice(parts)))
+            conditions.append(f"{other.name('value', self.draw)} {self.draw.choice(('<', '<>', '='))} {table.alias}.v")
+        text = f"{kind} {table.text} {table.alias} ON {' AND '.join(conditions)}"
+        return text, [] if kind in ("SEMI JOIN", "ANTI JOIN") else [table]
+
+    def _asked_of_table(self, source: _From) -> str:
+        """A condition on a table: whether it has a row, a value, or how it compares with its largest."""
+        part, table = self.draw.choice(source.parts), self._table()
+        key, value = part.name("key", self.draw), part.name("value", self.draw)
+        return self.draw.choice(
+            (
+                f"{key} IN (SELECT k FROM {table.text} {table.alias})",
+                f"{key} NOT IN (SELECT k FROM {table.text} {table.alias} WHERE k IS NOT NULL)",
+                f"{value} NOT IN (SELECT v FROM {table.text} {table.alias})",
+                f"EXISTS (SELECT 1 FROM {table.text} {table.alias} WHERE {table.alias}.k = {key})",
+                f"NOT EXISTS (SELECT 1 FROM {table.text} {table.alias} WHERE {table.alias}.k = {key} "
+                f"AND {table.alias}.v < {value})",
+                f"{value} < (SELECT max(v) FROM {table.text} {table.alias})",
+            )
+        )
 
     def _placed(self, depth: int, named: list[tuple[str, str]]) -> _Placed:
         rows = self.item(depth)
@@ -223,7 +268,7 @@ class Writer:
     def _filters(self, source: _From) -> list[str]:
         found = []
         if self.chance(0.35):
-            part = self.draw.choice(source.parts)
+            part = self.draw.choice(source.every)
             value = part.name("value", self.draw)
             found.append(
                 self.draw.choice(
@@ -262,16 +307,17 @@ class Writer:
     # What is given
 
     def _selected(self, source: _From, where: list[str], *, is_distinct: bool) -> tuple[str, tuple[Column, ...]]:
-        key, time = (self.draw.choice(source.parts).name(role, self.draw) for role in ("key", "time"))
+        key = self.draw.choice(source.every).name("key", self.draw)
+        time = self.draw.choice(source.parts).name("time", self.draw)
         items = [(key, Column("k", "key")), (time, Column("ts", "time"))]
         for number in range(self.draw.randint(1, 2)):
-            value = self.draw.choice(source.parts).name("value", self.draw)
+            value = self.draw.choice(source.every).name("value", self.draw)
             shown = self.draw.choice((value, value, f"{value} + 1", f"coalesce({value}, -1)", "7"))
             items.append((shown, Column(f"v{number}", "value")))
         self.draw.shuffle(items)
         if self.chance(0.15):
             named = f"n{self.alias()}"
-            items.append((self.draw.choice(source.parts).name("value", self.draw), Column(named, "value")))
+            items.append((self.draw.choice(source.every).name("value", self.draw), Column(named, "value")))
             items.append((f"coalesce({named} + 1, 5)", Column(f"{named}_more", "value")))
         shown = ", ".join(f"{value} AS {column.name}" for value, column in items)
         head = "SELECT DISTINCT" if is_distinct else "SELECT"
@@ -279,9 +325,9 @@ class Writer:
 
     def _grouped(self, source: _From, where: list[str]) -> tuple[str, tuple[Column, ...]]:
         part = self.draw.choice(source.parts)
-        time, key = part.name("time", self.draw), self.draw.choice(source.parts).name("key", self.draw)
+        time, key = part.name("time", self.draw), self.draw.choice(source.every).name("key", self.draw)
         length = self.draw.choice((2, 3, 5))
-        value = self.draw.choice(source.parts).name("value", self.draw)
+        value = self.draw.choice(source.every).name("value", self.draw)
         end = self.draw.choice(("start", "end"))
         items = [
             (key, Column("k", "key")),
@@ -361,6 +407,12 @@ class _From:
     text: str
     parts: list[_Placed]
     where: list[str]
+    tables: list[_Placed] = field(default_factory=list)
+
+    @property
+    def every(self) -> list[_Placed]:
+        """What can be named, tables too: these have no time."""
+        return [*self.parts, *self.tables]
 
     def kept(self, where: list[str]) -> str:
         """With the conditions of WHERE."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 import duckdb
@@ -46,11 +46,15 @@ def batches(draw: random.Random) -> list[dict[str, Any]]:
     return found
 
 
-def by_duckdb(drawn: Drawn, given: list[dict[str, Any]]) -> Counter[tuple[Any, ...]]:
+def by_duckdb(
+    drawn: Drawn, given: list[dict[str, Any]], tables: Mapping[str, pa.Table] | None = None
+) -> Counter[tuple[Any, ...]]:
     """The answer over everything."""
     connection = duckdb.connect()
+    for name, table in (tables or {}).items():
+        connection.register(name, table)
     for stream in STREAMS:
-        whole = pa.concat_tables([SCHEMA.empty_table(), *(tables[stream] for tables in given if stream in tables)])
+        whole = pa.concat_tables([SCHEMA.empty_table(), *(batch[stream] for batch in given if stream in batch)])
         connection.register(stream, whole)
     *views, query = drawn.for_duckdb
     for view in views:

@@ -12,12 +12,13 @@ may become a tree of blocks: by one more kind of leaf in `FromTree`, whose rows 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 
-from penstock.model.clauses import Aggregate, Formula, Output, Scalar, Source, Top
+from penstock.model.clauses import Aggregate, Formula, Output, Scalar, Source, Top, columns_of
+from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Predicate
 
 
@@ -182,6 +183,21 @@ class Block:
         """Whether it aggregates."""
         aggregates = any(isinstance(output.value, Aggregate) for output in self.outputs)
         return aggregates or bool(self.group_by) or self.having is not None
+
+    @property
+    def columns(self) -> Iterator[ColumnRef]:
+        """All that it names of its sources, where their own filters do not."""
+        conditions = (*(join.on for join in joins(self.tree)), self.where, *(e.condition for e in self.existences))
+        for condition in conditions:
+            yield from (ref for predicate in condition for ref in predicate.columns)
+        for value in (*(output.value for output in self.outputs), *self.group_by):
+            yield from columns_of(value)
+        for formula in (*self.shown, self.having):
+            if isinstance(formula, Formula):
+                yield from (ref for value in formula.values for ref in columns_of(value))
+                yield from formula.columns
+        for ordering in self.top.ordering if self.top is not None else ():
+            yield from columns_of(ordering.value)
 
     @property
     def relation(self) -> Project | Group | Distinct:

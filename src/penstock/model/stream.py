@@ -140,7 +140,7 @@ class TableJoin:
     at_most_one: bool
     """Whether no row of the stream meets two rows of the table, or none comes out twice."""
     compared: tuple[str, ...]
-    """The columns of the table that are compared by `=`."""
+    """The columns of the table that are compared by `=`, where nothing else is asked of it."""
 
 
 @dataclass(frozen=True)

@@ -56,9 +56,20 @@ class TableJoinKind(StrEnum):
 
 
 def joined_with(
-    stream: Stream, table: DeclaredTable, kind: TableJoinKind, *, alias: str, own: str, on: str, equal: Iterable[str]
+    stream: Stream,
+    table: DeclaredTable,
+    kind: TableJoinKind,
+    *,
+    alias: str,
+    own: str,
+    on: str,
+    equal: Iterable[str],
+    asks_more: bool,
 ) -> Stream:
-    """A stream whose rows Spark joins with a table; `equal` are the columns of the table that `on` compares by `=`."""
+    """A stream whose rows Spark joins with a table.
+
+    `equal` are the columns of the table that `on` compares by `=`; `asks_more`: whether it asks anything else.
+    """
     compared = frozenset(equal)
     is_filter = kind in (TableJoinKind.SEMI, TableJoinKind.ANTI)
     at_most_one = is_filter or any(compared.issuperset(key) for key in table.keys)
@@ -71,7 +82,7 @@ def joined_with(
         kind.value,
         on,
         at_most_one,
-        tuple(sorted(compared)),
+        () if asks_more else tuple(sorted(compared)),
     )
     columns = () if is_filter else tuple(_column(alias, name, kind_of) for name, kind_of in table.columns)
     return _met(stream, made, columns)

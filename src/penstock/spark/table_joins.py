@@ -43,10 +43,15 @@ def _met(frame: DataFrame, join: TableJoin, among: Column | None) -> DataFrame:
     table, on, kind, passed = _table(frame.sparkSession, join), F.expr(join.on), join.kind, None
     if among is not None:
         on = among & on
-        if kind == "left_semi":
+        if kind == "left_semi" and join.compared:
             # Of one partner at most, since all that is asked of the table is equality with these columns.
-            table = table.select(*map(quoted, join.compared)).distinct()
-        if kind in ("inner", "left_semi"):
+            table, kind = table.select(*map(quoted, join.compared)).distinct(), "inner"
+        if kind == "left_semi":
+            # One row more, for the rows that are no answers to meet.
+            table = table.withColumn(_MET, F.lit(True)).union(_one_row(table).withColumn(_MET, F.lit(False)))
+            is_of_table = F.col(f"{quoted(join.alias)}.{_MET}")
+            on = (on & is_of_table) | (~among & ~is_of_table)
+        if kind == "inner":
             kind, table = "left", table.withColumn(_MET, F.lit(True))
             passed = ~among | F.col(f"{quoted(join.alias)}.{_MET}")
     # In the rows' own order, which a shuffle would lose.
@@ -69,6 +74,12 @@ def _table(spark: SparkSession, join: TableJoin) -> DataFrame:
     made = spark.sql(join.storage.text, **read).toDF(*(name for name, _ in join.columns))
     require_types(made, join.columns, join.table)
     return made
+
+
+def _one_row(table: DataFrame) -> DataFrame:
+    """A row of NULLs with the columns of a table."""
+    columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in table.schema]
+    return table.sparkSession.range(1).select(*columns)
 
 
 def _read_table(spark: SparkSession, columns: tuple[tuple[str, str], ...], storage: Storage) -> DataFrame:

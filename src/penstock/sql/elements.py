@@ -88,8 +88,6 @@ def _obstacle(binder: FromBinder, part: Part, named: list[str]) -> str | None:
     own = binder.sources.by_alias[alias]
     if alias not in certain(part.tree):
         return f"{alias} may be absent"
-    if any(s.stream.name == own.stream.name and s.alias != alias for s in binder.sources.by_alias.values()):
-        return f"{own.stream.name} stands twice in the query"
     return obstacle(own)
 
 

@@ -79,23 +79,37 @@ class _CannotInline(Exception):
     """The query must be a block."""
 
 
+class AskedOfJoins(Exception):
+    """What WHERE asks of a table is about the answer of the joins, so these must be a block (`late_tables`)."""
+
+
 class FromBinder:
     """Binds the FROM of one SELECT."""
 
     def __init__(
-        self, source: SourceText, sources: Sources, queries: QueryBinder, *, inside: str | None = None
+        self,
+        source: SourceText,
+        sources: Sources,
+        queries: QueryBinder,
+        *,
+        inside: str | None = None,
+        tables_last: bool = False,
     ) -> None:
         self.source = source
         self.sources = sources
         self.queries = queries
         self.inside = inside
         """Not None where the aliases of this FROM give way to those of a query around it."""
+        self.tables_last = tables_last
+        """Whether what WHERE asks of tables is asked of the answer of the joins."""
         self.known: tuple[Predicate, ...] = ()
         """The conditions of its WHERE that are understood."""
         self.missing: set[str] = set()
         """Folded aliases of streams that are unknown or wrong: what is said of them is passed over."""
         self.late_tables: list[TableBinder] = []
         """The tables that are joined after the streams."""
+        self.asked: set[ColumnRef] = set()
+        """The columns that conditions of tables name."""
         self.part: Part | None = None
         """The part of FROM that the WHERE which is being bound is about."""
         self._inlining = 0
@@ -162,11 +176,26 @@ class FromBinder:
             made = TableBinder(self, written, item, table, WrittenJoin.LEFT)
             there = certain(part.tree)
             made.beside = next((a for a in (*sorted(beside), *leaves(part.tree)) if a in there), None)
-            source = made.attach(part, ())
+            source = self.attached(made, part, ())
             ((name, kind),) = table.columns
             return None if source is None else Visible(name, ColumnRef(source, column_of(alias.text, name)), kind)
 
         return scalar
+
+    def attached(
+        self, table: TableBinder, part: Part, on: tuple[Predicate, ...], text: str | None = None
+    ) -> str | None:
+        """The stream that is joined with a table of which WHERE, or an expression, asks something."""
+        if table.obstacle(part, on) is not None:
+            self.stop_inlining()
+            if not self.tables_last:
+                raise AskedOfJoins
+        return table.attach(part, on, text)
+
+    def stop_inlining(self) -> None:
+        """Where what is being bound is a query that would be inlined, have it be a block instead."""
+        if self._inlining:
+            raise _CannotInline
 
     def _with_elements(self, part: Part, written: FromElements) -> Part:
         found = with_elements(self, part, written)
@@ -231,6 +260,15 @@ class FromBinder:
     def _inlined(
         self, named: NamedQuery, item: FromItem | FromQuery, position: Position, wanted: _Wanted
     ) -> Part | None:
+        self._inlining += 1
+        try:
+            return self._as_part(named, item, position, wanted)
+        finally:
+            self._inlining -= 1
+
+    def _as_part(
+        self, named: NamedQuery, item: FromItem | FromQuery, position: Position, wanted: _Wanted
+    ) -> Part | None:
         alias, inside = wanted
         environment, select = plain_select(named)
         if select is None or named.elements or isinstance(item.window, RowsWindow):
@@ -241,11 +279,7 @@ class FromBinder:
         single = None if isinstance(select.source, FromJoin) else wanted
         here = replace(position, is_alone=position.is_alone and item.window is None)
         known = len(self.missing)
-        self._inlining += 1
-        try:
-            part = self._part(select.source, here, environment, within, single)
-        finally:
-            self._inlining -= 1
+        part = self._part(select.source, here, environment, within, single)
         if part is None or len(self.missing) > known:
             return None
         if position.is_one and not isinstance(part.tree, Leaf):
@@ -342,7 +376,7 @@ class FromBinder:
                 return None
             late = len(self.late_tables)
             part = TableBinder(self, written, item, table).joined(part, position)
-            if self._inlining and len(self.late_tables) > late:
+            if len(self.late_tables) > late and self._inlining:
                 del self.late_tables[late:]
                 raise _CannotInline
             return part
@@ -396,8 +430,7 @@ class FromBinder:
             )
             return left
         if not position.lifts:
-            if self._inlining:
-                raise _CannotInline
+            self.stop_inlining()
             hint = f"write it as a query of its own: (SELECT … FROM … {kind} …) AS x"
             self.report(f"{kind} cannot stand on this side of an outer join", written.at, hint, Refused)
             return left

@@ -18,26 +18,26 @@ The block gives what the query around it may name, by the names that stand in it
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.errors import Refused
-from penstock.model.clauses import Formula, Output, columns_of
+from penstock.model.clauses import Output
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Block, Leaf, certain, leaves
-from penstock.model.stream import Stream
 from penstock.model.table import as_read
-from penstock.sql.conditions import Conjuncts, bind_condition
-from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.conditions import Conjuncts, WrittenExists, bind_condition
+from penstock.sql.environment import Environment
 from penstock.sql.from_clause import FromBinder
 from penstock.sql.from_parts import Part
 from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.table_queries import reads_only_tables
 from penstock.sql.tables import TableBinder
-from penstock.sql.tree import Name, QueryText, Select, Stretch
+from penstock.sql.tree import Select, Stretch
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
@@ -54,8 +54,6 @@ class LateTables:
         self.waiting = list(binder.late_tables)
         self.block: Part | None = None
         """The joins as one block, if they had to be."""
-        self._named: set[ColumnRef] = set()
-        """The columns that conditions of tables name."""
         self._done: set[Stretch] = set()
         """The places of those conditions of WHERE that hold already: in the block, or as the ON of a table."""
 
@@ -66,7 +64,7 @@ class LateTables:
             on = self._quietly(table, part)
             if on is not None and table.obstacle(part, on) is None:
                 part = self._with(table, part, on)
-        if not self.waiting:
+        if not self.waiting and not self.binder.tables_last:
             return self._in_order(part)
         whole = self._as_block(part)
         if whole is None:
@@ -85,7 +83,7 @@ class LateTables:
     def left(self, condition: Conjuncts) -> Conjuncts:
         """What is left of WHERE, bound over the part with all tables."""
         rest = [(predicate, at) for predicate, at in condition.predicates if at not in self._done]
-        return Conjuncts(rest, [] if self.block is not None else condition.existences)
+        return Conjuncts(rest, [one for one in condition.existences if self.block is None or self._is_of_tables(one)])
 
     def pruned(self, query: Query) -> Query:
         """The query over a block that gives no column which nobody names."""
@@ -93,24 +91,18 @@ class LateTables:
             return query
         (source,) = query.sources
         assert isinstance(source.below, Query)
-        named = {ref.column for ref in (*self._named, *_columns(query)) if ref.alias == source.alias}
+        named = {ref.column for ref in (*self.binder.asked, *query.block.columns) if ref.alias == source.alias}
         named |= {ref.column for c in source.stream.columns if c.derived is not None for ref in c.derived.columns}
         outputs = tuple(output for output in source.below.outputs if output.name in named) or source.below.outputs[:1]
         below = source.below.with_block(replace(source.below.block, outputs=outputs))
-        made = self._stream(below)
+        made = self.queries.stream_of(below, self.select.at)
         assert made is not None
         return replace(query, sources=(replace(source, stream=as_read(made, source.stream), below=below),))
-
-    def _stream(self, query: Query) -> Stream | None:
-        at = self.select.at
-        named = NamedQuery(Name(query.name, at), QueryText((), self.select, at), self.environment)
-        return self.queries.stream_of(query, named)
 
     def _with(self, table: TableBinder, part: Part, on: tuple[Predicate, ...]) -> Part:
         if not table.has_on:
             self._done |= self._said_of(table, part).keys()
         self.waiting.remove(table)
-        self._named |= {ref for predicate in on for ref in predicate.columns}
         return table.joined_now(part, on)
 
     def _on(self, table: TableBinder, part: Part) -> tuple[Predicate, ...]:
@@ -153,12 +145,17 @@ class LateTables:
         source.forget(before)
         return found
 
+    def _is_of_tables(self, written: WrittenExists) -> bool:
+        return reads_only_tables(written.query, self.environment)
+
     # The joins as a block
 
     def _as_block(self, part: Part) -> Part | None:
-        source, binder, at = self.binder.source, self.binder, self.waiting[0].item.at
+        source, binder = self.binder.source, self.binder
+        at = self.waiting[0].item.at if self.waiting else self.select.at
         if self.select.hints:
-            told = f"{self.waiting[0].alias} is joined after the streams, beside which there are no hints"
+            late = self.waiting[0].alias if self.waiting else "the table that WHERE asks"
+            told = f"{late} is joined after the streams, beside which there are no hints"
             source.report(Refused, told, at, hint="join it with one stream alone, or leave the hints out")
             return None
         waiting = {table.alias for table in self.waiting}
@@ -167,7 +164,7 @@ class LateTables:
         low = [predicate for own in conditions.values() for predicate in own]
         scope = part.scope(source, missing=frozenset(binder.missing))
         binder.known, binder.part = tuple(low), part
-        written = self._bound_where(part).existences
+        written = [one for one in self._bound_where(part).existences if not self._is_of_tables(one)]
         existences = self.queries.existences(written, scope, binder, self.environment, certain(part.tree))
         outputs = _Outputs(self._names())
         for alias, table in part.tables.items():
@@ -180,7 +177,7 @@ class LateTables:
         query = self.queries.built(name, used, block, at)
         if query is None:
             return None
-        made = self._stream(query)
+        made = self.queries.stream_of(query, self.select.at)
         if made is None:
             return None
         binder.sources.by_alias = {}
@@ -194,20 +191,6 @@ class LateTables:
         if any(item.code is None for item in self.select.items) or any(t.written.natural for t in self.waiting):
             return None
         return self.select.words
-
-
-def _columns(query: Query) -> Iterator[ColumnRef]:
-    """All that a query names."""
-    for predicate in query.predicates:
-        yield from predicate.columns
-    for value in (*(output.value for output in query.outputs), *query.group_by):
-        yield from columns_of(value)
-    for formula in (*query.block.shown, query.having):
-        if isinstance(formula, Formula):
-            yield from (ref for value in formula.values for ref in columns_of(value))
-            yield from formula.columns
-    for ordering in query.top.ordering if query.top is not None else ():
-        yield from columns_of(ordering.value)
 
 
 def _aliases(predicates: Iterable[Predicate]) -> set[str]:

@@ -18,7 +18,8 @@ def never_null(source: Source, column: str) -> bool:
     """Whether a column of a source is certain to have a value in every row."""
     match source.below:
         case Query() as query:
-            output = next(output for output in query.answer if output.name == column)
+            # A column that a table or an expression adds to the answer is none of the block's.
+            output = next((output for output in query.answer if output.name == column), None)
             return isinstance(output, Output) and _has_value(query, output)
         case Union(members=members):
             return all(never_null(member, column) for member in members)

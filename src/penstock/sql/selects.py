@@ -12,7 +12,7 @@ from penstock.errors import QueryMistake, Refused
 from penstock.model.clauses import Output, Scalar, Source, Top, Union
 from penstock.model.derived_columns import with_derived_columns
 from penstock.model.expressions import ColumnRef
-from penstock.model.hints import NO_HINTS
+from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem
 from penstock.model.query import Query
@@ -32,7 +32,7 @@ from penstock.sql.first_rows import (
     refuse_beside_groups,
     refuse_unlimited,
 )
-from penstock.sql.from_clause import FromBinder
+from penstock.sql.from_clause import AskedOfJoins, FromBinder
 from penstock.sql.from_parts import Sources, appending
 from penstock.sql.hints import bind_hints
 from penstock.sql.late_tables import LateTables
@@ -51,6 +51,7 @@ from penstock.sql.tree import (
     SetOperation,
     Stretch,
 )
+from penstock.sql.twin_streams import read_apart
 from penstock.sql.unions import all_equal, common_event_time, names_of, united, widened
 
 
@@ -116,11 +117,27 @@ class QueryBinder:
     ) -> Query | None:
         """The query, if its columns can be compared."""
         try:
-            return Query.select(name, *with_derived_columns(*with_table_joins(sources, block)), sink=sink)
+            return self.select(name, sources, block, at, sink=sink)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 self.source.report(QueryMistake, problem.message, at, hint=problem.hint)
             return None
+
+    def select(
+        self,
+        name: str,
+        sources: tuple[Source, ...],
+        block: Block,
+        at: Stretch,
+        *,
+        sink: str | None = None,
+        hints: Hints = NO_HINTS,
+    ) -> Query | None:
+        """The query over streams as they are read; InvalidModel where it breaks a rule, None where it said so."""
+        read = read_apart(sources, block, self.free_name, lambda below: self.stream_of(below, at))
+        if read is None:
+            return None
+        return Query.select(name, *with_derived_columns(*with_table_joins(*read)), sink=sink, hints=hints)
 
     def _union(
         self,
@@ -165,7 +182,7 @@ class QueryBinder:
             if query is not None and (names or members):
                 first = names or names_of(members[0][0], at)
                 query = query if len(first) != len(query.answer) else with_names(query, first, self.source)
-            stream = None if query is None else self.stream_of(query, named)
+            stream = None if query is None else self.stream_of(query, named.name.at, named.elements)
             if query is None or stream is None:
                 return None
             members.append((query, stream))
@@ -181,7 +198,7 @@ class QueryBinder:
         elif named.block is None and not named.is_wrong:
             query = self.bound(named)
             query = None if query is None else with_window_ends(query)
-            stream = None if query is None else self.stream_of(query, named)
+            stream = None if query is None else self.stream_of(query, named.name.at, named.elements)
             if query is None or stream is None:
                 named.is_wrong = True
             else:
@@ -212,10 +229,9 @@ class QueryBinder:
             return None
         return None if query is None else with_names(query, named.columns, self.source)
 
-    def stream_of(self, query: Query, named: NamedQuery) -> Stream | None:
-        """The answer of a block as a stream."""
-        at = named.name.at
-        return block_stream(query, elements=named.elements, at=at, source=self.source, outlines=self.outlines)
+    def stream_of(self, query: Query, at: Stretch, elements: tuple[Element, ...] = ()) -> Stream | None:
+        """The answer of a block as a stream, of which something may be declared."""
+        return block_stream(query, elements=elements, at=at, source=self.source, outlines=self.outlines)
 
     def free_name(self, wanted: str) -> str:
         """A name for a block that nothing else has."""
@@ -244,13 +260,26 @@ class QueryBinder:
         if (whole := self._folded(select, environment, name, sink)) is not None:
             return whole
         before = len(self.source.mistakes)
+        try:
+            return self._bound_select(select, environment, name, sink, tables_last=False)
+        except AskedOfJoins:
+            self.source.forget(before)
+            return self._bound_select(select, environment, name, sink, tables_last=True)
+
+    def late_tables(self, binder: FromBinder, select: Select, environment: Environment) -> LateTables | None:
+        """What joins tables after the streams; None if there are none to join so."""
+        needed = bool(binder.late_tables) or binder.tables_last
+        return LateTables(self, binder, select, environment) if needed else None
+
+    def _bound_select(
+        self, select: Select, environment: Environment, name: str, sink: str | None, *, tables_last: bool
+    ) -> Query | None:
+        before = len(self.source.mistakes)
         sources = Sources()
-        binder = FromBinder(self.source, sources, self)
+        binder = FromBinder(self.source, sources, self, tables_last=tables_last)
         part = binder.bind(select.source, environment, select.where)
-        late: LateTables | None = None
-        if part is not None and binder.late_tables:
-            late = LateTables(self, binder, select, environment)
-            part = late.joined(part)
+        late = self.late_tables(binder, select, environment)
+        part = late.joined(part) if part is not None and late is not None else part
         missing = frozenset(binder.missing)
         outer = Scope(self.source, {}, missing=missing)
         if part is not None:
@@ -291,9 +320,8 @@ class QueryBinder:
                 output_binder.grouping_sets(select, group_by),
             )
             used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
-            read = with_derived_columns(*with_table_joins(used, block))
-            query = Query.select(name, *read, sink=sink, hints=hints)
-            return query if late is None else late.pruned(query)
+            query = self.select(name, used, block, select.at, sink=sink, hints=hints)
+            return query if late is None or query is None else late.pruned(query)
         except InvalidModel as invalid:
             for problem in invalid.problems:
                 at, hint = _place(problem, select, outputs, groups, sources), problem.hint

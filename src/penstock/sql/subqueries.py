@@ -22,15 +22,13 @@ from penstock.model.clauses import Output
 from penstock.model.expressions import ColumnRef, Expression, Literal
 from penstock.model.names import fold
 from penstock.model.predicates import Predicate, aliases_of, conjunct, conjunction, rejects_null
-from penstock.model.problem import InvalidModel
-from penstock.model.query import Query
 from penstock.model.query_rules import predicate_problem
 from penstock.model.relation import Block, Existence, Leaf, certain, leaves
 from penstock.model.table import DeclaredTable
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.from_clause import FromBinder, plain_select
+from penstock.sql.from_clause import AskedOfJoins, FromBinder, plain_select
 from penstock.sql.from_parts import Part, Sources
 from penstock.sql.never_null import never_null
 from penstock.sql.outputs import OutputBinder
@@ -150,7 +148,7 @@ class SubqueryBinder:
             member = conjunction(tuple(equal))
             text = f"({member}) OR ({member}) IS NULL"
             text = " AND ".join([*map(conjunct, condition), f"({text})"]) if condition else text
-        tables.attach(part, (*condition, *equal), text)
+        self.binder.attached(tables, part, (*condition, *equal), text)
 
     def _report_untied(self, alias: str, written: WrittenExists) -> None:
         if self.binder.missing:
@@ -259,15 +257,29 @@ class SubqueryBinder:
     ) -> Existence | None:
         """A query over several streams, or with subqueries of its own."""
         before = len(self.source.mistakes)
+        try:
+            return self._of_bound_joins(written, select, environment, around, tables_last=False)
+        except AskedOfJoins:
+            self.source.forget(before)
+            return self._of_bound_joins(written, select, environment, around, tables_last=True)
+
+    def _of_bound_joins(
+        self, written: WrittenExists, select: Select, environment: Environment, around: Scope, *, tables_last: bool
+    ) -> Existence | None:
+        before = len(self.source.mistakes)
         sources = Sources(reserved={fold(alias) for alias in self.binder.sources.by_alias})
-        inner_binder = FromBinder(self.source, sources, self.queries, inside="")
+        inner_binder = FromBinder(self.source, sources, self.queries, inside="", tables_last=tables_last)
         part = inner_binder.bind(select.source, environment, select.where)
+        late = self.queries.late_tables(inner_binder, select, environment)
+        part = late.joined(part) if part is not None and late is not None else part
         if part is None:
             self.binder.missing |= inner_binder.missing
             return None
         inner_binder.missing |= self.binder.missing
         inner = part.scope(self.source, around=around, missing=frozenset(inner_binder.missing))
         written_where = bind_condition(select.where, inner, may_exist=True)
+        written_where = written_where if late is None else late.left(written_where)
+        inner_binder.part = part
         nested = self.queries.existences(written_where.existences, inner, inner_binder, environment, certain(part.tree))
         items = self._items(select, inner, needed=written.members)
         if items is None or len(self.source.mistakes) > before:
@@ -287,40 +299,27 @@ class SubqueryBinder:
         members = [Output(f"member_{n}", value) for n, value in enumerate(items)] if written.members else []
         used = tuple(sources.by_alias[alias] for alias in leaves(part.tree))
         where = (*part.where, *own)
-        try:
-            block = Block(part.tree, (*outputs, *members), where, (*part.existences, *nested))
-            query = Query.select(name, used, block)
-        except InvalidModel as invalid:
-            for problem in invalid.problems:
-                self.binder.report(problem.message, written.at, problem.hint)
+        block = Block(part.tree, (*outputs, *members), where, (*part.existences, *nested))
+        query = self.queries.built(name, used, block, written.at)
+        query = late.pruned(query) if query is not None and late is not None else query
+        if query is None:
             return None
-        stream = self.queries.stream_of(query, NamedQuery(Name(name, written.at), written.query, environment))
+        stream = self.queries.stream_of(query, written.at)
         if stream is None:
             return None
         alias = self.binder.sources.add(stream, written.at, name, "", below=query)
         moved = {ref: ColumnRef(alias, output.name) for ref, output in zip(shown, outputs, strict=True)}
-        condition = self._tied(tying, moved, select, part, around)
-        inside: list[ColumnRef | Expression] = [ColumnRef(alias, output.name) for output in members]
-        if not self._members(written, inside, condition, around):
-            return None
-        return Existence(self.binder.sources.by_alias[alias], written.negated, tuple(condition))
-
-    def _tied(
-        self,
-        tying: list[tuple[int, Predicate]],
-        moved: dict[ColumnRef, ColumnRef],
-        select: Select,
-        part: Part,
-        around: Scope,
-    ) -> list[Predicate]:
-        """The conditions that tie the block to the rows around it, over its columns."""
         tables = {
             alias: NamedColumns(table.name, [_moved(column, moved) for column in table.columns])
             for alias, table in part.tables.items()
         }
-        inner = Scope(self.source, tables, around=around)
-        again = [p for p, _ in bind_condition(select.where, inner, may_exist=True).predicates]
-        return [again[number] for number, _ in tying]
+        again = bind_condition(select.where, Scope(self.source, tables, around=around), may_exist=True)
+        again = again if late is None else late.left(again)
+        condition = [again.predicates[number][0] for number, _ in tying]
+        inside: list[ColumnRef | Expression] = [ColumnRef(alias, output.name) for output in members]
+        if not self._members(written, inside, condition, around):
+            return None
+        return Existence(self.binder.sources.by_alias[alias], written.negated, tuple(condition))
 
     def _refuse_deep(self, written: WrittenExists) -> None:
         self.binder.report(

@@ -167,6 +167,7 @@ class TableBinder:
         if position.lifts:
             self.binder.late_tables.append(self)
             return part
+        self.binder.stop_inlining()
         return self.joined_now(part, on)
 
     @property
@@ -217,19 +218,12 @@ class TableBinder:
         rejects = any(rejects_null(p) and any(ref.alias == alias for ref in p.columns) for p in on)
         if alias not in certain(part.tree) and not (rejects and self.kind is TableJoinKind.LEFT):
             return f"{alias} may be absent"
-        if any(s.stream.name == source.stream.name and s.alias != alias for s in self.binder.sources.by_alias.values()):
-            return f"{source.stream.name} stands twice in the query"
-        if source.below is not None and self.kind is TableJoinKind.SEMI and not (on and self._only_equal(on)):
-            return f"{alias} is a query within the query, of which only equality with the table can be asked"
         return None if is_total(self._met(source, alias, on).tables[-1]) else obstacle(source)
 
     def _equal(self, on: tuple[Predicate, ...]) -> list[str]:
         """The columns of the table that are compared by `=`."""
         sides = [p.columns for p in on if isinstance(p, Comparison) and p.op is Op.EQ]
         return [ref.column for columns in sides for ref in columns if ref.alias == self.alias]
-
-    def _only_equal(self, on: tuple[Predicate, ...]) -> bool:
-        return all(isinstance(p, Comparison) and p.op is Op.EQ for p in on)
 
     def _met(self, source: Source, alias: str, on: tuple[Predicate, ...], text: str | None = None) -> Stream:
         kind = self.kind
@@ -242,6 +236,7 @@ class TableBinder:
             own=alias,
             on=text or (conjunction(on) if on else "TRUE"),
             equal=self._equal(on) if text is None else (),
+            asks_more=any(not isinstance(p, Comparison) or p.op is not Op.EQ for p in on),
         )
 
     def attach(self, part: Part, on: tuple[Predicate, ...], text: str | None = None) -> str | None:
@@ -258,6 +253,7 @@ class TableBinder:
             self._refused(part, f"{self.table.name} cannot be joined here: {why}", hint)
             return None
         (alias,) = self._streams(part, on)
+        self.binder.asked |= {ref for predicate in on for ref in predicate.columns}
         source = self.binder.sources.by_alias[alias]
         self.binder.sources.by_alias[alias] = replace(source, stream=self._met(source, alias, on, text))
         return alias

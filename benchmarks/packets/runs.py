@@ -84,13 +84,18 @@ def run_penstock(
     system: str, data: Path, home: Path, *, promises: bool, window: str = "60 SECONDS", lateness: str = "3 SECONDS"
 ) -> Run:
     """`penstock run`, as a user would."""
-    home = _fresh(home)
+    home = fresh(home)
     text = script(data, home / "out", FILES_A_BATCH, promises=promises, window=window, lateness=lateness)
     (home / "packets.sql").write_text(text, encoding="utf-8")
     command = ["-m", "penstock", "run", str(home / "packets.sql"), "--available-now"]
     command += ["--checkpoint", str(home / "checkpoint"), "--metrics", str(home / "metrics.jsonl")]
     watched = run_python([*command, "--conf", f"spark.master=local[{CORES}]"], home)
-    lines = (home / "metrics.jsonl").read_text(encoding="utf-8").splitlines()
+    return Run(system, told_batches(home / "metrics.jsonl"), watched, home / "out")
+
+
+def told_batches(metrics: Path) -> tuple[BatchFigures, ...]:
+    """The batches with rows of a `penstock run`, as its metrics tell them."""
+    lines = metrics.read_text(encoding="utf-8").splitlines()
     # A replayed batch may appear twice: the last line counts.
     by_batch = {line["batch"]: line for line in map(json.loads, lines)}
     batches = [
@@ -103,14 +108,14 @@ def run_penstock(
         )
         for line in by_batch.values()
     ]
-    return Run(system, tuple(batch for batch in batches if batch.rows), watched, home / "out")
+    return tuple(batch for batch in batches if batch.rows)
 
 
 def run_spark_joins(
     system: str, data: Path, home: Path, *, rocksdb: bool, heap: str, our_file_manager: bool = False
 ) -> Run:
     """Spark's own joins, on its default store or on RocksDB."""
-    home = _fresh(home)
+    home = fresh(home)
     result = home / "batches.json"
     places = (str(data), str(home / "out"), str(home / "checkpoint"), str(result))
     job = Job(*places, FILES_A_BATCH, rocksdb, heap, our_file_manager)
@@ -122,7 +127,7 @@ def run_spark_joins(
 
 def run_oracle(data: Path, home: Path) -> tuple[Path, Watched]:
     """The one-shot join: where its answer is, and what it took."""
-    home = _fresh(home)
+    home = fresh(home)
     answer = home / "answer.parquet"
     return answer, run_python(["-m", "benchmarks.packets.oracle", str(data), str(answer)], home)
 
@@ -137,7 +142,8 @@ def run_python(arguments: Sequence[str], home: Path) -> Watched:
     return run_watched([sys.executable, *arguments], home / "log", environment)
 
 
-def _fresh(home: Path) -> Path:
+def fresh(home: Path) -> Path:
+    """An empty folder."""
     shutil.rmtree(home, ignore_errors=True)
     home.mkdir(parents=True)
     return home

@@ -93,12 +93,13 @@ def main(job: Job) -> None:
     writer = joined(spark, job).writeStream.format("parquet").outputMode("append")
     query = writer.option("checkpointLocation", job.checkpoint).trigger(availableNow=True).start(job.out)
     query.awaitTermination()
-    batches = [_batch(json.loads(progress.json)) for progress in query.recentProgress]
+    batches = [batch_figures(json.loads(progress.json)) for progress in query.recentProgress]
     Path(job.result).write_text(json.dumps(batches), encoding="utf-8")
     spark.stop()
 
 
-def _batch(progress: dict[str, Any]) -> dict[str, Any]:
+def batch_figures(progress: dict[str, Any]) -> dict[str, Any]:
+    """What Spark tells of a batch."""
     operators = progress["stateOperators"]
     return {
         "rows": progress["numInputRows"],

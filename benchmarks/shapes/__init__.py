@@ -1,0 +1,1 @@
+"""Ordinary jobs of several shapes, beside Spark's own plans for them."""

@@ -1,0 +1,137 @@
+"""`penstock bench shapes`: ordinary jobs of several shapes, beside Spark's own plans on its two state stores."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from benchmarks.packets.report import machine, table, write_docs
+from benchmarks.packets.runs import ROOT
+from benchmarks.shapes.data import Size
+from benchmarks.shapes.measures import DEFAULT, PENSTOCK, ROCKSDB, Run, beside, measure
+from benchmarks.shapes.shapes import SHAPES
+
+from penstock.errors import UsageError
+from penstock.spark.session import need_java
+
+BUILD = ROOT / "build" / "bench"
+PAGE = ROOT / "docs" / "performance.md"
+MARK = "<!-- figures: penstock bench shapes --write-docs -->"
+FULL, SMALL = Size(4_000_000, 10), Size(300_000, 30)
+QUICK, QUICK_SMALL = Size(120_000, 4), Size(24_000, 6)
+LEAST_BATCHES = 2
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Run the shapes; 0 if all answers agree and, at full size, every aim is reached."""
+    given = _parser().parse_args(arguments)
+    need_java()
+    systems = (PENSTOCK, DEFAULT) if given.quick or given.without_rocksdb else (PENSTOCK, DEFAULT, ROCKSDB)
+    heap = "2g" if given.quick else "8g"
+    began = time.perf_counter()
+
+    def say(what: str) -> None:
+        sys.stderr.write(f"[{time.perf_counter() - began:6.0f} s] {what}\n")
+
+    BUILD.mkdir(parents=True, exist_ok=True)
+    home = given.keep if given.keep is not None else Path(tempfile.mkdtemp(dir=BUILD))
+    found: list[tuple[Size, list[Run]]] = []
+    try:
+        for name in given.only or SHAPES:
+            size = _size(given, SHAPES[name].small)
+            found.append((size, measure(name, size, home / name, systems, heap=heap, say=say)))
+    finally:
+        if given.keep is None:
+            shutil.rmtree(home, ignore_errors=True)
+    lines = as_text(found)
+    print("\n".join(lines))
+    given.json.parent.mkdir(parents=True, exist_ok=True)
+    given.json.write_text(as_json(found), encoding="utf-8")
+    if given.write_docs:
+        write_docs(PAGE, lines, MARK)
+    is_full = all(size in (FULL, SMALL) for size, _ in found)
+    return 1 if not all_agree(found) or (is_full and short(found)) else 0
+
+
+def _size(given: argparse.Namespace, small: bool) -> Size:
+    size = (QUICK_SMALL if given.quick else SMALL) if small else (QUICK if given.quick else FULL)
+    if not small and (given.rows or given.batches):
+        size = Size(given.rows or size.rows, given.batches or size.batches)
+    if size.batches < LEAST_BATCHES:
+        raise UsageError("of one batch nothing is left to measure: the first is left out")
+    return size
+
+
+def all_agree(found: Sequence[tuple[Size, Sequence[Run]]]) -> bool:
+    """Whether every system gave the same rows, and some."""
+    return all(run.right and run.rows_out for _, runs in found for run in runs)
+
+
+def short(found: Sequence[tuple[Size, Sequence[Run]]]) -> list[str]:
+    """The shapes that fall short of an aim."""
+    return [ours.shape for _, (ours, *others) in found if any(_is_short(ours, other) for other in others)]
+
+
+def _is_short(ours: Run, other: Run) -> bool:
+    times, aim = beside(SHAPES[ours.shape], ours, other)
+    return times < aim
+
+
+def as_text(found: Sequence[tuple[Size, Sequence[Run]]]) -> list[str]:
+    """The figures, line by line."""
+    rows = [
+        ["shape", "system", "rows/s", "s a batch", "state rows", "state MB", "peak MiB", "answer", "ours: times", "aim"]
+    ]
+    for _, (ours, *others) in found:
+        for run in (ours, *others):
+            row = [run.shape, run.system, f"{run.rate:,.0f}", f"{run.typical:.2f}"]
+            row.append(f"{max(batch.state_rows for batch in run.batches):,}")
+            row.append(f"{max(batch.state_bytes for batch in run.batches) / 1e6:,.0f}")
+            row += [f"{run.watched.peak / 2**20:,.0f}", f"{run.rows_out:,}" if run.right else "ANOTHER"]
+            if run is ours:
+                rows.append([*row, "", ""])
+                continue
+            times, aim = beside(SHAPES[run.shape], ours, run)
+            rows.append([*row, f"{times:.2f}", f"{aim:.3g}" + (" SHORT" if times < aim else "")])
+    sizes = dict.fromkeys(
+        f"{', '.join(runs[0].shape for size, runs in found if size == one)}: {one}" for one, _ in found
+    )
+    return [*sizes, machine(), "", *table(rows)]
+
+
+def as_json(found: Sequence[tuple[Size, Sequence[Run]]]) -> str:
+    """The same as one object, batch by batch."""
+    runs = [
+        {
+            "shape": run.shape,
+            "system": run.system,
+            "rows": size.rows,
+            "rows_a_second": run.rate,
+            "seconds_a_batch": run.typical,
+            "right": run.right,
+            "peak_bytes": run.watched.peak,
+            "batches": [vars(batch) for batch in run.batches],
+        }
+        for size, every in found
+        for run in every
+    ]
+    return json.dumps({"machine": machine(), "runs": runs}, indent=1)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="penstock bench shapes", description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small size, without RocksDB; only answers are judged")
+    parser.add_argument("--only", action="append", choices=list(SHAPES), help="a shape; may be repeated")
+    parser.add_argument("--rows", type=int, metavar="N", help="rows of all streams together; shown, not judged")
+    parser.add_argument("--batches", type=int, metavar="N", help="in so many batches; shown, not judged")
+    parser.add_argument("--without-rocksdb", action="store_true", help="beside Spark's default store alone")
+    parser.add_argument("--json", type=Path, default=BUILD / "shapes.json", metavar="FILE", help="where figures go")
+    parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")
+    parser.add_argument("--keep", type=Path, metavar="DIR", help="work in this folder, and leave it")
+    return parser

@@ -1,0 +1,118 @@
+"""One shape run by each system, one after the other on the same files, and the answers compared.
+
+Seconds are those that Spark tells of a batch. The first batch, in which Spark starts and the JVM compiles, and the
+last, which has a row of each file and settles what is left, are left out on all sides; batches without rows count for
+nobody.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pyarrow as pa
+from benchmarks.packets.memory import Watched
+from benchmarks.packets.oracle import read_answer
+from benchmarks.packets.runs import CORES, BatchFigures, fresh, run_python, told_batches
+from benchmarks.shapes.data import Size, write
+from benchmarks.shapes.shapes import SHAPES, Shape
+from benchmarks.shapes.spark_side import Job
+
+PENSTOCK, DEFAULT, ROCKSDB = "Penstock", "Spark, default store", "Spark, RocksDB"
+ROCKSDB_TIMES = 3
+"""The aim beside Spark on RocksDB, as a multiple of that beside its default store."""
+
+
+@dataclass(frozen=True)
+class Run:
+    """What one system did of one shape."""
+
+    shape: str
+    system: str
+    batches: tuple[BatchFigures, ...]
+    watched: Watched
+    rows_out: int
+    right: bool
+    """Whether the answer is the one that Penstock gave, or, of Penstock, that there is one."""
+
+    @property
+    def steady(self) -> tuple[BatchFigures, ...]:
+        """The batches that count."""
+        return self.batches[1:-1]
+
+    @property
+    def rate(self) -> float:
+        """Rows a second."""
+        return sum(batch.rows for batch in self.steady) / sum(batch.seconds for batch in self.steady)
+
+    @property
+    def typical(self) -> float:
+        """Seconds of a batch."""
+        return median(batch.seconds for batch in self.steady)
+
+
+def measure(
+    name: str, size: Size, home: Path, systems: tuple[str, ...], *, heap: str, say: Callable[[str], None]
+) -> list[Run]:
+    """All systems on one shape."""
+    shape, data = SHAPES[name], fresh(home) / "data"
+    write(data, shape.streams, size, shape.form)
+    found: list[Run] = []
+    ours: Any = None
+    for system in systems:
+        place = fresh(home / system.replace(" ", "_").replace(",", ""))
+        if system == PENSTOCK:
+            watched, batches = _penstock(shape, data, place)
+        else:
+            watched, batches = _spark(shape, data, place, rocksdb=system == ROCKSDB, heap=heap)
+        answer = _in_order(read_answer(place / "out"))
+        ours = answer if ours is None else ours
+        right = bool(answer is not None and answer.equals(ours))
+        found.append(Run(name, system, batches, watched, 0 if answer is None else answer.num_rows, right))
+        say(f"{name}, {size}: {system}, {found[-1].rate:,.0f} rows a second{'' if right else ', ANOTHER ANSWER'}")
+    shutil.rmtree(data)
+    return found
+
+
+def _penstock(shape: Shape, data: Path, home: Path) -> tuple[Watched, tuple[BatchFigures, ...]]:
+    """`penstock run`, as a user would."""
+    (home / "shape.sql").write_text(shape.script(data, home / "out"), encoding="utf-8")
+    command = ["-m", "penstock", "run", str(home / "shape.sql"), "--available-now"]
+    command += ["--checkpoint", str(home / "checkpoint"), "--metrics", str(home / "metrics.jsonl")]
+    watched = run_python([*command, "--conf", f"spark.master=local[{CORES}]"], home)
+    return watched, told_batches(home / "metrics.jsonl")
+
+
+def _spark(
+    shape: Shape, data: Path, home: Path, *, rocksdb: bool, heap: str
+) -> tuple[Watched, tuple[BatchFigures, ...]]:
+    result = home / "batches.json"
+    job = Job(shape.name, str(data), str(home / "out"), str(home / "checkpoint"), str(result), rocksdb, heap)
+    job.save(home / "job.json")
+    watched = run_python(["-m", "benchmarks.shapes.spark_side", str(home / "job.json")], home)
+    batches = [BatchFigures(**batch) for batch in json.loads(result.read_text(encoding="utf-8"))]
+    return watched, tuple(batch for batch in batches if batch.rows)
+
+
+def _in_order(answer: Any) -> Any:
+    """The rows of an answer in one order, instants as microseconds."""
+    if answer is None:
+        return None
+    columns = {}
+    for name in answer.column_names:
+        column = answer.column(name)
+        columns[name] = column.cast(pa.timestamp("us")) if pa.types.is_timestamp(column.type) else column
+    table = pa.table(columns).sort_by([(name, "ascending") for name in columns])
+    schema = pa.schema([pa.field(field.name, field.type) for field in table.schema])
+    return table.cast(schema).combine_chunks()
+
+
+def beside(shape: Shape, ours: Run, other: Run) -> tuple[float, float]:
+    """How many times the other ours is, and how many it is to be."""
+    aim = shape.aim * (ROCKSDB_TIMES if other.system == ROCKSDB and not shape.small else 1)
+    return (other.typical / ours.typical if shape.small else ours.rate / other.rate), aim

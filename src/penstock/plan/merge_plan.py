@@ -43,6 +43,11 @@ class PartColumn:
     members: tuple[str, ...] | None
     """A row with any other value is in no result; None if that is not known."""
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether a row may have a value by which it is in no result."""
+        return self.least is not None or self.greatest is not None or self.members is not None
+
 
 @dataclass(frozen=True)
 class ExtremeColumn:

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.runtime import Batch, Cell, Chunk, GroupStage
-from penstock.runtime.columns.hashing import byte_hashes, combine, hashes
+from penstock.runtime.columns.hashing import byte_hashes, combine, hashes, sharing_hashes, twins
 from penstock.runtime.columns.row_values import row_hashes
 from tests.runtime.driving import plan_of, rows_of
 
@@ -263,3 +263,11 @@ def test_distinct_gives_each_value_once_and_all_of_them(left: bytes, right: byte
     assert given.column(name).to_pylist() == [left, right]
     again = stage.step(1, pa.table({name: pa.array([right, left], pa.binary())}), {}).rows
     assert again.num_rows == 0
+
+
+@given(st.lists(st.integers(0, 40), max_size=60))
+def test_places_that_share_a_hash_are_found(numbers: list[int]) -> None:
+    keys = hashes(pa.array(numbers, pa.int64()))
+    expected = [place for place, number in enumerate(numbers) if numbers.count(number) > 1]
+    assert twins(keys).tolist() == expected
+    assert set(sharing_hashes(keys).tolist()) >= set(expected)

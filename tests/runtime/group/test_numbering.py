@@ -9,7 +9,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from penstock.runtime.group.numbering import grouped
+from penstock.runtime.group.numbering import grouped, grouped_by_hashes
 
 ROWS = st.lists(st.tuples(st.none() | st.integers(-2, 2), st.none() | st.sampled_from(["", "a", "b"])), max_size=30)
 
@@ -43,3 +43,21 @@ def test_many_columns_of_many_values_do_not_wrap_round() -> None:
 
 def test_nested_values_are_told_apart() -> None:
     assert grouped([pa.array([[1], [], [1], None])], 4).of.tolist() == [0, 1, 0, 2]
+
+
+@given(ROWS, st.integers(1, 6))
+def test_rows_that_share_a_hash_are_told_apart_by_their_values(rows: list[Any], hashes: int) -> None:
+    columns = [pa.array([a for a, _ in rows], pa.int64()), pa.array([b for _, b in rows], pa.string())]
+    keys = np.array([hash(row) % hashes for row in rows], np.uint64)
+    found = grouped_by_hashes(keys, lambda places: [column.take(pa.array(places)) for column in columns])
+    whole = grouped(columns, len(rows))
+    assert found.of.tolist() == whole.of.tolist()
+    assert found.first.tolist() == whole.first.tolist()
+
+
+def test_columns_are_not_looked_at_where_all_hashes_differ() -> None:
+    def refuse(places: Any) -> Any:
+        raise AssertionError(places)
+
+    assert grouped_by_hashes(np.arange(5, dtype=np.uint64), refuse).of.tolist() == [0, 1, 2, 3, 4]
+    assert grouped_by_hashes(np.zeros(0, np.uint64), refuse).count == 0

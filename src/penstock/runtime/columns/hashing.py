@@ -76,6 +76,33 @@ def hash_rows(table: Any, columns: Sequence[str]) -> Hashes:
     return combine([hashes(table.column(c)) for c in columns])
 
 
+def sharing_hashes(keys: Hashes) -> Ints:
+    """All places whose hash is that of another place, and few more: by a table over the low end of the hash.
+
+    Most keys differ from all others.
+    """
+    size = 1 << max(4, int(len(keys) * 4).bit_length())
+    slot = (keys & np.uint64(size - 1)).astype(np.int64)
+    owner = np.zeros(size, np.int32)
+    places = np.arange(len(keys), dtype=np.int32)
+    owner[slot] = places
+    crowded = np.zeros(size, np.bool_)
+    crowded[slot[owner[slot] != places]] = True
+    return np.flatnonzero(crowded[slot])
+
+
+def twins(keys: Hashes) -> Ints:
+    """All places whose hash is that of another place, ascending."""
+    places = sharing_hashes(keys)
+    order = np.argsort(keys[places], kind="stable")
+    ordered = keys[places[order]]
+    same = ordered[1:] == ordered[:-1]
+    found = np.zeros(len(places), np.bool_)
+    found[order[1:]] = same
+    found[order[:-1]] |= same
+    return places[found]
+
+
 _SALTS = mix(np.arange(_COLUMNS, dtype=np.uint64))
 _KEPT_BYTES = np.array([(1 << 8 * kept) - 1 for kept in range(_WORD + 1)], np.uint64)
 """By the number of bytes that a word has, what is left of eight that were read."""

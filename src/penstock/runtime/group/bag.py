@@ -7,7 +7,7 @@ equal. So a bag of results is worked out from bags of rows without one result be
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -60,6 +60,9 @@ class Bag:
 
     def together(self, groups: Groups, owner: Ints) -> Bag:
         """The rows of each group, which agree on the carried columns, as one; owners by group."""
+        if groups.count == len(self):
+            # Groups are numbered as they first come: each row is one.
+            return replace(self, owner=owner)
         chosen = pa.array(groups.first)
         return Bag(
             owner,
@@ -70,8 +73,9 @@ class Bag:
 
     def joined(self, keys: Ints, other: Bag) -> Bag:
         """Each row with all rows of the other bag that `keys` says own it; a row that meets none is gone."""
-        first = np.searchsorted(other.owner, keys, "left")
-        often = np.searchsorted(other.owner, keys, "right") - first
+        owners = np.bincount(other.owner, minlength=int(keys.max(initial=-1)) + 1)
+        often = owners[keys]
+        first = (np.cumsum(owners) - owners)[keys]
         return self.take(np.repeat(np.arange(len(self)), often)).times(other.take(spread(first, often)))
 
     def times(self, other: Bag) -> Bag:

@@ -22,7 +22,7 @@ Precondition: the plan has this edge as its tree (plan/aggregating.py), so nothi
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -33,11 +33,12 @@ from penstock.plan.aggregate import COUNT, AggregatePlan, Fold
 from penstock.plan.parts import PairPredicate
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints, flat, is_coded, union
+from penstock.runtime.columns.hashing import combine
 from penstock.runtime.group.bag import Bag
 from penstock.runtime.group.derived import columns_of_measure
 from penstock.runtime.group.latest import Latest
 from penstock.runtime.group.measures import from_columns
-from penstock.runtime.group.numbering import grouped
+from penstock.runtime.group.numbering import Groups, grouped, grouped_by_hashes
 from penstock.runtime.group.range_sums import RangeSums
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
@@ -144,7 +145,7 @@ class CountAlongTree:
         children = [other for other in self.neighbours[alias] if other != parent]
         rows = self._rows(alias, ids)
         compared = tuple(c for other in self.neighbours[alias] for c in self._compared(alias, other))
-        groups = grouped([*self._values(alias, compared, ids), *rows.columns.values()], len(ids))
+        groups = self._grouped(alias, compared, ids, rows.columns.values())
         bag = rows.together(groups, np.arange(groups.count))
         first = ids[groups.first]
         for child in children:
@@ -153,7 +154,7 @@ class CountAlongTree:
 
     def _with_child(self, alias: str, first: Ints, child: str, bag: Bag, parts: Mapping[str, str]) -> Bag:
         """A bag of rows, each with what lies below one child; `first` are the rows that its owners stand for."""
-        edge = grouped(self._values(alias, self._compared(alias, child), first), len(first))
+        edge = self._grouped(alias, self._compared(alias, child), first)
         return bag.joined(edge.of[bag.owner], self._met(alias, first[edge.first], child, parts))
 
     def _met(self, alias: str, asking: Ints, child: str, parts: Mapping[str, str]) -> Bag:
@@ -239,8 +240,20 @@ class CountAlongTree:
         axes = [own for _, _, own in self.matcher.shared_axes(bound, alias)]
         return (*axes, *(p.left.column for p in self.matcher.predicates(bound, alias)))
 
-    def _values(self, alias: str, columns: tuple[str, ...], ids: Ints) -> list[Any]:
-        return [self.synopses[alias].arrow(name, ids) for name in dict.fromkeys(columns)]
+    def _grouped(self, alias: str, columns: tuple[str, ...], ids: Ints, beside: Iterable[Any] = ()) -> Groups:
+        """The rows of a stream that agree on columns of it, and on others that are `beside` them."""
+        synopsis = self.synopses[alias]
+        names, others = tuple(dict.fromkeys(columns)), tuple(beside)
+        if not names:
+            return grouped(others, len(ids))
+        # By a hash of the columns of the stream alone: what it tells apart need not agree on the others.
+        return grouped_by_hashes(
+            combine([synopsis.hashes(name, ids) for name in names]),
+            lambda places: [
+                *(synopsis.arrow(name, ids[places]) for name in names),
+                *(column.take(pa.array(places)) for column in others),
+            ],
+        )
 
     def _rows(self, alias: str, ids: Ints) -> Bag:
         """Rows of a stream as a bag, each its own owner."""

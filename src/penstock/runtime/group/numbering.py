@@ -1,11 +1,13 @@
 """Rows by what they have in common: numbers that are equal iff the values are, from 0 without a gap.
 
 Values are compared as Spark groups them: NULL equals NULL, NaN equals NaN, -0.0 equals 0.0. By hashing, not sorting.
+Where most rows have nothing in common with another, as rows with a key of their own, hashes alone say so: only rows
+that share a hash are looked at.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.runtime.columns.codes import Ints, codes, is_coded
+from penstock.runtime.columns.hashing import Hashes, twins
 from penstock.runtime.columns.row_values import is_plain, numbers
 
 
@@ -39,6 +42,22 @@ def grouped(columns: Sequence[Any], size: int) -> Groups:
     first = np.empty(count, np.int64)
     first[found[::-1]] = np.arange(size - 1, -1, -1)
     return Groups(found, first)
+
+
+def grouped_by_hashes(keys: Hashes, columns: Callable[[Ints], Sequence[Any]]) -> Groups:
+    """The same of rows of which equal ones have equal hashes; `columns` gives those of the places that share one."""
+    size = len(keys)
+    places = twins(keys)
+    everyone: Ints = np.arange(size)
+    if not len(places):
+        return Groups(everyone, everyone)
+    if len(places) == size:
+        return grouped(columns(everyone), size)
+    some = grouped(columns(places), len(places))
+    first = everyone.copy()
+    first[places] = places[some.first[some.of]]
+    begins = first == everyone
+    return Groups((np.cumsum(begins) - 1)[first], np.flatnonzero(begins))
 
 
 def _numbered(column: Any) -> Ints:

@@ -37,7 +37,7 @@ from penstock.runtime.columns.codes import (
     is_none_of,
     ordinal,
 )
-from penstock.runtime.columns.hashing import combine, hashes, mix
+from penstock.runtime.columns.hashing import combine, hashes, mix, twins
 from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.join.purged import Purged
 from penstock.runtime.state.synopsis import FRESH, OLD, Synopsis
@@ -80,6 +80,8 @@ class Merge:
             if not synopsis.has_fresh:
                 continue
             fresh = synopsis.ids(FRESH)
+            # A row whose bucket has a hash of its own stands for itself.
+            fresh = fresh[twins(synopsis.hashes(BUCKET, fresh))]
             if not len(fresh):
                 continue
             rows = rows_of(merge, synopsis, fresh)
@@ -102,9 +104,10 @@ class Merge:
             fresh = synopsis.ids(FRESH)
             if not synopsis.has_fresh or not len(fresh):
                 continue
-            lost = fresh[outside(merge, rows_of(merge, synopsis, fresh))]
-            synopsis.kill(lost)
-            purged.add(alias, "in no result", lost)
+            if any(part.is_limited for part in merge.parts):
+                lost = fresh[outside(merge, rows_of(merge, synopsis, fresh))]
+                synopsis.kill(lost)
+                purged.add(alias, "in no result", lost)
             coming, stored = self._twins(merge, synopsis)
             if len(coming):
                 gone = self._folded(alias, merge, coming, stored)

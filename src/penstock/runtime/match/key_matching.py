@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, empty_ids, is_coded, same
-from penstock.runtime.columns.hashing import Hashes, combine, hashes, mix
+from penstock.runtime.columns.hashing import Hashes, combine, hashes, mix, sharing_hashes
 from penstock.runtime.group.numbering import Groups, grouped
 from penstock.runtime.match.key_ranges import most_pairs
 from penstock.runtime.state.key_index import TooManyPairs, among, is_dense
@@ -341,9 +341,9 @@ def repeated(keyed: Keyed, ids: Ints) -> tuple[Ints, Ints]:
     """Pairs (earlier, later) of places with equal values, none NULL, each later one with the one just before it."""
     keys = keyed.keys(ids)
     if keyed.exact:
-        return _by_twins(keys, _suspects(keys))
+        return _by_twins(keys, sharing_hashes(keys))
     # Values of one hash may differ, and lie among each other: so they are numbered by what they are.
-    suspects = _suspects(keys)
+    suspects = sharing_hashes(keys)
     columns = [keyed.synopsis.arrow(column, ids[suspects]) for column in keyed.columns]
     earlier, later = _by_twins(grouped(columns, len(suspects)).of, np.arange(len(suspects)))
     return suspects[earlier], suspects[later]
@@ -356,21 +356,6 @@ def _by_twins(numbers: Ints | Hashes, places: Ints) -> tuple[Ints, Ints]:
     return order[twin], order[twin + 1]
 
 
-def _suspects(keys: Hashes) -> Ints:
-    """All places whose hash is that of another place, and few more: by a table over the low end of the hash.
-
-    Most keys differ from all others.
-    """
-    size = 1 << max(4, int(len(keys) * 4).bit_length())
-    slot = (keys & np.uint64(size - 1)).astype(np.int64)
-    owner = np.zeros(size, np.int32)
-    places = np.arange(len(keys), dtype=np.int32)
-    owner[slot] = places
-    crowded = np.zeros(size, np.bool_)
-    crowded[slot[owner[slot] != places]] = True
-    return np.flatnonzero(crowded[slot])
-
-
 def may_repeat(keys: Hashes) -> bool:
     """Whether some hash comes twice; where values have codes, whether some value does."""
-    return len(_by_twins(keys, _suspects(keys))[0]) > 0
+    return len(_by_twins(keys, sharing_hashes(keys))[0]) > 0

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, empty_ids, is_coded, same
 from penstock.runtime.columns.hashing import Hashes, combine, hashes, mix, sharing_hashes
@@ -293,7 +294,10 @@ def agree(source: Keyed, ids: Ints, target: Keyed, other_ids: Ints) -> Bools:
         if is_coded(target.synopsis.kind(target_column)):
             equal &= source.synopsis.codes(column, ids) == target.synopsis.codes(target_column, other_ids)
         else:
-            equal &= same(source.synopsis.arrow(column, ids), target.synopsis.arrow(target_column, other_ids))
+            # Segment by segment: no string is copied more than once.
+            for segment, mine, rows in target.synopsis.split(other_ids):
+                theirs = segment.column(target_column).take(pa.array(rows))
+                equal[mine] &= same(source.synopsis.arrow(column, ids[mine]), theirs)
     return equal
 
 

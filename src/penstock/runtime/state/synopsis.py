@@ -26,6 +26,8 @@ MERGE_BELOW = 1 << 16
 
 _COPIED = 4
 """So many values are copied in a row in the time in which one is picked out by its place."""
+_COPIED_VALUES = 2
+"""The same of values of any length."""
 
 OLD, FRESH, ALL = "old", "fresh", "all"
 """The parts of a synopsis that a probe may look at."""
@@ -162,6 +164,8 @@ class Synopsis:
 
     def arrow(self, name: str, ids: Ints) -> Any:
         """The values of a column as one Arrow array."""
+        if len(self.segments) > 1 and self.rows <= _COPIED_VALUES * len(ids) and (ids[1:] < ids[:-1]).any():
+            return pa.concat_arrays([segment.column(name) for segment in self.segments]).take(pa.array(ids))
         pieces, places = [], []
         for segment, mine, rows in self.split(ids):
             pieces.append(segment.column(name).take(pa.array(rows)))

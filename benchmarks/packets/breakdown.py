@@ -31,7 +31,8 @@ from penstock.model.script import Script
 from penstock.plan.plan import Plan
 from penstock.spark import assembly as engine
 from penstock.spark.assembly import packed_stream
-from penstock.spark.pack import KeyedGrid, Packer
+from penstock.spark.cells import KeyedGrid
+from penstock.spark.pack import Packer
 from penstock.spark.parquet_files import file_names, schema_read
 from penstock.spark.run import RunOptions, run_script
 from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
@@ -54,7 +55,7 @@ def _breakdown(data: Path, tiny: Path, home: Path, promises: bool) -> dict[str, 
     query = read.queries[0]
     plan = way.runnable_plan(query, way.check(read), allow_unbounded=False)
     spark = start_session("where the time goes", {**CONF, **FEW_ROWS_IN_JVM})
-    grid = KeyedGrid.over(plan, CELLS, CELLS)
+    grid = KeyedGrid.over(plan, CELLS)
     packers = [Packer(plan, name, grid, depends_on_order(plan, name)) for name in plan.streams]
     streams = [(stream, packer) for packer in packers if (stream := read.stream(packer.stream)) is not None]
     parts = [packed_stream(spark, stream, packer, None, "where the time goes") for stream, packer in streams]

@@ -8,16 +8,18 @@ would differ from that of a single cell.
 
 from __future__ import annotations
 
+import json
 import random
 from typing import Any
 
 import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
 import penstock
 from penstock.compile import plan
 from penstock.runtime.input.grid import best_shares
-from penstock.spark.pack import KeyedGrid, balanced_keys, spark_hash
+from penstock.spark.cells import KeyedGrid, key_of
 from tests.spark.conftest import Bench
 from tests.spark.oracle import joined, same
 
@@ -87,20 +89,45 @@ def test_shares_follow_the_rates() -> None:
     assert best_shares(made, 6, {"s": 1.0, "t": 100.0, "u": 1.0})[with_t] == 6
 
 
-@pytest.mark.parametrize(("cells", "partitions"), [(1, 1), (2, 2), (5, 2), (6, 4), (3, 200)])
-def test_cells_are_spread_evenly_over_partitions(cells: int, partitions: int) -> None:
-    keys = balanced_keys(cells, partitions)
-    assert len(set(keys)) == cells
-    loads = [0] * partitions
-    for key in keys:
-        loads[spark_hash(key) % partitions] += 1
-    assert max(loads) - min(loads) <= 1
+def test_cells_go_to_partitions_in_turn_however_many_these_are(spark: SparkSession) -> None:
+    cells = [*range(70), 2**31 - 1]
+    keys = spark.createDataFrame([(key_of(cell),) for cell in cells], "cell INT")
+    assert [row[0] for row in keys.selectExpr("hash(cell)").collect()] == cells
+
+
+def test_a_query_starts_with_more_cells_than_cores_where_no_row_is_copied() -> None:
+    one_key = plan(
+        penstock.parse("CREATE STREAM a (k BIGINT); CREATE STREAM b (k BIGINT); SELECT a.k FROM a, b WHERE a.k = b.k;")
+    )
+    assert [KeyedGrid.first(one_key, cores).cells for cores in (1, 2, 3, 8)] == [4, 4, 6, 16]
+    assert [KeyedGrid.first(cube(), cores).cells for cores in (1, 2, 4)] == [2, 2, 4], "copies cost room"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("then", ["local[1]", "local[4]"])
+def test_a_checkpoint_goes_on_with_other_cores_and_stays_exact(outside: Bench, then: str) -> None:
+    rng = random.Random(then)
+    s: Rows = [{"a": rng.randrange(30), "b": "b", "n": n} for n in range(400)]
+    t: Rows = [{"a": a, "n": n} for n, a in enumerate(rng.sample(range(30), 30))]
+    two = SCRIPT.replace("s.b = u.b AND", "").replace(", u WHERE", " WHERE").replace(", u.n AS un", "")
+    for number, master in enumerate(("local[2]", then, "local[2]")):
+        outside.write("s", s[number * 100 : number * 100 + 100], S)
+        outside.write("t", t[number * 10 : number * 10 + 10], T)
+        conf = {"spark.master": master}
+        ran = outside.finish(outside.start(two, conf=conf))
+        assert ran.code == 0, ran.err
+    expected = joined(
+        [s[:300], t], lambda s, t: same(s["a"], t["a"]) and t["n"] % 3 != 0, lambda s, t: (s["n"], t["n"])
+    )
+    assert outside.sink() == expected
+    known = json.loads((outside.folder / "checkpoint" / "out" / "plan.json").read_text())
+    assert known["cells"] == [4]
 
 
 def test_every_result_meets_in_exactly_one_cell() -> None:
     """A row of S, T and U that agree share one cell and no more."""
     made = cube()
-    grid = KeyedGrid.over(made, 6, 2)
+    grid = KeyedGrid.over(made, 6)
     for a in range(12):
         for b in range(12):
             key = f"b{b}"

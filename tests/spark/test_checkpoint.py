@@ -15,8 +15,8 @@ from pyspark.sql import SparkSession
 import penstock
 from penstock.analysis.check import check_query
 from penstock.plan.planner import make_plan
+from penstock.spark.cells import KeyedGrid
 from penstock.spark.checkpoint import differences, essence_of
-from penstock.spark.pack import KeyedGrid
 from tests.measure import size
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, fingerprint, is_clean, rows
@@ -43,7 +43,6 @@ OTHERS = {
         "stream s: `PRIMARY KEY (k)` is new",
     ),
     "other cells": (PLAIN + JOIN, {"penstock.cells": "3"}, "cells: [2] then, [3] now"),
-    "other partitions": (PLAIN + JOIN, {"spark.sql.shuffle.partitions": "7"}, "spark.sql.shuffle.partitions"),
 }
 
 
@@ -84,11 +83,15 @@ def test_a_checkpoint_of_something_else_is_refused_and_not_touched(again: Bench,
     assert (fingerprint(again.folder / "checkpoint"), fingerprint(again.folder / "out")) == before
 
 
-def test_the_same_query_goes_on(again: Bench) -> None:
+@pytest.mark.parametrize("conf", [{"penstock.cells": "2"}, {"spark.sql.shuffle.partitions": "7"}], ids=str)
+def test_the_same_query_goes_on_with_the_cells_it_began_with(again: Bench, conf: dict[str, str]) -> None:
+    """Whatever the machine or the settings would have it begin with."""
     more = rows(50, 5)
     again.write("s", more, KN)
-    ran = again.run(PLAIN + JOIN, conf={"penstock.cells": "2"})
+    ran = again.run(PLAIN + JOIN, conf=conf)
     assert ran.code == 0, ran.err
+    known = json.loads((again.folder / "checkpoint" / "out" / "plan.json").read_text())
+    assert known["cells"] == [2]
     s = [*rows(0, 6), *rows(10, 6), *more]
     assert again.sink() == expected(s, [*rows(100, 6), *rows(110, 6)])
 
@@ -281,7 +284,7 @@ def test_the_zone_of_the_session_belongs_to_what_spark_makes_of_the_rows(columns
     )
     (query,) = script.queries
     plan = make_plan(query, check_query(query))
-    grid = KeyedGrid.over(plan, 2, 2)
+    grid = KeyedGrid.over(plan, 2)
     then, now = (essence_of(script, query, plan, grid, zone) for zone in ("UTC", "Asia/Tokyo"))
     told = ['spark.sql.session.timeZone: "UTC" then, "Asia/Tokyo" now'] if minds else []
     assert differences(then, now) == told

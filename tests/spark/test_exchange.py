@@ -23,7 +23,8 @@ from penstock.compile import plan
 from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Cell, Chunk, Punctuating, punctuation_promises
 from penstock.spark import pack
-from penstock.spark.pack import PLACE, KeyedGrid, Packer, passes, unpack_chunks
+from penstock.spark.cells import KeyedGrid
+from penstock.spark.pack import PLACE, Packer, passes, unpack_chunks
 from penstock.spark.punctuations import conditions
 from tests.measure import size
 from tests.spark.oracle import Bag, joined, same
@@ -52,7 +53,7 @@ class Exchange:
 
     def __init__(self, made: Plan, cells: int) -> None:
         self.plan = made
-        self.grid = KeyedGrid.over(made, cells, 2) if cells else None
+        self.grid = KeyedGrid.over(made, cells) if cells else None
         self.cells = {key: Cell(made) for key in (self.grid.keys if self.grid else (0,))}
         self.answer: Bag = Counter()
         self.stored: list[dict[str, int]] = []
@@ -196,7 +197,7 @@ def test_what_is_packed_in_portions_is_what_is_packed_whole(
             "SELECT s.b, t.b AS m FROM s, t WHERE s.a = t.a;"
         )
     )
-    grid = KeyedGrid.over(made, 2, 2)
+    grid = KeyedGrid.over(made, 2)
     table = pa.table({"a": pa.array([1, 2, 3, 1, 2, 3, 4]), "b": pa.array(range(7))})
     if places is not None:
         table = table.append_column(PLACE, pa.array(places))

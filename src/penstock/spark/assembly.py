@@ -28,13 +28,14 @@ from penstock.spark.answers import carried_rows, restored_and_told, restored_ans
 from penstock.spark.archive_files import archive_of
 from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import worth_of_absence
+from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.final import End
 from penstock.spark.groups import Dealt, deal, show
 from penstock.spark.malformed import answer_to, columns_read, judged, quarantines
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, SecondProcessor
-from penstock.spark.pack import PACKED, KeyedGrid, Packer
+from penstock.spark.pack import PACKED, Packer
 from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.sources import depends_on_order, has_column, read_stream, with_declared_columns, with_filters

@@ -12,7 +12,7 @@ import fcntl
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -29,10 +29,10 @@ from penstock.model.types import Kind
 from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
+from penstock.spark.cells import CELLS, KeyedGrid
 from penstock.spark.final import End
 from penstock.spark.malformed import is_text
 from penstock.spark.named_parts import Named, NamedParts
-from penstock.spark.pack import KeyedGrid
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
@@ -40,13 +40,15 @@ _EXPLAINS_OF_SOURCE = ("state", "rules")
 FORMAT = "format of the state"
 """Version 0.1.0 did not write it, and wrote format 1."""
 ZONE = "spark.sql.session.timeZone"
-_PLACES = "places of the cells (they follow from spark.sql.shuffle.partitions)"
+_CELLS = "cells"
 
 Essence = dict[str, Any]
 """What a checkpoint is of, as JSON has it."""
 Lines = Sequence[Sequence[str]]
 """The query as it is written (`explain/changed_text.py`)."""
 _WRITTEN = "as it is written"
+Shares = Mapping[str, tuple[int, ...]]
+"""By block, how many cells there are along each axis."""
 
 
 def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: str | None) -> Essence:
@@ -66,8 +68,7 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: 
     if _goes_by_zone(script, plan):
         whole[ZONE] = zone
     # Through JSON and back, so that it compares equal to what a file gives.
-    cells = {"cells": list(grid.shares), _PLACES: list(grid.keys)}
-    read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, **cells}))
+    read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, _CELLS: grid.shares}))
     return read
 
 
@@ -102,9 +103,21 @@ def rows_text(stream: Stream) -> dict[str, str]:
     return {**derived, **tables}
 
 
-def digest(essence: Essence) -> str:
-    """A short name for it, which every cell's state carries."""
-    return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()
+def identity_of(essence: Essence, cells: int) -> str:
+    """A short name for it, which every cell's state carries: of the query, and behind a slash of its cells."""
+    essences = [_without_cells(one) for one in (essence, *_blocks_of(essence))]
+    query = json.dumps([{**essences[0], "blocks": ()}, *essences[1:]], sort_keys=True)
+    return f"{hashlib.sha256(query.encode()).hexdigest()}/{cells}"
+
+
+def _blocks_of(essence: Essence) -> list[Essence]:
+    """What the blocks below are of, if there are any."""
+    blocks = essence.get("blocks")
+    return list(blocks.values()) if isinstance(blocks, dict) else []
+
+
+def _without_cells(essence: Essence) -> Essence:
+    return {key: value for key, value in essence.items() if key != _CELLS}
 
 
 class Checkpoint:
@@ -140,24 +153,37 @@ class Checkpoint:
         """Whether no query has started on it yet."""
         return not self._plan_file.exists() and not Path(self.spark).exists()
 
-    def require(self, now: Essence, lines: Lines = ()) -> None:
-        """Raise, and touch nothing, if the folder is of another query, of other columns or other cells.
-
-        `lines` are the query as it is written, in which the user finds what differs.
-        """
+    def _known(self) -> Essence | None:
+        """What the folder was made for, None if it is new; raises DataError on what cannot be read."""
         if not self._plan_file.exists():
             if Path(self.spark).exists():
                 raise DataError(
                     f"{self.folder} holds a checkpoint without the plan it was made for",
                     hint="it is damaged, or not Penstock's: use another --checkpoint",
                 )
-            return
+            return None
         try:
             known = json.loads(self._plan_file.read_text())
         except (OSError, ValueError) as error:
             raise DataError(f"{self._plan_file} cannot be read: {error}", hint="the checkpoint is damaged") from error
         if not isinstance(known, dict):
             raise DataError(f"{self._plan_file} holds no plan", hint="the checkpoint is damaged")
+        return known
+
+    def cells(self) -> Shares:
+        """By block, the cells that its state lies in; none of a folder that is new."""
+        known = self._known() or {}
+        essences = (known, *_blocks_of(known))
+        return {one["query"]: tuple(one[_CELLS]) for one in essences if "query" in one and _CELLS in one}
+
+    def require(self, now: Essence, lines: Lines = ()) -> None:
+        """Raise, and touch nothing, if the folder is of another query, of other columns or other cells.
+
+        `lines` are the query as it is written, in which the user finds what differs.
+        """
+        known = self._known()
+        if known is None:
+            return
         written = known.pop(_WRITTEN, ())
         format_then, format_now = (one.get(FORMAT, 1) for one in (known, now))
         if format_then != format_now:
@@ -171,7 +197,9 @@ class Checkpoint:
             raise UsageError(
                 f"the checkpoint {self.folder} was made by another query or with other settings",
                 detail="; ".join((changes(written, lines) if written else []) or differing),
-                hint="run what it was made for, or use another --checkpoint",
+                hint=f"leave out {CELLS}: the cells stay those that it began with"
+                if all(name.startswith(f"{_CELLS}: ") for name in differing)
+                else "run what it was made for, or use another --checkpoint",
             )
 
     @property

@@ -17,8 +17,9 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import UsageError
+from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_order import escaped
-from penstock.spark.pack import END, PACKED, KeyedGrid
+from penstock.spark.pack import END, PACKED
 
 _FILE = "end.txt"
 

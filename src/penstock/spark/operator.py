@@ -31,6 +31,7 @@ from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.cache import WarmCache
+from penstock.spark.cells import CELLS
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
@@ -103,10 +104,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         number, tag, identity, *seconds = json.loads(committed[0])
         self.seconds = seconds[0] if seconds else 0.0
         if identity != self.identity:
-            raise DataError(
-                "the checkpoint was made by another query, with other cells, or by another version of Penstock",
-                hint="run what it was made for, or use another checkpoint",
-            )
+            raise _other_state(identity, self.identity)
         known = _LIVE.pop(self._owner(key), None)
         if known is not None and known[0] == tag:
             return known[1], number + 1, tag
@@ -145,6 +143,20 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
 
     def _owner(self, key: int) -> str:
         return f"{self.run}-{self.owner}{self.stage}-{key}"
+
+
+def _other_state(then: str, now: str) -> DataError:
+    """The state is another query's, or lies in other cells (`checkpoint.identity_of`)."""
+    query, _, cells = then.partition("/")
+    if query == now.partition("/")[0]:
+        return DataError(
+            f"the checkpoint was made with {CELLS}={cells}, and the query now has {now.partition('/')[2]} cells",
+            hint=f'spark.conf.set("{CELLS}", "{cells}") goes on with it on any number of cores',
+        )
+    return DataError(
+        "the checkpoint was made by another query or by another version of Penstock",
+        hint="run what it was made for, or use another checkpoint",
+    )
 
 
 class CellProcessor(StoredProcessor[Cell]):

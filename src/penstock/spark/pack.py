@@ -3,9 +3,6 @@
 One packed row is one cell's share of one chunk: the chunk's header and the rows as Arrow bytes. Every cell gets the
 header of every chunk, with rows or without, so that counts and clocks are the same everywhere. Rows are dropped by a
 filter only here, after they were counted and their keys and clocks were taken.
-
-A `KeyedGrid` has the keys by which Spark knows the cells, chosen so that its hash spreads them evenly over its
-partitions.
 """
 
 from __future__ import annotations
@@ -31,9 +28,9 @@ from penstock.runtime import (
 )
 from penstock.runtime.columns.codes import codes, flat
 from penstock.runtime.group.between_stages import together
-from penstock.runtime.input.grid import Grid
 from penstock.runtime.input.routing import route
 from penstock.runtime.state.store import from_ipc, to_ipc
+from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_heads import looked_at
 from penstock.spark.malformed import KEPT
 from penstock.spark.punctuations import take_out
@@ -288,56 +285,3 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
         stream: together([one["frontier"] for one in said], {}, said[0]["of"])[0] for stream, said in spoken.items()
     }
     return Unpacked(chunks, written, is_last, frontiers)
-
-
-@dataclass(frozen=True)
-class KeyedGrid(Grid):
-    """The cells of a query, each with its key."""
-
-    keys: tuple[int, ...]
-
-    @classmethod
-    def over(
-        cls,
-        plan: Plan,
-        cells: int,
-        partitions: int,
-        rates: Mapping[str, float] | None = None,
-        *,
-        may_copy: bool = True,
-    ) -> KeyedGrid:
-        """At most that many cells, over so many partitions of the shuffle; with copies of rows only if they may be."""
-        grid = Grid.of(plan, cells, rates, may_copy=may_copy)
-        return cls(grid.shares, balanced_keys(grid.cells, partitions))
-
-
-def balanced_keys(cells: int, partitions: int) -> tuple[int, ...]:
-    """An integer for each cell such that Spark's hash partitioning puts them on partitions in turn."""
-    keys: list[int] = []
-    wanted = 0
-    candidates: dict[int, list[int]] = {}
-    number = 0
-    while len(keys) < cells:
-        waiting = candidates.setdefault(wanted % partitions, [])
-        while not waiting:
-            candidates.setdefault(spark_hash(number) % partitions, []).append(number)
-            number += 1
-        keys.append(waiting.pop(0))
-        wanted += 1
-    return tuple(keys)
-
-
-def spark_hash(value: int) -> int:
-    """Spark's `hash` of one INT: 32-bit Murmur 3 with seed 42, signed."""
-
-    def rotate(word: int, bits: int) -> int:
-        return ((word << bits) | (word >> (32 - bits))) & 0xFFFFFFFF
-
-    word = (value & 0xFFFFFFFF) * 0xCC9E2D51 & 0xFFFFFFFF
-    word = rotate(word, 15) * 0x1B873593 & 0xFFFFFFFF
-    mixed = (rotate(42 ^ word, 13) * 5 + 0xE6546B64) & 0xFFFFFFFF
-    mixed ^= 4
-    mixed = (mixed ^ (mixed >> 16)) * 0x85EBCA6B & 0xFFFFFFFF
-    mixed = (mixed ^ (mixed >> 13)) * 0xC2B2AE35 & 0xFFFFFFFF
-    mixed ^= mixed >> 16
-    return mixed - (1 << 32) if mixed >= 1 << 31 else mixed

@@ -32,6 +32,7 @@ from penstock.runtime.exactness import Exactness
 from penstock.spark.apart import require_apart
 from penstock.spark.assembly import answer_observation, leaves_out, second_observation
 from penstock.spark.cache import forget
+from penstock.spark.cells import CELLS, whole_cells
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.connectors import require_connector
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
@@ -49,7 +50,7 @@ from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
     AUDIT,
-    CELLS,
+    NO_CELLS,
     PURGE,
     TRIGGER,
     Assembled,
@@ -59,11 +60,11 @@ from penstock.spark.stream import (
     named_from_the_start,
     purge_strategy,
     trigger_seconds,
-    whole_cells,
 )
 
 _POLL_SECONDS = 0.2
-_PARTITIONS = "partitionby"
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_FOLDERS = "partitionby"
 """The option of a sink that names columns for its folders; Spark takes it by a call."""
 
 
@@ -120,9 +121,8 @@ def run_script(
 ) -> list[Running]:
     """Run queries until they end, or forever; gives what was seen of each."""
     conf = dict(options.conf)
-    cells = conf.get(CELLS)
-    if cells is not None:
-        whole_cells(cells)
+    if CELLS in conf:
+        whole_cells(conf[CELLS])
     purge_strategy(conf.get(PURGE))
     share = audited_share(conf.get(AUDIT))
     plans = [(query, audited(plan, share)) for query, plan in plans]
@@ -144,8 +144,6 @@ def run_script(
     few = FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}
     listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}
     spark = start_session("penstock", {**few, **listing, **conf})
-    if "spark.sql.shuffle.partitions" not in conf:
-        spark.conf.set("spark.sql.shuffle.partitions", cells or str(spark.sparkContext.defaultParallelism))
     with noted_interrupts() as interrupt:
         return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt)
 
@@ -179,6 +177,9 @@ def _run(
                 one.checkpoint.hold()
 
         def start(one: Running) -> None:
+            if _PARTITIONS not in options.conf:
+                # Of a query that goes on, Spark keeps the number that it began with.
+                spark.conf.set(_PARTITIONS, str(one.assembled.cells or spark.sparkContext.defaultParallelism))
             _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]
@@ -257,7 +258,10 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     try:
         end = checkpoint.end if checkpoint is not None else None
         named = named_from_the_start if checkpoint is None else checkpoint.named
-        assembled = assemble(spark, script, query, plan, quarantine=quarantine, has_sinks=True, end=end, named=named)
+        cells = NO_CELLS if checkpoint is None else checkpoint.cells()
+        assembled = assemble(
+            spark, script, query, plan, quarantine=quarantine, has_sinks=True, end=end, named=named, cells=cells
+        )
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error
     resumes = checkpoint is not None and not checkpoint.is_new
@@ -293,7 +297,7 @@ def writer_of(answer: DataFrame, sink: Sink | None) -> DataStreamWriter:
     if sink.storage.format.lower() == KAFKA:
         return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
     given = dict(option_values(sink.storage))
-    asked = [name for name in given if name.lower() == _PARTITIONS]
+    asked = [name for name in given if name.lower() == _FOLDERS]
     columns = [column.strip() for name in asked for column in given.pop(name).split(",")]
     known = {fold(name): name for name in answer.columns}
     for column in columns:

@@ -23,21 +23,20 @@ from penstock.runtime import Patience
 from penstock.spark.asked_before import in_session_zone
 from penstock.spark.assembly import Assembly, PlacedBlock, Shared, require_comparable
 from penstock.spark.cache import new_run, sweep
-from penstock.spark.checkpoint import ZONE, Essence, digest, essence_of
+from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
+from penstock.spark.checkpoint import ZONE, Essence, Shares, essence_of, identity_of
 from penstock.spark.connectors import require_connector
 from penstock.spark.final import End
 from penstock.spark.kafka import partitions_of
 from penstock.spark.malformed import answer_to, is_text, quarantines
 from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.operator import NO_NAMED_PARTS
-from penstock.spark.pack import KeyedGrid
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import ROCKSDB
 from penstock.spark.types import require_carriable
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
-CELLS = "penstock.cells"
 PURGE = "penstock.purge"
 """When stored rows are asked whether they can go: `eager`, after every batch, or `lazy`."""
 AUDIT = "penstock.audit"
@@ -46,6 +45,7 @@ TRIGGER = "penstock.trigger"
 """The seconds between two batches."""
 QUARANTINE = "penstock.quarantine"
 """Where quarantined rows go if no checkpoint says so."""
+NO_CELLS: Shares = {}
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
@@ -64,6 +64,8 @@ class Assembled:
     """By block, how its counts are observed."""
     named: NamedParts = NO_NAMED_PARTS
     """The parts that its sources name."""
+    cells: int = 0
+    """The most cells of a block; none where counts replace the joins."""
 
 
 def named_from_the_start(named: Named) -> NamedParts:
@@ -82,10 +84,12 @@ def assemble(
     has_sinks: bool = False,
     end: End | None = None,
     named: Callable[[Named], NamedParts] = named_from_the_start,
+    cells: Shares = NO_CELLS,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
-    `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end.
+    `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end;
+    `cells` are those of a checkpoint that is gone on with.
     """
     if plan.rewriting is not None:
         script = script.as_read_by(query)
@@ -97,14 +101,12 @@ def assemble(
     quarantine = quarantine or spark.conf.get(QUARANTINE, None)
     for placed in plans:
         _require_runnable(script, placed, quarantine, has_sinks)
-    partitions = int(spark.conf.get("spark.sql.shuffle.partitions") or "200")
     wanted = spark.conf.get(CELLS, None)
-    cells = whole_cells(wanted) if wanted is not None else min(partitions, spark.sparkContext.defaultParallelism)
+    cores = spark.sparkContext.defaultParallelism
     below = {source.stream.name: source for source in blocks_below(query)}
     blocks: dict[str, PlacedBlock] = {}
     for placed in plans:
-        # A copy takes room of a budget that another row could have.
-        grid = KeyedGrid.over(placed, cells, partitions, may_copy=placed.evict is None or wanted is not None)
+        grid = _grid(placed, wanted, cells.get(placed.query), cores)
         source = below.get(placed.query)
         asked = query if source is None else source.below
         assert isinstance(asked, Query)
@@ -128,7 +130,7 @@ def assemble(
             script,
             inputs or {},
             run,
-            digest(essence),
+            identity_of(essence, top.grid.cells),
             f"penstock_{run}",
             quarantine,
             purge_strategy(spark.conf.get(PURGE, None)),
@@ -137,7 +139,7 @@ def assemble(
                 top.plan,
                 trigger_seconds(spark.conf.get(TRIGGER, None)),
                 top.grid,
-                spark.sparkContext.defaultParallelism,
+                cores,
             ),
             parts,
         ),
@@ -145,7 +147,17 @@ def assemble(
     )
     answer = assembly.answer(top.plan.query)
     texts = _texts(script, plan, inputs or {})
-    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts)
+    most = max(block.grid.cells for block in blocks.values())
+    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts, most)
+
+
+def _grid(plan: Plan, wanted: str | None, kept: tuple[int, ...] | None, cores: int) -> KeyedGrid:
+    """The cells that are wanted; else those that hold its state; else those of a query that starts."""
+    if wanted is not None:
+        return KeyedGrid.over(plan, whole_cells(wanted))
+    if kept is not None and len(kept) == len(plan.axes):
+        return KeyedGrid.with_shares(kept)
+    return KeyedGrid.first(plan, cores)
 
 
 def _named(spark: SparkSession, script: Script, plan: Plan, inputs: Mapping[str, DataFrame]) -> Named:
@@ -221,13 +233,6 @@ def _require_runnable(script: Script, plan: Plan, quarantine: str | None, has_si
         require_carriable(f"{alias}.{column}", kind)
     for output in plan.outputs if plan.distinct and not plan.distinct_over_expressions else ():
         require_comparable(f"{output.alias}.{output.column}", kinds[output.alias, output.column])
-
-
-def whole_cells(text: str) -> int:
-    """A number of cells, as a setting gives it."""
-    if not text.isdigit() or int(text) < 1:
-        raise UsageError(f"{CELLS} is a number of cells, at least 1, not {text}")
-    return int(text)
 
 
 def audited(plan: Plan, share: float) -> Plan:

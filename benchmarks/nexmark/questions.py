@@ -73,7 +73,7 @@ def answered(
     verdict = check_query(query)
     say(f"{name}: {verdict.verdict}")
     began = time.perf_counter()
-    options = RunOptions(checkpoint=places.home / "checkpoint", available_now=True, final=True)
+    options = RunOptions(checkpoint=str(places.home / "checkpoint"), available_now=True, final=True)
     (ran,) = run_script(script, [(query, runnable_plan(query, verdict, allow_unbounded=False))], options)
     seconds = time.perf_counter() - began
     found = _answer(spark, script, name)

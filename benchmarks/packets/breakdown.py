@@ -93,7 +93,7 @@ def _whole(text: str, home: Path) -> tuple[float, dict[str, float]]:
     plan = way.runnable_plan(read.queries[0], way.check(read), allow_unbounded=False)
     timed = functools.partial(TimedCellProcessor, str(home))
     with patch.object(engine, "CellProcessor", timed):
-        options = RunOptions(checkpoint=home / "checkpoint", available_now=True, conf=CONF)
+        options = RunOptions(checkpoint=str(home / "checkpoint"), available_now=True, conf=CONF)
         (running,) = run_script(read, [(read.queries[0], plan)], options)
     return _typical([line["seconds"] for line in running.batches if sum(line["rows_in"].values())]), _parts(home)
 

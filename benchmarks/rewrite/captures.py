@@ -117,7 +117,7 @@ def measured(name: str, rows: dict[str, Packets], home: Path) -> list[Captured]:
     plans = [(q, way.runnable_plan(q, way.check(script, q.name), allow_unbounded=False)) for q in script.queries]
     # There are few packets, so the sample is all of them.
     conf = {**CONF, "penstock.sample": "1"}
-    run_script(script, plans, RunOptions(checkpoint=home / f"{name}-run", available_now=True, conf=conf))
+    run_script(script, plans, RunOptions(checkpoint=str(home / f"{name}-run"), available_now=True, conf=conf))
     return [
         _beside(f"{name}, {query}", rows[first], truth, out / query)
         for query, first, truth in (

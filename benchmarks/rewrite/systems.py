@@ -183,7 +183,7 @@ def _run(text: str, home: Path, name: str) -> Ran:
     read = way.parse(text)
     query = read.queries[0]
     plan = way.runnable_plan(query, way.check(read), allow_unbounded=False)
-    options = RunOptions(checkpoint=home / "checkpoint", available_now=True, conf=CONF)
+    options = RunOptions(checkpoint=str(home / "checkpoint"), available_now=True, conf=CONF)
     (ran,), cpu, seconds = timed(lambda: run_script(read, [(query, plan)], options))
     kept = max(sum(line["state_rows"].values()) + line["promise_rows"] for line in ran.batches)
     return Ran(name, cpu, seconds, kept, max(line["state_bytes"] for line in ran.batches), {})

@@ -238,7 +238,9 @@ def implies(
 @guarded
 def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
     file: ScriptFile,
-    checkpoint: Annotated[Path | None, typer.Option(metavar="DIR", help="Where progress and state are kept.")] = None,
+    checkpoint: Annotated[
+        str | None, typer.Option(metavar="DIR", help="Where progress and state are kept: a folder or a URI.")
+    ] = None,
     available_now: Annotated[bool, typer.Option("--available-now", help="Read what is there, then stop.")] = False,
     metrics: Annotated[
         Path | None, typer.Option(metavar="FILE.jsonl", help="One JSON object for each micro-batch.")
@@ -456,7 +458,7 @@ def _settings(given: Sequence[str]) -> dict[str, str]:
     return settings
 
 
-def _require_checkpoint(script: Script, checkpoint: Path | None) -> None:
+def _require_checkpoint(script: Script, checkpoint: str | None) -> None:
     for query in script.queries:
         sink = script.sink(query.sink) if query.sink is not None else None
         if checkpoint is None and sink is not None and sink.storage.format.lower() not in _PASSING_SINKS:
@@ -468,13 +470,13 @@ def _require_checkpoint(script: Script, checkpoint: Path | None) -> None:
 
 
 @contextlib.contextmanager
-def _kept_or_temporary(checkpoint: Path | None, *, needed: bool) -> Iterator[Path | None]:
+def _kept_or_temporary(checkpoint: str | None, *, needed: bool) -> Iterator[str | None]:
     """The checkpoint; where there is none and one is needed, one for the time of the run."""
     if checkpoint is not None or not needed:
         yield checkpoint
         return
     with tempfile.TemporaryDirectory(prefix="penstock-") as folder:
-        yield Path(folder)
+        yield folder
 
 
 def main() -> None:

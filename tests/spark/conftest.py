@@ -110,9 +110,12 @@ class Bench:
         checkpoint: str | None = "checkpoint",
         strict: bool = False,
         final: bool = False,
+        place: str | None = None,
     ) -> Ran:
-        """`penstock run --available-now` inside this process, on the shared session."""
-        arguments = [*self.arguments(script, conf, unbounded, checkpoint), *(["--strict"] if strict else [])]
+        """`penstock run --available-now` in this process, on the shared session; `place` is the URI of a checkpoint."""
+        arguments = self.arguments(script, conf, unbounded, checkpoint if place is None else None)
+        arguments += ["--checkpoint", place] if place is not None else []
+        arguments += ["--strict"] if strict else []
         arguments += ["--final"] if final else []
         result = CliRunner().invoke(app, arguments)
         return Ran(result.exit_code, result.stdout, result.stderr, self.metrics())

@@ -57,10 +57,10 @@ def test_where_something_is_read_nothing_is_written(
     script = way.parse(text.replace("{sink}", paths["sink"]).replace("{archive}", paths["archive"]))
     plan = way.runnable_plan(script.queries[0], way.check(script), allow_unbounded=True)
     if is_apart:
-        require_apart(script, [plan], script.sinks, Path(paths["checkpoint"]))
+        require_apart(script, [plan], script.sinks, paths["checkpoint"])
     else:
         with pytest.raises(UsageError, match="the folder that stream s is read from"):
-            require_apart(script, [plan], script.sinks, Path(paths["checkpoint"]))
+            require_apart(script, [plan], script.sinks, paths["checkpoint"])
 
 
 def test_links_within_a_folder_that_is_read_with_all_below_it(tmp_path: Path) -> None:

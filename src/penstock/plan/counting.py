@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, dataclass
-from pathlib import Path
+from typing import Any, Protocol
 
 from penstock.analysis.rewriting.bound import broken_rows, crossing, observed, total, violated
 from penstock.analysis.rewriting.count_queries import (
@@ -45,6 +45,24 @@ __all__ = [
 _FILE = "observed.json"
 
 
+class Folder(Protocol):
+    """A folder or a file, of whatever file system, as `pathlib` has it."""
+
+    def __truediv__(self, name: str, /) -> Folder: ...
+
+    def exists(self) -> bool:
+        """Whether it is there."""
+
+    def read_text(self, encoding: str = ...) -> str:
+        """What the file holds."""
+
+    def write_text(self, text: str, /, encoding: str = ...) -> object:
+        """Write the file."""
+
+    def replace(self, target: Any, /) -> object:
+        """Let it be the target from now on."""
+
+
 @dataclass(frozen=True)
 class Observed:
     """The largest errors that a run has measured, over how many windows; and in how many they were too large."""
@@ -69,7 +87,7 @@ class Observed:
         )
 
 
-def read_observed(folder: Path) -> Observed | None:
+def read_observed(folder: Folder) -> Observed | None:
     """What the run with this checkpoint of a query has seen; None if there is nothing."""
     path = folder / _FILE
     if not path.exists():
@@ -80,7 +98,7 @@ def read_observed(folder: Path) -> Observed | None:
         raise DataError(f"{path} cannot be read: {error}", hint="delete it; the run goes on without it") from error
 
 
-def write_observed(folder: Path, seen: Observed) -> None:
+def write_observed(folder: Folder, seen: Observed) -> None:
     """Keep what a run has seen, in place of what it had before."""
     temporary = folder / f"{_FILE}.new"
     temporary.write_text(json.dumps(asdict(seen)), encoding="utf-8")

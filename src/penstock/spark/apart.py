@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from fnmatch import fnmatchcase
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 from urllib.parse import urlparse
 
 from penstock.errors import UsageError
@@ -27,7 +27,7 @@ Parts = tuple[str, tuple[str, ...]]
 """A folder: its file system, and the names on the way to it; those of a source may be patterns."""
 
 
-def require_apart(script: Script, plans: Sequence[Plan], sinks: Sequence[Sink], checkpoint: Path | None) -> None:
+def require_apart(script: Script, plans: Sequence[Plan], sinks: Sequence[Sink], checkpoint: str | None) -> None:
     """Raise UsageError if something is written where something is read."""
     read = dict.fromkeys(name for plan in plans for name in plan.read_streams)
     sources = [(stream, parts) for stream in filter(None, map(script.stream, read)) for parts in _sources(stream)]
@@ -43,7 +43,7 @@ def require_apart(script: Script, plans: Sequence[Plan], sinks: Sequence[Sink], 
                 )
 
 
-def _written(plans: Sequence[Plan], sinks: Sequence[Sink], checkpoint: Path | None) -> Iterator[tuple[str, str]]:
+def _written(plans: Sequence[Plan], sinks: Sequence[Sink], checkpoint: str | None) -> Iterator[tuple[str, str]]:
     for sink in sinks:
         if sink.storage.format.lower() in FILES and (path := path_of(sink.storage)):
             yield f"the sink {sink.name}:", path
@@ -51,7 +51,7 @@ def _written(plans: Sequence[Plan], sinks: Sequence[Sink], checkpoint: Path | No
         if (archive := archive_of(plan)) is not None:
             yield f"the archive of {plan.query}:", archive
     if checkpoint is not None:
-        yield "the checkpoint", str(checkpoint)
+        yield "the checkpoint", checkpoint
 
 
 def _sources(stream: Stream) -> Iterator[Parts]:

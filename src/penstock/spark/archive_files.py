@@ -10,10 +10,11 @@ import json
 import shutil
 import uuid
 from pathlib import Path
+from urllib.parse import urlparse
 
 import pyarrow.parquet as pq
 
-from penstock.errors import DataError
+from penstock.errors import DataError, NotSupportedYet
 from penstock.plan.plan import Plan
 from penstock.runtime.budget.archive import Archived
 
@@ -24,7 +25,14 @@ def archive_of(plan: Plan) -> str | None:
     """The folder of the query's archive; a relative path is against the driver's working directory."""
     if plan.evict is None or plan.evict.archive is None:
         return None
-    return str(Path(plan.evict.archive.removeprefix("file://")).absolute())
+    parsed = urlparse(plan.evict.archive)
+    if parsed.scheme not in ("", "file"):
+        raise NotSupportedYet(
+            f"ARCHIVE('{plan.evict.archive}') is no folder of a disk",
+            detail="each cell looks at what it archived before, which it can on disks alone",
+            hint="name a folder on a disk that every host of the cluster sees",
+        )
+    return str(Path(parsed.path if parsed.scheme else plan.evict.archive).absolute())
 
 
 def write_archived(root: str, plan: Plan, cell: int, batch: int, archived: Archived) -> None:

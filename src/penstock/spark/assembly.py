@@ -41,6 +41,7 @@ from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.sources import depends_on_order, has_column, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import DEALT, TOLD, EvaluatedRedealer, Redealer, output_columns
+from penstock.spark.worker_files import WorkerFolder
 
 
 @dataclass(frozen=True)
@@ -66,7 +67,7 @@ class Shared:
     identity: str
     """Which every cell's state carries."""
     observation: str
-    quarantine: str | None
+    quarantine: WorkerFolder | None
     patience: Patience
     end: End | None
     turn: float | None

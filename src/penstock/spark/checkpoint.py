@@ -2,20 +2,17 @@
 
 What only explains (bounds in words, verdicts) may change between two versions; what decides which rows a cell holds,
 in which form, and what is made of them, may not. A version that writes state in another form has another number for
-it, and refuses what it cannot read. While a run goes on it holds a lock on the folder, which the system
-takes back when the process ends, however it ends.
+it, and refuses what it cannot read. While a run goes on it holds a lock on the folder (`run_lock.py`). The folder lies
+wherever Spark can keep a checkpoint (`hadoop_path.py`).
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
-from pathlib import Path
 from typing import Any
 
 from penstock.errors import DataError, UsageError
@@ -31,8 +28,10 @@ from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
 from penstock.spark.cells import CELLS, KeyedGrid
 from penstock.spark.final import End
+from penstock.spark.hadoop_path import AnyPath, HadoopPath, replace_text
 from penstock.spark.malformed import is_text
 from penstock.spark.named_parts import Named, NamedParts
+from penstock.spark.run_lock import RunLock
 
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
@@ -123,7 +122,7 @@ def _without_cells(essence: Essence) -> Essence:
 class Checkpoint:
     """The folder of one query under `--checkpoint DIR`."""
 
-    def __init__(self, root: Path, query: str) -> None:
+    def __init__(self, root: AnyPath, query: str) -> None:
         if query in (".", "..") or "/" in query:
             raise UsageError(
                 f"query {query} cannot have a folder of its name under --checkpoint",
@@ -131,39 +130,39 @@ class Checkpoint:
             )
         self.folder = root / query
         self.query = query
-        self._lock: int | None = None
+        self._lock = RunLock(self.folder)
         self.end = End(self.folder)
 
     @property
-    def spark(self) -> str:
+    def spark(self) -> AnyPath:
         """Where Spark keeps offsets, commits and state."""
-        return str(self.folder / "spark")
+        return self.folder / "spark"
 
     @property
-    def quarantine(self) -> str:
+    def quarantine(self) -> AnyPath:
         """Where quarantined rows are written."""
-        return str(self.folder / "quarantine")
+        return self.folder / "quarantine"
 
     @property
-    def _plan_file(self) -> Path:
+    def _plan_file(self) -> AnyPath:
         return self.folder / "plan.json"
 
     @property
     def is_new(self) -> bool:
         """Whether no query has started on it yet."""
-        return not self._plan_file.exists() and not Path(self.spark).exists()
+        return not self._plan_file.exists() and not self.spark.exists()
 
     def _known(self) -> Essence | None:
         """What the folder was made for, None if it is new; raises DataError on what cannot be read."""
         if not self._plan_file.exists():
-            if Path(self.spark).exists():
+            if self.spark.exists():
                 raise DataError(
                     f"{self.folder} holds a checkpoint without the plan it was made for",
                     hint="it is damaged, or not Penstock's: use another --checkpoint",
                 )
             return None
         try:
-            known = json.loads(self._plan_file.read_text())
+            known = json.loads(self._plan_file.read_text(encoding="utf-8"))
         except (OSError, ValueError) as error:
             raise DataError(f"{self._plan_file} cannot be read: {error}", hint="the checkpoint is damaged") from error
         if not isinstance(known, dict):
@@ -203,7 +202,7 @@ class Checkpoint:
             )
 
     @property
-    def _exactness_file(self) -> Path:
+    def _exactness_file(self) -> AnyPath:
         return self.folder / "exact.json"
 
     def exactness(self) -> Exactness:
@@ -217,19 +216,17 @@ class Checkpoint:
                 raise DataError(
                     f"{self._exactness_file} cannot be read: {error}", hint="delete it, if the answer was exact"
                 ) from error
-        commits = Path(self.spark) / "commits"
+        commits = self.spark / "commits"
         done = [int(file.name) for file in commits.iterdir() if file.name.isdigit()] if commits.is_dir() else []
         return known.unseen_upto(max(done, default=-1))
 
     def keep_exactness(self, known: Exactness) -> None:
         """Keep it for the next run."""
-        temporary = self._exactness_file.with_suffix(".new")
         with self._writing():
-            temporary.write_text(json.dumps(asdict(known), ensure_ascii=False), encoding="utf-8")
-            temporary.replace(self._exactness_file)
+            replace_text(self._exactness_file, json.dumps(asdict(known), ensure_ascii=False))
 
     @property
-    def _parts_file(self) -> Path:
+    def _parts_file(self) -> AnyPath:
         return self.folder / "parts.json"
 
     def named(self, now: Named) -> NamedParts:
@@ -243,17 +240,15 @@ class Checkpoint:
                 raise DataError(
                     f"{self._parts_file} cannot be read: {error}", hint="the checkpoint is damaged"
                 ) from error
-        offsets = Path(self.spark) / "offsets"
+        offsets = self.spark / "offsets"
         begun = [int(file.name) for file in offsets.iterdir() if file.name.isdigit()] if offsets.is_dir() else []
         return known.then(max(begun, default=-1) + 1, now)
 
     def keep_named(self, named: NamedParts) -> None:
         """Keep it for the next run."""
         if named.since:
-            temporary = self._parts_file.with_suffix(".new")
             with self._writing():
-                temporary.write_text(named.to_json(), encoding="utf-8")
-                temporary.replace(self._parts_file)
+                replace_text(self._parts_file, named.to_json())
 
     def declare_end(self) -> None:
         """Say that the streams have ended."""
@@ -279,23 +274,14 @@ class Checkpoint:
     def hold(self) -> None:
         """Keep other runs from the folder until `release`; raises DataError if one is at work on it."""
         with self._writing():
-            self.folder.mkdir(parents=True, exist_ok=True)
-            lock = os.open(self.folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except OSError as error:
-            os.close(lock)
-            raise DataError(
-                f"another run is at work on the checkpoint {self.folder}",
-                hint="wait until it ends, or use another --checkpoint",
-            ) from error
-        self._lock = lock
+            # Workers that are not on its file system put files into the second, and make no folder.
+            for folder in (self.folder, *((self.quarantine,) if isinstance(self.folder, HadoopPath) else ())):
+                folder.mkdir(parents=True, exist_ok=True)
+            self._lock.hold()
 
     def release(self) -> None:
         """Let others use the folder."""
-        if self._lock is not None:
-            os.close(self._lock)
-            self._lock = None
+        self._lock.release()
 
     def adopt(self, now: Essence, lines: Lines = ()) -> None:
         """Make the folder this query's, which is written as the lines say."""
@@ -303,9 +289,7 @@ class Checkpoint:
             return
         with self._writing():
             self.folder.mkdir(parents=True, exist_ok=True)
-            temporary = self._plan_file.with_suffix(".new")
-            temporary.write_text(json.dumps({**now, _WRITTEN: lines}, indent=1, ensure_ascii=False))
-            temporary.replace(self._plan_file)
+            replace_text(self._plan_file, json.dumps({**now, _WRITTEN: lines}, indent=1, ensure_ascii=False))
 
 
 def differences(known: Essence, now: Essence) -> list[str]:

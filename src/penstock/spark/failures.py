@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 import os
 import re
-from pathlib import Path
 from typing import Any
 
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
@@ -13,6 +12,7 @@ from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 
 from penstock.errors import DataError, PenstockError
+from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.session import spark_log
 
 SPARK_ERRORS = (PySparkException, Py4JError)
@@ -39,7 +39,7 @@ def quiet_errors() -> None:
             PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
 
-def failure_of(query: str, error: Exception, resuming: Path | None = None) -> PenstockError:
+def failure_of(query: str, error: Exception, resuming: AnyPath | None = None) -> PenstockError:
     """The error that a failed query ends with; `resuming` is the checkpoint that it was about to go on from."""
     ours = _OURS.search(str(error))
     if ours is not None:

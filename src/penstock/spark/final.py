@@ -11,14 +11,12 @@ Not decided here: whether more data comes after all. A checkpoint that was ended
 
 from __future__ import annotations
 
-import os
-from pathlib import Path
-
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import UsageError
 from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_order import escaped
+from penstock.spark.hadoop_path import AnyPath, replace_text
 from penstock.spark.pack import END, PACKED
 
 _FILE = "end.txt"
@@ -27,11 +25,11 @@ _FILE = "end.txt"
 class End:
     """The folder that says when the streams of a query have ended."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: AnyPath) -> None:
         self.folder = folder / "final"
 
     @property
-    def _done(self) -> Path:
+    def _done(self) -> AnyPath:
         return self.folder.with_name("final.done")
 
     @property
@@ -52,14 +50,11 @@ class End:
     def declare(self) -> None:
         """Say that there is no more."""
         self.folder.mkdir(parents=True, exist_ok=True)
-        # Spark takes no file for input whose name begins so.
-        hidden = self.folder / f"_{_FILE}"
-        hidden.write_text("end\n")
-        hidden.replace(self.folder / _FILE)
+        replace_text(self.folder / _FILE, "end\n")
 
     def confirm(self) -> None:
         """All that waited was decided."""
-        os.close(os.open(self._done, os.O_WRONLY | os.O_CREAT, 0o644))
+        self._done.touch()
 
     def stream(self, spark: SparkSession, grid: KeyedGrid) -> DataFrame:
         """For each cell a packed row that ends its streams; none before the end."""

@@ -15,7 +15,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 from pyspark.sql import Column
@@ -24,6 +23,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from penstock.model.spans import Span
 from penstock.model.stream import Stream
 from penstock.plan.counting import Rewriting
+from penstock.spark.hadoop_path import AnyPath
 
 MOST_WINDOWS = 256
 WINDOWS = "windows"
@@ -54,7 +54,7 @@ def late_rows(made: Rewriting, measured: Mapping[str, Any], clock: int | None) -
 class WatermarkBefore:
     """The watermark of the batch before, in microseconds, of a query that is followed batch by batch."""
 
-    spark_folder: str | None = None
+    spark_folder: AnyPath | None = None
     """Spark's checkpoint, if there is one that lasts."""
     _batch: int = -1
     _last: int | None = None
@@ -73,8 +73,8 @@ class WatermarkBefore:
         return known
 
     def _logged(self, batch: int) -> int | None:
-        path = Path(self.spark_folder or "", "offsets", str(batch))
-        if self.spark_folder is None or not path.exists():
+        path = None if self.spark_folder is None else self.spark_folder / "offsets" / str(batch)
+        if path is None or not path.exists():
             return None
         return int(json.loads(path.read_text(encoding="utf-8").splitlines()[1])["batchWatermarkMs"]) * 1000
 

@@ -36,6 +36,7 @@ from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
 from penstock.spark.worker import settle
+from penstock.spark.worker_files import WorkerFolder
 
 RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
 """The columns of what an operator gives: packed result rows, what the second stage must know, or the counts."""
@@ -168,7 +169,7 @@ class CellProcessor(StoredProcessor[Cell]):
         identity: str,
         run: str,
         *,
-        quarantine: str | None,
+        quarantine: WorkerFolder | None,
         patience: Patience,
         absent: Truth,
         keys: tuple[int, ...],

@@ -13,9 +13,10 @@ from pathlib import Path
 from urllib.parse import unquote, urlparse
 
 from penstock.errors import DataError
+from penstock.spark.hadoop_path import AnyPath
 
 
-def require_files(query: str, spark: Path) -> None:
+def require_files(query: str, spark: AnyPath) -> None:
     """Raise DataError if the batch that is to be done again, by Spark's own checkpoint, lacks a file."""
     begun, done = _last(spark / "offsets"), _last(spark / "commits")
     if begun <= done:
@@ -32,7 +33,7 @@ def require_files(query: str, spark: Path) -> None:
         )
 
 
-def _files(spark: Path, begun: int, done: int) -> Iterator[Path]:
+def _files(spark: AnyPath, begun: int, done: int) -> Iterator[Path]:
     before = _ends(spark, done) if done >= 0 else {}
     for source, end in _ends(spark, begun).items():
         for number in range(before.get(source, -1) + 1, end + 1):
@@ -42,14 +43,14 @@ def _files(spark: Path, begun: int, done: int) -> Iterator[Path]:
                     yield Path(unquote(parsed.path))
 
 
-def _ends(spark: Path, batch: int) -> dict[int, int]:
+def _ends(spark: AnyPath, batch: int) -> dict[int, int]:
     """By source of files, the last of its notes that a batch has."""
     _, _, *sources = (spark / "offsets" / str(batch)).read_text(encoding="utf-8").splitlines()
     read = {number: json.loads(text) for number, text in enumerate(sources) if text.startswith("{")}
     return {number: int(offset["logOffset"]) for number, offset in read.items() if "logOffset" in offset}
 
 
-def _entries(notes: Path, number: int) -> Iterator[str]:
+def _entries(notes: AnyPath, number: int) -> Iterator[str]:
     plain = notes / str(number)
     file = plain if plain.exists() else notes / f"{number}.compact"
     for line in file.read_text(encoding="utf-8").splitlines()[1:]:
@@ -58,5 +59,5 @@ def _entries(notes: Path, number: int) -> Iterator[str]:
             yield str(entry["path"])
 
 
-def _last(log: Path) -> int:
+def _last(log: AnyPath) -> int:
     return max((int(p.name) for p in log.iterdir() if p.name.isdigit()), default=-1) if log.is_dir() else -1

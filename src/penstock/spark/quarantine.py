@@ -19,10 +19,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import reduce
-from pathlib import Path
 from typing import Any
 
-import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -34,9 +32,11 @@ from penstock.plan.plan import Plan
 from penstock.runtime import Quarantined
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.file_order import escaped
+from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.malformed import QUARANTINED, answer_to, quarantines
 from penstock.spark.option_values import option_values
 from penstock.spark.types import carried_type, restored
+from penstock.spark.worker_files import WorkerFolder
 
 
 def folder_of(constraint: str) -> str:
@@ -45,51 +45,48 @@ def folder_of(constraint: str) -> str:
     return f"{words}-{hashlib.sha256(constraint.encode()).hexdigest()[:8]}"
 
 
-def waiting_for(root: str, sink: str, stream: str) -> Path:
-    """Where the rows of a stream lie that wait for a sink."""
-    return Path(root) / "into" / folder_of(sink) / folder_of(stream)
+def waiting_for(sink: str, stream: str) -> str:
+    """Where, in the quarantine, the rows of a stream lie that wait for a sink."""
+    return f"into/{folder_of(sink)}/{folder_of(stream)}"
 
 
-def write_quarantined(root: str | None, found: Sequence[Quarantined], name: str) -> None:
+def write_quarantined(place: WorkerFolder | None, found: Sequence[Quarantined], name: str) -> None:
     """Write what one step of one cell kept out."""
-    if root is None:
+    if place is None:
         raise DataError(
             f"a row breaks {found[0].constraint}, and there is no place for quarantined rows",
             hint="run with --checkpoint DIR; they are written to DIR/<query>/quarantine",
         )
+    files = {}
     for number, kept_out in enumerate(found):
         if kept_out.into is None:
-            folder = Path(root) / folder_of(kept_out.constraint)
+            folder = folder_of(kept_out.constraint)
         else:
-            folder = waiting_for(root, kept_out.into, kept_out.stream)
-        _write(folder / f"{name}-{number}.parquet", kept_out.rows)
+            folder = waiting_for(kept_out.into, kept_out.stream)
+        files[f"{folder}/{name}-{number}.parquet"] = kept_out.rows
+    place.write(files)
 
 
-def write_malformed(root: str | None, into: Mapping[str, str | None], found: Mapping[str, Any], name: str) -> None:
+def write_malformed(
+    place: WorkerFolder | None, into: Mapping[str, str | None], found: Mapping[str, Any], name: str
+) -> None:
     """Write the malformed rows that one cell was given of some streams: their files and their text."""
-    if root is None:
+    if place is None:
         raise DataError(
             f"a row of stream {next(iter(found))} does not read as declared, and there is no place for it",
             hint="run with --checkpoint DIR; it is written to DIR/<query>/quarantine",
         )
+    files = {}
     for stream, rows in found.items():
         sink = into.get(stream)
         about = malformed_of(stream)
-        folder = Path(root) / folder_of(about) if sink is None else waiting_for(root, sink, about)
-        _write(folder / f"{name}.parquet", rows)
+        files[f"{folder_of(about) if sink is None else waiting_for(sink, about)}/{name}.parquet"] = rows
+    place.write(files)
 
 
 def malformed_of(stream: str) -> str:
     """What the folder of a stream's malformed rows is named after."""
     return f"malformed {stream}"
-
-
-def _write(target: Path, rows: Any) -> None:
-    target.parent.mkdir(parents=True, exist_ok=True)
-    # Spark's file source passes over names that begin with a dot.
-    temporary = target.with_name(f".{target.name}")
-    pq.write_table(rows, temporary)
-    temporary.replace(target)
 
 
 _EVERY = "5 seconds"
@@ -105,14 +102,15 @@ class Drain:
     """Whose rows break a promise."""
     malformed: tuple[str, ...]
     """Whose rows do not read as declared."""
-    root: str
-    folder: Path
+    root: AnyPath
+    """The quarantine."""
+    folder: AnyPath
     """Its own checkpoint."""
 
     @property
-    def spark(self) -> str:
+    def spark(self) -> AnyPath:
         """Where Spark keeps its offsets."""
-        return str(self.folder)
+        return self.folder
 
     @property
     def is_new(self) -> bool:
@@ -126,21 +124,21 @@ class Drain:
         frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
         writer = frame.writeStream.queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
         writer = writer.format(self.sink.storage.format).options(**dict(option_values(self.sink.storage)))
-        writer = writer.option("checkpointLocation", self.spark)
+        writer = writer.option("checkpointLocation", str(self.spark))
         writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=_EVERY)
         return writer.start()
 
     def _read(self, spark: SparkSession, script: Script, name: str) -> DataFrame:
         stream = script.stream(name)
         assert stream is not None
-        folder = waiting_for(self.root, self.sink.name, name)
+        folder = self.root / waiting_for(self.sink.name, name)
         folder.mkdir(parents=True, exist_ok=True)
         schema = ", ".join(f"{quoted(c.name)} {carried_type(str(c.type))}" for c in stream.carried)
         rows = spark.readStream.schema(schema).parquet(escaped(str(folder)))
         return rows.selectExpr(*(restored(c.name, str(c.type)) for c in stream.carried))
 
     def _read_malformed(self, spark: SparkSession, name: str) -> DataFrame:
-        folder = waiting_for(self.root, self.sink.name, malformed_of(name))
+        folder = self.root / waiting_for(self.sink.name, malformed_of(name))
         folder.mkdir(parents=True, exist_ok=True)
         return spark.readStream.schema(QUARANTINED).parquet(escaped(str(folder)))
 

@@ -37,6 +37,7 @@ from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.connectors import require_connector
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
+from penstock.spark.hadoop_path import AnyPath, place_of, worker_folder
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.kafka import records_of_rows, writing_kafka
 from penstock.spark.late_rows import WatermarkBefore
@@ -72,7 +73,8 @@ _FOLDERS = "partitionby"
 class RunOptions:
     """What the command line says of a run."""
 
-    checkpoint: Path | None = None
+    checkpoint: str | None = None
+    """A path, or a URI of a file system that Spark knows."""
     available_now: bool = False
     metrics: Path | None = None
     conf: Mapping[str, str] = field(default_factory=dict)
@@ -165,7 +167,7 @@ def _run(
         if one.checkpoint is not None:
             one.checkpoint.end.require(final=options.final)
             one.checkpoint.require(one.assembled.essence, written_lines(one.query))
-            require_files(one.query.name, Path(one.checkpoint.spark))
+            require_files(one.query.name, one.checkpoint.spark)
         if one.query.name in sinks:
             require_fit(sinks[one.query.name], one.checkpoint)
         for drain in one.drains:
@@ -253,8 +255,9 @@ def _opened(path: Path | None) -> TextIO | None:
 
 
 def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, options: RunOptions) -> Running:
-    checkpoint = Checkpoint(options.checkpoint, query.name) if options.checkpoint is not None else None
-    quarantine = checkpoint.quarantine if checkpoint is not None else None
+    root = None if options.checkpoint is None else checkpoint_root(spark, options.checkpoint)
+    checkpoint = Checkpoint(root, query.name) if root is not None else None
+    quarantine = worker_folder(spark, checkpoint.quarantine) if checkpoint is not None else None
     try:
         end = checkpoint.end if checkpoint is not None else None
         named = named_from_the_start if checkpoint is None else checkpoint.named
@@ -271,13 +274,25 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     return Running(query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness)
 
 
+def checkpoint_root(spark: SparkSession, name: str) -> AnyPath:
+    """Where checkpoints of that name lie; raises UsageError if Spark does not know the file system."""
+    try:
+        return place_of(spark, name)
+    except OSError as error:
+        raise UsageError(
+            f"--checkpoint {name}: Spark does not reach this file system",
+            detail=str(error),
+            hint="give Spark its connector and settings: docs/operations.md says which",
+        ) from None
+
+
 def _start(script: Script, one: Running, options: RunOptions) -> None:
     sink = script.sink(one.query.sink) if one.query.sink is not None else None
     writer = writer_of(one.assembled.answer, sink).queryName(one.query.name).outputMode("append")
     if one.checkpoint is not None:
         one.checkpoint.adopt(one.assembled.essence, written_lines(one.query))
         one.checkpoint.keep_named(one.assembled.named)
-        writer = writer.option("checkpointLocation", one.checkpoint.spark)
+        writer = writer.option("checkpointLocation", str(one.checkpoint.spark))
     seconds = trigger_seconds(options.conf.get(TRIGGER))
     if options.available_now:
         writer = writer.trigger(availableNow=True)

@@ -15,6 +15,7 @@ from urllib.parse import urlparse
 
 from penstock.errors import DataError, NotSupportedYet, UsageError
 from penstock.model.stream import Sink
+from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.option_values import option_values
 
 FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
@@ -55,11 +56,11 @@ class WriterCheckpoint(Protocol):
     """The checkpoint of whoever writes a sink."""
 
     @property
-    def folder(self) -> Path:
+    def folder(self) -> AnyPath:
         """Where it lies."""
 
     @property
-    def spark(self) -> str:
+    def spark(self) -> AnyPath:
         """Where Spark keeps its offsets."""
 
     @property
@@ -72,7 +73,8 @@ def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
     folder = folder_of(sink)
     if folder is None:
         return
-    if checkpoint is not None and _overlap(folder.resolve(), checkpoint.folder.resolve()):
+    kept = None if checkpoint is None else checkpoint.folder
+    if checkpoint is not None and isinstance(kept, Path) and _overlap(folder.resolve(), kept.resolve()):
         raise UsageError(
             f"sink {sink.name}: its folder {folder} and the checkpoint {checkpoint.folder} lie one in the other",
             hint="keep results and checkpoints apart",
@@ -96,14 +98,14 @@ def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
                 hint="use an empty folder",
             )
         return
-    written, begun = _last(log), _last(Path(checkpoint.spark) / "offsets")
+    written, begun = _last(log), _last(checkpoint.spark / "offsets")
     if written > begun:
         raise DataError(
             f"sink {sink.name}: {folder} is ahead of the checkpoint {checkpoint.folder}",
             detail=f"it holds batches up to {written}, and the checkpoint has begun {begun + 1} of them",
             hint="use the checkpoint that it was written with, or another folder",
         )
-    done = _last(Path(checkpoint.spark) / "commits")
+    done = _last(checkpoint.spark / "commits")
     if written < done and any(not p.name.startswith((".", "_")) for p in folder.iterdir()):
         raise DataError(
             f"sink {sink.name}: {folder} no longer knows what it holds",
@@ -127,7 +129,7 @@ def _overlap(one: Path, other: Path) -> bool:
     return one.is_relative_to(other) or other.is_relative_to(one)
 
 
-def _last(log: Path) -> int:
+def _last(log: AnyPath) -> int:
     """The last batch in a log of Spark's; -1 if there is none."""
     names = [p.name.removesuffix(".compact") for p in log.iterdir()] if log.is_dir() else []
     return max((int(name) for name in names if name.isdigit()), default=-1)

@@ -27,6 +27,7 @@ from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
 from penstock.spark.checkpoint import ZONE, Essence, Shares, essence_of, identity_of
 from penstock.spark.connectors import require_connector
 from penstock.spark.final import End
+from penstock.spark.hadoop_path import place_of, worker_folder
 from penstock.spark.kafka import partitions_of
 from penstock.spark.malformed import answer_to, is_text, quarantines
 from penstock.spark.named_parts import Named, NamedParts
@@ -34,6 +35,7 @@ from penstock.spark.operator import NO_NAMED_PARTS
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import ROCKSDB
 from penstock.spark.types import require_carriable
+from penstock.spark.worker_files import WorkerFolder
 
 __all__ = ["Assembled", "DataFrame", "SparkSession", "assemble"]
 
@@ -80,7 +82,7 @@ def assemble(
     plan: Plan,
     *,
     inputs: Mapping[str, DataFrame] | None = None,
-    quarantine: str | None = None,
+    quarantine: WorkerFolder | None = None,
     has_sinks: bool = False,
     end: End | None = None,
     named: Callable[[Named], NamedParts] = named_from_the_start,
@@ -98,7 +100,10 @@ def assemble(
     plans = tuple(in_session_zone(spark, block) for block in plan.all_blocks)
     _require_store(spark)
     _require_read(plan, inputs or {})
-    quarantine = quarantine or spark.conf.get(QUARANTINE, None)
+    if quarantine is None and (setting := spark.conf.get(QUARANTINE, None)) is not None:
+        place = place_of(spark, setting)
+        place.mkdir(parents=True, exist_ok=True)
+        quarantine = worker_folder(spark, place)
     for placed in plans:
         _require_runnable(script, placed, quarantine, has_sinks)
     wanted = spark.conf.get(CELLS, None)
@@ -211,7 +216,7 @@ def turn_of(plan: Plan, trigger: float | None, grid: KeyedGrid, slots: int) -> f
     return trigger * min(1.0, slots / grid.cells)
 
 
-def _require_runnable(script: Script, plan: Plan, quarantine: str | None, has_sinks: bool) -> None:
+def _require_runnable(script: Script, plan: Plan, quarantine: WorkerFolder | None, has_sinks: bool) -> None:
     """Raise, before anything starts, on what would only fail when some row comes."""
     asked = [(p.policy is Policy.QUARANTINE, p.into, f"break {p.constraint}") for p in plan.promises]
     for stream in filter(None, map(script.stream, plan.streams)):

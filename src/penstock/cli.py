@@ -253,10 +253,18 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     trust_script: Annotated[
         bool, typer.Option("--trust-script", help="Let it call what runs code: docs/security.md.")
     ] = False,
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="The cluster: spark://…, k8s://…, yarn; left out, this machine.")
+    ] = None,
+    trigger: Annotated[
+        str | None, typer.Option(metavar="5s", help="The time from batch to batch; left out, at once.")
+    ] = None,
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
     settings = _settings(conf or [])
+    _take_over(settings, "--master", "spark.master", master)
+    _take_over(settings, "--trigger", "penstock.trigger", None if trigger is None else _seconds(trigger))
     script = _load(file)
     if not script.queries:
         raise UsageError(f"{file} has no query to run", hint="add a SELECT, or INSERT INTO sink SELECT …")
@@ -456,6 +464,28 @@ def _settings(given: Sequence[str]) -> dict[str, str]:
                 hint=f"did you mean penstock.{close}?" if close else f"these are known: {', '.join(SETTINGS)}",
             )
     return settings
+
+
+def _take_over(settings: dict[str, str], option: str, name: str, value: str | None) -> None:
+    """Let an option be the setting that it stands for."""
+    if value is None:
+        return
+    if settings.setdefault(name, value) != value:
+        raise UsageError(f"{option} and --conf {name} say different things", hint=f"leave out --conf {name}")
+
+
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600}
+
+
+def _seconds(text: str) -> str:
+    """A time such as 500ms, 5s, 2m or 1h, in seconds; a number alone is of seconds."""
+    number = text.rstrip("msh")
+    unit = text[len(number) :] or "s"
+    try:
+        seconds = float(number) * _UNITS[unit]
+    except (ValueError, KeyError):
+        raise UsageError(f"--trigger {text} is no time", hint="write 500ms, 5s, 2m or 1h") from None
+    return f"{seconds:g}"
 
 
 def _require_checkpoint(script: Script, checkpoint: str | None) -> None:

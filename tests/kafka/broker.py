@@ -1,51 +1,27 @@
 """A broker of Apache Kafka in a process of its own (KRaft, a free port), and the jars for it and for Spark.
 
-The jars come from the Maven registry, by `mvn` and the two pom files beside this module, and are kept under
-`~/.cache/penstock`. A broker ends by its process id: `stop` asks, `kill` does not.
+The jars come from the Maven registry, by the two pom files beside this module. A broker ends by its process id:
+`stop` asks, `kill` does not.
 """
 
 from __future__ import annotations
 
-import fcntl
-import hashlib
-import shutil
 import socket
 import subprocess
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.maven import fetched
+
 HERE = Path(__file__).parent
-CACHE = Path.home() / ".cache" / "penstock" / "kafka"
 _PATIENCE = 90.0
 _CLUSTER = "4L6g3nShT-eMCtK--X86sw"
 
 
-def lacking() -> str | None:
-    """What is missing to fetch the jars, in a sentence; None if nothing is."""
-    if shutil.which("mvn") is None or shutil.which("java") is None:
-        return "Kafka's broker and connector are fetched by Maven, and there is no mvn or no java here: install both"
-    return None
-
-
 def jars(name: str) -> list[Path]:
     """The jars that `name`.xml asks for, fetched once."""
-    pom = HERE / f"{name}.xml"
-    folder = CACHE / f"{name}-{hashlib.sha256(pom.read_bytes()).hexdigest()[:12]}"
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    with folder.with_suffix(".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not folder.exists():
-            fetched = folder.with_suffix(".new")
-            shutil.rmtree(fetched, ignore_errors=True)
-            command = ["mvn", "-q", "-B", "-f", str(pom), "dependency:copy-dependencies", "-DincludeScope=runtime"]
-            done = subprocess.run(
-                [*command, f"-DoutputDirectory={fetched}"], capture_output=True, text=True, check=False, timeout=900
-            )
-            if done.returncode:
-                raise RuntimeError(f"Maven could not fetch what {pom} asks for: {done.stdout[-2000:]}")
-            fetched.rename(folder)
-    return sorted(folder.glob("*.jar"))
+    return fetched(HERE / f"{name}.xml")
 
 
 @dataclass

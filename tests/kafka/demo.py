@@ -10,7 +10,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-from tests.kafka.broker import Broker, jars, lacking
+from tests.kafka.broker import Broker, jars
+from tests.maven import lacking
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "kafka"
 _TOPICS = {"orders": 4, "payments": 3, "paid": 1}

@@ -20,7 +20,8 @@ from typer.testing import CliRunner
 
 from penstock.cli import app
 from penstock.spark.session import FEW_ROWS_IN_JVM, start_session
-from tests.kafka.broker import jars, lacking
+from tests.kafka.broker import jars
+from tests.maven import lacking
 from tests.spark.oracle import Bag, written
 
 MASTER = {

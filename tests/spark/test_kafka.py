@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 from pyspark.sql import SparkSession
 
-from tests.kafka.broker import Broker, lacking
+from tests.kafka.broker import Broker
 from tests.kafka.client import Client
+from tests.maven import lacking
 from tests.spark.conftest import Bench, connector, kill_session
 
 pytestmark = pytest.mark.skipif(lacking() is not None, reason=str(lacking()))

@@ -31,9 +31,9 @@ from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, w
 from penstock.runtime.exactness import Exactness
 from penstock.spark.apart import require_apart
 from penstock.spark.assembly import answer_observation, leaves_out, second_observation
-from penstock.spark.cache import forget
 from penstock.spark.cells import CELLS, whole_cells
 from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.cluster import forget_everywhere
 from penstock.spark.connectors import require_connector
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
@@ -180,8 +180,7 @@ def _run(
 
         def start(one: Running) -> None:
             if _PARTITIONS not in options.conf:
-                # Of a query that goes on, Spark keeps the number that it began with.
-                spark.conf.set(_PARTITIONS, str(one.assembled.cells or spark.sparkContext.defaultParallelism))
+                spark.conf.set(_PARTITIONS, str(_partitions(one.assembled, spark.sparkContext.defaultParallelism)))
             _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]
@@ -203,7 +202,7 @@ def _run(
                 one.handle.stop()
                 # What was committed after the last look must be told too.
                 _take_progress(one, metrics, follow)
-            forget(one.assembled.run)
+            forget_everywhere(spark, one.assembled.run)
             if one.checkpoint is not None:
                 one.checkpoint.release()
         if metrics is not None:
@@ -303,6 +302,14 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
         one.handle = writer.start()
     except SPARK_ERRORS as error:
         raise _failure(one, error) from error
+
+
+def _partitions(assembled: Assembled, cores: int) -> int:
+    """The tasks that the cells of a query are dealt to as it starts; of one that goes on Spark keeps the number.
+
+    A task costs more than a cell: a store that is opened, a worker that is spoken to.
+    """
+    return min(assembled.cells or cores, cores)
 
 
 def writer_of(answer: DataFrame, sink: Sink | None) -> DataStreamWriter:

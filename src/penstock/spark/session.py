@@ -29,8 +29,6 @@ SETTINGS = {
     "spark.shuffle.compress": "false",
     # On TCP a worker waits 40 ms for its first row: what is written in two pieces waits for a delayed acknowledgement.
     "spark.python.unix.domain.socket.enabled": "true",
-    # Workers that import what is compiled already.
-    "spark.python.daemon.module": "penstock.spark.daemon",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.sql.streaming.numRecentProgressUpdates": "1000",
@@ -41,6 +39,12 @@ SETTINGS = {
     ),
 }
 """What `penstock run` sets unless --conf says otherwise."""
+
+COMPILED = {"spark.python.daemon.module": "penstock.spark.daemon"}
+"""What it also sets on one machine: workers that import what is compiled already.
+
+On a cluster Penstock may come to the workers with the job (`--py-files`), after the parent of all of them has started.
+"""
 
 FEW_ROWS_IN_JVM = {"spark.driver.defaultJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseParallelGC"}
 """What it also sets where the packer decodes every stream, so that the JVM moves few and large rows.
@@ -58,17 +62,19 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     # In Spark's own default of 1 GiB the collector takes a tenth of the time; a setting of the user's wins.
     os.environ.setdefault("SPARK_DRIVER_MEMORY", "2g")
     builder = SparkSession.builder.appName(name)
-    if "spark.master" not in conf and "MASTER" not in os.environ:
-        builder = builder.master("local[*]")
-    for key, value in {**SETTINGS, **conf}.items():
+    # What `spark-submit` starts has its master already.
+    is_submitted = "PYSPARK_GATEWAY_PORT" in os.environ
+    master = conf.get("spark.master") or os.environ.get("MASTER") or ("" if is_submitted else "local[*]")
+    if master and not is_submitted:
+        builder = builder.master(master)
+    for key, value in {**SETTINGS, **(COMPILED if master.startswith("local") else {}), **conf}.items():
         builder = builder.config(key, value)
     # A JVM that runs already has its error stream.
     if os.environ.get("PENSTOCK_DEBUG") or SparkSession.getActiveSession() is not None:
         session = builder.getOrCreate()
-        session.sparkContext.setLogLevel("ERROR")
-        return session
-    with _errors_into_log():
-        session = builder.getOrCreate()
+    else:
+        with _errors_into_log():
+            session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
 

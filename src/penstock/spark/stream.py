@@ -25,6 +25,7 @@ from penstock.spark.assembly import Assembly, PlacedBlock, Shared, require_compa
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
 from penstock.spark.checkpoint import ZONE, Essence, Shares, essence_of, identity_of
+from penstock.spark.cluster import let_workers_import
 from penstock.spark.connectors import require_connector
 from penstock.spark.final import End
 from penstock.spark.hadoop_path import place_of, worker_folder
@@ -97,6 +98,7 @@ def assemble(
         script = script.as_read_by(query)
         return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
     plan = audited(plan, audited_share(spark.conf.get(AUDIT, None)))
+    let_workers_import(spark)
     plans = tuple(in_session_zone(spark, block) for block in plan.all_blocks)
     _require_store(spark)
     _require_read(plan, inputs or {})

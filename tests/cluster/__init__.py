@@ -1,0 +1,1 @@
+"""Spark on a cluster of processes of this machine."""

@@ -1,0 +1,1 @@
+"""HDFS in a process of this machine."""

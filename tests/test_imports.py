@@ -14,8 +14,10 @@ SOURCES = Path(__file__).parents[1] / "src" / "penstock"
 
 # A room may import itself and these. "" is penstock/__init__.py, which holds the version and lazy names only.
 MAY_IMPORT: dict[str, set[str]] = {
-    "": set(),
+    "": {"extras"},
     "errors": set(),
+    "extras": {"errors"},
+    "help_text": set(),
     "model": {"errors"},
     "sql": {"errors", "model"},
     "analysis": {"errors", "model"},
@@ -23,11 +25,11 @@ MAY_IMPORT: dict[str, set[str]] = {
     "runtime": {"errors", "model", "plan"},
     "frames": {"errors", "model"},
     "spark": {"errors", "model", "plan", "runtime", "explain", "frames", ""},
-    "offline": {"errors"},
+    "offline": {"errors", "extras"},
     "curve": {"errors", "model", "plan", "runtime", "offline", "spark"},
     "explain": {"", "errors", "model", "analysis", "plan", "sql"},
     "profile": {"errors", "model", "sql", "analysis", "plan", "runtime", "spark", "explain"},
-    "compile": {"errors", "model", "sql", "analysis", "plan", "explain", "spark"},
+    "compile": {"errors", "extras", "model", "sql", "analysis", "plan", "explain", "spark"},
     "jobs": {"errors", "model", "analysis", "explain", "compile", "frames", "spark", ""},
     "testing": {"errors", "model", "analysis", "plan", "runtime", "explain", "compile"},
     "cli": {
@@ -43,11 +45,26 @@ MAY_IMPORT: dict[str, set[str]] = {
         "profile",
         "curve",
         "jobs",
+        "extras",
+        "help_text",
     },
     "__main__": {"cli"},
 }
 HEAVY = ("pyspark", "numpy", "pyarrow", "pandas", "networkx", "ortools", "z3", "rich")
-LIGHT_ROOMS = ("", "errors", "model", "sql", "analysis", "plan", "explain", "compile", "frames", "jobs", "cli")
+LIGHT_ROOMS = (
+    "",
+    "errors",
+    "extras",
+    "model",
+    "sql",
+    "analysis",
+    "plan",
+    "explain",
+    "compile",
+    "frames",
+    "jobs",
+    "cli",
+)
 
 MODULES = sorted(SOURCES.rglob("*.py"))
 

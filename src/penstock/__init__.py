@@ -116,8 +116,13 @@ if not TYPE_CHECKING:
     # Hidden from the type checker, to which any name would exist otherwise.
 
     def __getattr__(name: str) -> object:
-        if name in ("explain", "offline", "testing"):
-            return import_module(f"penstock.{name}")
+        if name == "explain":
+            return import_module("penstock.explain")
+        if name in ("offline", "testing"):
+            from penstock.extras import needing  # noqa: PLC0415
+
+            with needing(name):
+                return import_module(f"penstock.{name}")
         home = _HOME.get(name)
         if home is None:
             raise AttributeError(f"module 'penstock' has no attribute {name!r}")

@@ -26,6 +26,7 @@ import typer
 
 from penstock import __version__
 from penstock.errors import REFUSALS, InternalError, MachineError, PenstockError, UsageError
+from penstock.help_text import epilog
 
 if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
@@ -49,7 +50,6 @@ _PASSING_SINKS = ("console", "memory", "noop")
 app = typer.Typer(
     name="penstock",
     help="Continuous multi-way joins on Spark, with their state bounded.",
-    add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
@@ -82,6 +82,10 @@ def guarded(command: Callable[P, int]) -> Callable[P, None]:
         except typer.Exit:
             raise
         except Exception as error:
+            from penstock.extras import missing_extra  # noqa: PLC0415
+
+            if isinstance(error, ModuleNotFoundError) and (lacks := missing_extra(error, "spark")) is not None:
+                _fail(lacks)
             # The last line of defence: what nobody foresaw ends as one sentence, not as a trace.
             _fail(_bug(error))
         raise typer.Exit(code)
@@ -140,7 +144,7 @@ def options(
     """Continuous multi-way joins on Spark, with their state bounded."""
 
 
-@app.command(epilog="Exit code: 0 all bounded, 3 some unbounded, 4 some undecided, 2 bad input.")
+@app.command(epilog=epilog("check"))
 @guarded
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE.sql|job.py", help="The script, or a PySpark job.")],
@@ -157,7 +161,7 @@ def check(
     return _exit_code(verdicts)
 
 
-@app.command()
+@app.command(epilog=epilog("explain"))
 @guarded
 def explain(
     file: ScriptFile,
@@ -205,7 +209,7 @@ def explain(
     return DONE
 
 
-@app.command(epilog="Exit code: 0 implied, 3 not implied, 4 not decided, 2 bad input.")
+@app.command(epilog=epilog("implies"))
 @guarded
 def implies(
     file: ScriptFile,
@@ -231,10 +235,7 @@ def implies(
     return {True: DONE, False: NOT_IMPLIED, None: UNDECIDED}[answer.implied]
 
 
-@app.command(
-    epilog="Exit code: 0 done, 1 failed while running, 5 inexact and --strict; "
-    "nothing was started: 2 bad input, 3 and 4 as of check."
-)
+@app.command(epilog=epilog("run"))
 @guarded
 def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
     file: ScriptFile,
@@ -325,7 +326,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     return INEXACT if strict and not all(one.exactness.is_exact for one in ran) else DONE
 
 
-@app.command()
+@app.command(epilog=epilog("profile"))
 @guarded
 def profile(file: ScriptFile, as_json: AsJson = False) -> int:
     """Which promises does the data keep? What would they save?"""

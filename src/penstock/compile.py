@@ -16,6 +16,7 @@ from penstock.analysis.check import check_query
 from penstock.analysis.finding import Strategy, Verdict, each_block
 from penstock.analysis.reasons import Notice, Told
 from penstock.errors import NotSupportedYet, UsageError
+from penstock.extras import needing
 from penstock.model.names import fold, nearest
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -79,7 +80,8 @@ def stream(
 
     With `trust_script` the script may do more than read its sources and write its sinks: docs/security.md.
     """
-    from penstock.spark.stream import assemble  # noqa: PLC0415 - the only way in that needs Spark
+    with needing("spark"):
+        from penstock.spark.stream import assemble  # noqa: PLC0415 - the only way in that needs Spark
 
     if not trust_script:
         require_tame(script, "trust_script=True allows it")

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from penstock.errors import InternalError
+from penstock.extras import needing
 from penstock.offline.arguments import Ints
 from penstock.offline.prices import guessed_potential
 from penstock.offline.primal_dual import Network, least_cost
@@ -88,7 +89,8 @@ def most_gain(chains: Chains, room: Ints) -> int:
 
 def by_cost_scaling(network: Network) -> int:
     """The cost of a cheapest flow, by ortools' own solver."""
-    from ortools.graph.python.min_cost_flow import SimpleMinCostFlow  # noqa: PLC0415 - only the optimum needs it
+    with needing("offline"):
+        from ortools.graph.python.min_cost_flow import SimpleMinCostFlow  # noqa: PLC0415 - only the optimum needs it
 
     flow = SimpleMinCostFlow()
     flow.add_arcs_with_capacity_and_unit_cost(network.tails, network.heads, network.most, network.costs)

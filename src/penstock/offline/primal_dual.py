@@ -21,6 +21,7 @@ import numpy as np
 import numpy.typing as npt
 
 from penstock.errors import InternalError
+from penstock.extras import needing
 from penstock.offline.arguments import Ints
 
 
@@ -50,7 +51,8 @@ def least_cost(network: Network, potential: Ints) -> int:
 
 def _send(network: Network, flow: Ints, free: Ints) -> npt.NDArray[np.bool_]:
     """Balance the nodes along free arcs as far as that goes; the nodes that hold what is left over."""
-    from ortools.graph.python.max_flow import SimpleMaxFlow  # noqa: PLC0415 - only the optimum needs it
+    with needing("offline"):
+        from ortools.graph.python.max_flow import SimpleMaxFlow  # noqa: PLC0415 - only the optimum needs it
 
     nodes = len(network.supply)
     into, out = (np.bincount(ends, weights=flow, minlength=nodes) for ends in (network.heads, network.tails))

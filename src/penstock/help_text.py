@@ -1,0 +1,53 @@
+"""What stands below the options in `penstock COMMAND --help`: examples to copy, and exit codes.
+
+Every example is a command as one would type it; `tests/cli/test_help.py` reads each with the real options.
+"""
+
+from __future__ import annotations
+
+_EXAMPLES = {
+    "check": (
+        ("is every state bounded, and what to declare where it is not", "penstock check job.sql"),
+        ("ten rows of an input that makes it grow", "penstock check job.sql --witness 10"),
+        ("the queries that a PySpark job would start", "penstock check job.py"),
+    ),
+    "explain": (
+        ("what is kept, and what lets it go", "penstock explain job.sql"),
+        ("the same as a page", "penstock explain job.sql --html plan.html"),
+    ),
+    "implies": (
+        (
+            "need I declare this?",
+            'penstock implies job.sql "FOLLOWS orders (id) ON (order_id) WITHIN 1 HOUR ON payments"',
+        ),
+    ),
+    "run": (
+        ("what is there now, and stop", "penstock run job.sql --checkpoint state --available-now"),
+        ("what is there is all: also give what waits for more", "penstock run job.sql --checkpoint state --final"),
+        (
+            "for ever, a batch every ten seconds, on a cluster",
+            "penstock run job.sql --master spark://host:7077 --checkpoint hdfs://name/job --trigger 10s",
+        ),
+        ("measured", "penstock run job.sql --checkpoint state --metrics batches.jsonl --strict"),
+    ),
+    "profile": (("which declarations would the data keep?", "penstock profile job.sql"),),
+}
+
+_CODES = {
+    "check": "Exit code: 0 all bounded, 3 some unbounded, 4 some undecided, 2 bad input.",
+    "implies": "Exit code: 0 implied, 3 not implied, 4 not decided, 2 bad input.",
+    "run": "Exit code: 0 done, 1 failed while running, 5 inexact and --strict; "
+    "nothing was started: 2 bad input, 3 and 4 as of check.",
+}
+
+
+def epilog(command: str) -> str:
+    """The examples and exit codes of a command, as click shows them: a paragraph after \\b is not filled."""
+    lines = [line for about, example in _EXAMPLES[command] for line in (f"  # {about}", f"  {example}")]
+    shown = "\n".join(["\b", "Examples:", *lines])
+    return f"{shown}\n\n{_CODES[command]}" if command in _CODES else shown
+
+
+def examples() -> list[str]:
+    """All examples."""
+    return [example for shown in _EXAMPLES.values() for _, example in shown]

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo kafka-demo test test-all lint measure soak golden clean
+.PHONY: demo kafka-demo test test-all matrix lint measure soak golden clean
 
 demo: $(READY)
 	@sh scripts/need-jdk.sh
@@ -23,6 +23,11 @@ test: lint
 
 test-all: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
+
+# Python 3.11 to 3.13 and Spark 4.1 to 4.3, as far as they are here; each has an environment of its own in build/matrix.
+matrix:
+	@sh scripts/need-jdk.sh
+	@sh scripts/matrix.sh
 
 lint: $(READY)
 	$(BIN)/ruff check .

@@ -35,8 +35,12 @@ _FIRST_FILE = 1_700_000_000
 
 
 def connector() -> dict[str, str]:
-    """What brings Spark's Kafka connector, where it can be fetched."""
-    return {} if lacking() is not None else {"spark.jars": ",".join(map(str, jars("connector")))}
+    """What brings Spark's Kafka connector, where it can be fetched and is of this Spark."""
+    return (
+        {}
+        if lacking() is not None or os.environ.get("PENSTOCK_NO_CONNECTOR")
+        else {"spark.jars": ",".join(map(str, jars("connector")))}
+    )
 
 
 @pytest.fixture(scope="session")

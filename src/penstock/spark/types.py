@@ -6,6 +6,7 @@ Arrow in Python has no months, so intervals of years and months travel as a numb
 from __future__ import annotations
 
 import re
+from inspect import signature
 from typing import Any
 
 from pyspark.sql.pandas.types import to_arrow_schema
@@ -44,6 +45,12 @@ def restored(name: str, declared: str) -> str:
     return quoted(name)
 
 
+# Spark 4.1 and 4.2 name the zone in another way.
+_UTC: dict[str, Any] = (
+    {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {"timestamp_utc": True}
+)
+
+
 def require_carriable(column: str, declared: str) -> None:
     """Raise NotSupportedYet where a type cannot be carried."""
     if _MONTHS.search(declared) and not _MONTHS.match(declared):
@@ -58,7 +65,7 @@ def arrow_schema(columns: str | StructType) -> Any:
     """The same as Arrow has it; needs a session, so it is made before the workers start."""
     schema = StructType.fromDDL(columns) if isinstance(columns, str) else columns
     assert isinstance(schema, StructType)
-    return to_arrow_schema(schema, timezone="UTC")
+    return to_arrow_schema(schema, **_UTC)
 
 
 def _with_article(word: str) -> str:

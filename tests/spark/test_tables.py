@@ -53,6 +53,8 @@ _QUERIES = {
     "of_value": "SELECT a.k, (SELECT max(n) FROM t) - a.k AS less FROM a WHERE a.k < (SELECT avg(n) + 1 FROM t)",
     "of_groups_value": "SELECT g.many, g.k + (SELECT min(n) FROM t) AS k FROM (SELECT window(ts, '1 day') AS w, k, "
     "count(*) AS many FROM a GROUP BY window(ts, '1 day'), k) AS g WHERE g.many > (SELECT count(*) - 5 FROM t)",
+    "having_value": "SELECT k, count(*) + (SELECT max(n) FROM t) AS many, (SELECT min(code) FROM t) AS code FROM a "
+    "GROUP BY k, window(ts, '1 day') HAVING count(*) > (SELECT min(n) FROM t)",
     "in_query": "SELECT a.k FROM a WHERE a.c IN (SELECT code FROM t GROUP BY code HAVING count(*) > 1)",
     "in_joined": "SELECT a.k FROM a WHERE a.k IN (SELECT t.n FROM t JOIN t AS u ON t.code = u.code WHERE u.n > t.n)",
     "alone": "SELECT upper(t.code) AS code, k FROM t JOIN a ON a.c = t.code WHERE t.n + a.k > 2",

@@ -37,6 +37,10 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
     (exp.Star, "*", "name the columns"),
 )
 
+_AS_A_VALUE = (
+    "it is a condition of WHERE, joined by AND; as a value, join it: "
+    "LEFT JOIN (SELECT DISTINCT x, TRUE AS met FROM t) AS m ON m.x = s.x, and ask m.met IS NOT NULL"
+)
 _WINDOWS = ("window", "session_window", "window_time")
 """Functions that make groups, not values; `window(ts, length)` itself never comes here."""
 
@@ -82,7 +86,7 @@ def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColum
             good = False
         else:
             found.by_node[id(column)] = resolved
-    for subquery in _subqueries(node) if good and scope.takes_scalars else ():
+    for subquery in subqueries_in(node) if good and scope.takes_scalars else ():
         query = subquery.meta["query"]
         value = scope.scalar(query, {ref.alias for ref in found.columns})
         if value is None:
@@ -92,7 +96,7 @@ def resolved_columns(node: exp.Expr, at: Stretch, scope: Scope) -> ResolvedColum
     return found if good else None
 
 
-def _subqueries(node: exp.Expr) -> list[exp.Select]:
+def subqueries_in(node: exp.Expr) -> list[exp.Select]:
     """The subqueries that stand for a value."""
     found = node.walk(prune=lambda part: isinstance(part, exp.Select))
     return [part for part in found if isinstance(part, exp.Select) and _is_scalar(part)]
@@ -122,14 +126,14 @@ def bind_column(node: exp.Expr, scope: Scope) -> ColumnRef | None:
 
 def _scalar_column(node: exp.Subquery, scope: Scope) -> ColumnRef | None:
     before = len(scope.source.mistakes)
-    value = scope.scalar(_subqueries(node)[0].meta["query"], frozenset())
+    value = scope.scalar(subqueries_in(node)[0].meta["query"], frozenset())
     scope.source.forget(before)
     return value.value if value is not None and isinstance(value.value, ColumnRef) else None
 
 
 def note_scalars(node: exp.Expr, at: Stretch, scope: Scope) -> None:
     """Find the values of subqueries beside the columns that an expression names; mistakes are left to who binds it."""
-    if scope.takes_scalars and _subqueries(node):
+    if scope.takes_scalars and subqueries_in(node):
         before = len(scope.source.mistakes)
         resolved_columns(node, at, scope)
         scope.source.forget(before)
@@ -188,9 +192,9 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     """What SQL calls a part that the language leaves out, and what to write instead."""
     if isinstance(part, exp.In) and part.args.get("query") is not None:
         negated = "NOT " if isinstance(part.parent, exp.Not) else ""
-        return f"{negated}IN (SELECT …)", f"write {negated}EXISTS (SELECT 1 FROM t WHERE t.x = s.x)"
+        return f"{negated}IN (SELECT …)", _AS_A_VALUE
     if isinstance(part, exp.Exists) and isinstance(part.this, exp.Query):
-        return "EXISTS", "it is a condition of WHERE, joined by AND"
+        return "EXISTS", _AS_A_VALUE
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
@@ -212,9 +216,9 @@ def _refused_session(part: exp.Anonymous) -> tuple[str, str]:
 
 def _column_nodes(node: exp.Expr) -> list[exp.Column]:
     """The columns that an expression names, but names that stand for something else."""
-    found = (p for p in _without_subqueries(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star))
+    found = (p for p in _withoutsubqueries_in(node) if isinstance(p, exp.Column) and not isinstance(p.this, exp.Star))
     return [column for column in found if TERM_META not in column.meta]
 
 
-def _without_subqueries(node: exp.Expr) -> list[exp.Expr]:
+def _withoutsubqueries_in(node: exp.Expr) -> list[exp.Expr]:
     return list(node.walk(prune=lambda part: isinstance(part, exp.Query)))

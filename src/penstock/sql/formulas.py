@@ -7,6 +7,8 @@ analysis that has limits of the aggregates has limits of it.
 HAVING may name outputs by their names: as in Spark a name there is a column that is grouped by, else an output, else a
 column. What an output stands for then stands in its place.
 
+A subquery over tables that gives one value is the same for all rows, so it is the largest of those of a group.
+
 Not in the language: aggregates inside aggregates, and window(…) inside such an expression.
 """
 
@@ -18,11 +20,11 @@ from fractions import Fraction
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from penstock.model.clauses import Aggregate, Formula, Piece, Scalar
+from penstock.model.clauses import Aggregate, Formula, Piece, Scalar, columns_of
 from penstock.model.expressions import ColumnRef, Term
 from penstock.sql.aggregate_calls import CALL
 from penstock.sql.constants import number_of
-from penstock.sql.expressions import resolved_columns
+from penstock.sql.expressions import resolved_columns, subqueries_in
 from penstock.sql.scope import Scope
 from penstock.sql.terms import TERM_META, term_of
 from penstock.sql.tree import Code
@@ -47,8 +49,14 @@ def bind_formula(
     if found is None:
         return None
     places = {_start(n): (_end(n), _parts(instead[id(n)])) for n in code.node.find_all(exp.Column) if id(n) in instead}
+    of_tables = set[ColumnRef]()
+    for subquery in subqueries_in(code.node):
+        value = found.by_node[id(subquery)].column.value
+        inside = subquery.meta["tokens_inside"]
+        places[inside[0].start] = (inside[-1].end, (Aggregate("max", value),))
+        of_tables |= set(columns_of(value))
     pieces = tuple(_joined(_pieces(code.tokens, places, found.replaced, scope.source.text)))
-    columns = {*found.columns, *(ref for value in instead.values() for ref in _outside(value))}
+    columns = {*(set(found.columns) - of_tables), *(ref for value in instead.values() for ref in _outside(value))}
     terms = _linear(code.node, values)
     term = term_of(code.node, found.by_node)
     return Formula(name, pieces, tuple(sorted(columns)), None if terms is None else _summed(terms), term)

@@ -44,7 +44,7 @@ from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scalars, Scope, Visible
 from penstock.sql.shared_columns import all_columns, equalities, merged_column
 from penstock.sql.source import SourceText
-from penstock.sql.table_queries import reads_only_tables, table_of
+from penstock.sql.table_queries import names_of_others, reads_only_tables, table_of
 from penstock.sql.tables import TableBinder, table_side
 from penstock.sql.tree import (
     Code,
@@ -164,6 +164,10 @@ class FromBinder:
         def scalar(query: QueryText, beside: AbstractSet[str]) -> Visible | None:
             alias = Name(self.sources.free_alias("subquery"), query.at)
             is_of_tables = reads_only_tables(query, environment)
+            if is_of_tables and (outside := names_of_others(query, part.tables)):
+                hint = "join what it gives: LEFT JOIN (SELECT k, max(x) AS most FROM t GROUP BY k) AS m ON m.k = s.k"
+                self.report(f"this subquery names {outside[0]}, which stands around it", query.at, hint, Refused)
+                return None
             table = table_of(NamedQuery(alias, query, environment), self.queries) if is_of_tables else None
             if is_of_tables and table is None:
                 return None

@@ -25,7 +25,7 @@ from penstock.sql.bound_aggregates import bind_aggregate
 from penstock.sql.constants import number_of, span_or_none, sum_of_spans
 from penstock.sql.cursor import UNITS
 from penstock.sql.dialect import read_expression
-from penstock.sql.expressions import bind_column, bind_node
+from penstock.sql.expressions import bind_column, bind_node, subqueries_in
 from penstock.sql.formulas import Named, Value, bind_formula
 from penstock.sql.output_names import NamedOutput, with_names_of_their_own
 from penstock.sql.scope import Scope, Visible
@@ -47,10 +47,13 @@ class OutputBinder:
         """Folded names of such outputs."""
         self._earlier: dict[str, Value] = {}
         """What the items before one are that are of groups, by their folded names."""
+        self._is_grouped = False
 
     def outputs(self, select: Select, *, need_names: bool = True) -> Outputs:
         """The output columns and their places."""
         self._windows = [w for code in select.group_by if (w := self._time_window(code.node)) is not None]
+        has_aggregates = select.having is not None or any(item.over is not None for item in select.items)
+        self._is_grouped = has_aggregates or bool(select.group_by) or select.groups_by_all
         items = [(item, self._after_others(item, need_names)) for item in select.items]
         self.scope.earlier = {}
         named = with_names_of_their_own([one for _, named in items for one in named])
@@ -185,8 +188,10 @@ class OutputBinder:
         value: Value | None
         if item.over is not None:
             value = self._over(item.over, named)
+        elif named or (self._is_grouped and subqueries_in(item.code.node)):
+            value = bind_formula("", item.code, [], self.scope, named)
         else:
-            value = bind_formula("", item.code, [], self.scope, named) if named else self._scalar(item.code)
+            value = self._scalar(item.code)
         if value is None:
             return []
         # Spark's own name of what names an item before it tells of that.

@@ -10,7 +10,7 @@ GROUP BY has one row, of which no column is a key. Not decided: any other key.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -25,7 +25,7 @@ from penstock.model.table import DeclaredTable
 from penstock.model.term_types import output_type
 from penstock.sql.block_streams import with_names
 from penstock.sql.environment import Environment, NamedQuery
-from penstock.sql.from_parts import items_of
+from penstock.sql.from_parts import alias_of, items_of
 from penstock.sql.tree import Code, FromElements, FromItem, FromQuery, QueryBody, QueryText, Select, SetOperation
 
 if TYPE_CHECKING:
@@ -50,6 +50,19 @@ def _is_table(item: FromItem | FromQuery, environment: Environment) -> bool:
     if isinstance(found, NamedQuery):
         return reads_only_tables(found.query, found.environment)
     return environment.table(item.stream.text) is not None
+
+
+def names_of_others(body: QueryBody, around: Iterable[str]) -> list[str]:
+    """The aliases of the query around it that a query over tables names, and that are none of its own."""
+    match body:
+        case QueryText(body=inner):
+            return names_of_others(inner, around)
+        case Select(source=source, where=where) if where is not None:
+            own = {fold(alias_of(item)) for item in items_of(source)}
+            named = {fold(column.table) for column in where.node.find_all(exp.Column) if column.table}
+            return [alias for alias in around if fold(alias) in named - own]
+        case _:
+            return []
 
 
 def table_of(named: NamedQuery, queries: QueryBinder) -> DeclaredTable | None:

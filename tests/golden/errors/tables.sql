@@ -17,4 +17,5 @@ SELECT /*+ BUDGET(100 ROWS) */ s.a FROM s JOIN u ON s.a = u.a JOIN t ON t.a = s.
 SELECT u.a, v.name FROM u JOIN t AS v ON v.a = u.a AND v.nam = u.b;
 SELECT u.a FROM u WHERE EXISTS (SELECT 1 FROM t);
 SELECT s.a FROM s WHERE s.a IN (SELECT a FROM t WHERE t.name = s.b);
+SELECT u.a, (SELECT max(name) FROM t WHERE t.a = u.a) AS most FROM u;
 INSERT INTO t SELECT a FROM u;

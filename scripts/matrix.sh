@@ -9,7 +9,7 @@ tests/spark/test_arrival.py tests/spark/test_outer.py tests/spark/test_final.py 
 
 try() {
   python="$1" spark="$2"
-  if ! command -v "python$python" >/dev/null; then
+  if ! "python$python" -c "" 2>/dev/null; then
     echo "python$python: not on this machine, left out"
     return 0
   fi

@@ -40,7 +40,10 @@ NOT_IMPLIED = UNBOUNDED
 ARCHIVE = "penstock.archive"
 """A setting of `run`: `join` joins what budgets have archived, instead of the streams."""
 
-_OWN = ("archive", "audit", "cells", "parquet", "purge", "quarantine", "sample", "trigger")
+RECALL = "penstock.recall"
+"""A setting of `run`: the recall below which a hook is called."""
+
+_OWN = ("archive", "audit", "cells", "parquet", "purge", "quarantine", "recall", "sample", "trigger")
 SETTINGS = tuple(f"penstock.{name}" for name in _OWN)
 """The settings of Penstock's own; all others are Spark's."""
 
@@ -260,6 +263,13 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     trigger: Annotated[
         str | None, typer.Option(metavar="5s", help="The time from batch to batch; left out, at once.")
     ] = None,
+    prometheus: Annotated[
+        str | None, typer.Option(metavar="[HOST:]PORT", help="Serve the metrics to Prometheus, here alone if no host.")
+    ] = None,
+    hook: Annotated[
+        str | None, typer.Option(metavar="COMMAND", help="Start it when a promise breaks, with JSON on its input.")
+    ] = None,
+    log: Annotated[str, typer.Option(metavar="text|json", help="What is shown of each batch.")] = "text",
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
@@ -303,12 +313,17 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     notices = [f"note: {verdict.query}: {told(notice)}" for verdict in verdicts for notice in verdict.notices]
     for line in (*notices, *opening_lines(script, plans)):
         _complain(line)
+    from penstock.spark.following import following  # noqa: PLC0415
+
     progress = show_progress()
-    progress.begin()
+    recall = settings.pop(RECALL, None)
+    watching = following(progress, _complain, log=log, prometheus=prometheus, hook=hook, recall=recall)
+    if log == "text":
+        progress.begin()
     try:
-        with _kept_or_temporary(checkpoint, needed=final) as kept:
+        with watching as follow, _kept_or_temporary(checkpoint, needed=final) as kept:
             options = RunOptions(kept, available_now or final, metrics, settings, final)
-            ran = run_script(script, plans, options, progress)
+            ran = run_script(script, plans, options, follow)
     except KeyboardInterrupt:
         progress.close()
         again = (

@@ -116,11 +116,12 @@ class Bench:
         strict: bool = False,
         final: bool = False,
         place: str | None = None,
+        options: Sequence[str] = (),
     ) -> Ran:
         """`penstock run --available-now` in this process, on the shared session; `place` is the URI of a checkpoint."""
         arguments = self.arguments(script, conf, unbounded, checkpoint if place is None else None)
         arguments += ["--checkpoint", place] if place is not None else []
-        arguments += ["--strict"] if strict else []
+        arguments += [*(["--strict"] if strict else []), *options]
         arguments += ["--final"] if final else []
         result = CliRunner().invoke(app, arguments)
         return Ran(result.exit_code, result.stdout, result.stderr, self.metrics())

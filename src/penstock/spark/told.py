@@ -230,9 +230,15 @@ def _answer(plan: Plan, constraint: str, k: dict[str, Any]) -> str:
                 else None
             )
             adapted = widened or "ADAPT no longer closes values by it that broke it"
-            resting = _resting_on(plan, constraint)
+            resting = bounds_resting_on(plan, constraint)
             lost = f"; the stated bound of {' and '.join(resting)} is lost by it" if resting else ""
             return f"{adapted}{lost}{_uncounted(plan, constraint)}"
+
+
+def widened_by(plan: Plan, constraint: str) -> bool:
+    """Whether rows that break a constraint widen it, or take values from it."""
+    policies = {p.policy for block in plan.all_blocks for p in block.promises if p.constraint == constraint}
+    return Policy.ADAPT in policies
 
 
 def _length(plan: Plan, constraint: str, k: float) -> str:
@@ -251,7 +257,7 @@ def _uncounted(plan: Plan, constraint: str) -> str:
     return "; results that this may lose are counted with MONITOR"
 
 
-def _resting_on(plan: Plan, constraint: str) -> list[str]:
+def bounds_resting_on(plan: Plan, constraint: str) -> list[str]:
     """The streams whose bound is a chain of closes that this constraint makes one of."""
     closing = {c.source for c in plan.closers if c.certain and constraint in c.constraints}
     closing |= {r.alias for c in plan.joint_closers if constraint == c.constraint for refs in c.partners for r in refs}

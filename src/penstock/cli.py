@@ -368,6 +368,30 @@ def profile(file: ScriptFile, as_json: AsJson = False) -> int:
     return DONE if found.failed is None else FAILED
 
 
+@app.command(epilog=epilog("state"))
+@guarded
+def state(
+    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="As `run --checkpoint` was given it.")],
+    as_json: AsJson = False,
+    rows: Annotated[int, typer.Option("--rows", metavar="N", min=0, help="Show N rows of each stream.")] = 3,
+    conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark.")] = None,
+) -> int:
+    """What does a checkpoint keep, by stream, and for whose sake?"""
+    from penstock.explain.ink import Ink  # noqa: PLC0415
+    from penstock.explain.state_text import state_report  # noqa: PLC0415
+    from penstock.explain.verdict_json import printed  # noqa: PLC0415
+    from penstock.spark.state_reader import as_json as state_object  # noqa: PLC0415
+    from penstock.spark.state_reader import state_of  # noqa: PLC0415
+
+    found = state_of(checkpoint, rows, _settings(conf or []))
+    if as_json:
+        _say([printed(state_object(found))])
+    else:
+        ink = Ink.of(sys.stdout)
+        _say([line for query, blocks in found.items() for line in state_report(query, blocks, ink)])
+    return DONE
+
+
 # What stands after NAME belongs to the experiment, `--help` included.
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 @guarded

@@ -30,6 +30,7 @@ _EXAMPLES = {
         ),
         ("measured", "penstock run job.sql --checkpoint state --metrics batches.jsonl --strict"),
     ),
+    "state": (("ten rows of each stream, and whom they wait for", "penstock state state --rows 10"),),
     "profile": (("which declarations would the data keep?", "penstock profile job.sql"),),
 }
 

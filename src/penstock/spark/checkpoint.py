@@ -46,6 +46,8 @@ Essence = dict[str, Any]
 Lines = Sequence[Sequence[str]]
 """The query as it is written (`explain/changed_text.py`)."""
 _WRITTEN = "as it is written"
+_PLANS = "plans"
+"""Whole, in words too, for whoever looks at the state."""
 Shares = Mapping[str, tuple[int, ...]]
 """By block, how many cells there are along each axis."""
 
@@ -184,6 +186,7 @@ class Checkpoint:
         if known is None:
             return
         written = known.pop(_WRITTEN, ())
+        known.pop(_PLANS, None)
         format_then, format_now = (one.get(FORMAT, 1) for one in (known, now))
         if format_then != format_now:
             raise UsageError(
@@ -283,13 +286,25 @@ class Checkpoint:
         """Let others use the folder."""
         self._lock.release()
 
-    def adopt(self, now: Essence, lines: Lines = ()) -> None:
-        """Make the folder this query's, which is written as the lines say."""
+    def plans(self) -> dict[str, Plan]:
+        """By block, the plan that the state was made by, the one on top first."""
+        known = self._known() or {}
+        try:
+            return {name: Plan.from_dict(plan) for name, plan in known[_PLANS].items()}
+        except (KeyError, AttributeError, ValueError) as error:
+            raise DataError(
+                f"{self.folder} does not say by which plan its state was made: {error}",
+                hint="it was made by another version of Penstock",
+            ) from None
+
+    def adopt(self, now: Essence, lines: Lines = (), plans: Sequence[Plan] = ()) -> None:
+        """Make the folder this query's, which is written as the lines say and run by these plans."""
         if self._plan_file.exists():
             return
         with self._writing():
             self.folder.mkdir(parents=True, exist_ok=True)
-            replace_text(self._plan_file, json.dumps({**now, _WRITTEN: lines}, indent=1, ensure_ascii=False))
+            whole = {**now, _WRITTEN: lines, _PLANS: {plan.query: plan.to_dict() for plan in plans}}
+            replace_text(self._plan_file, json.dumps(whole, indent=1, ensure_ascii=False))
 
 
 def differences(known: Essence, now: Essence) -> list[str]:

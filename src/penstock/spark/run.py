@@ -289,7 +289,7 @@ def _start(script: Script, one: Running, options: RunOptions) -> None:
     sink = script.sink(one.query.sink) if one.query.sink is not None else None
     writer = writer_of(one.assembled.answer, sink).queryName(one.query.name).outputMode("append")
     if one.checkpoint is not None:
-        one.checkpoint.adopt(one.assembled.essence, written_lines(one.query))
+        one.checkpoint.adopt(one.assembled.essence, written_lines(one.query), one.assembled.plans)
         one.checkpoint.keep_named(one.assembled.named)
         writer = writer.option("checkpointLocation", str(one.checkpoint.spark))
     seconds = trigger_seconds(options.conf.get(TRIGGER))

@@ -69,6 +69,8 @@ class Assembled:
     """The parts that its sources name."""
     cells: int = 0
     """The most cells of a block; none where counts replace the joins."""
+    plans: tuple[Plan, ...] = ()
+    """By which its cells are run, that of the block on top first."""
 
 
 def named_from_the_start(named: Named) -> NamedParts:
@@ -155,7 +157,7 @@ def assemble(
     answer = assembly.answer(top.plan.query)
     texts = _texts(script, plan, inputs or {})
     most = max(block.grid.cells for block in blocks.values())
-    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts, most)
+    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts, most, plans[::-1])
 
 
 def _grid(plan: Plan, wanted: str | None, kept: tuple[int, ...] | None, cores: int) -> KeyedGrid:

@@ -11,7 +11,6 @@ script (`compile`).
 
 from __future__ import annotations
 
-import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -62,8 +61,7 @@ def adopt(
     metrics; `mode` the output mode that the job writes it in, `append` or `update`.
     """
     require_known(mode)
-    from penstock.spark.frames.adopted_frame import made_ready  # noqa: PLC0415 - with Spark
-    from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415
+    from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415 - with Spark
     from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
     from penstock.spark.stream import assemble  # noqa: PLC0415
 
@@ -75,8 +73,6 @@ def adopt(
         raise UsageError(
             told(WhyOpen.REMEMBERED_FOR_EVER(endless[0].columns)), hint="or allow_unbounded=True, as Spark does"
         )
-    if settings := made_ready(read.session):
-        sys.stderr.write(f"penstock: set in this session: {', '.join(settings)}\n")
     script = _script(read, query)
     _require_mode(script.queries[0], mode)
     chosen = script.queries[0]

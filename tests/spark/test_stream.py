@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
@@ -12,7 +13,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 import penstock
 from penstock.errors import DataError, UsageError
-from penstock.spark.session import ROCKSDB
+from penstock.spark.session import PARTITIONS, PROVIDER, ROCKSDB, make_ready
 from tests.spark.conftest import Bench
 from tests.spark.oracle import Bag, bag, joined, same
 
@@ -94,6 +95,34 @@ def test_wrong_inputs_are_told(bench: Bench, spark: SparkSession) -> None:
         penstock.stream(spark, script, inputs={"s": inputs["s"]}, allow_unbounded=True)
     with pytest.raises(UsageError, match="unbounded"):
         penstock.stream(spark, script, inputs=inputs)
+
+
+def test_a_default_session_is_made_ready_and_told_once(
+    bench: Bench, spark: SparkSession, capsys: pytest.CaptureFixture[str]
+) -> None:
+    inputs = inputs_of(bench, spark)
+    known = {name: str(spark.conf.get(name)) for name in (PROVIDER, PARTITIONS)}
+    try:
+        for name in known:
+            spark.conf.unset(name)
+        answer = penstock.stream(spark, penstock.parse(SCRIPT), inputs=inputs, allow_unbounded=True)
+        cores = spark.sparkContext.defaultParallelism
+        told = f"penstock: set in this session: {PROVIDER}={ROCKSDB}, {PARTITIONS}={cores}\n"
+        assert capsys.readouterr().err == told
+        penstock.stream(spark, penstock.parse(SCRIPT), inputs=inputs, allow_unbounded=True)
+        assert capsys.readouterr().err == ""
+        assert collected(answer, "default", bench.folder) == joined(
+            [S, T], lambda s, t: same(s["k"], t["k"]), lambda s, t: (s["k"], s["n"], t["n"])
+        )
+    finally:
+        for name, value in known.items():
+            spark.conf.set(name, value)
+
+
+def test_a_client_of_spark_connect_is_told_what_to_use() -> None:
+    with pytest.raises(UsageError, match="Spark Connect has none") as refused:
+        make_ready(SimpleNamespace())  # type: ignore[arg-type]
+    assert "classic SparkSession" in str(refused.value)
 
 
 def test_another_state_store_is_refused(bench: Bench, spark: SparkSession) -> None:

@@ -47,7 +47,7 @@ from penstock.spark.parquet_files import reads_files
 from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine import Drain, drains_of, into_of
 from penstock.spark.rewritten_query import counting_metrics, seen_in
-from penstock.spark.session import FEW_ROWS_IN_JVM, spark_log, start_session
+from penstock.spark.session import FEW_ROWS_IN_JVM, PARTITIONS, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
     AUDIT,
@@ -64,7 +64,6 @@ from penstock.spark.stream import (
 )
 
 _POLL_SECONDS = 0.2
-_PARTITIONS = "spark.sql.shuffle.partitions"
 _FOLDERS = "partitionby"
 """The option of a sink that names columns for its folders; Spark takes it by a call."""
 
@@ -146,6 +145,8 @@ def run_script(
     few = FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}
     listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}
     spark = start_session("penstock", {**few, **listing, **conf})
+    if PARTITIONS not in conf:
+        spark.conf.set(PARTITIONS, str(spark.sparkContext.defaultParallelism))
     with noted_interrupts() as interrupt:
         return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt)
 
@@ -179,8 +180,8 @@ def _run(
                 one.checkpoint.hold()
 
         def start(one: Running) -> None:
-            if _PARTITIONS not in options.conf:
-                spark.conf.set(_PARTITIONS, str(_partitions(one.assembled, spark.sparkContext.defaultParallelism)))
+            if PARTITIONS not in options.conf:
+                spark.conf.set(PARTITIONS, str(_partitions(one.assembled, spark.sparkContext.defaultParallelism)))
             _start(script, one, options)
             if not options.available_now and not one.draining:
                 one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]

@@ -13,13 +13,15 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.errors import MachineError
+from penstock.errors import MachineError, UsageError
 
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 _LEAST_JAVA = 17
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+PARTITIONS = "spark.sql.shuffle.partitions"
 
 SETTINGS = {
-    "spark.sql.streaming.stateStore.providerClass": ROCKSDB,
+    PROVIDER: ROCKSDB,
     # Write what a batch changed, not a snapshot of all.
     "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled": "true",
     # A chunk is packed whole; Arrow batches of 10,000 rows would cost a pass each.
@@ -77,6 +79,31 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
             session = builder.getOrCreate()
     session.sparkContext.setLogLevel("ERROR")
     return session
+
+
+def make_ready(session: SparkSession) -> None:
+    """Set what the engine needs of a session where the user did not, and say so, once; raises UsageError otherwise.
+
+    State is kept in RocksDB. A task for each core is enough, and every partition beyond costs a store and a worker in
+    each batch: Spark's own 200 would take most of the time.
+    """
+    if not hasattr(session, "_jsparkSession"):
+        raise UsageError(
+            "Penstock puts its operators into Spark's own session, and a client of Spark Connect has none",
+            hint="use a classic SparkSession (spark.master, not spark.remote)",
+        )
+    needed = {PROVIDER: ROCKSDB, PARTITIONS: str(session.sparkContext.defaultParallelism)}
+    missing = {name: value for name, value in needed.items() if session.conf.get(name, None) is None}
+    for name, value in missing.items():
+        session.conf.set(name, value)
+    if missing:
+        shown = ", ".join(f"{name}={value}" for name, value in missing.items())
+        sys.stderr.write(f"penstock: set in this session: {shown}\n")
+    if session.conf.get(PROVIDER) != ROCKSDB:
+        raise UsageError(
+            "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
+            hint=f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")',
+        )
 
 
 _log: Path | None = None

@@ -34,7 +34,7 @@ from penstock.spark.malformed import answer_to, is_text, quarantines
 from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.operator import NO_NAMED_PARTS
 from penstock.spark.rewritten_query import counted_answer
-from penstock.spark.session import ROCKSDB
+from penstock.spark.session import make_ready
 from penstock.spark.types import require_carriable
 from penstock.spark.worker_files import WorkerFolder
 
@@ -49,7 +49,6 @@ TRIGGER = "penstock.trigger"
 QUARANTINE = "penstock.quarantine"
 """Where quarantined rows go if no checkpoint says so."""
 NO_CELLS: Shares = {}
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 
 
 @dataclass(frozen=True)
@@ -96,13 +95,15 @@ def assemble(
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end;
     `cells` are those of a checkpoint that is gone on with.
     """
+    make_ready(spark)
+    # What runs that are over left on this host.
+    sweep()
     if plan.rewriting is not None:
         script = script.as_read_by(query)
         return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
     plan = audited(plan, audited_share(spark.conf.get(AUDIT, None)))
     let_workers_import(spark)
     plans = tuple(in_session_zone(spark, block) for block in plan.all_blocks)
-    _require_store(spark)
     _require_read(plan, inputs or {})
     if quarantine is None and (setting := spark.conf.get(QUARANTINE, None)) is not None:
         place = place_of(spark, setting)
@@ -268,13 +269,3 @@ def purge_strategy(text: str | None) -> Patience:
         return Patience(text.lower())
     except ValueError:
         raise UsageError(f"{PURGE} is {' or '.join(Patience)}, not {text}") from None
-
-
-def _require_store(spark: SparkSession) -> None:
-    """Raise if the session keeps state elsewhere; clear away what runs that are over left on this host."""
-    if spark.conf.get(_PROVIDER, "") != ROCKSDB:
-        raise UsageError(
-            "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
-            hint=f'spark.conf.set("{_PROVIDER}", "{ROCKSDB}")',
-        )
-    sweep()

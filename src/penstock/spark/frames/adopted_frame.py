@@ -17,10 +17,6 @@ from penstock.model.names import quoted
 from penstock.spark.frames.catalyst import Catalyst, Node, children, number_of, output
 from penstock.spark.frames.plan_reader import Deduplication, PlanReader, ReadJob, deduplications, holds_state
 from penstock.spark.frames.promised_plans import promised_in
-from penstock.spark.session import ROCKSDB
-
-_PROVIDER = "spark.sql.streaming.stateStore.providerClass"
-_PARTITIONS = "spark.sql.shuffle.partitions"
 
 
 @dataclass(frozen=True)
@@ -96,19 +92,6 @@ def read_frame(frame: DataFrame) -> ReadFrame:
     job = PlanReader(catalyst, promised_in(frame.sparkSession)).read(catalyst.analyzed(frame))
     wanted = [number_of(one) for one in job.wanted]
     return ReadFrame(frame.sparkSession, job, script_of(job.relation, wanted, job.promises))
-
-
-def made_ready(session: SparkSession) -> tuple[str, ...]:
-    """Set what the engine needs of a session where the user did not; says what was set.
-
-    State is kept in RocksDB. A cell for each core is enough, and every partition beyond costs a store and a worker in
-    each batch: Spark's own 200 would take most of the time.
-    """
-    needed = {_PROVIDER: ROCKSDB, _PARTITIONS: str(session.sparkContext.defaultParallelism)}
-    missing = [name for name in needed if session.conf.get(name, None) is None]
-    for name in missing:
-        session.conf.set(name, needed[name])
-    return tuple(f"{name}={needed[name]}" for name in missing)
 
 
 def _require_type(found: Node, wanted: Node) -> None:

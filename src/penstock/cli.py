@@ -392,6 +392,21 @@ def state(
     return DONE
 
 
+@app.command(epilog=epilog("rescale"))
+@guarded
+def rescale(
+    checkpoint: Annotated[str, typer.Argument(metavar="CHECKPOINT", help="As `run --checkpoint` was given it.")],
+    cells: Annotated[int, typer.Option("--cells", metavar="N", min=1, help="The cells to deal the state to.")],
+    conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark.")] = None,
+) -> int:
+    """Deal the state of stopped queries to another number of cells, exactly."""
+    from penstock.spark.rescale import rescale as dealt  # noqa: PLC0415
+
+    for line in dealt(checkpoint, cells, _settings(conf or [])):
+        _complain(line)
+    return DONE
+
+
 # What stands after NAME belongs to the experiment, `--help` included.
 @app.command(context_settings={"allow_interspersed_args": False, "ignore_unknown_options": True})
 @guarded

@@ -31,6 +31,7 @@ _EXAMPLES = {
         ("measured", "penstock run job.sql --checkpoint state --metrics batches.jsonl --strict"),
     ),
     "state": (("ten rows of each stream, and whom they wait for", "penstock state state --rows 10"),),
+    "rescale": (("for a cluster of sixteen cores", "penstock rescale state --cells 32"),),
     "profile": (("which declarations would the data keep?", "penstock profile job.sql"),),
 }
 

@@ -1,7 +1,7 @@
 """Checkpoints on other file systems than the local disk, through Hadoop's FileSystem.
 
 The second file system is Hadoop's own view of several (`viewfs`), whose folders are mounted from a local disk: it has a
-scheme of its own, and only Hadoop knows where its files lie. A cluster of HDFS is in `tests/hdfs`.
+scheme of its own, and only Hadoop knows where its files lie. A cluster of HDFS: `test_checkpoint_on_hdfs.py`.
 """
 
 from __future__ import annotations

@@ -73,6 +73,8 @@ class Shared:
     turn: float | None
     named: NamedParts
     """The parts that sources name."""
+    dealt_anew: WorkerFolder | None = None
+    """Where state lies that was dealt to other cells, until it is taken over."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class Assembly:
     blocks: Mapping[str, PlacedBlock]
     observations: dict[str, str] = field(default_factory=dict)
     """By block, how its counts are observed."""
+    second_plans: dict[str, Plan] = field(default_factory=dict)
+    """By block that has a second stage, the plan by which that works."""
     _made: int = 0
 
     def answer(self, name: str) -> DataFrame:
@@ -146,6 +150,7 @@ class Assembly:
                     malformed_into={s.name: answer_to(s).into for s in shared.script.streams if quarantines(s)},
                     owner=owner,
                     named=shared.named,
+                    dealt_anew=shared.dealt_anew,
                 ),
                 RESULT,
                 "append",
@@ -171,7 +176,8 @@ class Assembly:
             evaluated = found.drop(*TOLD)
         else:
             dealt = rows.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
-        processor = SecondProcessor(*told, grid.keys, owner)
+        self.second_plans[plan.query] = plan if groups is None else groups.plan
+        processor = SecondProcessor(*told, grid.keys, owner=owner, dealt_anew=shared.dealt_anew)
         given = dealt.groupBy("target").transformWithState(processor, RESULT, "append", "None")
         given = _observed(given, second_observation(observation), second_vocabulary(stage))
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")

@@ -12,7 +12,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from penstock.errors import DataError, UsageError
@@ -28,7 +28,7 @@ from penstock.runtime.exactness import Exactness
 from penstock.runtime.state.store import STATE_FORMAT
 from penstock.spark.cells import CELLS, KeyedGrid
 from penstock.spark.final import End
-from penstock.spark.hadoop_path import AnyPath, HadoopPath, replace_text
+from penstock.spark.hadoop_path import AnyPath, HadoopPath, remove_folder, replace_text
 from penstock.spark.malformed import is_text
 from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.run_lock import RunLock
@@ -48,6 +48,8 @@ Lines = Sequence[Sequence[str]]
 _WRITTEN = "as it is written"
 _PLANS = "plans"
 """Whole, in words too, for whoever looks at the state."""
+_DEALT = "dealt anew after batch"
+"""Of state that was dealt to other cells."""
 Shares = Mapping[str, tuple[int, ...]]
 """By block, how many cells there are along each axis."""
 
@@ -121,6 +123,14 @@ def _without_cells(essence: Essence) -> Essence:
     return {key: value for key, value in essence.items() if key != _CELLS}
 
 
+@dataclass(frozen=True)
+class BlockPlans:
+    """The plan of a block, and that of its second stage if it has one."""
+
+    cells: Plan
+    second: Plan | None = None
+
+
 class Checkpoint:
     """The folder of one query under `--checkpoint DIR`."""
 
@@ -187,6 +197,7 @@ class Checkpoint:
             return
         written = known.pop(_WRITTEN, ())
         known.pop(_PLANS, None)
+        known.pop(_DEALT, None)
         format_then, format_now = (one.get(FORMAT, 1) for one in (known, now))
         if format_then != format_now:
             raise UsageError(
@@ -219,9 +230,7 @@ class Checkpoint:
                 raise DataError(
                     f"{self._exactness_file} cannot be read: {error}", hint="delete it, if the answer was exact"
                 ) from error
-        commits = self.spark / "commits"
-        done = [int(file.name) for file in commits.iterdir() if file.name.isdigit()] if commits.is_dir() else []
-        return known.unseen_upto(max(done, default=-1))
+        return known.unseen_upto(self._last("commits"))
 
     def keep_exactness(self, known: Exactness) -> None:
         """Keep it for the next run."""
@@ -243,9 +252,7 @@ class Checkpoint:
                 raise DataError(
                     f"{self._parts_file} cannot be read: {error}", hint="the checkpoint is damaged"
                 ) from error
-        offsets = self.spark / "offsets"
-        begun = [int(file.name) for file in offsets.iterdir() if file.name.isdigit()] if offsets.is_dir() else []
-        return known.then(max(begun, default=-1) + 1, now)
+        return known.then(self._last("offsets") + 1, now)
 
     def keep_named(self, named: NamedParts) -> None:
         """Keep it for the next run."""
@@ -286,24 +293,63 @@ class Checkpoint:
         """Let others use the folder."""
         self._lock.release()
 
-    def plans(self) -> dict[str, Plan]:
-        """By block, the plan that the state was made by, the one on top first."""
+    def plans(self) -> dict[str, BlockPlans]:
+        """By block, the plans that the state was made by, those of the one on top first."""
         known = self._known() or {}
         try:
-            return {name: Plan.from_dict(plan) for name, plan in known[_PLANS].items()}
-        except (KeyError, AttributeError, ValueError) as error:
+            return {
+                name: BlockPlans(*(None if plan is None else Plan.from_dict(plan) for plan in both))  # type: ignore[arg-type]
+                for name, both in known[_PLANS].items()
+            }
+        except (KeyError, AttributeError, TypeError, ValueError) as error:
             raise DataError(
                 f"{self.folder} does not say by which plan its state was made: {error}",
                 hint="it was made by another version of Penstock",
             ) from None
 
-    def adopt(self, now: Essence, lines: Lines = (), plans: Sequence[Plan] = ()) -> None:
+    @property
+    def dealt_anew(self) -> AnyPath:
+        """Where state lies that was dealt to other cells."""
+        return self.folder / "dealt_anew"
+
+    def is_dealt_anew(self) -> bool:
+        """Whether cells are still to take over what was dealt to them; what all have taken over is removed."""
+        known = self._known() or {}
+        if _DEALT not in known:
+            return False
+        if self._last("commits") <= known[_DEALT]:
+            return True
+        with self._writing():
+            remove_folder(self.dealt_anew)
+            del known[_DEALT]
+            replace_text(self._plan_file, json.dumps(known, indent=1, ensure_ascii=False))
+        return False
+
+    def deal_anew(self, cells: Shares) -> None:
+        """Say that the state lies in other cells from now on."""
+        known = self._known() or {}
+        for one in (known, *_blocks_of(known)):
+            one[_CELLS] = list(cells[one["query"]])
+        known[_DEALT] = self._last("commits")
+        with self._writing():
+            replace_text(self._plan_file, json.dumps(known, indent=1, ensure_ascii=False))
+
+    def _last(self, log: str) -> int:
+        """The last batch in a log of Spark's; -1 if there is none."""
+        folder = self.spark / log
+        return max((int(f.name) for f in folder.iterdir() if f.name.isdigit()), default=-1) if folder.is_dir() else -1
+
+    def adopt(self, now: Essence, lines: Lines = (), plans: Sequence[BlockPlans] = ()) -> None:
         """Make the folder this query's, which is written as the lines say and run by these plans."""
         if self._plan_file.exists():
             return
         with self._writing():
             self.folder.mkdir(parents=True, exist_ok=True)
-            whole = {**now, _WRITTEN: lines, _PLANS: {plan.query: plan.to_dict() for plan in plans}}
+            both = {
+                one.cells.query: [None if plan is None else plan.to_dict() for plan in (one.cells, one.second)]
+                for one in plans
+            }
+            whole = {**now, _WRITTEN: lines, _PLANS: both}
             replace_text(self._plan_file, json.dumps(whole, indent=1, ensure_ascii=False))
 
 

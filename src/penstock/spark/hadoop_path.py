@@ -13,6 +13,7 @@ What the file system says amiss is raised as OSError, as of a local disk. Worker
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -26,6 +27,7 @@ from penstock.spark.worker_files import WorkerFolder
 
 _LOCAL = "file"
 _WAITING = ".waiting"
+_PORTION = 1 << 20
 
 
 def place_of(spark: SparkSession, name: str) -> AnyPath:
@@ -121,6 +123,19 @@ class HadoopPath:
             stream.write(bytearray(text.encode(encoding)))
             stream.close()
 
+    def write_bytes(self, data: bytes) -> None:
+        """Write the file, whatever was there."""
+        with _told():
+            stream = self._system().create(self._path(), True)
+            for start in range(0, len(data), _PORTION):
+                stream.write(bytearray(data[start : start + _PORTION]))
+            stream.close()
+
+    def remove_all(self) -> None:
+        """Remove the folder and all that is in it."""
+        with _told():
+            self._system().delete(self._path(), True)
+
     def create(self, text: str) -> bool:
         """Write the file if it is not there; whether it was not."""
         with _told():
@@ -182,6 +197,14 @@ def replace_text(file: AnyPath, text: str) -> None:
     aside.write_text(text, encoding="utf-8")
     # One type each: a file never moves from one file system to another.
     aside.replace(file)  # type: ignore[arg-type]
+
+
+def remove_folder(folder: AnyPath) -> None:
+    """Remove a folder and all that is in it, if it is there."""
+    if isinstance(folder, HadoopPath):
+        folder.remove_all()
+    else:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def worker_folder(spark: SparkSession, place: AnyPath) -> WorkerFolder:

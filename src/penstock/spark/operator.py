@@ -14,6 +14,7 @@ import uuid
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Generic, Protocol, TypeVar
+from urllib.parse import quote
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -94,9 +95,13 @@ _MOST_LIVE = 64
 class StoredProcessor(StatefulProcessor, Generic[S]):
     """Loads a cell, lets it take a step, writes back what changed."""
 
-    def __init__(self, plan: str, identity: str, run: str, stage: str, owner: str) -> None:
+    def __init__(
+        self, plan: str, identity: str, run: str, stage: str, owner: str, *, dealt_anew: WorkerFolder | None = None
+    ) -> None:
         self.plan_text = plan
         self.identity = identity
+        self.dealt_anew = dealt_anew
+        """Where the state lies that `penstock rescale` has dealt to other cells, until each has taken its own."""
         self.run = run
         self.stage = stage
         self.owner = owner
@@ -121,9 +126,11 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         """The cell as the store has it, the number of this batch, and the tag under which it was committed."""
         committed = self.entries.getValue((COMMIT,))
         self.seconds = 0.0
-        if committed is None:
+        before = None if committed is None else Committed.read(committed[0])
+        if self.dealt_anew is not None and (before is None or before.identity != self.identity):
+            before = self._take_dealt(key, self.dealt_anew)
+        if before is None:
             return self.restore(key, self.plan, {}), 0, None
-        before = Committed.read(committed[0])
         number, tag, self.seconds = before.number, before.tag, before.seconds
         if before.identity != self.identity:
             raise _other_state(before.identity, self.identity)
@@ -140,6 +147,15 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
             }
             cache.refill(tag, entries)
         return self.restore(key, self.plan, entries), number + 1, tag
+
+    def _take_dealt(self, key: int, folder: WorkerFolder) -> Committed:
+        """Let the store hold what the state that was dealt anew has for this cell, and nothing else."""
+        entries = from_ipc(folder.read(dealt_name(self.plan.query, self.stage, key)))
+        found = dict(zip(entries.column("name").to_pylist(), entries.column("value").to_pylist(), strict=True))
+        self.entries.clear()
+        for name, value in found.items():
+            self.entries.updateValue((name,), (value,))
+        return Committed.read(found[COMMIT])
 
     def store(self, key: int, cell: S, number: int, base: str | None) -> None:
         """Write what the step changed."""
@@ -166,6 +182,11 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
 
     def _owner(self, key: int) -> str:
         return f"{self.run}-{self.owner}{self.stage}-{key}"
+
+
+def dealt_name(block: str, stage: str, key: int) -> str:
+    """The file that holds the state of a cell that was dealt anew."""
+    return f"{quote(block, safe='')}-{stage}-{key}.arrow"
 
 
 def _other_state(then: str, now: str) -> DataError:
@@ -200,8 +221,9 @@ class CellProcessor(StoredProcessor[Cell]):
         malformed_into: Mapping[str, str | None],
         owner: str = "",
         named: NamedParts = NO_NAMED_PARTS,
+        dealt_anew: WorkerFolder | None = None,
     ) -> None:
-        super().__init__(plan, identity, run, "cell", owner)
+        super().__init__(plan, identity, run, "cell", owner, dealt_anew=dealt_anew)
         self.quarantine = quarantine
         self.patience = patience
         self.absent = absent
@@ -263,8 +285,17 @@ class SecondProcessor(StoredProcessor[GroupStage]):
     The first bucket has the one group of a query without GROUP BY.
     """
 
-    def __init__(self, plan: str, identity: str, run: str, keys: tuple[int, ...], owner: str = "") -> None:
-        super().__init__(plan, identity, run, "second", owner)
+    def __init__(
+        self,
+        plan: str,
+        identity: str,
+        run: str,
+        keys: tuple[int, ...],
+        *,
+        owner: str = "",
+        dealt_anew: WorkerFolder | None = None,
+    ) -> None:
+        super().__init__(plan, identity, run, "second", owner, dealt_anew=dealt_anew)
         self.keys = keys
         """Of the buckets, which are as many as the cells."""
 

@@ -262,8 +262,18 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
         end = checkpoint.end if checkpoint is not None else None
         named = named_from_the_start if checkpoint is None else checkpoint.named
         cells = NO_CELLS if checkpoint is None else checkpoint.cells()
+        is_moved = checkpoint is not None and checkpoint.is_dealt_anew()
         assembled = assemble(
-            spark, script, query, plan, quarantine=quarantine, has_sinks=True, end=end, named=named, cells=cells
+            spark,
+            script,
+            query,
+            plan,
+            quarantine=quarantine,
+            has_sinks=True,
+            end=end,
+            named=named,
+            cells=cells,
+            dealt_anew=worker_folder(spark, checkpoint.dealt_anew) if checkpoint is not None and is_moved else None,
         )
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error

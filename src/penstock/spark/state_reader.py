@@ -13,8 +13,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import SparkSession
-from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import DataError, UsageError
 from penstock.plan.plan import Plan
@@ -76,27 +75,34 @@ def queries_in(root: AnyPath) -> list[str]:
 def read_state(spark: SparkSession, root: AnyPath, query: str, most: int) -> list[KeptBlock]:
     """What the blocks of a query keep, the one on top first, with at most so many rows of each stream."""
     checkpoint = Checkpoint(root, query)
-    plans = checkpoint.plans()
-    path = str(checkpoint.spark)
+    plans = {name: both.cells for name, both in checkpoint.plans().items()}
+    looking = _Looking({name: plan.to_json() for name, plan in plans.items()}, most)
+
+    def look(cell: Any) -> Any:
+        # Spark counts the arguments of a function, and takes an object that can be called for one of two.
+        return looking(cell)
+
     try:
-        operators = [row[0] for row in spark.read.format("state-metadata").load(path).select("operatorId").collect()]
-        found: list[Any] = []
-        for operator in sorted(set(operators)):
-            reader = spark.read.format("statestore").option("operatorId", operator).option("stateVarName", "entries")
-            entries = reader.load(path).select(
-                F.col("key.*").alias("cell"),
-                F.col("user_map_key").getField("key").alias("name"),
-                F.col("user_map_value").getField("value").alias("value"),
-            )
-            looked = entries.groupBy("cell").applyInArrow(_Looking(_as_json(plans), most), _FOUND)
-            found += looked.collect()
+        found = [
+            row
+            for entries in entries_of(spark, checkpoint)
+            for row in entries.groupBy("cell").applyInArrow(look, _FOUND).collect()
+        ]
     except SPARK_ERRORS as error:
         raise failure_of(query, error, checkpoint.folder) from error
     return [_block(plan, found, most) for plan in plans.values()]
 
 
-def _as_json(plans: dict[str, Plan]) -> dict[str, str]:
-    return {name: plan.to_json() for name, plan in plans.items()}
+def entries_of(spark: SparkSession, checkpoint: Checkpoint) -> list[DataFrame]:
+    """The entries of all cells, (cell, name, value), of each stage of each block."""
+    path = str(checkpoint.spark)
+    known = spark.read.format("state-metadata").load(path).select("operatorId").distinct().collect()
+    found = []
+    for operator in sorted(row[0] for row in known):
+        reader = spark.read.format("statestore").option("operatorId", operator).option("stateVarName", "entries")
+        table = reader.load(path)
+        found.append(table.selectExpr("key.*", "user_map_key.*", "user_map_value.*").toDF("cell", "name", "value"))
+    return found
 
 
 def _block(plan: Plan, found: Iterable[Any], most: int) -> KeptBlock:

@@ -24,7 +24,7 @@ from penstock.spark.asked_before import in_session_zone
 from penstock.spark.assembly import Assembly, PlacedBlock, Shared, require_comparable
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
-from penstock.spark.checkpoint import ZONE, Essence, Shares, essence_of, identity_of
+from penstock.spark.checkpoint import ZONE, BlockPlans, Essence, Shares, essence_of, identity_of
 from penstock.spark.cluster import let_workers_import
 from penstock.spark.connectors import require_connector
 from penstock.spark.final import End
@@ -68,8 +68,8 @@ class Assembled:
     """The parts that its sources name."""
     cells: int = 0
     """The most cells of a block; none where counts replace the joins."""
-    plans: tuple[Plan, ...] = ()
-    """By which its cells are run, that of the block on top first."""
+    plans: tuple[BlockPlans, ...] = ()
+    """By which its cells are run, those of the block on top first."""
 
 
 def named_from_the_start(named: Named) -> NamedParts:
@@ -89,11 +89,12 @@ def assemble(
     end: End | None = None,
     named: Callable[[Named], NamedParts] = named_from_the_start,
     cells: Shares = NO_CELLS,
+    dealt_anew: WorkerFolder | None = None,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end;
-    `cells` are those of a checkpoint that is gone on with.
+    `cells` are those of a checkpoint that is gone on with, `dealt_anew` where its state lies if it was rescaled.
     """
     make_ready(spark)
     # What runs that are over left on this host.
@@ -152,13 +153,15 @@ def assemble(
                 cores,
             ),
             parts,
+            dealt_anew,
         ),
         blocks,
     )
     answer = assembly.answer(top.plan.query)
     texts = _texts(script, plan, inputs or {})
     most = max(block.grid.cells for block in blocks.values())
-    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts, most, plans[::-1])
+    whole = tuple(BlockPlans(placed, assembly.second_plans.get(placed.query)) for placed in plans[::-1])
+    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts, most, whole)
 
 
 def _grid(plan: Plan, wanted: str | None, kept: tuple[int, ...] | None, cores: int) -> KeyedGrid:

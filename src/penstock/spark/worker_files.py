@@ -44,7 +44,20 @@ class WorkerFolder:
                 _write(Path(aside) / "files" / name, table)
             self._put(Path(aside), self.settings)
 
+    def read(self, name: str) -> bytes:
+        """What a file within the folder holds."""
+        if self.settings is None:
+            return (Path(self.root) / name).read_bytes()
+        with tempfile.TemporaryDirectory(prefix="penstock-") as aside:
+            fetched = Path(aside) / "fetched"
+            self._shell(Path(aside), self.settings, ["-get", f"{self.root}/{name}", str(fetched)])
+            return fetched.read_bytes()
+
     def _put(self, aside: Path, settings: Mapping[str, str]) -> None:
+        folders = sorted(str(folder) for folder in (aside / "files").iterdir())
+        self._shell(aside, settings, ["-put", "-f", *folders, self.root])
+
+    def _shell(self, aside: Path, settings: Mapping[str, str], arguments: list[str]) -> None:
         # Hadoop reads what it is set to from its classpath.
         told = aside / "settings" / "core-site.xml"
         told.parent.mkdir()
@@ -53,20 +66,19 @@ class WorkerFolder:
             for name, value in settings.items()
         )
         told.write_text(f"<configuration>{properties}</configuration>", encoding="utf-8")
-        folders = sorted(str(folder) for folder in (aside / "files").iterdir())
         classpath = os.pathsep.join((str(told.parent), *jars()))
         command = [java(), "-XX:TieredStopAtLevel=1", "-cp", classpath, _SHELL]
         done = subprocess.run(
-            [*command, "-put", "-f", *folders, self.root],
+            [*command, *arguments],
             capture_output=True,
             text=True,
             check=False,
             timeout=_PATIENCE,
         )
         if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.startswith(("put:", "-put:"))]
+            said = [line for line in done.stderr.splitlines() if line.startswith(("put:", "get:"))]
             raise DataError(
-                f"cannot write to {self.root}",
+                f"cannot {'write to' if arguments[0] == '-put' else 'read from'} {self.root}",
                 detail=" ".join(said) or done.stderr[-400:],
                 hint="make room or give the right to write, and run again: it goes on where it was",
             )

@@ -29,6 +29,7 @@ from penstock.runtime.counts import (
 from penstock.runtime.group.between_stages import deal, together
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.join.frontier import answer_frontier
+from penstock.runtime.redeal import redealt_buckets, redealt_cells, require_dealt
 from penstock.testing.answering import Answering
 from penstock.testing.reading import TableReader
 
@@ -51,6 +52,7 @@ class BlockRun:
     """A block under way."""
 
     def __init__(self, query: Query, plan: Plan, cells: int, patience: Patience) -> None:
+        self.query = query
         self.plan = plan
         self.patience = patience
         self.answering = Answering(query, plan)
@@ -72,6 +74,18 @@ class BlockRun:
         absent = self.reading.absent
         self.cells = [Cell.restore(self.plan, saved[n], self.patience, absent, n) for n in numbers]
         self.buckets = [self._bucket(n, saved[self.grid.cells + n]) for n in numbers if self._stage is not None]
+
+    def rescale(self, cells: int) -> None:
+        """Deal what was saved to another number of cells, and go on with them, as `penstock rescale` does."""
+        grid, before = Grid.of(self.plan, cells, may_copy=False), self.grid.cells
+        require_dealt(self.plan, (self.grid, grid))
+        first, second = self.stores[:before], self.stores[before:]
+        self.stores = redealt_cells(self.plan, first, grid)
+        if second:
+            self.stores += redealt_buckets(self.answering.plan, second, grid.cells, self.answering.groups)
+        self.grid = grid
+        self.reading = TableReader(self.query, self.plan, grid)
+        self.restart()
 
     def _bucket(self, number: int, saved: dict[str, bytes]) -> GroupStage:
         room = bucket_room(self.plan, number, self.grid.cells)

@@ -94,6 +94,12 @@ class Run:
             block.patience = self.patience
             block.restart()
 
+    def rescale(self, cells: int) -> None:
+        """Deal the state to another number of cells, as `penstock rescale`; raises where that cannot be done."""
+        for block in self.blocks:
+            block.patience = self.patience
+            block.rescale(cells)
+
     def _step(self, tables: Mapping[str, Any], *, is_last: bool, parts: Mapping[str, Sequence[Any]] = NO_PARTS) -> Step:
         began = time.perf_counter()
         brought = self._named(tables)

@@ -223,6 +223,13 @@ class WaitingSide(Component):
         self.waiting.rebase()
         self._number = other._number
 
+    def number_anew(self) -> None:
+        """Number the rows that wait, which came from several sides of its kind, in their order."""
+        self._number = 0
+        for segment in self.waiting.segments:
+            segment.arrival = np.arange(self._number, self._number + len(segment))
+            self._number += len(segment)
+
     def naming(self, alias: str, ids: Ints, which: str = ALL) -> Ints:
         """The rows of a part, not of the new one, that some tuples of a stream are part of; found by an index."""
         arrivals = np.unique(_arrivals(self.synopses[alias], ids))

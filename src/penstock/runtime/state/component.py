@@ -77,6 +77,16 @@ def synopses_of(component: Component) -> tuple[Synopsis, ...]:
     return tuple(table for table in tables if isinstance(table, Synopsis))
 
 
+def components_of(root: Component) -> dict[str, Component]:
+    """A component and all its parts, by their paths."""
+    return dict(_walk("", root))
+
+
+def tables_of(root: Component) -> dict[str, Any]:
+    """All tables that a component and its parts hold, by their paths."""
+    return {_in(path, name): table for path, one in _walk("", root) for name, table in _tables(one)}
+
+
 @dataclass(frozen=True)
 class _Array:
     """Where an array stands: an attribute of a component, or a member of a mapping."""
@@ -99,9 +109,9 @@ class State:
     """All that a component and its parts hold, and what of it is in the store."""
 
     def __init__(self, root: Component) -> None:
-        self._components = dict(_walk("", root))
+        self._components = components_of(root)
         components = self._components.items()
-        self._tables = {_in(path, name): table for path, one in components for name, table in _tables(one)}
+        self._tables = tables_of(root)
         self._arrays = [array for path, one in components for array in _arrays(path, one)]
         self._synopses = [table for table in self._tables.values() if isinstance(table, Synopsis)]
         self._serial = 0

@@ -1,0 +1,127 @@
+"""`penstock rescale`: the state of a stopped query dealt to another number of cells.
+
+The driver reads the entries of all cells from Spark's store, deals them anew (`runtime/redeal.py`), and writes a file
+for each new cell beside the checkpoint. Spark's own store is not touched: when the query next runs, each cell finds
+state of other cells under its key, or none, and takes over its file in the same transaction as the batch. A batch that
+fails takes nothing over; the next one does. Until then the file is what counts, and after it the store.
+
+Held in the driver's memory: the state of one block. What lay in cells that are no more stays in Spark's store, and is
+never read.
+"""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from penstock.errors import UsageError
+from penstock.runtime.input.grid import Grid
+from penstock.runtime.redeal import Store, redealt_buckets, redealt_cells, require_dealt
+from penstock.runtime.state.store import to_ipc
+from penstock.spark.cells import key_of
+from penstock.spark.checkpoint import BlockPlans, Checkpoint, Shares
+from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.hadoop_path import AnyPath, remove_folder
+from penstock.spark.operator import COMMIT, Committed, dealt_name
+from penstock.spark.run import checkpoint_root
+from penstock.spark.session import spark_log, start_session
+from penstock.spark.state_reader import entries_of, queries_in
+
+
+def rescale(checkpoint: str, cells: int, conf: Mapping[str, str]) -> list[str]:
+    """Deal the state of all queries of a checkpoint to so many cells; a sentence for each."""
+    quiet_errors()
+    spark = start_session("penstock", conf)
+    root = checkpoint_root(spark, checkpoint)
+    told = [_rescaled(spark, root, query, cells) for query in queries_in(root)]
+    spark_log().unlink(missing_ok=True)
+    return told
+
+
+def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str:
+    checkpoint = Checkpoint(root, query)
+    plans, before = checkpoint.plans(), checkpoint.cells()
+    if checkpoint.is_dealt_anew():
+        raise UsageError(
+            f"query {query} has not run since it was last rescaled", hint="run it once, and rescale it then"
+        )
+    grids = {name: Grid.of(both.cells, cells, may_copy=False) for name, both in plans.items()}
+    for name, both in plans.items():
+        require_dealt(both.cells, (Grid(before[name]), grids[name]))
+    after: Shares = {name: grid.shares for name, grid in grids.items()}
+    if after == before:
+        return f"{query}: lies in {_many(grids)} already"
+    checkpoint.hold()
+    try:
+        try:
+            found = _stores(spark, checkpoint)
+        except SPARK_ERRORS as error:
+            raise failure_of(query, error, checkpoint.folder) from error
+        remove_folder(checkpoint.dealt_anew)
+        checkpoint.dealt_anew.mkdir(parents=True, exist_ok=True)
+        top = next(iter(grids.values())).cells
+        for name, both in plans.items():
+            for stage, stores in _dealt(both, grids[name], found, name):
+                _write(checkpoint.dealt_anew, (name, stage), stores, top)
+        checkpoint.deal_anew(after)
+    finally:
+        checkpoint.release()
+    return f"{query}: dealt to {_many(grids)}; the next run takes it over"
+
+
+def _many(grids: Mapping[str, Grid]) -> str:
+    count = next(iter(grids.values())).cells
+    return "1 cell" if count == 1 else f"{count} cells"
+
+
+Stage = tuple[str, str]
+"""A block, and which of its stages."""
+
+
+def _stores(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[int, Store]]:
+    """By stage, and by cell's key, what the store holds; cells of an earlier dealing are left out."""
+    found: dict[Stage, dict[int, Store]] = {}
+    for entries in entries_of(spark, checkpoint):
+        stores: dict[int, Store] = {}
+        for row in entries.toLocalIterator():
+            stores.setdefault(row["cell"], {})[row["name"]] = bytes(row["value"])
+        newest = max((Committed.read(store[COMMIT]).number for store in stores.values()), default=-1)
+        for key, store in stores.items():
+            committed = Committed.read(store[COMMIT])
+            if committed.number == newest:
+                found.setdefault((committed.block, committed.stage), {})[key] = store
+    return found
+
+
+def _dealt(
+    plans: BlockPlans, grid: Grid, found: Mapping[Stage, Mapping[int, Store]], name: str
+) -> Iterable[tuple[str, list[Store]]]:
+    for stage in ("cell", "second"):
+        stores = found.get((name, stage))
+        if not stores:
+            continue
+        # In the order of their numbers: the first is as good as any, and the buckets' first has a place of its own.
+        ordered = [stores[key] for key in map(key_of, range(len(stores)))]
+        commits = [store.pop(COMMIT) for store in ordered]
+        if stage == "cell":
+            made = redealt_cells(plans.cells, ordered, grid)
+        else:
+            assert plans.second is not None
+            aggregate = plans.second.aggregate
+            groups = None if aggregate is None else aggregate.dealt_by
+            made = redealt_buckets(plans.second, ordered, grid.cells, groups)
+        yield stage, [{**store, COMMIT: commits[0]} for store in made]
+
+
+def _write(folder: AnyPath, of: Stage, stores: list[Store], top: int) -> None:
+    for number, store in enumerate(stores):
+        before = Committed.read(store[COMMIT])
+        identity = f"{before.identity.partition('/')[0]}/{top}"
+        now = Committed(before.number, uuid.uuid4().hex, identity, 0.0, before.block, before.stage)
+        entries: dict[str, Any] = {**store, COMMIT: now.written()}
+        table = pa.table({"name": list(entries), "value": pa.array(entries.values(), pa.binary())})
+        (folder / dealt_name(*of, key_of(number))).write_bytes(to_ipc(table))

@@ -1,0 +1,108 @@
+"""State dealt to other cells goes on as it was: random whole queries, rescaled between batches, beside DuckDB.
+
+And beside a run that is never rescaled: the same rows, batch by batch, and the same state.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from penstock.errors import NotSupportedYet, PenstockError
+from penstock.testing import Run
+from tests.measure import FULL, size
+from tests.whole_queries.grammar import Writer
+from tests.whole_queries.test_whole_queries import as_row, batches, by_duckdb, read_by
+
+
+def rescaled(seed: int, depth: int) -> bool | None:
+    """Whether a query was rescaled, and not refused; None if it was refused altogether."""
+    draw = random.Random(seed)
+    drawn = Writer(draw, depth).script()
+    given = batches(draw)
+    try:
+        run, plain = (Run(drawn.for_penstock, cells=3) for _ in range(2))
+    except PenstockError:
+        return None
+    streams = read_by(run.query)
+    found: Counter[tuple[Any, ...]] = Counter()
+    moved = False
+    for number, step in enumerate([*given, None]):
+        if number and draw.random() < 0.7:
+            try:
+                run.rescale(draw.choice((1, 2, 4, 5)))
+                moved = True
+            except NotSupportedYet:
+                pass
+        tables = None if step is None else {name: step[name] for name in streams if name in step}
+        try:
+            made, beside = (one.end() if tables is None else one.step(tables) for one in (run, plain))
+        except PenstockError:
+            return None
+        rows = Counter(as_row(row.values()) for row in made.rows.to_pylist())
+        assert rows == Counter(as_row(row.values()) for row in beside.rows.to_pylist()), f"seed {seed}, batch {number}"
+        assert made.metrics["state_tuples"] == beside.metrics["state_tuples"], f"seed {seed}, batch {number}"
+        found += rows
+    assert found == by_duckdb(drawn, given), f"seed {seed}, depth {depth}\n{drawn.for_penstock}"
+    return moved
+
+
+@pytest.mark.parametrize("depth", [0, 1, 2])
+def test_a_query_that_is_rescaled_gives_what_it_would_have_given(depth: int) -> None:
+    examples = size(60, 3000)
+    first = random.SystemRandom().randrange(10**9) if FULL else 7000
+    found = [rescaled(seed, depth) for seed in range(first, first + examples)]
+    assert sum(moved is True for moved in found) > examples * 0.3
+
+
+COPIED = """
+CREATE STREAM s (a BIGINT, b BIGINT); CREATE STREAM t (a BIGINT); CREATE STREAM u (b BIGINT);
+SELECT s.a FROM s, t, u WHERE s.a = t.a AND s.b = u.b;
+"""
+PAIR = "CREATE STREAM s (a BIGINT, n BIGINT{}); CREATE STREAM t (a BIGINT, n BIGINT); "
+REFUSED = {
+    "copied": (COPIED, "rows are copied"),
+    "budget": (PAIR.format("") + "SELECT /*+ BUDGET(10 ROWS) */ s.n FROM s, t WHERE s.a = t.a;", "a BUDGET"),
+    "clustered": (
+        PAIR.format(", CLUSTERED BY a WITHIN 3 ROWS") + "SELECT s.n FROM s, t WHERE s.a = t.a;",
+        "CLUSTERED BY",
+    ),
+    "learned": (
+        PAIR.format(", FOLLOWS t (a) ON (a) WITHIN AUTO") + "SELECT s.n FROM s, t WHERE s.a = t.a;",
+        "WITHIN AUTO",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", REFUSED)
+def test_what_cannot_be_dealt_is_refused_by_name(what: str) -> None:
+    script, says = REFUSED[what]
+    run = Run(script, cells=4)
+    with pytest.raises(NotSupportedYet, match="cannot be dealt to other cells") as refused:
+        run.rescale(2)
+    assert says in str(refused.value)
+
+
+def test_keys_that_arrived_and_rows_of_followers_go_with_their_values() -> None:
+    script = """
+    CREATE STREAM s (a BIGINT, n BIGINT, FOLLOWS t (a) ON (a) WITHIN 3 ROWS);
+    CREATE STREAM t (a BIGINT, PRIMARY KEY (a));
+    SELECT s.n FROM s, t WHERE s.a = t.a;
+    """
+    draw = random.Random(5)
+    run, plain = (Run(script, cells=2) for _ in range(2))
+    keys = draw.sample(range(200), 60)
+    for batch in range(12):
+        tables = {
+            "s": pa.table({"a": [draw.choice(keys) for _ in range(6)], "n": list(range(batch * 6, batch * 6 + 6))}),
+            "t": pa.table({"a": keys[batch * 5 : batch * 5 + 5]}),
+        }
+        made, beside = run.step(tables), plain.step(tables)
+        assert Counter(map(str, made.rows.to_pylist())) == Counter(map(str, beside.rows.to_pylist()))
+        for field in ("state_tuples", "promise_rows", "violations", "k"):
+            assert made.metrics[field] == beside.metrics[field], (batch, field)
+        run.rescale(draw.choice((1, 3, 7)))

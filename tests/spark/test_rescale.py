@@ -1,0 +1,130 @@
+"""`penstock rescale`: a stopped query goes on in more cells and in fewer, with the answer it would have given."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from pyspark.sql import SparkSession
+from typer.testing import CliRunner
+
+from penstock.cli import app
+from tests.spark.conftest import Bench, Ran
+from tests.spark.oracle import Bag, bag
+from tests.spark.test_run import is_clean
+
+KN = pa.schema([("k", pa.int64()), ("n", pa.int64()), ("ts", pa.int64())])
+STREAMS = """
+CREATE STREAM a (k BIGINT, n BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts)
+  USING parquet OPTIONS (path '{data}/a', maxFilesPerTrigger '1');
+CREATE STREAM b (k BIGINT, n BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts)
+  USING parquet OPTIONS (path '{data}/b', maxFilesPerTrigger '1');
+CREATE SINK out USING parquet OPTIONS (path '{out}');
+"""
+LEFT = STREAMS + "INSERT INTO out SELECT a.n, b.n AS m FROM a LEFT JOIN b ON a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8;"
+GROUPS = STREAMS + (
+    "INSERT INTO out SELECT a.k, count(*) AS c FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8 "
+    "GROUP BY a.k, window(timestamp_seconds(a.ts), '10 seconds');"
+)
+DISTINCT = STREAMS + "INSERT INTO out SELECT DISTINCT a.k FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8;"
+Rows = list[dict[str, Any]]
+
+
+def left(a: Rows, b: Rows) -> Bag:
+    found = []
+    for one in a:
+        met = [other["n"] for other in b if other["k"] == one["k"] and 0 <= other["ts"] - one["ts"] <= 8]
+        found += [(one["n"], n) for n in met or [None]]
+    return bag(found)
+
+
+def distinct(a: Rows, b: Rows) -> Bag:
+    return bag({(one["k"],) for one in a for o in b if o["k"] == one["k"] and 0 <= o["ts"] - one["ts"] <= 8})
+
+
+@pytest.fixture(autouse=True)
+def _as_it_was(spark: SparkSession) -> Iterator[None]:
+    yield
+    spark.conf.unset("penstock.cells")
+
+
+def rescale(place: Path, cells: int) -> Ran:
+    done = CliRunner().invoke(app, ["rescale", str(place), "--cells", str(cells)])
+    return Ran(done.exit_code, done.stdout, done.stderr)
+
+
+def batch(draw: random.Random, number: int) -> Rows:
+    times = sorted(draw.randint(5 * number, 5 * number + 4) for _ in range(8))
+    return [{"k": draw.randrange(12), "n": 100 * number + n, "ts": ts} for n, ts in enumerate(times)]
+
+
+@pytest.mark.parametrize(
+    ("script", "answer"),
+    [
+        pytest.param(LEFT, left, id="left join"),
+        pytest.param(DISTINCT, distinct, id="distinct", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_query_goes_on_in_other_cells(bench: Bench, spark: SparkSession, script: str, answer: Any) -> None:
+    draw = random.Random(3)
+    a: Rows = []
+    b: Rows = []
+    place = bench.folder / "checkpoint"
+    for number, cells in enumerate((3, 5, 1)):
+        for stream, rows in (("a", a), ("b", b)):
+            rows.extend(new := batch(draw, number))
+            bench.write(stream, new, KN)
+        if number:
+            told = rescale(place, cells)
+            assert told.code == 0, told.err
+            assert f"out: dealt to {cells} cell" in told.err
+            again = rescale(place, 7)
+            assert is_clean(again, 2), again.err
+            assert "has not run since it was last rescaled" in again.err
+        ran = bench.run(script, conf={"penstock.cells": "3"} if not number else {}, final=number == 2)
+        spark.conf.unset("penstock.cells")
+        assert ran.code == 0, ran.err
+        assert json.loads((place / "out" / "plan.json").read_text())["cells"] == [cells]
+        assert ran.err.rstrip().endswith("out: exact")
+    assert bench.sink() == answer(a, b)
+
+
+@pytest.mark.thorough
+def test_groups_go_on_in_other_cells(bench: Bench, spark: SparkSession) -> None:
+    """Beside a run that is never rescaled."""
+    draw = random.Random(4)
+    found = []
+    for number in range(3):
+        for stream in "ab":
+            bench.write(stream, batch(draw, number), KN)
+        for name in ("moved", "stays"):
+            if name == "moved" and number:
+                told = rescale(bench.folder / name, 4 - number)
+                assert told.code == 0, told.err
+            conf = {"penstock.cells": "4"} if not number else {}
+            script = GROUPS.replace("{out}", f"{{out}}/{name}")
+            ran = bench.run(script, conf=conf, checkpoint=name, final=number == 2)
+            spark.conf.unset("penstock.cells")
+            assert ran.code == 0, ran.err
+            if number == 2:
+                found.append(bench.sink(name))
+    assert found[0] == found[1]
+    assert found[0]
+
+
+def test_what_cannot_be_dealt_is_told_and_nothing_is_touched(bench: Bench) -> None:
+    bench.write("a", [{"k": 1, "n": 1, "ts": 1}], KN)
+    bench.write("b", [{"k": 1, "n": 1, "ts": 1}], KN)
+    script = LEFT.replace("ORDERED BY ts)", "ORDERED BY ts, CLUSTERED BY k WITHIN 5 ROWS)")
+    ran = bench.run(script)
+    assert ran.code == 0, ran.err
+    before = (bench.folder / "checkpoint" / "out" / "plan.json").read_bytes()
+    told = rescale(bench.folder / "checkpoint", 2)
+    assert is_clean(told, 2) or is_clean(told, 1), told.err
+    assert "CLUSTERED BY" in told.err
+    assert (bench.folder / "checkpoint" / "out" / "plan.json").read_bytes() == before

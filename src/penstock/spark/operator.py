@@ -36,6 +36,7 @@ from penstock.spark.cells import CELLS
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
+from penstock.spark.stored_entries import StoredEntries
 from penstock.spark.worker import settle
 from penstock.spark.worker_files import WorkerFolder
 
@@ -117,7 +118,7 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         """Open the state; called by Spark in each task."""
         settle(self.stage)
         self.plan = Plan.from_json(self.plan_text)
-        self.entries = handle.getMapState("entries", "key STRING", "value BINARY")
+        self.entries = StoredEntries(handle.getMapState("entries", "key STRING", "value BINARY"))
 
     def close(self) -> None:
         """Nothing is held beyond the batch that Spark's store or the cache does not know."""

@@ -14,6 +14,8 @@ from penstock.runtime.state.store import (
     COLD,
     EntryReader,
     EntryWriter,
+    compressed,
+    expanded,
     from_ipc,
     from_json,
     from_tensor,
@@ -111,3 +113,15 @@ def test_what_is_missing_or_too_much_is_named() -> None:
     with pytest.raises(DataError, match="damaged"):
         EntryReader({}).take("numbers")
     EntryReader({COLD + "a": b""}).require_all_taken()
+
+
+def test_a_compressed_table_is_read_as_any_other() -> None:
+    plain = to_ipc(pa.table({"n": pa.array(range(1000), pa.int64()), "s": pa.array(["same"] * 1000)}))
+    small = compressed(plain)
+    assert len(small) < len(plain) / 4
+    assert expanded(small).to_pybytes() == plain
+    assert expanded(plain) is plain
+    assert expanded(b"") == b""
+    assert bytes(expanded(pa.py_buffer(small))) == plain
+    assert from_ipc(small).equals(from_ipc(plain))
+    assert from_ipc(memoryview(small)).equals(from_ipc(plain))

@@ -7,6 +7,7 @@ A segment is written once, under `segment/<owner>/<number>`; its masks and count
 from __future__ import annotations
 
 import json
+import struct
 from collections.abc import Mapping
 from dataclasses import dataclass
 from decimal import Decimal
@@ -29,7 +30,7 @@ Entries = Mapping[str, Any]
 COLD = "cold/"
 """How the keys of entries begin that a cell does not hold in memory."""
 
-_SEGMENT, _MASK = "segment/", "mask/"
+SEGMENT, _MASK = "segment/", "mask/"
 _ARRIVAL, _BATCH, _HOME, _ALIVE, _COUNT = "__ps_arrival", "__ps_batch", "__ps_home", "__ps_alive", "__ps_count"
 
 
@@ -51,9 +52,30 @@ def to_ipc(table: Any) -> bytes:
 
 
 def from_ipc(data: Any) -> Any:
-    """The table of an Arrow IPC stream; columns point into the buffer."""
-    with pa.ipc.open_stream(pa.py_buffer(data)) as reader:
+    """The table of an Arrow IPC stream, compressed or not; columns point into the buffer."""
+    with pa.ipc.open_stream(pa.py_buffer(expanded(data))) as reader:
         return reader.read_all()
+
+
+_COMPRESSED = b"PSZ1"
+"""How a compressed entry begins, where an Arrow stream has four bytes of ones; then its size, then the bytes."""
+_SIZE = struct.Struct("<q")
+_CODEC = pa.Codec("zstd", compression_level=1)
+
+
+def compressed(table: bytes) -> bytes:
+    """An Arrow IPC stream in fewer bytes: half as many of random identities as text, far fewer of what repeats."""
+    return b"".join((_COMPRESSED, _SIZE.pack(len(table)), _CODEC.compress(table, asbytes=True)))
+
+
+def expanded(entry: Any) -> Any:
+    """The bytes that were compressed; of others themselves."""
+    head = len(_COMPRESSED) + _SIZE.size
+    if bytes(entry[: len(_COMPRESSED)]) != _COMPRESSED:
+        return entry
+    buffer = pa.py_buffer(entry)
+    (size,) = _SIZE.unpack(buffer[len(_COMPRESSED) : head].to_pybytes())
+    return _CODEC.decompress(buffer[head:], size)
 
 
 def to_tensor(array: Any) -> bytes:
@@ -123,8 +145,8 @@ class EntryReader:
         self.entries = entries
         self._left = {key for key in entries if not key.startswith(COLD)}
         self._segments: dict[str, list[str]] = {}
-        for key in sorted(key for key in entries if key.startswith(_SEGMENT)):
-            self._segments.setdefault(key.removeprefix(_SEGMENT).rpartition("/")[0], []).append(key)
+        for key in sorted(key for key in entries if key.startswith(SEGMENT)):
+            self._segments.setdefault(key.removeprefix(SEGMENT).rpartition("/")[0], []).append(key)
 
     def take(self, key: str) -> Any:
         """An entry."""
@@ -150,7 +172,7 @@ def _damaged(detail: str) -> DataError:
 def write_synopsis(owner: str, synopsis: Synopsis, to: EntryWriter) -> int:
     """Write new segments and changed masks, and remove those that are gone; gives how many there are."""
     gone, synopsis.gone = synopsis.gone, []
-    to.delete += [key for name in gone for key in (_SEGMENT + name, _MASK + name)]
+    to.delete += [key for name in gone for key in (SEGMENT + name, _MASK + name)]
     for segment in synopsis.segments:
         if segment.name is None:
             segment.name = f"{owner}/{to.number():012d}"
@@ -158,7 +180,7 @@ def write_synopsis(owner: str, synopsis: Synopsis, to: EntryWriter) -> int:
             columns = {name: segment.table.column(name) for name in segment.table.column_names}
             for name, values in ((_ARRIVAL, segment.arrival), (_BATCH, segment.batch), (_HOME, segment.home)):
                 columns[name] = _column(values)
-            to.put[_SEGMENT + segment.name] = to_ipc(pa.table(columns))
+            to.put[SEGMENT + segment.name] = to_ipc(pa.table(columns))
             segment.touched = True
         if segment.touched:
             masks: dict[str, Any] = {_ALIVE: segment.alive, **segment.marks}
@@ -184,7 +206,7 @@ def read_synopsis(owner: str, count: int, synopsis: Synopsis, source: EntryReade
         raise _damaged(f"of {count} segments of {owner} it has {len(keys)}")
     loaded = []
     for key in keys:
-        name = key.removeprefix(_SEGMENT)
+        name = key.removeprefix(SEGMENT)
         table, masks = from_ipc(source.take(key)), from_ipc(source.take(_MASK + name))
         hidden = [_ARRIVAL, _BATCH, _HOME]
         arrival, batch, home = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)

@@ -74,7 +74,8 @@ def _read(spark: SparkSession, read: Script, plan: Plan) -> DataFrame:
     for name in plan.streams:
         stream = read.stream(name)
         assert stream is not None
-        frames.append(file_names(spark, stream).mapInArrow(RowCounter(schema_read(plan, name)), "rows BIGINT"))
+        files = file_names(spark, stream, in_order=False)
+        frames.append(files.mapInArrow(RowCounter(schema_read(plan, name)), "rows BIGINT"))
     return functools.reduce(DataFrame.unionAll, frames)
 
 

@@ -428,9 +428,20 @@ def bench(
 
 
 def _load(file: Path) -> Script:
-    from penstock.compile import load  # noqa: PLC0415
+    with _uncollected():
+        from penstock.compile import load  # noqa: PLC0415
 
-    return load(file)
+        return load(file)
+
+
+@contextlib.contextmanager
+def _uncollected() -> Iterator[None]:
+    """Without a look for garbage: what is loaded and found stays, and to look among it costs half as much again."""
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
 
 
 def _require_tame(script: Script, allowing: str) -> None:
@@ -442,13 +453,9 @@ def _require_tame(script: Script, allowing: str) -> None:
 def _verdicts(script: Script) -> list[Verdict]:
     from penstock.compile import judged  # noqa: PLC0415
 
-    # Facts of hundreds of streams are millions of values, all of them in use: to look for garbage among them costs half
-    # as much again.
-    gc.disable()
-    try:
+    # Facts of hundreds of streams are millions of values, all of them in use.
+    with _uncollected():
         return [judged(query) for query in script.queries]
-    finally:
-        gc.enable()
 
 
 def _observed(script: Script, checkpoint: Path | None) -> dict[str, Observed]:

@@ -1,0 +1,1 @@
+"""How evenly cells share the rows of a query, and what copies cost."""

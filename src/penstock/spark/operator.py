@@ -147,7 +147,14 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
                 if name[0] != COMMIT and not name[0].startswith(COLD)
             }
             cache.refill(tag, entries)
-        return self.restore(key, self.plan, entries), number + 1, tag
+        cell = self.restore(key, self.plan, entries)
+        if known is not None:
+            # Spark gave the cell to another worker in between.
+            self.derive_as(cell, known[1])
+        return cell, number + 1, tag
+
+    def derive_as(self, cell: S, known: S) -> None:
+        """Let a cell take over what this worker derived when it last had it."""
 
     def _take_dealt(self, key: int, folder: WorkerFolder) -> Committed:
         """Let the store hold what the state that was dealt anew has for this cell, and nothing else."""
@@ -239,6 +246,10 @@ class CellProcessor(StoredProcessor[Cell]):
     def restore(self, key: int, plan: Plan, entries: Entries) -> Cell:
         """See StoredProcessor."""
         return Cell.restore(plan, entries, self.patience, self.absent, self.keys.index(key))
+
+    def derive_as(self, cell: Cell, known: Cell) -> None:
+        """See StoredProcessor."""
+        cell.derive_as(known)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one cell; called by Spark."""

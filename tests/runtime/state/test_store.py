@@ -121,6 +121,7 @@ def test_a_compressed_table_is_read_as_any_other() -> None:
     assert len(small) < len(plain) / 4
     assert expanded(small).to_pybytes() == plain
     assert expanded(plain) is plain
+    assert compressed(small) is small
     assert expanded(b"") == b""
     assert bytes(expanded(pa.py_buffer(small))) == plain
     assert from_ipc(small).equals(from_ipc(plain))

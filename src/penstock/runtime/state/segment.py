@@ -142,6 +142,18 @@ class Segment:
             self._derived[key] = make()
         return self._derived[key]
 
+    def derive_as(self, other: Segment) -> None:
+        """Take over what another has derived of the same values; nothing where it may lack a row that lives here.
+
+        An index and the order of a column are of the rows that lived when they were made, and rows only die: so those
+        that live here must live there. Counts are another matter, since they only grow.
+        """
+        same = len(self) == len(other) and self.table.equals(other.table)
+        if same and not (self.alive & ~other.alive).any():
+            # With the values themselves, so that they are not held twice.
+            self.table = other.table
+            self._derived = {key: made for key, made in other._derived.items() if key[0] != "least count"}
+
     def mask(self, name: str) -> Bools:
         """The rows that have a mark; none where rows of this kind cannot have it."""
         found = self.marks.get(name)

@@ -60,6 +60,13 @@ class Synopsis:
         self.numbering += 1
         self._bases = [0, *accumulate(len(segment) for segment in self.segments)]
 
+    def derive_as(self, other: Synopsis) -> None:
+        """Take over what another has derived of segments that are here too."""
+        known = {segment.name: segment for segment in other.segments if segment.name is not None}
+        for segment in self.segments:
+            if segment.name in known:
+                segment.derive_as(known[segment.name])
+
     def begin(self, fresh: Segment) -> None:
         """Start a step with the rows of its batch."""
         self.segments.append(fresh)

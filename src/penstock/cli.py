@@ -323,7 +323,7 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     try:
         with watching as follow, _kept_or_temporary(checkpoint, needed=final) as kept:
             options = RunOptions(kept, available_now or final, metrics, settings, final)
-            ran = run_script(script, plans, options, follow)
+            ran = run_script(script, plans, options, follow, _complain)
     except KeyboardInterrupt:
         progress.close()
         again = (

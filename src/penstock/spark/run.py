@@ -40,6 +40,7 @@ from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.hadoop_path import AnyPath, place_of, worker_folder
 from penstock.spark.interrupts import Interrupt, noted_interrupts
 from penstock.spark.kafka import records_of_rows, writing_kafka
+from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.malformed import malformed_counts
 from penstock.spark.option_values import option_values
@@ -118,9 +119,13 @@ Follower = Callable[[Running, dict[str, Any]], None]
 
 
 def run_script(
-    script: Script, plans: Sequence[tuple[Query, Plan]], options: RunOptions, follow: Follower | None = None
+    script: Script,
+    plans: Sequence[tuple[Query, Plan]],
+    options: RunOptions,
+    follow: Follower | None = None,
+    say: Callable[[str], None] | None = None,
 ) -> list[Running]:
-    """Run queries until they end, or forever; gives what was seen of each."""
+    """Run queries until they end, or forever; gives what was seen of each. What is noted before is said."""
     conf = dict(options.conf)
     if CELLS in conf:
         whole_cells(conf[CELLS])
@@ -147,6 +152,9 @@ def run_script(
     spark = start_session("penstock", {**few, **listing, **conf})
     if PARTITIONS not in conf:
         spark.conf.set(PARTITIONS, str(spark.sparkContext.defaultParallelism))
+    if say is not None:
+        for note in unknown_options(spark, script):
+            say(f"note: {note}")
     with noted_interrupts() as interrupt:
         return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt)
 

@@ -16,7 +16,7 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.plan.planner import make_plan
 from penstock.spark.cells import KeyedGrid
-from penstock.spark.checkpoint import differences, essence_of
+from penstock.spark.essence import differences, essence_of
 from tests.measure import size
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, expected, fingerprint, is_clean, rows
@@ -229,7 +229,7 @@ def test_one_run_at_a_time_on_a_checkpoint(tmp_path: Path) -> None:
 
 
 def test_what_differs_is_shown_where_it_differs() -> None:
-    from penstock.spark.checkpoint import differences
+    from penstock.spark.essence import differences
 
     then, now = ({"window": {"text": "a" * 90, "rows": n}} for n in (10, 20))
     (phrase,) = differences({"sources": [then]}, {"sources": [now]})

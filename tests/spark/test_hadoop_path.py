@@ -15,9 +15,8 @@ from pyspark.sql import SparkSession
 
 from penstock.errors import DataError, UsageError
 from penstock.spark import run_lock
-from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.hadoop_path import HadoopPath, hadoop_settings, place_of, replace_text, worker_folder
-from penstock.spark.run import checkpoint_root
 from penstock.spark.run_lock import RunLock
 from tests.spark.conftest import Bench
 from tests.spark.oracle import bag, written

@@ -11,7 +11,7 @@ from typing import Any
 from penstock.errors import UsageError
 from penstock.spark.events import LOGGER, Events, Hook, JsonLines, log_batch, log_event
 from penstock.spark.prometheus import PrometheusServer, PrometheusText
-from penstock.spark.run import Follower, Running
+from penstock.spark.running import Follower, Running
 
 TEXT, JSON = "text", "json"
 

@@ -198,7 +198,7 @@ def dealt_name(block: str, stage: str, key: int) -> str:
 
 
 def _other_state(then: str, now: str) -> DataError:
-    """The state is another query's, or lies in other cells (`checkpoint.identity_of`)."""
+    """The state is another query's, or lies in other cells (`essence.identity_of`)."""
     query, _, cells = then.partition("/")
     if query == now.partition("/")[0]:
         return DataError(

@@ -23,11 +23,10 @@ from penstock.runtime.input.grid import Grid
 from penstock.runtime.redeal import Store, redealt_buckets, redealt_cells, require_dealt
 from penstock.runtime.state.store import to_ipc
 from penstock.spark.cells import key_of
-from penstock.spark.checkpoint import BlockPlans, Checkpoint, Shares
+from penstock.spark.checkpoint import BlockPlans, Checkpoint, Shares, checkpoint_root
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.hadoop_path import AnyPath, remove_folder
 from penstock.spark.operator import COMMIT, Committed, dealt_name
-from penstock.spark.run import checkpoint_root
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.state_reader import entries_of, queries_in
 

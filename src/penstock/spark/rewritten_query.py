@@ -33,7 +33,7 @@ from penstock.plan.codec import encode
 from penstock.plan.counting import BOUNDS, SOURCE, TIME, WINDOW, CountedSource, Observed, Rewriting, literal
 from penstock.plan.plan import Plan
 from penstock.spark.cache import new_run
-from penstock.spark.checkpoint import Essence, stream_text
+from penstock.spark.essence import Essence, stream_text
 from penstock.spark.lags import KEY, LIMITS, MEASURED, Measurer, sampled_rows
 from penstock.spark.late_rows import WINDOWS, WatermarkBefore, late_rows, order_broken, windows_of
 from penstock.spark.malformed import columns_read, judged

@@ -20,11 +20,10 @@ from penstock.plan.plan import Plan
 from penstock.runtime import Cell
 from penstock.runtime.kept import KeptRow, KeptStream, kept_in, together
 from penstock.runtime.state.store import COLD
-from penstock.spark.checkpoint import Checkpoint
+from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.operator import COMMIT, Committed
-from penstock.spark.run import checkpoint_root
 from penstock.spark.session import spark_log, start_session
 
 _FOUND = "block STRING, stage STRING, batches BIGINT, bytes BIGINT, told STRING"

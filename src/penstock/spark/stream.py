@@ -24,9 +24,10 @@ from penstock.spark.asked_before import in_session_zone
 from penstock.spark.assembly import Assembly, PlacedBlock, Shared, require_comparable
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
-from penstock.spark.checkpoint import ZONE, BlockPlans, Essence, Shares, essence_of, identity_of
+from penstock.spark.checkpoint import BlockPlans, Shares
 from penstock.spark.cluster import let_workers_import
 from penstock.spark.connectors import require_connector
+from penstock.spark.essence import ZONE, Essence, essence_of, identity_of
 from penstock.spark.final import End
 from penstock.spark.hadoop_path import place_of, worker_folder
 from penstock.spark.kafka import partitions_of

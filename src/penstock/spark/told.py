@@ -32,7 +32,7 @@ from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import unseen
 from penstock.runtime.counts import TIMED, is_timed
 from penstock.spark.file_order import unheld
-from penstock.spark.run import Running
+from penstock.spark.running import Running
 from penstock.spark.sources import depends_on_order
 
 

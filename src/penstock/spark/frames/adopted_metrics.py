@@ -17,7 +17,7 @@ from pyspark.sql.streaming.query import StreamingQuery
 from penstock.errors import UsageError
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
-from penstock.spark.run import batches_seen
+from penstock.spark.running import batches_seen
 from penstock.spark.stream import Assembled
 
 __all__ = ["MetricsTable", "StreamingQuery", "metrics_of_query", "note_adopted"]

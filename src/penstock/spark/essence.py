@@ -1,0 +1,158 @@
+"""What decides the state and the answer of a query: what a checkpoint is of, and what differs between two.
+
+What only explains (bounds in words, verdicts) may change between two versions; what decides which rows a cell holds,
+in which form, and what is made of them, may not. A version that writes state in another form has another number for it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+
+from penstock.model.clauses import Formula
+from penstock.model.predicates import conjunction
+from penstock.model.query import Query
+from penstock.model.script import Script
+from penstock.model.stream import Stream
+from penstock.model.types import Kind
+from penstock.plan.plan import Plan
+from penstock.runtime.state.store import STATE_FORMAT
+from penstock.spark.cells import KeyedGrid
+from penstock.spark.malformed import is_text
+
+_EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit")
+_EXPLAINS_OF_SOURCE = ("state", "rules")
+
+FORMAT = "format of the state"
+"""Version 0.1.0 did not write it, and wrote format 1."""
+ZONE = "spark.sql.session.timeZone"
+CELLS_KEPT = "cells"
+
+Essence = dict[str, Any]
+"""What a checkpoint is of, as JSON has it."""
+
+
+def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: str | None) -> Essence:
+    """What decides the state and the answer of a query; `zone` is the session's, by which Spark reads times."""
+    whole = {key: value for key, value in replace(plan, blocks=()).to_dict().items() if key not in _EXPLAINS}
+    whole["sources"] = [
+        {key: value for key, value in source.items() if key not in _EXPLAINS_OF_SOURCE} for source in whole["sources"]
+    ]
+    whole["streams"] = {name: stream_text(script, name) for name in plan.read_streams}
+    blocks = {source.stream.name: source.stream for source in query.all_sources if source.below is not None}
+    for name, stream in blocks.items():
+        if text := rows_text(stream):
+            whole["streams"][name] = text
+    whole["select"] = {o.name: str(o if isinstance(o, Formula) else o.value) for o in (*query.outputs, *query.answer)}
+    if query.having is not None:
+        whole["having"] = str(query.having)
+    if _goes_by_zone(script, plan):
+        whole[ZONE] = zone
+    # Through JSON and back, so that it compares equal to what a file gives.
+    read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, CELLS_KEPT: grid.shares}))
+    return read
+
+
+def _goes_by_zone(script: Script, plan: Plan) -> bool:
+    """Whether Spark may make other rows of the same data in another zone.
+
+    It evaluates derived columns, WHERE and conditions that are none of ours, and reads times out of text.
+    """
+    streams = [stream for name in plan.streams if (stream := script.stream(name)) is not None]
+    evaluates = any(
+        stream.where or any(column.derived is not None for column in stream.carried) for stream in streams
+    ) or any(source.filters for source in plan.sources)
+    reads = any(
+        is_text(stream)
+        and any(column.type is not None and column.type.kind is Kind.TIMESTAMP for column in stream.carried)
+        for stream in streams
+    )
+    return evaluates or reads
+
+
+def stream_text(script: Script, name: str) -> dict[str, str]:
+    """What makes the rows of a stream: its derived columns and its WHERE."""
+    stream = script.stream(name)
+    assert stream is not None
+    return {**rows_text(stream), "WHERE": conjunction(stream.where) if stream.where else ""}
+
+
+def rows_text(stream: Stream) -> dict[str, str]:
+    """What a query makes of the rows of a stream: derived columns, and joins with tables."""
+    derived = {column.name: column.derived.text for column in stream.carried if column.derived is not None}
+    tables = {f"{join.kind} JOIN {join.table}": join.on for join in stream.tables}
+    return {**derived, **tables}
+
+
+def identity_of(essence: Essence, cells: int) -> str:
+    """A short name for it, which every cell's state carries: of the query, and behind a slash of its cells."""
+    essences = [_without_cells(one) for one in (essence, *blocks_of(essence))]
+    query = json.dumps([{**essences[0], "blocks": ()}, *essences[1:]], sort_keys=True)
+    return f"{hashlib.sha256(query.encode()).hexdigest()}/{cells}"
+
+
+def blocks_of(essence: Essence) -> list[Essence]:
+    """What the blocks below are of, if there are any."""
+    blocks = essence.get("blocks")
+    return list(blocks.values()) if isinstance(blocks, dict) else []
+
+
+def _without_cells(essence: Essence) -> Essence:
+    return {key: value for key, value in essence.items() if key != CELLS_KEPT}
+
+
+def differences(known: Essence, now: Essence) -> list[str]:
+    """What is not the same, a phrase for each."""
+    found: list[str] = []
+    for key, value in now.items():
+        then = known.get(key)
+        if then == value:
+            continue
+        if key == "sources" and isinstance(then, list):
+            found += _between("stream", _by_alias(then), _by_alias(value))
+        elif isinstance(value, dict) and isinstance(then, dict):
+            found += _between(key, then, value)
+        else:
+            found.append(f"{key}: {_then_now(then, value)}")
+    return found
+
+
+def _by_alias(sources: list[Any]) -> dict[str, Any]:
+    return {str(source.get("alias")): source for source in sources if isinstance(source, dict)}
+
+
+def _between(what: str, then: dict[str, Any], now: dict[str, Any]) -> list[str]:
+    found = []
+    for name, value in now.items():
+        before = then.get(name)
+        if name not in then:
+            found.append(f"{what} {name} is new")
+        elif isinstance(value, dict) and isinstance(before, dict) and value != before:
+            parts = [
+                f"{part}: {_then_now(before.get(part), value.get(part))}"
+                for part in dict.fromkeys([*value, *before])
+                if before.get(part) != value.get(part)
+            ]
+            found.append(f"{what} {name} differs in {', '.join(parts)}")
+        elif value != before:
+            found.append(f"{what} {name}: {_then_now(before, value)}")
+    return found + [f"{what} {name} is gone" for name in then if name not in now]
+
+
+_LONGEST = 60
+"""Characters shown of a value that differs."""
+
+
+def _then_now(before: Any, value: Any) -> str:
+    then, now = (json.dumps(one, ensure_ascii=False) for one in (before, value))
+    alike = next((n for n, (one, other) in enumerate(zip(then, now, strict=False)) if one != other), 0)
+    return f"{_around(then, alike)} then, {_around(now, alike)} now"
+
+
+def _around(text: str, place: int) -> str:
+    """The text, or what stands around that place where it is long."""
+    start = max(0, min(place - _LONGEST // 3, len(text) - _LONGEST)) if len(text) > _LONGEST else 0
+    shown = text[start : start + _LONGEST]
+    return ("…" if start else "") + shown + ("…" if start + _LONGEST < len(text) else "")

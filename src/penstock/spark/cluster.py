@@ -14,7 +14,7 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from penstock.spark.cache import forget
+from penstock.spark.cache import forget, sweep
 from penstock.spark.failures import SPARK_ERRORS
 
 _PYTHONPATH = "PYTHONPATH"
@@ -37,7 +37,7 @@ def forget_everywhere(spark: SparkSession, run: str) -> None:
     """Remove the caches of a query that has stopped from all hosts that Spark has now.
 
     A task on each core, all at a time: so there is one on every host. What a host keeps that is away goes as
-    `cache.sweep` says, with a later run there.
+    `cache.sweep` says, when a later run there ends.
     """
     forget(run)
     context = spark.sparkContext
@@ -50,12 +50,13 @@ def forget_everywhere(spark: SparkSession, run: str) -> None:
 
 
 class _Forgetting:
-    """Removes a cache on the host of a task, which then waits for the others to begin."""
+    """Removes a cache on the host of a task, and what dead runs left there; then it waits for the others to begin."""
 
     def __init__(self, run: str) -> None:
         self.run = run
 
     def __call__(self, _: Iterable[int]) -> Iterator[int]:
         forget(self.run)
+        sweep()
         time.sleep(_UNTIL_ALL_HAVE_BEGUN)
         return iter(())

@@ -40,3 +40,7 @@ def test_a_stream_that_nothing_closes_is_told_so() -> None:
     )
     (_, _, why) = state_report("q", [KeptBlock(bare, 1, 1, 1, (KeptStream("a", 1, 1, {"b": 1}),), None)], Ink())
     assert why == "    1 row may still meet rows of b to come; nothing says when none will come"
+
+
+def test_a_query_without_cells_is_told_so() -> None:
+    assert state_report("q", [], Ink()) == ["q: has no cells, for counts stand for its joins; Spark keeps them"]

@@ -91,6 +91,8 @@ class StoredBlock(Protocol):
 def state_report(query: str, blocks: Sequence[StoredBlock], ink: Ink) -> list[str]:
     """What a query keeps, line by line."""
     lines: list[str] = []
+    if not blocks:
+        return [f"{ink.strong(query)}: has no cells, for counts stand for its joins; Spark keeps them"]
     for block in blocks:
         name = query if block.plan.query == query else f"{query}, block {block.plan.query}"
         size = f"{-(-block.bytes // _KB):,} KB"

@@ -44,6 +44,8 @@ def rescale(checkpoint: str, cells: int, conf: Mapping[str, str]) -> list[str]:
 def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str:
     checkpoint = Checkpoint(root, query)
     plans, before = checkpoint.plans(), checkpoint.cells()
+    if not plans:
+        return f"{query}: has no cells, for counts stand for its joins"
     if checkpoint.is_dealt_anew():
         raise UsageError(
             f"query {query} has not run since it was last rescaled", hint="run it once, and rescale it then"

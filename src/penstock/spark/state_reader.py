@@ -75,6 +75,8 @@ def read_state(spark: SparkSession, root: AnyPath, query: str, most: int) -> lis
     """What the blocks of a query keep, the one on top first, with at most so many rows of each stream."""
     checkpoint = Checkpoint(root, query)
     plans = {name: both.cells for name, both in checkpoint.plans().items()}
+    if not plans:
+        return []
     looking = _Looking({name: plan.to_json() for name, plan in plans.items()}, most)
 
     def look(cell: Any) -> Any:

@@ -9,11 +9,12 @@ from penstock.errors import UsageError
 from penstock.spark.failures import SPARK_ERRORS
 
 _SPARK = pyspark.__version__
+_MINOR = ".".join(_SPARK.split(".")[:2])
 PACKAGES = {
     "kafka": f"org.apache.spark:spark-sql-kafka-0-10_2.13:{_SPARK}",
     "avro": f"org.apache.spark:spark-avro_2.13:{_SPARK}",
-    "delta": "io.delta:delta-spark_2.13, in the version made for this Spark",
-    "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{'.'.join(_SPARK.split('.')[:2])}_2.13, in its latest",
+    "delta": f"io.delta:delta-spark_{_MINOR}_2.13, in its latest",
+    "iceberg": f"org.apache.iceberg:iceberg-spark-runtime-{_MINOR}_2.13, in its latest",
 }
 """What to give Spark, by format."""
 

@@ -1,6 +1,6 @@
 """State dealt to other cells goes on as it was: random whole queries, rescaled between batches, beside DuckDB.
 
-And beside a run that is never rescaled: the same rows, batch by batch, and the same state.
+And beside a run that is never rescaled: the same rows, batch by batch, and no more state.
 """
 
 from __future__ import annotations
@@ -45,7 +45,9 @@ def rescaled(seed: int, depth: int) -> bool | None:
             return None
         rows = Counter(as_row(row.values()) for row in made.rows.to_pylist())
         assert rows == Counter(as_row(row.values()) for row in beside.rows.to_pylist()), f"seed {seed}, batch {number}"
-        assert made.metrics["state_tuples"] == beside.metrics["state_tuples"], f"seed {seed}, batch {number}"
+        # All rows are asked anew whether they may go, which finds some that the rule asks of later.
+        held, other = (one.metrics["state_tuples"] for one in (made, beside))
+        assert all(held[alias] <= other[alias] for alias in other), f"seed {seed}, batch {number}"
         found += rows
     assert found == by_duckdb(drawn, given), f"seed {seed}, depth {depth}\n{drawn.for_penstock}"
     return moved

@@ -33,22 +33,24 @@ SCHEMAS = {
 }
 
 
-def value(draw: random.Random, name: str, kind: pa.DataType, second: int) -> Any:
+def value(draw: random.Random, name: str, kind: pa.DataType, file: int, keys: int) -> Any:
     """One value of a column."""
     if kind == TIME:
-        return START + timedelta(seconds=second + draw.randint(0, 4))
+        return START + timedelta(seconds=5 * file + draw.randint(0, 4))
     if kind == pa.string():
         return draw.choice(("north", "south", "east"))
-    return draw.randint(second, second + 9) if kind == pa.int64() and name != "amount" else draw.randint(1, 9)
+    first = file * keys // 2
+    return draw.randint(first, first + keys - 1) if kind == pa.int64() and name != "amount" else draw.randint(1, 9)
 
 
 def write(folder: Path, files: int = 3, rows: int = 30) -> None:
-    """Write all of it."""
+    """Write all of it: a key stands in about three rows of a file, and in those of the next."""
+    keys = max(1, rows // 3)
     for number, (stream, schema) in enumerate(SCHEMAS.items()):
         draw = random.Random(number)
         (folder / stream).mkdir(parents=True, exist_ok=True)
         batches = [
-            [{f.name: value(draw, f.name, f.type, 5 * file) for f in schema} for _ in range(rows)]
+            [{f.name: value(draw, f.name, f.type, file, keys) for f in schema} for _ in range(rows)]
             for file in range(files)
         ]
         last = {f.name: START + timedelta(days=40) if f.type == TIME else None for f in schema}
@@ -56,7 +58,7 @@ def write(folder: Path, files: int = 3, rows: int = 30) -> None:
             path = folder / stream / f"{file:04d}.parquet"
             pq.write_table(pa.Table.from_pylist(batch, schema=schema), path)
             os.utime(path, (1_700_000_000 + file, 1_700_000_000 + file))
-    sensors = [{"id": sensor, "place": f"hall {sensor % 7}"} for sensor in range(5 * files + 10)]
+    sensors = [{"id": sensor, "place": f"hall {sensor % 7}"} for sensor in range(keys * (files + 2))]
     (folder / "sensors").mkdir(parents=True, exist_ok=True)
     pq.write_table(pa.Table.from_pylist(sensors), folder / "sensors" / "all.parquet")
 

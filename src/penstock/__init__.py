@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from penstock import explain as explain
     from penstock import offline as offline
+    from penstock import profile as profile
     from penstock import testing as testing
     from penstock.analysis.finding import Verdict as Verdict
     from penstock.compile import parse as parse
@@ -28,18 +29,26 @@ if TYPE_CHECKING:
     from penstock.errors import ScriptErrors as ScriptErrors
     from penstock.errors import SyntaxMistake as SyntaxMistake
     from penstock.errors import UsageError as UsageError
+    from penstock.frames.frame_promises import ArrivesBy as ArrivesBy
     from penstock.frames.frame_promises import Check as Check
     from penstock.frames.frame_promises import Clustered as Clustered
     from penstock.frames.frame_promises import Cooccurs as Cooccurs
+    from penstock.frames.frame_promises import EventTime as EventTime
     from penstock.frames.frame_promises import Follows as Follows
     from penstock.frames.frame_promises import ForeignKey as ForeignKey
     from penstock.frames.frame_promises import Ordered as Ordered
+    from penstock.frames.frame_promises import PartsBy as PartsBy
     from penstock.frames.frame_promises import PrimaryKey as PrimaryKey
     from penstock.frames.frame_promises import Punctuated as Punctuated
+    from penstock.frames.frame_promises import StreamKey as StreamKey
+    from penstock.frames.frame_promises import Virtual as Virtual
     from penstock.jobs import adopt as adopt
     from penstock.jobs import check as check
+    from penstock.jobs import compare as compare
     from penstock.jobs import metrics as metrics
     from penstock.jobs import promise as promise
+    from penstock.jobs import to_pyspark as to_pyspark
+    from penstock.jobs import to_sql as to_sql
     from penstock.model.script import Script as Script
 
 __version__ = "0.1.0"
@@ -48,8 +57,11 @@ _HOME = {
     "parse": "penstock.compile",
     "check": "penstock.jobs",
     "adopt": "penstock.jobs",
+    "compare": "penstock.jobs",
     "metrics": "penstock.jobs",
     "promise": "penstock.jobs",
+    "to_pyspark": "penstock.jobs",
+    "to_sql": "penstock.jobs",
     "Check": "penstock.frames.frame_promises",
     "Clustered": "penstock.frames.frame_promises",
     "Cooccurs": "penstock.frames.frame_promises",
@@ -58,6 +70,11 @@ _HOME = {
     "Ordered": "penstock.frames.frame_promises",
     "PrimaryKey": "penstock.frames.frame_promises",
     "Punctuated": "penstock.frames.frame_promises",
+    "ArrivesBy": "penstock.frames.frame_promises",
+    "EventTime": "penstock.frames.frame_promises",
+    "PartsBy": "penstock.frames.frame_promises",
+    "StreamKey": "penstock.frames.frame_promises",
+    "Virtual": "penstock.frames.frame_promises",
     "stream": "penstock.compile",
     "Script": "penstock.model.script",
     "Verdict": "penstock.analysis.finding",
@@ -77,11 +94,13 @@ _HOME = {
 """The module that each public name lives in."""
 
 __all__ = [
+    "ArrivesBy",
     "Check",
     "Clustered",
     "Cooccurs",
     "DataError",
     "DeclarationMistake",
+    "EventTime",
     "Follows",
     "ForeignKey",
     "InternalError",
@@ -89,6 +108,7 @@ __all__ = [
     "Mistake",
     "NotSupportedYet",
     "Ordered",
+    "PartsBy",
     "PenstockError",
     "PrimaryKey",
     "Punctuated",
@@ -96,19 +116,25 @@ __all__ = [
     "Refused",
     "Script",
     "ScriptErrors",
+    "StreamKey",
     "SyntaxMistake",
     "UsageError",
     "Verdict",
+    "Virtual",
     "__version__",
     "adopt",
     "check",
+    "compare",
     "explain",
     "metrics",
     "offline",
     "parse",
+    "profile",
     "promise",
     "stream",
     "testing",
+    "to_pyspark",
+    "to_sql",
 ]
 
 
@@ -116,8 +142,9 @@ if not TYPE_CHECKING:
     # Hidden from the type checker, to which any name would exist otherwise.
 
     def __getattr__(name: str) -> object:
-        if name == "explain":
-            return import_module("penstock.explain")
+        if name in ("explain", "profile"):
+            # Rooms that can be called.
+            return import_module(f"penstock.{name}")
         if name in ("offline", "testing"):
             from penstock.extras import needing  # noqa: PLC0415
 

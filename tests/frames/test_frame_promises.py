@@ -32,6 +32,11 @@ PRINTED: list[tuple[FramePromise, str]] = [
         "PUNCTUATED ON (id) WHEN kind = 'end' LIFESPAN 5 HOURS",
     ),
     (penstock.Check("price > 0"), "CHECK (price > 0)"),
+    (penstock.StreamKey("call", spans=None, window=(0, "*")), "STREAM KEY (call) SPANS other WINDOW [0, *]"),
+    (penstock.Virtual("call", "a b"), "call VIRTUAL, `a b` VIRTUAL"),
+    (penstock.EventTime("ts", idle_after="2 hours"), "EVENT TIME ts IDLE AFTER 2 HOURS"),
+    (penstock.ArrivesBy("seq", on_violation="fail"), "ARRIVES BY seq ON VIOLATION FAIL"),
+    (penstock.PartsBy("partition"), "PARTS BY partition"),
 ]
 
 
@@ -64,3 +69,20 @@ def test_promises_stand_in_the_declarations_of_their_streams() -> None:
 def test_columns_are_named_as_strings() -> None:
     with pytest.raises(UsageError, match="PrimaryKey names its columns as strings"):
         penstock.PrimaryKey()
+
+
+def test_clocks_parts_arrivals_and_virtual_columns_are_declared_too() -> None:
+    promises = [
+        JobPromise(0, penstock.EventTime("ts", idle_after="1 hour")),
+        JobPromise(0, penstock.PartsBy("kind")),
+        JobPromise(0, penstock.ArrivesBy("id")),
+        JobPromise(0, penstock.Virtual("call")),
+        JobPromise(0, penstock.StreamKey("call", spans=None, window=(0, "5 seconds")), 1),
+        JobPromise(1, penstock.Virtual("call")),
+    ]
+    made = script_of(JobJoin("INNER", ORDERS, PAYMENTS, (SAME,)), [1], promises)
+    orders, payments = penstock.parse(made.text).streams
+    assert (orders.event_time, orders.parts_by, str(orders.idle_after)) == ("ts", "kind", "1 HOUR")
+    assert orders.arrival is not None
+    assert [column.name for one in (orders, payments) for column in one.columns if column.is_virtual] == ["call"] * 2
+    assert orders.schemes[0].text == "STREAM KEY (call) SPANS payments WINDOW [0, 5 SECONDS]"

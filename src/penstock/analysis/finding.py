@@ -188,6 +188,8 @@ class Verdict:
     """The blocks below, each after those that it reads; `streams` and the analyses are then about the block on top."""
     unions: tuple[UnionFinding, ...] = ()
     """The streams that are the answers of several blocks."""
+    job_fixes: tuple[tuple[str, ...], ...] | None = None
+    """Of a PySpark job, what to write in it: each a sufficient change, line by line; None for a script's query."""
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,9 @@ from typing import Any
 
 
 class _Explain(ModuleType):
-    def __call__(self, job: Any, query: str | None = None) -> Any:
+    def __call__(self, job: Any, query: str | None = None, **hints: Any) -> Any:
         """The plan of a query (`penstock.jobs.explain`)."""
-        return import_module("penstock.jobs").explain(job, query)
+        return import_module("penstock.jobs").explain(job, query, **hints)
 
 
 sys.modules[__name__].__class__ = _Explain

@@ -31,7 +31,7 @@ from penstock.explain.plan_text import (
     run_lines,
 )
 from penstock.explain.reason_words import each_told, told
-from penstock.explain.report import STRATEGY_IN_WORDS, exact_in_words, remarks_on, rows_text
+from penstock.explain.report import JOB_REMARK, STRATEGY_IN_WORDS, exact_in_words, remarks_on, rows_text
 from penstock.explain.verdict_json import plain_value
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -166,13 +166,17 @@ def _fixes(verdict: Verdict) -> Iterator[str]:
         assert not isinstance(state.finding, Bounded)
         yield f'<div class="card fix"><div class="title">{_name(state)}</div>'
         yield _list(each_told(state.finding.because))
-        if state.finding.fixes:
+        if state.finding.fixes and not verdict.job_fixes:
             alternatives = "one of these" if len(state.finding.fixes) > 1 else "this"
             yield f'<p class="soft">Declare {alternatives}; the last ON names the stream that declares it:</p>'
             yield '<ol class="mono">' + "".join(f"<li>{escape(fix)}</li>" for fix in state.finding.fixes) + "</ol>"
             for remark in remarks_on(state.finding.fixes):
                 yield f'<p class="soft">{escape(remark)}.</p>'
         yield "</div>"
+    if verdict.job_fixes:
+        yield '<div class="card fix"><p class="soft">In the job, one of these:</p><ol class="mono">'
+        yield from (f"<li>{'<br>'.join(map(escape, lines))}</li>" for lines in verdict.job_fixes)
+        yield f'</ol><p class="soft">{escape(JOB_REMARK)}.</p></div>'
 
 
 def _reasons(verdict: Verdict) -> Iterator[str]:

@@ -174,6 +174,8 @@ def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
     fixable = [(alias, fixes) for alias, fixes in open_ends if fixes]
     others = [alias for alias, fixes in open_ends if not fixes]
     none_known = f"no fix was found that can be written out for the state of {_listed(others)}; see why"
+    if verdict.job_fixes:
+        return job_fix_lines(verdict.job_fixes, ink)
     if not fixable:
         if not others:
             return []
@@ -201,6 +203,18 @@ def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
     if others:
         lines += ink.wrapped(f"these alone do not bound the query: {none_known}", "    ")
     return lines
+
+
+JOB_REMARK = "lengths are examples; penstock.profile(df) measures which promises the data keeps"
+
+
+def job_fix_lines(fixes: Sequence[Sequence[str]], ink: Ink) -> list[str]:
+    """What to write in a PySpark job: numbered, where there are several ways."""
+    lines = [f"  {ink.strong('fix')}  {'one of these' if len(fixes) > 1 else 'write'}, in the job"]
+    for number, written in enumerate(fixes, 1):
+        for place, line in enumerate(written):
+            lines += ink.wrapped(line, f"    {number if place == 0 else ' '}  ", "       ")
+    return [*lines, *ink.wrapped(JOB_REMARK, "    ")]
 
 
 def remarks_on(fixes: Iterable[str]) -> list[str]:

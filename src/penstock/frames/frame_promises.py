@@ -41,6 +41,10 @@ class FramePromise:
     other_columns: tuple[str, ...] = ()
     is_condition: bool = False
     """Whether words that are no columns may be among them."""
+    is_clock: bool = False
+    """Whether it says which column is the event time."""
+    virtual: tuple[str, ...] = ()
+    """Columns that it declares, which no row carries."""
 
     def text(self, other: str) -> str:
         """The declaration, with the name that the other stream has."""
@@ -98,6 +102,35 @@ def cooccurs(
     return FramePromise(f"COOCCURS {quoted_list(own)} AND {_OTHER} {tail}", own, None, other, columns)
 
 
+def stream_key(*columns: str, spans: Any, window: Window = None, on_violation: str | None = None) -> FramePromise:
+    """Rows of two DataFrames that agree on the columns within the window agree on all that both have, but time."""
+    _require(columns, "StreamKey")
+    tail = f"{_window(window)}{_violation(on_violation)}"
+    return FramePromise(f"STREAM KEY {quoted_list(columns)} SPANS {_OTHER}{tail}", columns, None, spans, columns)
+
+
+def virtual(*columns: str) -> FramePromise:
+    """Identities that no row carries, such as the call that a packet is of: for keys and COOCCURS alone."""
+    _require(columns, "Virtual")
+    return FramePromise(", ".join(f"{quoted(column)} VIRTUAL" for column in columns), (), virtual=columns)
+
+
+def event_time(column: str, idle_after: str | None = None) -> FramePromise:
+    """The column that is the clock; a part that lies further behind than that no longer holds it back."""
+    idle = "" if idle_after is None else f" IDLE AFTER {idle_after.upper()}"
+    return FramePromise(f"EVENT TIME {quoted(column)}{idle}", (column,), is_clock=True)
+
+
+def arrives_by(column: str, on_violation: str | None = None) -> FramePromise:
+    """The column never falls as rows arrive, in no stream of the query: so their order to each other is known."""
+    return FramePromise(f"ARRIVES BY {quoted(column)}{_violation(on_violation)}", (column,))
+
+
+def parts_by(column: str) -> FramePromise:
+    """Rows with one value of a column are a part, such as a partition: orders hold within each."""
+    return FramePromise(f"PARTS BY {quoted(column)}", (column,))
+
+
 def punctuated(*columns: str, when: str, lifespan: str | None = None, on_violation: str | None = None) -> FramePromise:
     """Rows that satisfy a condition are no data: they say that no more come with their values of the columns."""
     _require(columns, "Punctuated")
@@ -114,6 +147,7 @@ def check_of(condition: str, on_violation: str | None = None) -> FramePromise:
 
 PrimaryKey, Ordered, Clustered, Follows = primary_key, ordered, clustered, follows
 ForeignKey, Cooccurs, Punctuated, Check = foreign_key, cooccurs, punctuated, check_of
+StreamKey, Virtual, EventTime, ArrivesBy, PartsBy = stream_key, virtual, event_time, arrives_by, parts_by
 """The names that users know, as of types: `penstock.PrimaryKey("id")`."""
 
 

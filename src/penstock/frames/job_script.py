@@ -15,7 +15,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from penstock.errors import UsageError
 from penstock.frames.frame_promises import FramePromise
+from penstock.frames.job_hints import NO_HINTS, JobHints, hints_text, late_policy
 from penstock.frames.job_relations import (
     JobAggregate,
     JobColumn,
@@ -30,9 +32,13 @@ from penstock.frames.job_relations import (
 )
 from penstock.frames.needed_columns import pruned
 from penstock.model.names import fold, quoted
+from penstock.model.schemes import Policy
 
 _SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
 _UNITS = ((_DAY, "DAYS"), (_HOUR, "HOURS"), (_MINUTE, "MINUTES"), (_SECOND, "SECONDS"), (1, "MILLISECONDS"))
+
+
+NO_FOLDERS: Mapping[int, str] = {}
 
 
 @dataclass(frozen=True)
@@ -55,13 +61,27 @@ class JobScript:
     """The columns asked for, and the names that the answer has them under."""
 
 
-def script_of(relation: JobRelation, wanted: Sequence[int], promises: Sequence[JobPromise] = ()) -> JobScript:
-    """The script whose one query gives the wanted columns of a relation, over streams that promise so much."""
+def script_of(
+    relation: JobRelation,
+    wanted: Sequence[int],
+    promises: Sequence[JobPromise] = (),
+    hints: JobHints = NO_HINTS,
+    folders: Mapping[int, str] = NO_FOLDERS,
+) -> JobScript:
+    """The script whose one query gives the wanted columns of a relation, over streams that promise so much.
+
+    With `folders`, by source, each is read from Parquet files there.
+    """
     read: dict[int, set[int]] = {}
     relation = pruned(relation, wanted, read)
     writer = _Writer.over(leaves_of(relation), read, promises)
-    hints = ""
-    select, names = writer.select(relation, wanted or [relation.columns[0].number], hints)
+    writer.late, writer.folders = late_policy(hints), folders
+    allowed = hints_text(hints)
+    if allowed and isinstance(relation, JobUnion):
+        raise UsageError(
+            "budgets and errors are of one SELECT, and this job unites several", hint="adopt each before the union"
+        )
+    select, names = writer.select(relation, wanted or [relation.columns[0].number], allowed)
     streams = tuple(writer.streams.values())
     text = "\n\n".join([*(writer.declared(stream) for stream in streams), f"{select};"])
     return JobScript(f"{text}\n", streams, tuple((number, names[number]) for number in wanted))
@@ -98,6 +118,10 @@ class _Writer:
     taken: set[str] = field(default_factory=set)
     """Folded names of streams and aliases."""
     promises: Sequence[JobPromise] = ()
+    late: str = Policy.TRUST
+    """What happens to rows that are later than their watermark allows."""
+    folders: Mapping[int, str] = field(default_factory=dict)
+    """By source, where files of it are."""
     _met: set[int] = field(default_factory=set)
 
     @classmethod
@@ -123,11 +147,13 @@ class _Writer:
         clocks = [(name, column.delay) for name, column in columns if column.delay is not None]
         promised = [one for one in self.promises if one.source == stream.source]
         orders = [one.promise.ordered for one in promised if one.promise.ordered is not None]
-        elements += [f"EVENT TIME {quoted(name)}" for name in [*(name for name, _ in clocks), *orders][:1]]
+        said = [one.promise.columns[0] for one in promised if one.promise.is_clock]
+        if not said:
+            elements += [f"EVENT TIME {quoted(name)}" for name in [*(name for name, _ in clocks), *orders][:1]]
         # What the user promises of a column says more than its watermark.
         told = set(map(fold, orders))
         elements += [
-            f"ORDERED BY {quoted(name)} WITHIN {duration(delay)} ON VIOLATION TRUST"
+            f"ORDERED BY {quoted(name)} WITHIN {duration(delay)} ON VIOLATION {self.late}"
             for name, delay in clocks
             if fold(name) not in told
         ]
@@ -136,7 +162,9 @@ class _Writer:
             one.promise.text(names.get(one.source if one.other is None else one.other, "")) for one in promised
         ]
         body = ",\n".join(f"  {element}" for element in elements)
-        return f"CREATE STREAM {quoted(stream.name)} (\n{body}\n);"
+        folder = self.folders.get(stream.source)
+        using = "" if folder is None else f" USING parquet OPTIONS (path '{folder}', maxFilesPerTrigger '1')"
+        return f"CREATE STREAM {quoted(stream.name)} (\n{body}\n){using};"
 
     def select(self, relation: JobRelation, wanted: Iterable[int], hints: str = "") -> tuple[str, dict[int, str]]:
         """A query for columns of a relation, and their names in it."""

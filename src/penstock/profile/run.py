@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 REPLAYED_ROWS = 100_000
 """Rows, of all streams together, that the core is run over."""
 _FEW_VALUES = 1_000
+_COMPILED = "spark.sql.codegen.wholeStage"
 _INTERPRETED_ROWS = 5_000_000
 """Up to so many rows Spark compiles no code of its own: dozens of small stages cost more to compile than to run."""
 
@@ -69,14 +70,16 @@ def profile_script(script: Script, progress: Progress) -> Profile:
     spark = start_session("penstock profile", {})
     spark.conf.set("spark.sql.shuffle.partitions", str(max(2, spark.sparkContext.defaultParallelism)))
     try:
-        found = _profiled(spark, script, progress)
+        found = profile_with(spark, script, progress)
     except SPARK_ERRORS as error:
         raise failure_of("of profile", error) from error
     spark_log().unlink(missing_ok=True)
     return found
 
 
-def _profiled(spark: SparkSession, script: Script, progress: Progress) -> Profile:
+def profile_with(spark: SparkSession, script: Script, progress: Progress) -> Profile:
+    """Profile the data that a script names, in a session that is there."""
+    compiled = spark.conf.get(_COMPILED, None)
     asking = asking_of(script)
     declared = list(declared_questions(script))
     asked = [
@@ -90,12 +93,15 @@ def _profiled(spark: SparkSession, script: Script, progress: Progress) -> Profil
             with progress.following(spark, f"reading {stream.name}"):
                 read[stream.name] = arrived(spark, stream, columns_asked(asked, asking.domains, stream))
         rows = sum(stream.rows for stream in read.values())
-        spark.conf.set("spark.sql.codegen.wholeStage", str(rows > _INTERPRETED_ROWS).lower())
+        spark.conf.set(_COMPILED, str(rows > _INTERPRETED_ROWS).lower())
         with progress.following(spark, f"measuring {len(asked)} questions over {rows:,} rows"):
             told = dict(zip(asked, answers(asked, read), strict=True))
         return _Judging(spark, script, read, _Told(asking, declared, told), progress).profile()
     finally:
-        spark.conf.unset("spark.sql.codegen.wholeStage")
+        if compiled is None:
+            spark.conf.unset(_COMPILED)
+        else:
+            spark.conf.set(_COMPILED, compiled)
         for one in read.values():
             one.forget()
 

@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from weakref import WeakKeyDictionary
 
 from pyspark.sql import SparkSession
 
@@ -81,6 +82,10 @@ def start_session(name: str, conf: Mapping[str, str]) -> SparkSession:
     return session
 
 
+_set_by_us: WeakKeyDictionary[SparkSession, set[str]] = WeakKeyDictionary()
+"""The settings that a session lacked."""
+
+
 def make_ready(session: SparkSession) -> None:
     """Set what the engine needs of a session where the user did not, and say so, once; raises UsageError otherwise.
 
@@ -96,6 +101,7 @@ def make_ready(session: SparkSession) -> None:
     missing = {name: value for name, value in needed.items() if session.conf.get(name, None) is None}
     for name, value in missing.items():
         session.conf.set(name, value)
+    _set_by_us.setdefault(session, set()).update(missing)
     if missing:
         shown = ", ".join(f"{name}={value}" for name, value in missing.items())
         sys.stderr.write(f"penstock: set in this session: {shown}\n")
@@ -104,6 +110,19 @@ def make_ready(session: SparkSession) -> None:
             "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
             hint=f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")',
         )
+
+
+@contextmanager
+def own_store(session: SparkSession) -> Iterator[None]:
+    """Queries that start meanwhile keep their state where they would if Penstock had not been used in the session."""
+    if PROVIDER not in _set_by_us.get(session, ()):
+        yield
+        return
+    session.conf.unset(PROVIDER)
+    try:
+        yield
+    finally:
+        session.conf.set(PROVIDER, ROCKSDB)
 
 
 _log: Path | None = None

@@ -23,7 +23,7 @@ def print_script(script: Script) -> str:
     """The whole script: streams, blocks as views, sinks, queries, each in its order."""
     parts = [
         *(print_stream(stream) for stream in script.streams),
-        *(_view(source) for source in _blocks(script.queries)),
+        *(_view(source) for source in blocks_of(script.queries)),
         *(print_table(table) for table in script.tables),
         *(print_sink(sink) for sink in script.sinks),
         *(print_query(query) for query in script.queries),
@@ -31,13 +31,13 @@ def print_script(script: Script) -> str:
     return "\n\n".join(part + ";" for part in parts) + ("\n" if parts else "")
 
 
-def _blocks(queries: Iterable[Query]) -> Iterator[Source]:
+def blocks_of(queries: Iterable[Query]) -> Iterator[Source]:
     """The sources that are blocks, each once, those below before those above."""
     seen: set[str] = set()
     for query in queries:
         for source in query.all_sources:
             if source.below is not None and source.stream.name not in seen:
-                below = [one for one in _blocks(_members(source)) if one.stream.name not in seen]
+                below = [one for one in blocks_of(members_of(source)) if one.stream.name not in seen]
                 seen |= {source.stream.name, *(one.stream.name for one in below)}
                 yield from (*below, source)
 
@@ -46,10 +46,10 @@ def _view(source: Source) -> str:
     assert source.below is not None
     declared = ", ".join(_declarations(source.stream))
     head = f"CREATE VIEW {quoted(source.stream.name)}" + (f" ({declared})" if declared else "")
-    return f"{head} AS\n" + "\nUNION ALL\n".join(print_query(member) for member in _members(source))
+    return f"{head} AS\n" + "\nUNION ALL\n".join(print_query(member) for member in members_of(source))
 
 
-def _members(source: Source) -> tuple[Query, ...]:
+def members_of(source: Source) -> tuple[Query, ...]:
     """The blocks whose answers a source is."""
     members = source.below.members if isinstance(source.below, Union) else (source,)
     return tuple(member.below for member in members if isinstance(member.below, Query))

@@ -1,21 +1,27 @@
-"""Jobs as users write them, adopted: the same bag as Spark's own plan gives."""
+"""Jobs as users write them, adopted: the same bag as Spark's own plan gives (`test_compare.py` has the quick one)."""
 
 from __future__ import annotations
 
 import pytest
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import IntegerType
 
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.jobs import script
+from penstock.jobs import explain, to_sql
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Job, Streams, answer, streams, write
 
 NEAR = "ak = bk AND bts BETWEEN ats - INTERVAL 2 SECONDS AND ats + INTERVAL 4 SECONDS"
 PROVIDER, PARTITIONS = "spark.sql.streaming.stateStore.providerClass", "spark.sql.shuffle.partitions"
 twice = F.udf(lambda n: None if n is None else 2 * n, IntegerType())
+
+
+def names(s: Streams) -> DataFrame:
+    """A table."""
+    return s.a.sparkSession.createDataFrame([(1, "one"), (2, "two")], "id BIGINT, name STRING")
 
 
 def in_sql(s: Streams) -> DataFrame:
@@ -64,19 +70,44 @@ JOBS: dict[str, Job] = {
     ),
     "union": lambda s: s.a.union(s.c).join(s.b, F.expr(NEAR)),
     "sql": in_sql,
+    "window as a key": lambda s: s.a.withColumn("w", F.window("ats", "4 seconds")).join(
+        s.b.withColumn("v", F.window("bts", "4 seconds")), F.expr("ak = bk AND w = v"), "left_outer"
+    ),
+    "windows of groups": lambda s: (
+        s.a.groupBy(F.window("ats", "4 seconds").alias("w"))
+        .agg(F.count("*").alias("n"))
+        .join(s.b.groupBy(F.window("bts", "4 seconds").alias("w")).agg(F.count("*").alias("m")), "w")
+    ),
+    "session": lambda s: s.a.groupBy(F.session_window("ats", "1 second"), "ak").agg(F.count("*"), F.max("an")),
+    "session of a join": lambda s: (
+        s.a.join(s.b, F.expr("ak = bk AND ats = bts")).groupBy(F.session_window("ats", "1 second"), "ak").count()
+    ),
+    "dedup above": lambda s: s.a.join(s.b, F.expr(NEAR)).dropDuplicates(["ak", "ats"]).select("ak", "ats"),
+    "table in between": lambda s: (
+        s.a.join(s.b, F.expr(NEAR))
+        .select("ak", "ats", "bk", "bn")
+        .join(names(s), F.expr("bk = id"))
+        .groupBy(F.window("ats", "4 seconds"), "name")
+        .agg(F.sum("bn"))
+    ),
+    "table above groups": lambda s: (
+        s.a.groupBy(F.window("ats", "4 seconds"), "ak").count().join(names(s), F.expr("ak = id"), "left")
+    ),
+    "rows that the watermark saw": lambda s: (
+        s.a.join(names(s), F.expr("ak = id")).where(twice("an") < 30).join(s.b, F.expr(NEAR), "left_outer")
+    ),
+    "dedup that hides the time": lambda s: s.a.dropDuplicates(["ak"]).join(s.b, F.expr(NEAR), "left_outer").drop("an"),
 }
-QUICK = ("count",)
 
 
-@pytest.mark.parametrize(
-    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.thorough) for name in JOBS]
-)
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", JOBS)
 def test_an_adopted_job_gives_what_spark_gives(spark: SparkSession, bench: Bench, name: str) -> None:
     # Spark's FULL OUTER join of streams lets NULL meet NULL, which no other join of its does.
     keys = (1, 2, 3) if name == "full" else (None, 1, 2, 3)
-    write(bench, seed=1, files=2 if name in QUICK else 3, keys=keys)
+    write(bench, seed=1, keys=keys)
     frame = JOBS[name](streams(spark, bench))
-    adopted = penstock.adopt(frame)
+    adopted = penstock.adopt(frame, allow_unbounded=name.startswith("dedup that"))
     assert adopted.dtypes == frame.dtypes
     wanted = answer(bench, frame, "spark")
     assert answer(bench, adopted, "adopted") == wanted
@@ -92,7 +123,7 @@ def s(spark: SparkSession, bench: Bench) -> Streams:
 
 def test_a_job_is_shown_as_the_script_that_it_is(s: Streams) -> None:
     joined = s.a.join(s.b, F.expr(NEAR), "left_outer").where(twice("bn") > 2).select("ak", "bn")
-    assert script(joined) == (
+    assert to_sql(joined) == (
         "CREATE STREAM a (\n  ak BIGINT,\n  ats TIMESTAMP,\n  EVENT TIME ats,\n"
         "  ORDERED BY ats WITHIN 3 SECONDS ON VIOLATION TRUST\n);\n\n"
         "CREATE STREAM b (\n  bk BIGINT,\n  bn INT,\n  bts TIMESTAMP,\n  EVENT TIME bts,\n"
@@ -129,9 +160,9 @@ def test_a_job_without_state_is_left_as_it_is(s: Streams) -> None:
 def test_a_join_with_a_table_stays_below_or_on_top(spark: SparkSession, s: Streams) -> None:
     table = spark.createDataFrame([(1, "one")], "id BIGINT, name STRING")
     below = s.a.join(table, F.expr("ak = id"), "left").join(s.b, F.expr(NEAR))
-    assert "name STRING" in script(below)
+    assert "name STRING" in to_sql(below)
     above = s.a.join(s.b, F.expr(NEAR)).join(table, F.expr("ak = id"), "left")
-    assert "name" not in script(above)
+    assert "name" not in to_sql(above)
     assert penstock.adopt(above).dtypes == above.dtypes
 
 
@@ -180,7 +211,12 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
     "dedup above a join": (
         lambda s: s.a.join(s.b, F.expr(NEAR)).dropDuplicates(["ak", "ats"]),
         NotSupportedYet,
-        "dropDuplicates by some of the columns of a joined stream cannot be read",
+        "dropDuplicates by some of the columns of a joined stream, with others read above it, cannot be read",
+    ),
+    "table of both": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).join(names(s), F.expr("ak = id AND bn > 1")).groupBy("name").count(),
+        NotSupportedYet,
+        "a join with a table above what keeps state cannot be read",
     ),
     "the time of day": (
         lambda s: s.a.join(s.b, F.expr(f"{NEAR} AND ats < now()"), "left_outer"),
@@ -234,3 +270,34 @@ def test_groups_in_update_mode(s: Streams) -> None:
     assert penstock.adopt(s.a.groupBy("ak").count(), mode="update", allow_unbounded=True).columns == ["ak", "count"]
     with pytest.raises(UsageError, match="each is given once"):
         penstock.adopt(s.a.groupBy(F.window("ats", "4 seconds")).count(), mode="update")
+
+
+def test_errors_of_sql_are_spark_s_own_after_a_check(spark: SparkSession, s: Streams) -> None:
+    penstock.check(s.a.join(s.b, F.expr(NEAR)))
+    with pytest.raises(AnalysisException):
+        spark.sql("SELECT nonsense")
+
+
+def test_the_first_fix_is_what_a_spark_user_knows(spark: SparkSession, bench: Bench) -> None:
+    write(bench, seed=1, files=0)
+    plain = streams(spark, bench, watermarks="")
+    verdict = penstock.check(plain.a.join(plain.b, F.expr("ak = bk")))
+    assert verdict.job_fixes is not None
+    assert verdict.job_fixes[0] == (
+        'a.withWatermark("ats", "10 minutes")',
+        'b.withWatermark("bts", "10 minutes")',
+        "in the condition of the inner join: AND bts BETWEEN ats - INTERVAL 1 HOUR AND ats + INTERVAL 1 HOUR",
+    )
+    assert verdict.job_fixes[1][0].startswith("penstock.promise(b, penstock.Follows(a, ")
+    assert "fix  one of these, in the job\n    1  a.withWatermark" in str(verdict)
+    assert "a.withWatermark" in verdict._repr_html_()  # type: ignore[attr-defined]
+
+
+def test_a_budget_and_a_policy_are_arguments(s: Streams) -> None:
+    joined = s.a.join(s.b, F.expr("ak = bk"))
+    assert penstock.check(joined, budget="10 rows").verdict == "bounded"
+    assert penstock.adopt(joined, budget="10 rows", evict="prob").dtypes == joined.dtypes
+    assert "WITHIN 3 SECONDS ON VIOLATION FAIL" in to_sql(joined, on_violation="fail")
+    assert "BUDGET" in str(explain(joined, budget="10 rows")).upper()
+    with pytest.raises(UsageError, match="there is no argument bugdet"):
+        penstock.adopt(joined, bugdet="10 rows")  # type: ignore[call-arg]

@@ -10,7 +10,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
-from penstock.jobs import script
+from penstock.jobs import to_sql
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Streams, answer, at_rest, batch_answer, streams, write
 from tests.spark.frames.test_adopt import twice
@@ -33,7 +33,7 @@ def test_promises_are_found_below_filters_columns_and_watermarks(s: Streams) -> 
     )
     above = orders.withWatermark("ats", "5 seconds").where("an > 1").select("ak", F.col("ats").alias("t"))
     joined = above.join(payments.alias("p"), F.expr("ak = p.bk AND p.bts BETWEEN t AND t + INTERVAL 1 HOUR"))
-    text = script(joined)
+    text = to_sql(joined)
     assert (
         "EVENT TIME ats,\n  ORDERED BY ats WITHIN 5 SECONDS ON VIOLATION TRUST,\n"
         "  PRIMARY KEY (ak),\n  CHECK (an > 0)\n"
@@ -62,7 +62,7 @@ def test_what_is_promised_of_a_stream_holds_of_both_sides_of_a_self_join(s: Stre
     twin = bids.alias("x").join(
         bids.alias("y"), F.expr("x.ak = y.ak AND y.ats BETWEEN x.ats AND x.ats + INTERVAL 2 SECONDS")
     )
-    assert script(twin).count("CREATE STREAM") == 1
+    assert to_sql(twin).count("CREATE STREAM") == 1
     assert penstock.check(twin).verdict == "bounded"
 
 

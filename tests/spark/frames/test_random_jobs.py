@@ -18,7 +18,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.types import IntegerType
 
 import penstock
-from penstock.jobs import script
+from penstock.jobs import to_sql
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Streams, answer, at_rest, batch_answer, streams, write
 
@@ -136,4 +136,4 @@ def test_a_random_job_gives_what_spark_gives(spark: SparkSession, bench: Bench, 
     adopted = penstock.adopt(frame, allow_unbounded=True)
     found = answer(bench, adopted, "adopted")
     wanted = batch_answer(made(at_rest(spark, bench)))
-    assert found == wanted, f"{said}\n{script(frame)}"
+    assert found == wanted, f"{said}\n{to_sql(frame)}"

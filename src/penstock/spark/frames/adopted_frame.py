@@ -6,16 +6,23 @@ carry them. Their types must be those that Spark gave them, or nothing is put to
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InternalError, UsageError
-from penstock.frames.job_script import JobScript, script_of
+from penstock.frames.frame_promises import event_time
+from penstock.frames.job_fixes import JobFix, clocks_of, usual_fixes
+from penstock.frames.job_hints import NO_HINTS, JobHints
+from penstock.frames.job_relations import JobRelation, leaves_of
+from penstock.frames.job_script import JobPromise, JobScript, script_of
 from penstock.model.names import quoted
-from penstock.spark.frames.catalyst import Catalyst, Node, children, number_of, output
-from penstock.spark.frames.plan_reader import Deduplication, PlanReader, ReadJob, deduplications, holds_state
+from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, number_of, output
+from penstock.spark.frames.deduplications import Deduplication, deduplications
+from penstock.spark.frames.heartbeats import hidden_clock, with_heartbeats
+from penstock.spark.frames.plan_reader import PlanReader, ReadJob, holds_state
 from penstock.spark.frames.promised_plans import promised_in
 
 
@@ -38,17 +45,57 @@ class ReadFrame:
         leaves = self.job.leaves
         return tuple((one.name, found) for one in self.script.streams for found in deduplications(leaves[one.source]))
 
-    @property
-    def inputs(self) -> Mapping[str, DataFrame]:
-        """The leaves as DataFrames, by the names of their streams, with the columns that these declare."""
+    def usual_fixes(self) -> Iterator[JobFix]:
+        """What a Spark user would change to bound it."""
+        ordered: dict[int, set[str]] = {}
+        for one in self.job.promises:
+            if one.promise.ordered is not None:
+                ordered.setdefault(one.source, set()).add(one.promise.ordered)
+        return usual_fixes(self.job.relation, ordered)
+
+    def profiled_script(self, home: Path) -> JobScript:
+        """The same job over files of its streams, each in a folder of its own, with a clock where there is a time."""
+        wanted = [number_of(one) for one in self.job.wanted]
+        told = {one.source for one in self.job.promises if one.promise.ordered is not None or one.promise.is_clock}
+        leaves = {leaf.source: leaf for leaf in leaves_of(self.job.relation)}
+        clocks = [
+            JobPromise(source, event_time(leaves[source].columns[place].name))
+            for source, place in clocks_of(self.job.relation, {}).items()
+            if source not in told and all(column.delay is None for column in leaves[source].columns)
+        ]
+        folders = {source: str(home / f"stream_{source}") for source in leaves}
+        return script_of(self.job.relation, wanted, (*self.job.promises, *clocks), NO_HINTS, folders)
+
+    def script_of(self, relation: JobRelation, hints: JobHints) -> str:
+        """The text of the same job over another relation."""
+        return script_of(relation, [number_of(one) for one in self.job.wanted], self.job.promises, hints).text
+
+    def inputs(
+        self, read_as: Callable[[Node], Node] = lambda leaf: leaf, script: JobScript | None = None
+    ) -> Mapping[str, DataFrame]:
+        """The leaves as DataFrames, by the names of their streams, with the columns that these declare.
+
+        With `read_as` another plan is read in the place of each leaf; with `script` for the streams of that one.
+        """
         catalyst = Catalyst(self.session)
         found = {}
-        for stream in self.script.streams:
-            frame = catalyst.frame(self.job.leaves[stream.source])
-            places = [f"column_{place}" for place in range(len(frame.columns))]
-            picked = [f"{places[place]} AS {quoted(name)}" for name, place in stream.columns]
-            found[stream.name] = frame.toDF(*places).selectExpr(*picked)
+        for stream in (script or self.script).streams:
+            leaf = self.job.leaves[stream.source]
+            frame = _by_place(catalyst.frame(read_as(leaf)))
+            if any(place == len(frame.columns) for _, place in stream.columns):
+                frame = _by_place(self._with_heartbeats(frame, leaf, read_as))
+            found[stream.name] = frame.selectExpr(
+                *(f"column_{place} AS {quoted(name)}" for name, place in stream.columns)
+            )
         return found
+
+    def _with_heartbeats(self, rows: DataFrame, leaf: Node, read_as: Callable[[Node], Node]) -> DataFrame:
+        mark = hidden_clock(leaf)
+        assert mark is not None
+        clock = Catalyst(self.session).frame(read_as(mark)).toDF(*(f"at_{n}" for n in range(len(output(mark)))))
+        marked = [number_of(attribute) for attribute in output(mark)].index(number_of(mark.eventTime()))
+        times = [place for place, attribute in enumerate(output(leaf)) if delay_of(attribute) is not None]
+        return with_heartbeats(rows, clock.select(f"at_{marked}"), times[0])
 
     def over(self, answer: DataFrame) -> DataFrame:
         """The DataFrame with the answer of the script in the place of what was read."""
@@ -71,6 +118,10 @@ class ReadFrame:
         return [new if holds_state(child) else child for child in children(node)]
 
 
+def _by_place(frame: DataFrame) -> DataFrame:
+    return frame.toDF(*(f"column_{place}" for place in range(len(frame.columns))))
+
+
 def require_frame(frame: DataFrame) -> None:
     """Raise UsageError if it is no DataFrame whose plan can be read."""
     if not isinstance(frame, DataFrame):
@@ -85,13 +136,13 @@ def require_frame(frame: DataFrame) -> None:
         )
 
 
-def read_frame(frame: DataFrame) -> ReadFrame:
+def read_frame(frame: DataFrame, hints: JobHints = NO_HINTS) -> ReadFrame:
     """What a DataFrame says; raises UsageError or NotSupportedYet with the place of what cannot be read."""
     require_frame(frame)
     catalyst = Catalyst(frame.sparkSession)
     job = PlanReader(catalyst, promised_in(frame.sparkSession)).read(catalyst.analyzed(frame))
     wanted = [number_of(one) for one in job.wanted]
-    return ReadFrame(frame.sparkSession, job, script_of(job.relation, wanted, job.promises))
+    return ReadFrame(frame.sparkSession, job, script_of(job.relation, wanted, job.promises, hints))
 
 
 def _require_type(found: Node, wanted: Node) -> None:

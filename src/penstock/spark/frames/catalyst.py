@@ -6,7 +6,6 @@ and expressions; every attribute has an expression id, by which it is known wher
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from py4j.java_gateway import is_instance_of  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]
 from pyspark.errors import PySparkException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import DataFrame, SparkSession
 
 Node = Any
@@ -58,6 +58,13 @@ class Catalyst:
         """A projection."""
         return self._sql.catalyst.plans.logical.Project(self.seq(expressions), child)
 
+    def field(self, struct: Node, place: int, name: str, alias: str) -> Node:
+        """A field of a struct under a name, as a column that no plan had before."""
+        make = self._sql.catalyst.expressions
+        part = make.GetStructField(struct, place, self._jvm.scala.Some(name))
+        empty = self.seq(())
+        return make.Alias(part, alias, make.NamedExpression.newExprId(), empty, self._nothing, empty)
+
     def filtered(self, conditions: Sequence[Node], child: Node) -> Node:
         """A filter by all of some conditions."""
         return self._sql.catalyst.plans.logical.Filter(self._all(conditions), child)
@@ -99,7 +106,8 @@ class Catalyst:
 @contextmanager
 def no_log_of_errors() -> Iterator[None]:
     """PySpark logs every error of SQL that it passes on, also one that is an answer to us."""
-    loggers = [logging.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+    # Asked for as PySpark does: one of another class would fail when PySpark logs its next error.
+    loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
     before = [logger.disabled for logger in loggers]
     for logger in loggers:
         logger.disabled = True

@@ -36,14 +36,17 @@ from penstock.frames.job_relations import (
 )
 from penstock.frames.job_script import JobPromise
 from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output, place_of
+from penstock.spark.frames.deduplications import DEDUPLICATIONS
 from penstock.spark.frames.expression_texts import ExpressionTexts
+from penstock.spark.frames.heartbeats import PASSES, hidden_clock
 from penstock.spark.frames.promised_plans import PromisedPlan
 from penstock.spark.frames.source_names import name_of
+from penstock.spark.frames.tables_below import with_table_below
 from penstock.spark.frames.window_groups import time_window
+from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
 
 _TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
 """Nodes that say nothing of rows."""
-_DEDUPLICATIONS = ("Deduplicate", "DeduplicateWithinWatermark")
 _READ = ("Join", "Aggregate", "Distinct", "Deduplicate")
 _BY_NAME = (*_TRANSPARENT, "Project", "Filter", "Join", "Generate", "EventTimeWatermark", "MapInPandas", "MapInArrow")
 """Nodes that read columns by name, and only those that they refer to."""
@@ -81,13 +84,8 @@ _STATEFUL = (
 )
 
 
-@dataclass(frozen=True)
-class Deduplication:
-    """A deduplication that Spark does."""
-
-    columns: tuple[str, ...]
-    forgets: bool
-    """Whether a watermark lets it forget what it saw."""
+_FLAGS = 10**15
+"""Numbers from here on are no expression ids of Spark's."""
 
 
 @dataclass(frozen=True)
@@ -125,6 +123,11 @@ class PlanReader:
     """Plans of which something is promised, or that a promise names: each is a leaf of its own."""
     texts: ExpressionTexts = field(init=False)
     leaves: list[Node] = field(default_factory=list)
+    plan: Node = None
+    windows: dict[int, LeafWindow] = field(default_factory=dict)
+    """The windows of time among the columns of the leaves."""
+    flags: int = 0
+    """How many leaves have a flag for rows that tell the time alone."""
 
     def __post_init__(self) -> None:
         self.texts = ExpressionTexts(self.catalyst)
@@ -136,6 +139,7 @@ class PlanReader:
                 "this DataFrame is not a stream: a batch keeps no state from one run to the next",
                 hint="pass a DataFrame that spark.readStream made",
             )
+        self.plan = plan
         path: list[Node] = []
         node = plan
         while not _keeps_state(node):
@@ -245,13 +249,22 @@ class PlanReader:
             case _:
                 raise _unread(node, f"{_words(node)} above what keeps state", _ADVICE.get(kind(node)))
 
-    def _leaf(self, plan: Node) -> JobLeaf:
+    def _leaf(self, plan: Node) -> JobLeaf | JobFilter:
+        if not self._is_promised(plan):
+            found = windows_of(plan, self.texts)
+            plan = with_starts(plan, self.catalyst, found)
+            self.windows |= found
         columns = tuple(map(_column, output(plan)))
-        for source, known in enumerate(self.leaves):
-            if known.sameResult(plan):
-                return JobLeaf(source, name_of(known), columns)
-        self.leaves.append(plan)
-        return JobLeaf(len(self.leaves) - 1, name_of(plan), columns)
+        source = self._source_of(plan)
+        if source is None:
+            self.leaves.append(plan)
+            source = len(self.leaves) - 1
+        leaf = JobLeaf(source, name_of(self.leaves[source]), columns)
+        if hidden_clock(plan) is None or self._is_promised(plan):
+            return leaf
+        self.flags += 1
+        flag = JobColumn(_FLAGS + self.flags, PASSES, "BOOLEAN")
+        return JobFilter(replace(leaf, columns=(*columns, flag)), (JobExpression.of(flag),))
 
     def _project(self, node: Node) -> JobRelation:
         outputs = tuple((_column(one), self._needed(one, node)) for one in items(node.projectList()))
@@ -263,13 +276,18 @@ class PlanReader:
             raise _unread(node, f"a {written} join of streams")
         left, right = children(node)
         if not (left.isStreaming() and right.isStreaming()):
+            below = with_table_below(self.catalyst, node)
+            if below is not None:
+                return self._relation(below)
             raise _unread(
                 node, "a join with a table above what keeps state", "join the table with its stream before the others"
             )
         condition = node.condition()
         asked = self.texts.conjuncts(condition.get()) if condition.isDefined() else []
         on = tuple(self._needed(part, node) for part in asked)
-        return JobJoin(_KINDS[written], self._relation(left), self._relation(right), on)
+        sides = self._relation(left), self._relation(right)
+        told = [near(part, self.windows) or (text,) for part, text in zip(asked, on, strict=True)]
+        return JobJoin(_KINDS[written], *sides, tuple(text for texts in told for text in texts))
 
     def _aggregate(self, node: Node) -> JobRelation:
         child = node.child()
@@ -292,13 +310,17 @@ class PlanReader:
 
     def _distinct(self, node: Node) -> JobRelation:
         keys = {number_of(key) for key in items(node.keys())}
-        if keys != {number_of(attribute) for attribute in output(node)}:
+        shown = [attribute for attribute in output(node) if number_of(attribute) in keys]
+        others = {number_of(attribute) for attribute in output(node)} - keys
+        if others & _read_above(self.plan, node):
             raise _unread(
                 node,
-                "dropDuplicates by some of the columns of a joined stream",
-                "deduplicate the streams before they are joined, or by all columns",
+                "dropDuplicates by some of the columns of a joined stream, with others read above it,",
+                "deduplicate the streams before they are joined, or select the columns that tell rows apart",
             )
-        return JobDistinct(self._relation(node.child()))
+        # Of rows that agree on these columns any may be kept: they are all that is read of it.
+        columns = tuple((_column(one), JobExpression.of(_column(one))) for one in shown)
+        return JobDistinct(JobProject(self._relation(node.child()), columns))
 
     def _needed(self, expression: Node, node: Node) -> JobExpression:
         text = self.texts.text(expression)
@@ -306,6 +328,18 @@ class PlanReader:
             hint = "work it out before the streams meet, or on top of the answer"
             raise _unread(node, f"the expression {expression.sql()}", hint, place_of(expression))
         return text
+
+
+def _read_above(plan: Node, below: Node) -> set[int]:
+    """The columns that a plan gives, and that its nodes outside of a sub-plan read."""
+
+    def read(node: Node) -> set[int]:
+        if node.equals(below):
+            return set()
+        own = {number_of(attribute) for attribute in items(node.references().toSeq())}
+        return own.union(*map(read, children(node)))
+
+    return read(plan) | {number_of(attribute) for attribute in output(plan)}
 
 
 def _with_delay(relation: JobRelation, number: int, attributes: list[Node]) -> JobRelation | None:
@@ -330,7 +364,7 @@ def _keeps_state(node: Node) -> bool:
         return False
     if kind(node) != "Union" and sum(child.isStreaming() for child in children(node)) > 1:
         return True
-    return kind(node) in ("Aggregate", "Distinct", *_DEDUPLICATIONS, *_STATEFUL)
+    return kind(node) in ("Aggregate", "Distinct", *DEDUPLICATIONS, *_STATEFUL)
 
 
 def holds_state(node: Node) -> bool:
@@ -340,19 +374,8 @@ def holds_state(node: Node) -> bool:
 
 def _is_left_to_spark(node: Node) -> bool:
     """Whether a sub-plan keeps no state, or none but that of deduplication: it gives rows at once or never."""
-    kept = _keeps_state(node) and kind(node) not in _DEDUPLICATIONS
+    kept = _keeps_state(node) and kind(node) not in DEDUPLICATIONS
     return not kept and all(map(_is_left_to_spark, children(node)))
-
-
-def deduplications(plan: Node) -> list[Deduplication]:
-    """The deduplications in a sub-plan that is left to Spark."""
-    found = [one for child in children(plan) for one in deduplications(child)]
-    if kind(plan) in _DEDUPLICATIONS and plan.isStreaming():
-        clocks = {number_of(attribute) for attribute in output(plan) if delay_of(attribute) is not None}
-        keys = items(plan.keys())
-        forgets = kind(plan) == _DEDUPLICATIONS[1] or any(number_of(key) in clocks for key in keys)
-        found.append(Deduplication(tuple(str(key.name()) for key in keys), forgets))
-    return found
 
 
 def _unites_clocks(node: Node) -> bool:

@@ -1,6 +1,7 @@
 """A name for a leaf of a plan: the alias or view that the job gave it, else where its source reads from.
 
-Only names: nothing depends on them but how the job is shown. The same job gives the same names.
+Only names: nothing depends on them but how the job is shown. The same job gives the same names. And the options of a
+source, by which it can be read again.
 """
 
 from __future__ import annotations
@@ -25,17 +26,19 @@ def name_of(plan: Node) -> str:
         plan = below[0]
 
 
+def options_of(relation: Node) -> dict[str, str]:
+    """The options that a job gave a source, by their names in lower case; empty if it says nothing of them."""
+    if kind(relation) == "StreamingRelation":
+        options: Any = relation.dataSource().options()
+        return {str(key).lower(): str(options.apply(key)) for key in _keys(options)}
+    if kind(relation) == "StreamingRelationV2":
+        return {str(key).lower(): str(value) for key, value in relation.extraOptions().items()}
+    return {}
+
+
 def _read_from(relation: Node) -> str:
     """What a source says of where it reads."""
-    options: Any = None
-    if kind(relation) == "StreamingRelation":
-        options = relation.dataSource().options()
-        found = {str(key).lower(): str(options.apply(key)) for key in _keys(options)}
-    elif kind(relation) == "StreamingRelationV2":
-        options = relation.extraOptions()
-        found = {str(key).lower(): str(value) for key, value in options.items()}
-    else:
-        return ""
+    found = options_of(relation)
     told = next((found[name] for name in _OPTIONS if found.get(name)), "")
     return told.rstrip("/").rpartition("/")[2].partition("*")[0]
 

@@ -1,0 +1,1 @@
+"""The PySpark jobs of examples/jobs both ways."""

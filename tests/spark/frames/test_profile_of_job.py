@@ -1,0 +1,41 @@
+"""What the data of a job keeps, as promises that can be pasted."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+import penstock
+from penstock.errors import UsageError
+from penstock.jobs import profile
+from tests.spark.conftest import Bench
+from tests.spark.frames.job_bench import streams, write
+
+
+@pytest.mark.thorough
+def test_what_a_sample_keeps_bounds_the_job_once_it_is_pasted(spark: SparkSession, bench: Bench) -> None:
+    write(bench, seed=3, files=2, keys=(1, 2, 3))
+    s = streams(spark, bench, watermarks="")
+    near = F.expr("ak = bk AND bts BETWEEN ats AND ats + INTERVAL 4 SECONDS")
+    assert penstock.check(s.a.join(s.b, near)).verdict == "unbounded"
+    found = profile(s.a.join(s.b, near), rows=1000)
+    assert found.code.startswith("penstock.promise(a, ")
+    assert str(found).endswith(f"  {found.code.splitlines()[-1]}")
+    assert "penstock.promise(a, " in found._repr_html_().replace("&quot;", '"')
+    exec(found.code, {"penstock": penstock, "a": s.a, "b": s.b})
+    assert penstock.check(s.a.join(s.b, near)).verdict == "bounded"
+
+
+def test_a_profile_is_of_some_rows(spark: SparkSession, bench: Bench) -> None:
+    write(bench, seed=3, files=0)
+    s = streams(spark, bench)
+    with pytest.raises(UsageError, match="rows is a number above 0, not -1"):
+        profile(s.a.join(s.b, F.expr("ak = bk AND ats = bts")), rows=-1)
+
+
+def test_the_room_can_be_called() -> None:
+    import penstock.profile.run
+
+    with pytest.raises(UsageError, match="a DataFrame is wanted"):
+        getattr(penstock, "profile")(7)  # noqa: B009 - to the type checker a module cannot be called

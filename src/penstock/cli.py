@@ -13,6 +13,7 @@ import functools
 import gc
 import importlib
 import os
+import shutil
 import sys
 import tempfile
 import traceback
@@ -20,9 +21,10 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NoReturn, ParamSpec
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, ParamSpec
 
 import typer
+from typer.core import TyperCommand
 
 from penstock import __version__
 from penstock.errors import REFUSALS, InternalError, MachineError, PenstockError, UsageError
@@ -147,7 +149,21 @@ def options(
     """Continuous multi-way joins on Spark, with their state bounded."""
 
 
-@app.command(epilog=epilog("check"))
+class _WithOptionalValues(TyperCommand):
+    """A command some of whose options may stand without their value, which is then the first."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As always, with the values that are left out."""
+        given = [*args, ""]
+        whole = [
+            word
+            for place, word in enumerate(args)
+            for word in ((word, "1") if word == "--fix" and not given[place + 1].isdecimal() else (word,))
+        ]
+        return super().parse_args(ctx, whole)
+
+
+@app.command(cls=_WithOptionalValues, epilog=epilog("check"))
 @guarded
 def check(
     file: Annotated[Path, typer.Argument(metavar="FILE.sql|job.py", help="The script, or a PySpark job.")],
@@ -155,11 +171,19 @@ def check(
     witness: Annotated[
         int | None, typer.Option("--witness", metavar="N", min=1, help="Print N rows of a growing input.")
     ] = None,
+    fix: Annotated[
+        int | None,
+        typer.Option("--fix", metavar="[N]", min=1, help="Write the N-th fix into the script, and show what changes."),
+    ] = None,
 ) -> int:
     """Is every query's state bounded? Why, or why not? Of a PySpark job: of the queries that it would start."""
     if file.suffix == ".py":
+        if fix is not None:
+            raise UsageError("--fix writes into scripts, not into jobs", hint="the report says what to write")
         return _check_job(file, as_json, witness)
     verdicts = _verdicts(_load(file))
+    if fix is not None:
+        verdicts = _fixed(file, verdicts, fix)
     _report(verdicts, as_json, witness)
     return _exit_code(verdicts)
 
@@ -480,6 +504,43 @@ def _report(verdicts: Sequence[Verdict], as_json: bool, witness: int | None) -> 
         from penstock.explain.report import check_report  # noqa: PLC0415
 
         _say(check_report(verdicts, Ink.of(sys.stdout), witness))
+
+
+def _fixed(file: Path, verdicts: Sequence[Verdict], number: int) -> list[Verdict]:
+    """The verdicts once a fix is written into the script; what changes is shown first."""
+    from penstock.compile import parse, read_text  # noqa: PLC0415
+    from penstock.explain.fix_text import difference, numbered  # noqa: PLC0415
+    from penstock.explain.ink import Ink  # noqa: PLC0415
+    from penstock.sql.more_declarations import with_declarations  # noqa: PLC0415
+
+    fixes = numbered(verdicts)
+    if number > len(fixes):
+        known = f"the report has {len(fixes)}, 1 to {len(fixes)}" if fixes else "the report has none"
+        raise UsageError(f"there is no fix {number}: {known}", hint=f"penstock check {file} shows them")
+    text = read_text(file)
+    chosen = {stream: [scheme.text for scheme in schemes] for stream, schemes in fixes[number - 1].by_stream.items()}
+    changed = with_declarations(text, chosen)
+    found = _verdicts(parse(changed, str(file)))
+    _complain("\n".join(difference(text, changed, str(file), Ink.of(sys.stderr))))
+    _replace(file, changed)
+    return found
+
+
+def _replace(path: Path, text: str) -> None:
+    """Give a file another text, or leave it as it is."""
+    mark = "\ufeff" if path.read_bytes().startswith("\ufeff".encode()) else ""
+    temporary = path.with_name(f".{path.name}.new")
+    try:
+        shutil.copymode(path, _written(temporary, mark + text))
+        temporary.replace(path)
+    except OSError as error:
+        temporary.unlink(missing_ok=True)
+        raise UsageError(f"cannot write {path}: {error.strerror or error}") from None
+
+
+def _written(path: Path, text: str) -> Path:
+    path.write_bytes(text.encode())
+    return path
 
 
 def _check_job(file: Path, as_json: bool, witness: int | None) -> int:

@@ -9,6 +9,7 @@ _EXAMPLES = {
     "check": (
         ("is every state bounded, and what to declare where it is not", "penstock check job.sql"),
         ("ten rows of an input that makes it grow", "penstock check job.sql --witness 10"),
+        ("write the first fix of the report into the script", "penstock check job.sql --fix"),
         ("the queries that a PySpark job would start", "penstock check job.py"),
     ),
     "explain": (

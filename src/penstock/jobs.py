@@ -59,7 +59,7 @@ def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[Job
         scripts.query_named(job, query)  # type: ignore[arg-type]  # it says what was passed instead
     read = _read(job, hints)
     asked = _script(read, query)
-    verdict = _with_deduplications(_with_job_fixes(scripts.check(asked), read, asked, hints), read)
+    verdict = _with_deduplications(_with_job_fixes(scripts.check(asked), read, hints), read)
     return ShownVerdict.of(verdict, asked, asked.queries[0])
 
 
@@ -257,7 +257,7 @@ def explain(job: Script | DataFrame, query: str | None = None, **hints: Unpack[J
     return Explanation(asked, chosen, verdict, scripts.plan_of(chosen, verdict))
 
 
-def _with_job_fixes(verdict: Verdict, read: ReadFrame, asked: Script, hints: JobHints) -> Verdict:
+def _with_job_fixes(verdict: Verdict, read: ReadFrame, hints: JobHints) -> Verdict:
     """The verdict with what to write in the job: first what Spark users know, then promises."""
     if verdict.verdict == "bounded":
         return verdict
@@ -265,7 +265,7 @@ def _with_job_fixes(verdict: Verdict, read: ReadFrame, asked: Script, hints: Job
     found = [usual] if usual else []
     for state in of_all_blocks(verdict).streams:
         offered = () if isinstance(state.finding, Bounded) else state.finding.fixes
-        found += [code for fix in offered if (code := fix_code(fix, asked)) not in found]
+        found += [code for fix in offered if (code := fix_code(fix)) not in found]
     return replace(verdict, job_fixes=tuple(found))
 
 

@@ -87,7 +87,7 @@ def test_arriving_by_the_event_time_is_an_order_too() -> None:
 
 def test_a_band_without_order_is_unbounded_and_names_the_order_as_its_fix() -> None:
     found = open_end(findings(query([source(timed("a")), source(timed("b"))], "a.k = b.k", *BAND))["a"])
-    assert found.fixes[0] == "ORDERED BY ts WITHIN AUTO ON a; ORDERED BY ts WITHIN AUTO ON b"
+    assert str(found.fixes[0]) == "ORDERED BY ts WITHIN AUTO ON a; ORDERED BY ts WITHIN AUTO ON b"
 
 
 def test_a_range_window_closes_every_other_ordered_stream() -> None:
@@ -135,7 +135,7 @@ def test_follows_on_columns_that_the_query_does_not_join_closes_nothing() -> Non
 def test_follows_within_a_span_needs_the_parent_to_be_ordered() -> None:
     follows = Follows("b", ("k",), ("k",), seconds(10))
     loose = findings(query([source(timed("a", follows)), source(timed("b"))], "a.k = b.k"))
-    assert "ORDERED BY ts WITHIN AUTO ON b" in open_end(loose["a"]).fixes[0]
+    assert "ORDERED BY ts WITHIN AUTO ON b" in str(open_end(loose["a"]).fixes[0])
     ordered = timed("b", Ordered("ts"))
     bounded(findings(query([source(timed("a", follows)), source(ordered)], "a.k = b.k"))["a"], Means.PURGE)
 

@@ -7,7 +7,6 @@ shown by trying them all.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import replace
 from decimal import Decimal
@@ -23,7 +22,7 @@ from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Missing
 from penstock.analysis.facts.together import Facts
 from penstock.analysis.finding import Bounded, Unbounded, Undecided
-from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.fixes import fixes_of
 from penstock.explain.reason_words import each_told
 from penstock.model.clauses import Aggregate, Source, TimeWindow
 from penstock.model.predicates import NullTest
@@ -32,6 +31,7 @@ from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
 from penstock.model.schemes import Cooccurs, Follows, Ordered, Scheme
 from penstock.model.spans import Auto, Span, Unit, Window
 from penstock.model.stream import Stream
+from penstock.sql.more_declarations import with_declarations
 from tests.analysis.build import check, findings, query, recent, ref, seconds, source, stream, where
 
 NAMES = ("a", "b", "c", "d")
@@ -103,7 +103,7 @@ def test_adding_the_declarations_of_a_fix_bounds_its_entry(of: Query) -> None:
     for entry in check_query(of).streams:
         if isinstance(entry.finding, Unbounded | Undecided):
             for fix in entry.finding.fixes:
-                added = _read(fix, [s.stream for s in of.all_sources])
+                added = _read(str(fix), [s.stream for s in of.all_sources])
                 assert isinstance(findings(_with(of, added))[entry.alias], Bounded), fix
 
 
@@ -121,13 +121,13 @@ def test_no_fix_of_a_source_is_larger_than_the_smallest_that_brute_force_finds(o
     for alias in graph.aliases:
         found = fixes_of(graph, (alias,))
         for fix in found:
-            assert suffices(graph, alias, fix)
-        fixes = [fix for fix in found if not any(isinstance(scheme, Cooccurs) for _, scheme in fix)]
-        assert len({len(fix) for fix in fixes}) <= 1
-        least = len(fixes[0]) if fixes else 2
+            assert suffices(graph, alias, fix.declarations)
+        fixes = [fix for fix in found if not any(isinstance(scheme, Cooccurs) for _, scheme in fix.declarations)]
+        assert len({len(fix.declarations) for fix in fixes}) <= 1
+        least = len(fixes[0].declarations) if fixes else 2
         for size in range(min(least, 3)):
             for smaller in combinations(missing, size):
-                assert not suffices(graph, alias, smaller), (text_of(smaller), fixes)
+                assert not suffices(graph, alias, smaller), (smaller, fixes)
 
 
 def test_the_fixes_of_an_event_time_under_a_band_bound_both_streams_with_two_declarations() -> None:
@@ -136,9 +136,9 @@ def test_the_fixes_of_an_event_time_under_a_band_bound_both_streams_with_two_dec
     assert isinstance(found["a"], Unbounded)
     assert isinstance(found["b"], Unbounded)
     assert found["a"].fixes == found["b"].fixes
-    assert found["a"].fixes[0] == "FOLLOWS a (k) ON (k) WITHIN AUTO ON b; ORDERED BY ts WITHIN AUTO ON b"
-    assert all(fix.count(";") == 1 for fix in found["a"].fixes[:-1])
-    assert found["a"].fixes[-1] == (
+    assert str(found["a"].fixes[0]) == "FOLLOWS a (k) ON (k) WITHIN AUTO ON b; ORDERED BY ts WITHIN AUTO ON b"
+    assert all(len(fix.declarations) == 2 for fix in found["a"].fixes[:-1])
+    assert str(found["a"].fixes[-1]) == (
         "COOCCURS (k) AND b (k) WINDOW [-1 HOUR, 1 HOUR] ON a; "
         "ORDERED BY ts WITHIN AUTO ON a; ORDERED BY ts WITHIN AUTO ON b"
     )
@@ -148,15 +148,15 @@ def test_a_stream_with_a_watermark_is_not_to_be_ordered_by_a_mere_join_key() -> 
     plain, timed = stream("a", "k BIGINT, ts TIMESTAMP"), stream("b", "k BIGINT, ts TIMESTAMP", time="ts")
     found = findings(query([source(plain), source(timed)], "a.k = b.k"))["a"]
     assert isinstance(found, Unbounded)
-    assert any("ORDERED BY k WITHIN AUTO ON a" in fix for fix in found.fixes)
-    assert not any("ORDERED BY k WITHIN AUTO ON b" in fix for fix in found.fixes)
+    assert any("ORDERED BY k WITHIN AUTO ON a" in str(fix) for fix in found.fixes)
+    assert not any("ORDERED BY k WITHIN AUTO ON b" in str(fix) for fix in found.fixes)
 
 
 def test_ordered_clocks_need_only_be_said_how_far_they_lie_apart() -> None:
     streams = [stream(n, "k BIGINT, n BIGINT", Ordered("n"), time="n") for n in "ab"]
     found = findings(query([source(s) for s in streams], "a.k = b.k"))["a"]
     assert isinstance(found, Unbounded)
-    assert found.fixes[-1] == "COOCCURS (k) AND b (k) WINDOW [-1000, 1000] ON a"
+    assert str(found.fixes[-1]) == "COOCCURS (k) AND b (k) WINDOW [-1000, 1000] ON a"
 
 
 def test_a_cross_product_has_no_fix_but_advice() -> None:
@@ -192,12 +192,6 @@ def test_every_fix_pasted_into_the_script_as_text_bounds_the_whole_query(text: s
     fixes = [fix for entry in verdict.streams for fix in getattr(entry.finding, "fixes", ())]
     assert fixes
     for fix in dict.fromkeys(fixes):
-        pasted = text
-        for part in re.split(r"; (?=[A-Z]+ )", fix):
-            constraint, _, name = part.rpartition(" ON ")
-            header = f"CREATE STREAM {name} ("
-            assert header in pasted, (fix, name)
-            start = pasted.index(header)
-            end = pasted.index(");\n", start)
-            pasted = f"{pasted[:end]}, {constraint}{pasted[end:]}"
+        more = {stream: [scheme.text for scheme in schemes] for stream, schemes in fix.by_stream.items()}
+        pasted = with_declarations(text, more)
         assert penstock.check(penstock.parse(pasted)).verdict == "bounded", (fix, pasted)

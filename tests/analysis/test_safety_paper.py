@@ -80,7 +80,7 @@ def test_example_1_a_key_alone_does_not_purge_the_bids_whose_item_never_comes() 
     assert any(
         "PRIMARY KEY (itemid) ON item closes only values that arrive" in text for text in each_told(found.because)
     )
-    assert found.fixes[0] == "FOREIGN KEY (itemid) REFERENCES item (itemid) ON bid"
+    assert str(found.fixes[0]) == "FOREIGN KEY (itemid) REFERENCES item (itemid) ON bid"
 
 
 def test_example_1_with_punctuations_on_bidderid_alone_items_can_never_be_purged() -> None:

@@ -125,6 +125,28 @@ def test_budget_is_bounded_and_not_exact(penstock: Run, script: Write) -> None:
     assert (query["verdict"], query["strategy"], query["exact"]) == ("bounded", "budget", False)
 
 
+def test_a_fix_is_shown_and_written_and_bounds_the_query(penstock: Run, script: Write) -> None:
+    name = script(scripts.UNDECIDED)
+    before = Path(name).read_text()
+    assert "CREATE STREAM" in penstock("check", name).stdout.partition("  fix  ")[2]
+    done = penstock("check", "--fix", name)
+    assert (done.returncode, done.stdout[:1]) == (0, "✓")
+    assert done.stderr.startswith(f"--- {name} as it is")
+    after = Path(name).read_text()
+    assert len(after) > len(before)
+    again = penstock("check", name, "--fix", "2")
+    assert (again.returncode, again.stdout) == (2, "")
+    assert "there is no fix 2: the report has none" in again.stderr
+    assert Path(name).read_text() == after
+
+
+def test_a_file_that_cannot_be_written_stays_as_it_is(penstock: Run, script: Write) -> None:
+    name = script(scripts.UNDECIDED)
+    before = Path(name).read_text()
+    assert penstock("check", name, "--fix", "99").returncode == 2
+    assert Path(name).read_text() == before
+
+
 def test_script_without_a_query_says_so(penstock: Run, script: Write) -> None:
     name = script(scripts.NO_QUERY)
     assert "No query" in penstock("check", name).stdout

@@ -13,6 +13,7 @@ import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import (
     Bounded,
+    Fix,
     Means,
     MemoryFinding,
     PurgeFinding,
@@ -31,6 +32,8 @@ from penstock.explain.plan_text import purge_lines, run_lines
 from penstock.explain.report import check_report
 from penstock.explain.verdict_json import check_object, plain_value, printed
 from penstock.model.query import Query
+from penstock.model.schemes import Follows, Ordered
+from penstock.model.spans import Auto
 from penstock.plan.planner import make_plan
 from tests.analysis.test_fixes import open_queries
 
@@ -39,7 +42,10 @@ CLICKS = StateFinding(
     "c",
     Unbounded(
         ("no declaration ever closes a value of impressions.ad",),
-        ("FOLLOWS impressions (ad) ON (ad) WITHIN AUTO ON clicks", "ORDERED BY ad WITHIN AUTO ON impressions"),
+        (
+            Fix((("clicks", Follows("impressions", ("ad",), ("ad",), Auto())),)),
+            Fix((("impressions", Ordered("ad", Auto())), ("clicks", Ordered("ts", Auto())))),
+        ),
     ),
 )
 VIEWS = StateFinding("views", "views", Bounded("the last 50000 rows", Means.WINDOW, ("[ROWS 50000] on views",), 50000))
@@ -74,7 +80,7 @@ REPORT = """\
     c      - no declaration ever closes a value of impressions.ad
     views  - [ROWS 50000] on views
 
-  merging  no constant memory suffices by the conditions alone
+  merging  by the conditions alone, rows cannot be merged into a fixed number
     - C2: ad is not bounded
 
   growing input
@@ -82,10 +88,12 @@ REPORT = """\
       clicks: ad = 1, ts = 2024-01-01T12:00:00Z
       clicks: ad = 2, ts = NULL
 
-  fix  declare one of the lines; the last ON of each part names the stream that declares it
-    c    FOLLOWS impressions (ad) ON (ad) WITHIN AUTO ON clicks
-      or ORDERED BY ad WITHIN AUTO ON impressions
+  fix  one of these; `penstock check FILE --fix N` writes the N-th, 1 to 2
+    1  CREATE STREAM impressions (… , ORDERED BY ad WITHIN AUTO)
+       CREATE STREAM clicks      (… , ORDERED BY ts WITHIN AUTO)
+    2  CREATE STREAM clicks (… , FOLLOWS impressions (ad) ON (ad) WITHIN AUTO)
     what is WITHIN AUTO is learned as the query runs: it is exact if the learned lateness holds
+    or SELECT /*+ BUDGET(1 GB) */ …: the state stays within it, with the least loss
 
   note  a notice"""
 

@@ -107,7 +107,7 @@ def test_what_is_bounded_is_taken_and_so_is_every_fix() -> None:
             bounded += 1
             assert not unkept_bounds(plan_of(query, verdict)), text
         entries = [(e.alias, e.finding) for e in verdict.streams if not isinstance(e.finding, Bounded)]
-        for fix in dict.fromkeys(fix for _, finding in entries for fix in finding.fixes[:2]):
+        for fix in dict.fromkeys(str(fix) for _, finding in entries for fix in finding.fixes[:2]):
             (better,) = parse(script(pasted(declared, fix), asked)).queries
             after = check_query(better)
             assert after.verdict == "bounded", (fix, text)

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 
 from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.closing_graph import ClosingGraph
-from penstock.analysis.fixes import text_of
+from penstock.analysis.finding import Fix
 from penstock.analysis.reasons import Final, Reason
 from penstock.model.query import Query
 from penstock.model.relation import JoinKind, certain, joins, leaves
@@ -63,4 +63,4 @@ def _never(
 ) -> Reason:
     would = [c for c in graph.candidates if c.target in others and all(there & set(need) for need in c.needs)]
     told = min(would, key=lambda closing: _LIKELY.index(closing.way), default=None)
-    return Final.NEVER(*rows) if told is None else Final.NEVER_UNLESS(*rows, text_of(told.missing))
+    return Final.NEVER(*rows) if told is None else Final.NEVER_UNLESS(*rows, str(Fix(told.missing)))

@@ -42,6 +42,25 @@ class Means(StrEnum):
 
 
 @dataclass(frozen=True)
+class Fix:
+    """Declarations that would bound the state, each with the stream that it is declared of."""
+
+    declarations: tuple[tuple[str, Scheme], ...]
+
+    def __str__(self) -> str:
+        """As `penstock implies` reads it."""
+        return "; ".join(scheme.on(stream) for stream, scheme in self.declarations)
+
+    @property
+    def by_stream(self) -> dict[str, list[Scheme]]:
+        """What each stream is to declare."""
+        found: dict[str, list[Scheme]] = {}
+        for stream, scheme in self.declarations:
+            found.setdefault(stream, []).append(scheme)
+        return found
+
+
+@dataclass(frozen=True)
 class Bounded:
     """State is bounded: by what, by which means, for which reasons."""
 
@@ -59,7 +78,7 @@ class Unbounded:
     """State grows without limit on some input that keeps its promises."""
 
     because: tuple[Told, ...]
-    fixes: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
 
     verdict = "unbounded"
 
@@ -69,7 +88,7 @@ class Undecided:
     """Neither a bound nor a growing input was found: why, and what to declare."""
 
     because: tuple[Told, ...]
-    fixes: tuple[str, ...] = ()
+    fixes: tuple[Fix, ...] = ()
 
     verdict = "undecided"
 

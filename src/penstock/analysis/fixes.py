@@ -20,10 +20,9 @@ from heapq import heappop, heappush
 
 from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.closing_graph import ClosingGraph
-from penstock.analysis.closings.edges import Closing, Missing
+from penstock.analysis.closings.edges import Closing
+from penstock.analysis.finding import Fix
 from penstock.model.schemes import Cooccurs
-
-Fix = tuple[Missing, ...]
 
 _PREFERENCES = (
     (Way.CLOCK, Way.KEY, Way.FOLLOWS, Way.PUNCTUATION, Way.ORDER),
@@ -65,17 +64,12 @@ def fixes_of(graph: ClosingGraph, aliases: Iterable[str]) -> tuple[Fix, ...]:
 def _by_clocks(graph: ClosingGraph, goals: tuple[str, ...]) -> list[Fix]:
     """The fix of clocks alone, and of how far they lie apart: the promise that many can make best."""
     search = _Search(graph, goals, [c for c in graph.candidates if c.way is Way.CLOCK])
-    fix = next((search.fix(chosen) for chosen in search.grown()), ())
-    return [fix] if any(isinstance(scheme, Cooccurs) for _, scheme in fix) else []
+    fix = next((search.fix(chosen) for chosen in search.grown()), Fix(()))
+    return [fix] if any(isinstance(scheme, Cooccurs) for _, scheme in fix.declarations) else []
 
 
 def _names_cooccurs(closing: Closing) -> bool:
     return any(isinstance(scheme, Cooccurs) for _, scheme in closing.missing)
-
-
-def text_of(fix: Iterable[Missing]) -> str:
-    """A fix as `penstock implies` reads it."""
-    return "; ".join(scheme.on(stream) for stream, scheme in fix)
 
 
 class _Search:
@@ -102,7 +96,7 @@ class _Search:
 
     def fix(self, chosen: int) -> Fix:
         """The declarations that a number stands for."""
-        return tuple(missing for missing in self.missing if chosen & self.number[missing])
+        return Fix(tuple(missing for missing in self.missing if chosen & self.number[missing]))
 
     def smallest(self, enough: int) -> list[int]:
         """The fixes of the least number of declarations, at most so many; nothing if none is found in time."""

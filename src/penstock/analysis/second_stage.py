@@ -28,8 +28,8 @@ from penstock.analysis.closings.edges import Missing, order_text
 from penstock.analysis.closings.punctuated_columns import narrowed
 from penstock.analysis.facts.largest_value import never_passes
 from penstock.analysis.facts.together import Facts
-from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Undecided
-from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.finding import Bounded, Finding, Fix, Means, StateFinding, Undecided
+from penstock.analysis.fixes import fixes_of
 from penstock.analysis.reasons import Because, BoundedBy, Reason, Told, WhyOpen
 from penstock.analysis.state import LARGE
 from penstock.model.clauses import Aggregate, RangeWindow, Scalar, Source, TimeWindow, columns_of
@@ -249,7 +249,7 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
     unsure = [v for v in (*stage.all_values, *stage.kept_values) if isinstance(v, Expression) and not v.deterministic]
     because += [WhyOpen.MAY_DIFFER_EACH_TIME(value) for value in unsure]
     clocks = [(value, clock) for value in stage.values for clock in _clocks(facts, value)]
-    fixes: dict[str, None] = {}
+    fixes: dict[Fix, None] = {}
     for value, clock in clocks:
         limit = never_passes(clock.source.stream, clock.column.column)
         if limit is not None:
@@ -266,8 +266,8 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
             because.append(WhyOpen.ROWS_STAY(clock.source.alias))
         open_ends = dict.fromkeys(alias for alias, finding in findings.items() if not isinstance(finding, Bounded))
         goals = (*open_ends, *([] if leaves else [clock.source.alias]))
-        for fix in fixes_of(graph, dict.fromkeys(goals)) if goals else ((),):
-            fixes[text_of(dict.fromkeys((*fix, *missing)))] = None
+        for fix in fixes_of(graph, dict.fromkeys(goals)) if goals else (Fix(()),):
+            fixes[Fix(tuple(dict.fromkeys((*fix.declarations, *missing))))] = None
     if not clocks and stage.all_values:
         because.append(WhyOpen.CARRIES_NO_TIME(stage.item))
     advice = [] if unsure or not endless else [WhyOpen.CHECK_WOULD(endless)]
@@ -298,7 +298,7 @@ def _times_to_carry(facts: Facts, stage: _Stage, findings: Mapping[str, Finding]
         is_grouped = stage.item == "group"
         missing = _undeclared(source, time.column, not is_grouped and _may_be_null(facts, time))
         advice = WhyOpen.GROUPING_WOULD(time) if is_grouped else WhyOpen.GIVING_OUT_WOULD(time)
-        yield WhyOpen.WITH_DECLARATIONS(advice, text_of(missing)) if missing else advice
+        yield WhyOpen.WITH_DECLARATIONS(advice, str(Fix(missing))) if missing else advice
 
 
 def _passes_all(facts: Facts, stage: _Stage, value: Scalar, clock: _Clock) -> bool:

@@ -22,8 +22,8 @@ from penstock.analysis.closings.closing_graph import ClosingGraph, Reachability,
 from penstock.analysis.closings.edges import passages, shared_columns, stalled
 from penstock.analysis.closings.outer_join_purge import Stuck
 from penstock.analysis.facts.together import Facts, Together
-from penstock.analysis.finding import Bounded, Finding, Means, Undecided
-from penstock.analysis.fixes import fixes_of, text_of
+from penstock.analysis.finding import Bounded, Finding, Fix, Means, Undecided
+from penstock.analysis.fixes import fixes_of
 from penstock.analysis.reasons import Because, BoundedBy, Reason, Told, WhyOpen
 from penstock.analysis.usefulness import why_useless
 from penstock.model.clauses import RangeWindow, RowsWindow, Source, columns_of
@@ -46,7 +46,7 @@ def source_findings(facts: Facts, graph: ClosingGraph) -> dict[str, Finding]:
     for stuck in waiting:
         found |= {alias: None for alias in stuck.rows if not _is_unstored(found[alias])}
     open_ends = [alias for alias, finding in found.items() if finding is None]
-    fixes = tuple(text_of(fix) for fix in fixes_of(graph, open_ends)) if open_ends else ()
+    fixes = fixes_of(graph, open_ends) if open_ends else ()
     return {
         alias: finding or _open(facts, graph, facts.query.by_alias[alias], waiting, fixes)
         for alias, finding in found.items()
@@ -81,7 +81,7 @@ def _is_unstored(finding: Bounded | None) -> bool:
 
 
 def _open(
-    facts: Facts, graph: ClosingGraph, source: Source, waiting: tuple[Stuck, ...], fixes: tuple[str, ...]
+    facts: Facts, graph: ClosingGraph, source: Source, waiting: tuple[Stuck, ...], fixes: tuple[Fix, ...]
 ) -> Undecided:
     reach = graph.reach(source.alias)
     reasons: tuple[Told, ...] = (*_why_open(facts, graph, source, reach), *_why_not_merged(facts, source))

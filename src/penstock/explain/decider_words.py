@@ -20,7 +20,7 @@ DECIDER_WORDS: dict[ReasonKind, Words] = {
     MemoryReason.NOT_WRITTEN_DOWN: "no growing input could be written down",
     MemoryReason.MAY_BRING: "a row to come may bring each of them into the answer",
     MemoryReason.GROUPS_KEPT: "each group is part of the answer, and is kept",
-    MemoryReason.GIVEN_ONCE: "each is given out once, and must be known when it comes again",
+    MemoryReason.GIVEN_ONCE: "each is emitted once, and must be known when it comes again",
     MemoryReason.BUT_ALIKE: "{}, but the aggregates do not depend on how many rows match by it",
     MemoryReason.DISTINCT_OVER_GROUPS: "DISTINCT over groups is outside what is decided here",
     MemoryReason.SETS_OF_KEYS: "groups by several sets of keys are outside what is decided here",
@@ -35,7 +35,7 @@ DECIDER_WORDS: dict[ReasonKind, Words] = {
     MemoryReason.MAKES_OF: "what {} makes of {: and } is not known",
     MemoryReason.MAKES_UNKNOWN: "what {} makes of its columns is not known",
     MemoryReason.CONDITION: "{}: {}",
-    MemoryReason.GIVEN_OUT: "{} is given out, and {}",
+    MemoryReason.GIVEN_OUT: "{} is in the answer, and {}",
     MemoryReason.GROUPED_BY: "{} is grouped by, and {}",
     MemoryReason.JOINS: "{: and } joins {: and }, and {}",
     MemoryReason.OF_DIFFERENT_ROWS: (

@@ -16,6 +16,7 @@ from penstock.analysis.finding import Bounded, StateFinding, Verdict, each_block
 from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.block_text import answer_lines, of_all_blocks
 from penstock.explain.counts_text import counts_items
+from penstock.explain.fix_text import JOB_REMARK, remarks_on
 from penstock.explain.graph_svg import join_graph
 from penstock.explain.parts_text import parts_lines
 from penstock.explain.plan_text import (
@@ -31,7 +32,7 @@ from penstock.explain.plan_text import (
     run_lines,
 )
 from penstock.explain.reason_words import each_told, told
-from penstock.explain.report import JOB_REMARK, STRATEGY_IN_WORDS, exact_in_words, remarks_on, rows_text
+from penstock.explain.report import STRATEGY_IN_WORDS, exact_in_words, rows_text
 from penstock.explain.verdict_json import plain_value
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -169,7 +170,7 @@ def _fixes(verdict: Verdict) -> Iterator[str]:
         if state.finding.fixes and not verdict.job_fixes:
             alternatives = "one of these" if len(state.finding.fixes) > 1 else "this"
             yield f'<p class="soft">Declare {alternatives}; the last ON names the stream that declares it:</p>'
-            yield '<ol class="mono">' + "".join(f"<li>{escape(fix)}</li>" for fix in state.finding.fixes) + "</ol>"
+            yield '<ol class="mono">' + "".join(f"<li>{escape(str(fix))}</li>" for fix in state.finding.fixes) + "</ol>"
             for remark in remarks_on(state.finding.fixes):
                 yield f'<p class="soft">{escape(remark)}.</p>'
         yield "</div>"

@@ -8,15 +8,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.analysis.closings.closing_graph import ClosingGraph
-from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict, each_block
+from penstock.analysis.finding import Bounded, Finding, Fix, Means, StateFinding, Verdict, each_block
 from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.block_text import answer_lines
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
+from penstock.explain.fix_text import remarks_on
 from penstock.explain.ink import Ink
 from penstock.explain.parts_text import parts_lines
 from penstock.explain.reason_words import each_told, told
-from penstock.explain.report import headline, remarks_on
+from penstock.explain.report import headline
 from penstock.model.predicates import Comparison, Op, Predicate, Residual, aliases_of, written
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
@@ -208,7 +209,7 @@ def _source(source: SourcePlan, query: Query, plan: Plan, of: tuple[Verdict, Clo
     yield from _item("unseen", each_told(unseen(query, plan, source.alias)), ink)
     finding = finding_of(verdict, source.alias)
     if not isinstance(finding, Bounded):
-        yield from _item("fix", fix_lines(finding.fixes), ink)
+        yield from _item("fix", _fixes(finding.fixes), ink)
 
 
 def merge_lines(verdict: Verdict, source: SourcePlan) -> list[str]:
@@ -231,12 +232,12 @@ def _second_stage(state: StateFinding, ink: Ink) -> Iterator[str]:
         return
     yield from _item("bound", [f"none: {finding.verdict}"], ink)
     yield from _item("why", each_told(finding.because), ink)
-    yield from _item("fix", fix_lines(finding.fixes), ink)
+    yield from _item("fix", _fixes(finding.fixes), ink)
 
 
-def fix_lines(fixes: Sequence[str]) -> list[str]:
+def _fixes(fixes: Sequence[Fix]) -> list[str]:
     """The alternatives, one a line, and what they leave open."""
-    return [*(("or " if number else "") + fix for number, fix in enumerate(fixes)), *remarks_on(fixes)]
+    return [*(f"{'or ' if number else ''}{fix}" for number, fix in enumerate(fixes)), *remarks_on(fixes)]
 
 
 def finding_of(verdict: Verdict, alias: str) -> Finding:

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
-from penstock.errors import NotSupportedYet, ScriptErrors
+from penstock.analysis.finding import Fix
+from penstock.errors import NotSupportedYet
 from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
@@ -31,7 +32,6 @@ from penstock.model.schemes import (
 from penstock.model.script import Script
 from penstock.model.spans import Window, Within
 from penstock.model.stream import Storage, Stream
-from penstock.sql import parse_constraint
 from penstock.sql.printer import blocks_of, members_of, print_query
 
 _NO_WORD = re.compile(r"\W+")
@@ -74,13 +74,9 @@ def promises_code(streams: Sequence[Stream]) -> list[str]:
     return found
 
 
-def fix_code(fix: str, script: Script) -> tuple[str, ...]:
-    """A fix of a verdict, declarations joined by `; `, as calls of penstock.promise; as it is where it cannot be."""
-    try:
-        declared = [parse_constraint(part, script) for part in fix.split("; ")]
-    except ScriptErrors:
-        return (fix,)
-    return tuple(f"penstock.promise({variable(stream.name)}, {promise_code(scheme)})" for stream, scheme in declared)
+def fix_code(fix: Fix) -> tuple[str, ...]:
+    """A fix of a verdict as calls of penstock.promise."""
+    return tuple(f"penstock.promise({variable(stream)}, {promise_code(scheme)})" for stream, scheme in fix.declarations)
 
 
 def _calls(stream: Stream) -> Iterator[str]:

@@ -9,13 +9,16 @@ is shortened: it is there to be checked by hand.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
+from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.analysis.implication.implied import Implication
+from penstock.analysis.reasons import Reason, Told
 from penstock.errors import visible
 from penstock.explain.block_text import block_lines, of_all_blocks
 from penstock.explain.counts_text import offer
+from penstock.explain.fix_text import fix_lines, listed, numbered
 from penstock.explain.ink import Ink
 from penstock.explain.reason_words import each_told, told
 from penstock.explain.verdict_json import plain_value
@@ -28,36 +31,28 @@ STRATEGY_IN_WORDS = {
     Strategy.NONE: "",
 }
 
-_REMARKS = {
-    " WITHIN AUTO": "what is WITHIN AUTO is learned as the query runs: it is exact if the learned lateness holds",
-    "COOCCURS ": "the window of COOCCURS is an example: declare the one that `penstock profile` measures",
-}
-"""What a fix leaves open, by a word in it."""
-
-_MOST_NAMED = 4
-"""Streams that share a fix beyond these are only counted."""
-
 
 def check_report(verdicts: Sequence[Verdict], ink: Ink, witness_rows: int | None = None) -> list[str]:
     """The report, line by line; for several queries, a count of the verdicts closes it."""
     if not verdicts:
         return ["No query in this script: nothing to check."]
     lines: list[str] = []
-    for verdict in verdicts:
-        lines += [*query_report(verdict, ink, witness_rows), ""]
+    for number, verdict in enumerate(verdicts):
+        first = len(numbered(verdicts[:number])) + 1
+        lines += [*query_report(verdict, ink, witness_rows, first), ""]
     return [*lines, _tally(verdicts)] if len(verdicts) > 1 else lines[:-1]
 
 
-def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None) -> list[str]:
-    """The report on one query, all its blocks together."""
-    blocks, verdict = verdict.blocks, of_all_blocks(verdict)
+def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None, first_fix: int = 1) -> list[str]:
+    """The report on one query, all its blocks together; its fixes are numbered from `first_fix`."""
+    asked, blocks, verdict = verdict, verdict.blocks, of_all_blocks(verdict)
     lines = [*headline(verdict, ink), "", *state_lines(verdict, ink)]
     for part in (
         _reasons(verdict, ink),
         block_lines(blocks, ink),
         _memory(verdict, ink),
         _witness(verdict.witness, ink, witness_rows),
-        _fixes(verdict, ink),
+        fix_lines(asked, first_fix, ink),
         _finality(verdict, ink),
         _notices(verdict, ink),
     ):
@@ -79,9 +74,9 @@ def headline(verdict: Verdict, ink: Ink) -> list[str]:
             says = f"{exact_in_words(verdict)}; {how or STRATEGY_IN_WORDS[verdict.strategy]}"
         case "unbounded":
             grows = [s.alias for s in verdict.streams if isinstance(s.finding, Unbounded)]
-            says = f"the state of {_listed(grows)} grows without limit"
+            says = f"the state of {listed(grows)} grows without limit"
         case _:
-            says = f"no bound is known yet for the state of {_listed(open_ends)}"
+            says = f"no bound is known yet for the state of {listed(open_ends)}"
     word = verdict.verdict.upper()
     first, *rest = ink.wrapped(f"{verdict.query}: {word} - {says}", "x ", "  ")
     shown = first.removeprefix("x ").replace(word, ink.verdict(verdict.verdict, word), 1)
@@ -93,10 +88,6 @@ def exact_in_words(verdict: Verdict) -> str:
     if not verdict.exact:
         return "not exact"
     return "exact if the learned lateness holds" if verdict.learned else "exact"
-
-
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}" if names else "the query"
 
 
 def state_lines(verdict: Verdict, ink: Ink) -> list[str]:
@@ -159,68 +150,22 @@ def _memory(verdict: Verdict, ink: Ink) -> list[str]:
     reasons = (*memory.because, *memory.violates) if memory.bounded is None else memory.violates
     if verdict.verdict == "bounded" or memory.bounded is True or not reasons:
         return []
-    says = "no constant memory suffices by the conditions alone"
+    says = "by the conditions alone, rows cannot be merged into a fixed number"
     if memory.bounded is None:
-        says = "whether constant memory suffices by the conditions alone is not decided"
+        says = "whether rows can be merged into a fixed number, by the conditions alone, is not decided"
     first, *rest = ink.wrapped(says, "  merging  ")
     lines = [first.replace("merging", ink.strong("merging"), 1), *rest]
-    for reason in each_told(reasons):
+    for reason in each_told(map(_without_letter, reasons)):
         lines += ink.wrapped(reason, "    - ", "      ")
     return lines
 
 
-def _fixes(verdict: Verdict, ink: Ink) -> list[str]:
-    open_ends = [(s.alias, s.finding.fixes) for s in verdict.streams if not isinstance(s.finding, Bounded)]
-    fixable = [(alias, fixes) for alias, fixes in open_ends if fixes]
-    others = [alias for alias, fixes in open_ends if not fixes]
-    none_known = f"no fix was found that can be written out for the state of {_listed(others)}; see why"
-    if verdict.job_fixes:
-        return job_fix_lines(verdict.job_fixes, ink)
-    if not fixable:
-        if not others:
-            return []
-        first, *rest = ink.wrapped(none_known, "  fix  ")
-        return [first.replace("fix", ink.strong("fix"), 1), *rest]
-    # One fix often bounds several streams: it is shown once, for all of them.
-    shared: dict[tuple[str, ...], list[str]] = {}
-    for alias, fixes in fixable:
-        shared.setdefault(fixes, []).append(alias)
-    lines = [
-        f"  {ink.strong('fix')}  declare one of the lines; the last ON of each part names the stream that declares it"
-    ]
-    labels = {
-        fixes: ", ".join(aliases) if len(aliases) <= _MOST_NAMED else f"{len(aliases)} streams"
-        for fixes, aliases in shared.items()
-    }
-    width = max(map(len, labels.values()))
-    for fixes, named in labels.items():
-        for number, fix in enumerate(fixes):
-            label = named if number == 0 else ""
-            joint = "  " if number == 0 else "or"
-            lines += ink.wrapped(fix, f"    {label:<{width}} {joint} ")
-    for remark in remarks_on(fix for fixes in labels for fix in fixes):
-        lines += ink.wrapped(remark, "    ")
-    if others:
-        lines += ink.wrapped(f"these alone do not bound the query: {none_known}", "    ")
-    return lines
-
-
-JOB_REMARK = "lengths are examples; penstock.profile(df) measures which promises the data keeps"
-
-
-def job_fix_lines(fixes: Sequence[Sequence[str]], ink: Ink) -> list[str]:
-    """What to write in a PySpark job: numbered, where there are several ways."""
-    lines = [f"  {ink.strong('fix')}  {'one of these' if len(fixes) > 1 else 'write'}, in the job"]
-    for number, written in enumerate(fixes, 1):
-        for place, line in enumerate(written):
-            lines += ink.wrapped(line, f"    {number if place == 0 else ' '}  ", "       ")
-    return [*lines, *ink.wrapped(JOB_REMARK, "    ")]
-
-
-def remarks_on(fixes: Iterable[str]) -> list[str]:
-    """What some fixes leave open."""
-    proposed = " ".join(fixes)
-    return [remark for mark, remark in _REMARKS.items() if mark in proposed]
+def _without_letter(reason: Told) -> Told:
+    """What a condition of the paper says, without the name that it has there."""
+    if isinstance(reason, Reason) and reason.kind is MemoryReason.CONDITION:
+        said = reason.about[1]
+        return said if isinstance(said, Reason | str) else reason
+    return reason
 
 
 def _witness(witness: Witness | None, ink: Ink, rows: int | None) -> list[str]:

@@ -79,7 +79,7 @@ def _state(state: StateFinding) -> dict[str, object]:
         "bound": told(finding.bound) if isinstance(finding, Bounded) else "",
         "rows": finding.rows if isinstance(finding, Bounded) else None,
         "because": list(each_told(finding.because)),
-        "fixes": [] if isinstance(finding, Bounded) else list(finding.fixes),
+        "fixes": [] if isinstance(finding, Bounded) else list(map(str, finding.fixes)),
     }
 
 

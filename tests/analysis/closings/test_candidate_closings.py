@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from penstock.analysis.closings.candidate_closings import candidate_closings
-from penstock.analysis.fixes import text_of
+from penstock.analysis.finding import Fix
 from tests.analysis.scripts import CLOCK, facts_of
 
 
 def missing(target: str, *streams: str, select: str) -> list[str]:
     facts = facts_of(*streams, select=select)
-    return [text_of(c.missing) for c in candidate_closings(facts, facts.query.by_alias[target])]
+    return [str(Fix(c.missing)) for c in candidate_closings(facts, facts.query.by_alias[target])]
 
 
 JOINED = "SELECT a.k FROM a, b WHERE a.k = b.k"

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo kafka-demo test test-all matrix lint measure soak golden clean
+.PHONY: demo kafka-demo chromium test test-all matrix lint measure soak golden clean
 
 demo: $(READY)
 	@sh scripts/need-jdk.sh
@@ -20,6 +20,10 @@ kafka-demo: $(READY)
 # Under 20 minutes on two cores: a small case of everything. `make test-all` has the thorough ones too.
 test: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not thorough"
+
+# The browser of tests/live/test_browser.py, by Debian's packages.
+chromium:
+	@command -v chromium > /dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
 
 test-all: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q

@@ -30,6 +30,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "explain": {"", "errors", "model", "analysis", "plan", "sql"},
     "profile": {"errors", "model", "sql", "analysis", "plan", "runtime", "spark", "explain"},
     "compile": {"errors", "extras", "model", "sql", "analysis", "plan", "explain", "spark"},
+    "live": {"errors", "model", "analysis", "plan", "explain"},
     "jobs": {"profile", "errors", "model", "analysis", "explain", "compile", "frames", "spark", ""},
     "testing": {"errors", "model", "analysis", "plan", "runtime", "explain", "compile"},
     "cli": {
@@ -45,6 +46,7 @@ MAY_IMPORT: dict[str, set[str]] = {
         "profile",
         "curve",
         "jobs",
+        "live",
         "extras",
         "help_text",
     },

@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
     from penstock.model.script import Script
     from penstock.plan.counting import Observed
+    from penstock.spark.running import Follower, Running
 
 DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INEXACT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 5, 130, 141
 NOT_IMPLIED = UNBOUNDED
@@ -149,8 +150,12 @@ def options(
     """Continuous multi-way joins on Spark, with their state bounded."""
 
 
+_FIRST = {"--fix": "1", "--page": "0"}
+"""What options mean that stand without a value: the first fix, any free port."""
+
+
 class _WithOptionalValues(TyperCommand):
-    """A command some of whose options may stand without their value, which is then the first."""
+    """A command some of whose options may stand without their value."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As always, with the values that are left out."""
@@ -158,7 +163,7 @@ class _WithOptionalValues(TyperCommand):
         whole = [
             word
             for place, word in enumerate(args)
-            for word in ((word, "1") if word == "--fix" and not given[place + 1].isdecimal() else (word,))
+            for word in ((word, _FIRST[word]) if word in _FIRST and not given[place + 1].isdecimal() else (word,))
         ]
         return super().parse_args(ctx, whole)
 
@@ -262,7 +267,7 @@ def implies(
     return {True: DONE, False: NOT_IMPLIED, None: UNDECIDED}[answer.implied]
 
 
-@app.command(epilog=epilog("run"))
+@app.command(cls=_WithOptionalValues, epilog=epilog("run"))
 @guarded
 def run(  # noqa: PLR0917 - the options of the contract; typer passes them by name
     file: ScriptFile,
@@ -294,6 +299,10 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
         str | None, typer.Option(metavar="COMMAND", help="Start it when a promise breaks, with JSON on its input.")
     ] = None,
     log: Annotated[str, typer.Option(metavar="text|json", help="What is shown of each batch.")] = "text",
+    port: Annotated[
+        int | None,
+        typer.Option("--page", metavar="[PORT]", min=0, max=65535, help="Serve a page of the run, to this host alone."),
+    ] = None,
     conf: Annotated[list[str] | None, typer.Option(metavar="k=v", help="A setting of Spark or Penstock.")] = None,
 ) -> int:
     """Run all queries of the script on Spark, or none."""
@@ -337,15 +346,21 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     notices = [f"note: {verdict.query}: {told(notice)}" for verdict in verdicts for notice in verdict.notices]
     for line in (*notices, *opening_lines(script, plans)):
         _complain(line)
+    from penstock.live.about import about  # noqa: PLC0415
     from penstock.spark.following import following  # noqa: PLC0415
 
+    shown = {query.name: about(query, v, plan) for (query, plan), v in zip(plans, verdicts, strict=True)}
     progress = show_progress()
     recall = settings.pop(RECALL, None)
     watching = following(progress, _complain, log=log, prometheus=prometheus, hook=hook, recall=recall)
     if log == "text":
         progress.begin()
     try:
-        with watching as follow, _kept_or_temporary(checkpoint, needed=final) as kept:
+        with (
+            watching as tell,
+            _page(file, port, shown, metrics, tell) as follow,
+            _kept_or_temporary(checkpoint, needed=final) as kept,
+        ):
             options = RunOptions(kept, available_now or final, metrics, settings, final)
             ran = run_script(script, plans, options, follow, _complain)
     except KeyboardInterrupt:
@@ -363,6 +378,61 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     for line in (*waiting_lines(ran, waiting), *last_lines(ran)):
         _complain(line)
     return INEXACT if strict and not all(one.exactness.is_exact for one in ran) else DONE
+
+
+@contextlib.contextmanager
+def _page(
+    file: Path, port: int | None, shown: Mapping[str, Mapping[str, Any]], metrics: Path | None, tell: Follower
+) -> Iterator[Follower]:
+    """Who is told of each batch, and the page of the run, if one is wanted, which is served meanwhile."""
+    from penstock.live.about import write_about  # noqa: PLC0415
+
+    if metrics is not None:
+        write_about(metrics, shown)
+    if port is None:
+        yield tell
+        return
+    import time  # noqa: PLC0415
+
+    from penstock.live.history import History  # noqa: PLC0415
+    from penstock.live.server import PageServer  # noqa: PLC0415
+
+    history = History()
+    for known in shown.values():
+        history.describe(known)
+    server = PageServer(history, file.name, port)
+    _complain(f"page: {server.url}")
+
+    def follow(one: Running, line: dict[str, Any]) -> None:
+        tell(one, line)
+        history.add({**line, "times": one.times}, time.time())
+
+    try:
+        yield follow
+    finally:
+        server.close()
+
+
+@app.command(epilog=epilog("page"))
+@guarded
+def page(
+    file: Annotated[Path, typer.Argument(metavar="METRICS.jsonl", help="What `run --metrics` wrote.")],
+    html: Annotated[Path, typer.Option("--html", metavar="OUT", help="Where the page goes.")],
+) -> int:
+    """The page of a finished run, as one file."""
+    from penstock.live.about import read_about  # noqa: PLC0415
+    from penstock.live.history import history_of  # noqa: PLC0415
+    from penstock.live.run_page import live_page  # noqa: PLC0415
+
+    try:
+        lines = file.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"cannot read {file}: {getattr(error, 'strerror', None) or error}") from None
+    history = history_of(lines, str(file))
+    for known in read_about(file):
+        history.describe(known)
+    _write(html, live_page(file.name, history.since(0), is_live=False))
+    return DONE
 
 
 @app.command(epilog=epilog("profile"))

@@ -29,10 +29,12 @@ _EXAMPLES = {
             "for ever, a batch every ten seconds, on a cluster",
             "penstock run job.sql --master spark://host:7077 --checkpoint hdfs://name/job --trigger 10s",
         ),
+        ("with a page that shows it, at a free port", "penstock run job.sql --checkpoint state --page"),
         ("measured", "penstock run job.sql --checkpoint state --metrics batches.jsonl --strict"),
     ),
     "state": (("ten rows of each stream, and whom they wait for", "penstock state state --rows 10"),),
     "rescale": (("for a cluster of sixteen cores", "penstock rescale state --cells 32"),),
+    "page": (("what a run did, as one file", "penstock page batches.jsonl --html run.html"),),
     "profile": (("which declarations would the data keep?", "penstock profile job.sql"),),
 }
 

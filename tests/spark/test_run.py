@@ -15,7 +15,9 @@ from typing import Any, ClassVar
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from typer.testing import CliRunner
 
+from penstock.cli import app
 from penstock.spark.run import _Starts
 from tests.measure import size
 from tests.spark.conftest import Bench, Ran
@@ -105,6 +107,9 @@ def test_metrics_have_every_field_and_add_up_over_two_runs(bench: Bench) -> None
     assert sum(line["rows_in"]["t"] for line in lines) == 15
     assert sum(line["rows_out"] for line in lines) == bench.sink().total()
     assert lines[-1]["state_rows"] == {"s": 17, "t": 15}
+    metrics, page = str(bench.folder / "metrics.jsonl"), bench.folder / "run.html"
+    assert CliRunner().invoke(app, ["page", metrics, "--html", str(page)]).exit_code == 0
+    assert '"says": "' in page.read_text(encoding="utf-8"), "what is written beside the metrics"
 
 
 def test_two_queries_side_by_side(bench: Bench) -> None:

@@ -6,7 +6,7 @@ Who starts and stops it is none of its business (`run.py`); a query that somebod
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
@@ -52,6 +52,8 @@ class Running:
     observed: Observed | None = None
     """What the samples of this run show, where joins are replaced by counts."""
     clock: WatermarkBefore = field(default_factory=WatermarkBefore)
+    times: Mapping[str, float] = field(default_factory=dict)
+    """What the last batch took, by Spark's parts of it, in seconds."""
 
     @property
     def held(self) -> dict[str, int]:
@@ -128,6 +130,14 @@ _STANDS = (
 )
 
 
+_TIMES = {
+    "planning": ("latestOffset", "getBatch", "queryPlanning"),
+    "running": ("addBatch",),
+    "committing": ("walCommit", "commitOffsets", "commitBatch"),
+}
+"""What Spark's parts of a batch are: finding out what came, reading to writing, the logs of the checkpoint."""
+
+
 def _block_metrics(plan: Plan, observation: str, progress: Any) -> dict[str, Any]:
     """The fields that the cells of one block and its second stage know."""
     known = metrics_of(plan, _counted(progress, observation))
@@ -160,6 +170,8 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     line = metrics_line(
         one.query.name, progress["batchId"], known, progress["durationMs"].get("triggerExecution", 0) / 1000
     )
+    spent = progress["durationMs"]
+    one.times = {name: sum(spent.get(part, 0) for part in parts) / 1000 for name, parts in _TIMES.items()}
     if all(value is None for value in observed.values()):
         # No row came, so no cell was asked: all stands as it stood.
         if one.batches:

@@ -111,7 +111,7 @@ def test_files_that_a_page_names_are_there(page: Path) -> None:
 def test_the_example_of_the_readme_is_the_file_it_names() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
     shown = next(block.body for block in blocks(readme) if block.language == "sql")
-    assert shown == (ROOT / "examples" / "auctions_and_bids.sql").read_text(encoding="utf-8")
+    assert shown == (ROOT / "examples" / "unbounded.sql").read_text(encoding="utf-8")
 
 
 # The language reference is complete.

@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo kafka-demo chromium test test-all matrix lint measure soak golden clean
+.PHONY: demo docs kafka-demo chromium test test-all matrix lint measure soak golden clean
 
 demo: $(READY)
 	@sh scripts/need-jdk.sh
@@ -24,6 +24,11 @@ test: lint
 # The browser of tests/live/test_browser.py, by Debian's packages.
 chromium:
 	@command -v chromium > /dev/null || (apt-get update -qq && apt-get install -y -qq --no-install-recommends chromium)
+
+# The site of the documentation, in build/site; a warning is an error. Its tools have an environment of their own.
+docs:
+	@test -x build/docs/bin/mkdocs || ($(PYTHON) -m venv build/docs && build/docs/bin/pip install -q -r docs/requirements.txt)
+	NO_MKDOCS_2_WARNING=1 build/docs/bin/mkdocs build -q --strict
 
 test-all: lint
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q

@@ -29,7 +29,7 @@ CREATE SINK out USING parquet OPTIONS (path '{out}');
 LEFT = STREAMS + "INSERT INTO out SELECT a.n, b.n AS m FROM a LEFT JOIN b ON a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8;"
 GROUPS = STREAMS + (
     "INSERT INTO out SELECT a.k, count(*) AS c FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8 "
-    "GROUP BY a.k, window(timestamp_seconds(a.ts), '10 seconds');"
+    "GROUP BY a.k, window(a.ts, 10);"
 )
 DISTINCT = STREAMS + "INSERT INTO out SELECT DISTINCT a.k FROM a, b WHERE a.k = b.k AND b.ts - a.ts BETWEEN 0 AND 8;"
 Rows = list[dict[str, Any]]

@@ -59,7 +59,7 @@ _QUERIES = {
     "in_joined": "SELECT a.k FROM a WHERE a.k IN (SELECT t.n FROM t JOIN t AS u ON t.code = u.code WHERE u.n > t.n)",
     "alone": "SELECT upper(t.code) AS code, k FROM t JOIN a ON a.c = t.code WHERE t.n + a.k > 2",
 }
-_FEW = ("of_both_kept", "in_exists", "asked_of_joins")
+_FEW = ("of_both_kept", "in_exists")
 
 
 def _rows(chance: random.Random, size: int) -> list[dict[str, Any]]:

@@ -79,7 +79,9 @@ def test_example_5_7_counts_for_each_value_between_11_and_19() -> None:
 @pytest.mark.parametrize("distinct", ["", "DISTINCT "])
 def test_example_5_8_an_endless_output_forces_every_value_to_be_remembered(distinct: str) -> None:
     query = read("S(A, B); T(C)", f"SELECT {distinct}A FROM S, T WHERE A > 10 AND B = C AND B = 10")
-    assert each_told(memory_finding(query).violates) == ("C1: S.A is in the answer, and no constant limits it from above",)
+    assert each_told(memory_finding(query).violates) == (
+        "C1: S.A is in the answer, and no constant limits it from above",
+    )
     witness = memory_witness(query, 3)
     assert witness is not None
     assert witness.rows == tuple(("S", (("A", value), ("B", 10))) for value in (11, 12, 13))

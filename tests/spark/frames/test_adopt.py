@@ -70,9 +70,6 @@ JOBS: dict[str, Job] = {
     ),
     "union": lambda s: s.a.union(s.c).join(s.b, F.expr(NEAR)),
     "sql": in_sql,
-    "window as a key": lambda s: s.a.withColumn("w", F.window("ats", "4 seconds")).join(
-        s.b.withColumn("v", F.window("bts", "4 seconds")), F.expr("ak = bk AND w = v"), "left_outer"
-    ),
     "windows of groups": lambda s: (
         s.a.groupBy(F.window("ats", "4 seconds").alias("w"))
         .agg(F.count("*").alias("n"))

@@ -72,6 +72,10 @@ SHAPES: dict[str, Callable[[Streams], DataFrame]] = {
     "a join on the right": lambda s: s.c.join(
         s.a.join(s.b, F.expr(NEAR)), F.expr("ck = ak AND cts = bts"), "left_outer"
     ),
+    # Spark's own stream refuses it: two columns of a side carry its watermark.
+    "window as a key": lambda s: s.a.withColumn("w", F.window("ats", "4 seconds")).join(
+        s.b.withColumn("v", F.window("bts", "4 seconds")), F.expr("ak = bk AND w = v"), "left_outer"
+    ),
     "distinct above": lambda s: s.a.join(s.b, F.expr(NEAR)).select("ak", "ats").distinct(),
     "union above": lambda s: s.a.join(s.b, F.expr(NEAR)).select("ak", "ats").union(s.c.select("ck", "cts")),
     "groups of a union": lambda s: s.a.union(s.c).groupBy(F.window("ats", "3 seconds"), "ak").agg(F.sum("an")),

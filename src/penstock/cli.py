@@ -1,4 +1,4 @@
-"""The command line: check | explain | implies | run | profile | bench (DESIGN section 4, contract).
+"""The command line: check | explain | implies | run | page | state | rescale | profile | bench (DESIGN section 4).
 
 Answers go to stdout, errors to stderr, and a command that fails prints no half answer. Exit codes: 0 done or all
 bounded or implied; 1 failed; 2 bad input; 3 some query unbounded, or not implied; 4 undecided (no query unbounded); 130
@@ -17,7 +17,7 @@ import shutil
 import sys
 import tempfile
 import traceback
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict
 from io import TextIOWrapper
 from pathlib import Path
@@ -34,7 +34,6 @@ if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
     from penstock.model.script import Script
     from penstock.plan.counting import Observed
-    from penstock.spark.running import Follower, Running
 
 DONE, FAILED, BAD_INPUT, UNBOUNDED, UNDECIDED, INEXACT, INTERRUPTED, BROKEN_PIPE = 0, 1, 2, 3, 4, 5, 130, 141
 NOT_IMPLIED = UNBOUNDED
@@ -346,19 +345,22 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     notices = [f"note: {verdict.query}: {told(notice)}" for verdict in verdicts for notice in verdict.notices]
     for line in (*notices, *opening_lines(script, plans)):
         _complain(line)
-    from penstock.live.about import about  # noqa: PLC0415
+    from penstock.live.about import about, write_about  # noqa: PLC0415
+    from penstock.live.server import served  # noqa: PLC0415
     from penstock.spark.following import following  # noqa: PLC0415
 
     shown = {query.name: about(query, v, plan) for (query, plan), v in zip(plans, verdicts, strict=True)}
+    write_about(metrics, shown)
     progress = show_progress()
-    recall = settings.pop(RECALL, None)
-    watching = following(progress, _complain, log=log, prometheus=prometheus, hook=hook, recall=recall)
+    watching = following(
+        progress, _complain, log=log, prometheus=prometheus, hook=hook, recall=settings.pop(RECALL, None)
+    )
     if log == "text":
         progress.begin()
     try:
         with (
             watching as tell,
-            _page(file, port, shown, metrics, tell) as follow,
+            served(shown.values(), file.name, port, _complain, tell) as follow,
             _kept_or_temporary(checkpoint, needed=final) as kept,
         ):
             options = RunOptions(kept, available_now or final, metrics, settings, final)
@@ -378,39 +380,6 @@ def run(  # noqa: PLR0917 - the options of the contract; typer passes them by na
     for line in (*waiting_lines(ran, waiting), *last_lines(ran)):
         _complain(line)
     return INEXACT if strict and not all(one.exactness.is_exact for one in ran) else DONE
-
-
-@contextlib.contextmanager
-def _page(
-    file: Path, port: int | None, shown: Mapping[str, Mapping[str, Any]], metrics: Path | None, tell: Follower
-) -> Iterator[Follower]:
-    """Who is told of each batch, and the page of the run, if one is wanted, which is served meanwhile."""
-    from penstock.live.about import write_about  # noqa: PLC0415
-
-    if metrics is not None:
-        write_about(metrics, shown)
-    if port is None:
-        yield tell
-        return
-    import time  # noqa: PLC0415
-
-    from penstock.live.history import History  # noqa: PLC0415
-    from penstock.live.server import PageServer  # noqa: PLC0415
-
-    history = History()
-    for known in shown.values():
-        history.describe(known)
-    server = PageServer(history, file.name, port)
-    _complain(f"page: {server.url}")
-
-    def follow(one: Running, line: dict[str, Any]) -> None:
-        tell(one, line)
-        history.add({**line, "times": one.times}, time.time())
-
-    try:
-        yield follow
-    finally:
-        server.close()
 
 
 @app.command(epilog=epilog("page"))

@@ -7,15 +7,13 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
-from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
-from penstock.cli import _page
 from penstock.errors import UsageError
 from penstock.live.history import History
-from penstock.live.server import PageServer
+from penstock.live.server import PageServer, served
 from tests.live.samples import described, line
 
 
@@ -67,13 +65,12 @@ def test_nothing_else_is_answered(server: PageServer, path: str, method: str, ho
     assert _asked(server, path, method, host)[0] == status
 
 
-def test_a_run_serves_its_page_as_long_as_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_run_serves_its_page_as_long_as_it_lasts() -> None:
     told: list[int] = []
-    with _page(
-        Path("job.sql"), 0, {"query_1": described()}, None, lambda _, line: told.append(line["batch"])
-    ) as follow:
-        place = capsys.readouterr().err.strip().removeprefix("page: ")
-        follow(SimpleNamespace(times={"running": 0.1}), line(0))  # type: ignore[arg-type]
+    said: list[str] = []
+    with served([described()], "job.sql", 0, said.append, lambda _, line: told.append(line["batch"])) as follow:
+        place = said[0].removeprefix("page: ")
+        follow(SimpleNamespace(times={"running": 0.1}), line(0))
         with urllib.request.urlopen(f"{place}batches", timeout=5) as answer:
             known = json.load(answer)
         assert (list(known["about"]), known["lines"][0]["batch"], told) == (["query_1"], 0, [0])

@@ -60,9 +60,9 @@ def about(query: Query, verdict: Verdict, plan: Plan) -> dict[str, Any]:
     }
 
 
-def write_about(metrics: Path, shown: Mapping[str, Mapping[str, Any]]) -> None:
-    """Write what is known of the queries beside the file of their metrics, if that is a file and it can be."""
-    if not metrics.exists() or metrics.is_file():
+def write_about(metrics: Path | None, shown: Mapping[str, Mapping[str, Any]]) -> None:
+    """Write what is known of the queries beside the file of their metrics, if there is one and it can be."""
+    if metrics is not None and (not metrics.exists() or metrics.is_file()):
         # Whether metrics can be written there is told by who writes them.
         with contextlib.suppress(OSError):
             _beside(metrics).write_text(json.dumps(list(shown.values()), ensure_ascii=False), encoding="utf-8")

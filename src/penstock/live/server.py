@@ -8,7 +8,11 @@ from __future__ import annotations
 
 import json
 import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
 from urllib.parse import parse_qs, urlparse
 
 from penstock.errors import UsageError
@@ -17,6 +21,10 @@ from penstock.live.run_page import live_page
 
 ADDRESS = "127.0.0.1"
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; connect-src 'self'"
+
+
+Follower = Callable[[Any, dict[str, Any]], None]
+"""Is told of the query that runs, and of the metrics of a batch."""
 
 
 class PageServer:
@@ -79,3 +87,27 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: object) -> None:
         """Nothing: the terminal is the run's."""
+
+
+@contextmanager
+def served(
+    shown: Iterable[Mapping[str, Any]], title: str, port: int | None, say: Callable[[str], None], tell: Follower
+) -> Iterator[Follower]:
+    """Who is told of each batch: `tell`, and the page of the run, which is served meanwhile if a port is given."""
+    if port is None:
+        yield tell
+        return
+    history = History()
+    for known in shown:
+        history.describe(known)
+    server = PageServer(history, title, port)
+    say(f"page: {server.url}")
+
+    def follow(one: Any, line: dict[str, Any]) -> None:
+        tell(one, line)
+        history.add({**line, "times": one.times}, time.time())
+
+    try:
+        yield follow
+    finally:
+        server.close()

@@ -165,3 +165,19 @@ def test_a_row_that_holds_a_primary_key_is_not_said_to_come_again() -> None:
     keyed = stream("a", "k BIGINT", PrimaryKey(("k",)))
     found = open_end(findings(query([source(keyed)], select=["a.k"], distinct=True))["(distinct)"])
     assert each_told(found.because)[0] == "each row is remembered, and nothing says when it can no longer come again"
+
+
+def test_where_only_the_name_of_the_event_time_is_missing_the_fix_is_to_name_it() -> None:
+    unnamed = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP", Ordered("ts", seconds(3)))
+    found = open_end(findings(query([source(unnamed)], select=[COUNT], group_by=["a.k", MINUTE]))["(groups)"])
+    assert [str(fix) for fix in found.fixes] == ["EVENT TIME ts ON a"]
+    assert "no EVENT TIME is declared of the stream of a.ts: nothing says that a.ts is one" in each_told(found.because)
+    neither = stream("a", "k BIGINT, v DOUBLE, ts TIMESTAMP")
+    found = open_end(findings(query([source(neither)], select=[COUNT], group_by=["a.k", MINUTE]))["(groups)"])
+    assert [str(fix) for fix in found.fixes] == ["EVENT TIME ts ON a; ORDERED BY ts WITHIN AUTO ON a"]
+
+
+def test_a_number_that_nothing_says_to_be_in_order_is_not_proposed_as_an_event_time() -> None:
+    unordered = stream("a", "k BIGINT, v DOUBLE")
+    found = open_end(findings(query([source(unordered)], select=["a.k", COUNT], group_by=["a.k"]))["(groups)"])
+    assert found.fixes == ()

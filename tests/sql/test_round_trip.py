@@ -82,3 +82,9 @@ def test_synonyms_of_types_become_one(written: str, text: str) -> None:
 
 def _one_column(kind: str) -> Script:
     return parse_script(f"CREATE STREAM s (c {kind})")
+
+
+def test_lengths_may_be_intervals_as_spark_writes_them() -> None:
+    stream = "CREATE STREAM s (ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN {}3 SECONDS);"
+    script = stream + "SELECT ts FROM s [RANGE {}5 DAYS]"
+    assert parse_script(script.format("INTERVAL ", "INTERVAL ")) == parse_script(script.format("", ""))

@@ -17,7 +17,7 @@ from penstock.analysis.synopsis_form import SynopsisForm
 from penstock.model.block_tree import over
 from penstock.model.predicates import Predicate
 from penstock.model.query import Query
-from penstock.model.schemes import Scheme
+from penstock.model.schemes import NamedTime, Scheme
 
 if TYPE_CHECKING:
     from penstock.analysis.blocks.derived_stream import Derived
@@ -45,16 +45,16 @@ class Means(StrEnum):
 class Fix:
     """Declarations that would bound the state, each with the stream that it is declared of."""
 
-    declarations: tuple[tuple[str, Scheme], ...]
+    declarations: tuple[tuple[str, Scheme | NamedTime], ...]
 
     def __str__(self) -> str:
         """As `penstock implies` reads it."""
         return "; ".join(scheme.on(stream) for stream, scheme in self.declarations)
 
     @property
-    def by_stream(self) -> dict[str, list[Scheme]]:
+    def by_stream(self) -> dict[str, list[Scheme | NamedTime]]:
         """What each stream is to declare."""
-        found: dict[str, list[Scheme]] = {}
+        found: dict[str, list[Scheme | NamedTime]] = {}
         for stream, scheme in self.declarations:
             found.setdefault(stream, []).append(scheme)
         return found

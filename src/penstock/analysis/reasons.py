@@ -168,6 +168,7 @@ class WhyOpen(ReasonKind):
     ENDLESS_COLUMNS = auto()
     ITEMS_REMEMBERED = auto()
     MAY_DIFFER_EACH_TIME = auto()
+    TIME_NOT_NAMED = auto()
     NOT_ORDERED = auto()
     NULL_IS_NOT_PASSED = auto()
     ROWS_STAY = auto()

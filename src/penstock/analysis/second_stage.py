@@ -37,7 +37,7 @@ from penstock.model.closed_groups import clock_column, clocks_of
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.predicates import NullTest
 from penstock.model.query import Query
-from penstock.model.schemes import Check, Ordered, Punctuated
+from penstock.model.schemes import Check, NamedTime, Ordered, Punctuated
 from penstock.model.spans import Auto
 from penstock.model.types import Kind
 
@@ -164,10 +164,25 @@ def _clocks(facts: Facts, value: Scalar) -> Iterator[_Clock]:
     if not clocks_of(query, value) or (ref := clock_column(value)) is None:
         return
     for equal in facts.of().equalities.class_of(ref):
-        source = query.by_alias[equal.alias]
-        if source.stream.is_clock(equal.column) and equal.alias in query.core:
-            may_be_null = not isinstance(value, TimeWindow) and _may_be_null(facts, equal)
-            yield _Clock(source, equal, may_be_null)
+        if query.by_alias[equal.alias].stream.is_clock(equal.column) and equal.alias in query.core:
+            yield _clock(facts, value, equal)
+
+
+def _clocks_not_named(facts: Facts, value: Scalar) -> Iterator[_Clock]:
+    """The sources of which a value would be the event time, or a window or a cut of it, if they named theirs."""
+    query, ref = facts.query, clock_column(value)
+    if ref is None or (isinstance(value, ColumnRef) and not query.by_alias[ref.alias].stream.ordering(ref.column)):
+        return  # Any number could be a time: one that is no window's must at least be in order.
+    for equal in facts.of().equalities.class_of(ref):
+        kind, source = query.type_of(equal), query.by_alias[equal.alias]
+        is_time = kind is not None and kind.is_clock and source.stream.event_time is None
+        if is_time and equal.alias in query.core and source.below is None:
+            yield _clock(facts, value, equal)
+
+
+def _clock(facts: Facts, value: Scalar, column: ColumnRef) -> _Clock:
+    may_be_null = not isinstance(value, TimeWindow) and _may_be_null(facts, column)
+    return _Clock(facts.query.by_alias[column.alias], column, may_be_null)
 
 
 def _may_be_null(facts: Facts, ref: ColumnRef) -> bool:
@@ -249,8 +264,10 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
     unsure = [v for v in (*stage.all_values, *stage.kept_values) if isinstance(v, Expression) and not v.deterministic]
     because += [WhyOpen.MAY_DIFFER_EACH_TIME(value) for value in unsure]
     clocks = [(value, clock) for value in stage.values for clock in _clocks(facts, value)]
+    not_named = [] if clocks else [(v, clock) for v in stage.values for clock in _clocks_not_named(facts, v)]
+    because += [WhyOpen.TIME_NOT_NAMED(clock.column) for _, clock in not_named]
     fixes: dict[Fix, None] = {}
-    for value, clock in clocks:
+    for value, clock in clocks or not_named:
         limit = never_passes(clock.source.stream, clock.column.column)
         if limit is not None:
             because.append(WhyOpen.COLUMN_STOPS(clock.column, limit))
@@ -268,7 +285,7 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
         goals = (*open_ends, *([] if leaves else [clock.source.alias]))
         for fix in fixes_of(graph, dict.fromkeys(goals)) if goals else (Fix(()),):
             fixes[Fix(tuple(dict.fromkeys((*fix.declarations, *missing))))] = None
-    if not clocks and stage.all_values:
+    if not clocks and not not_named and stage.all_values:
         because.append(WhyOpen.CARRIES_NO_TIME(stage.item))
     advice = [] if unsure or not endless else [WhyOpen.CHECK_WOULD(endless)]
     advice += [] if clocks else _times_to_carry(facts, stage, findings)
@@ -280,7 +297,8 @@ def _undecided(facts: Facts, graph: ClosingGraph, stage: _Stage, findings: Mappi
 def _undeclared(source: Source, column: str, is_null_in_the_way: bool) -> tuple[Missing, ...]:
     """What a stream must declare so that a clock of it passes every row."""
     stream = source.stream
-    found: list[Missing] = [] if stream.ordering(column) else [(stream.name, Ordered(column, Auto()))]
+    found: list[Missing] = [] if stream.is_clock(column) else [(stream.name, NamedTime(column))]
+    found += [] if stream.ordering(column) else [(stream.name, Ordered(column, Auto()))]
     if is_null_in_the_way:
         ref = ColumnRef("", column)
         found.append((stream.name, Check((NullTest(ref, is_null=False),))))

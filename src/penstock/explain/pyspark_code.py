@@ -22,6 +22,7 @@ from penstock.model.schemes import (
     Cooccurs,
     Follows,
     ForeignKey,
+    NamedTime,
     OnViolation,
     Ordered,
     PrimaryKey,
@@ -94,9 +95,11 @@ def _calls(stream: Stream) -> Iterator[str]:
     yield from map(promise_code, stream.schemes)
 
 
-def promise_code(scheme: Scheme) -> str:
+def promise_code(scheme: Scheme | NamedTime) -> str:
     """A declaration as the value that penstock.promise takes; other streams are variables of their names."""
     match scheme:
+        case NamedTime():
+            return f"penstock.EventTime({_string(scheme.column)})"
         case PrimaryKey():
             inside = _strings(scheme.columns)
         case Ordered() | Clustered():

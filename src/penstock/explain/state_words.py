@@ -186,6 +186,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     WhyOpen.ENDLESS_COLUMNS: _has,
     WhyOpen.ITEMS_REMEMBERED: "each {} is remembered, and nothing says when it can no longer come again",
     WhyOpen.MAY_DIFFER_EACH_TIME: "nothing says that {} gives the same value each time",
+    WhyOpen.TIME_NOT_NAMED: "no EVENT TIME is declared of the stream of {0}: nothing says that {0} is one",
     WhyOpen.NOT_ORDERED: "nothing says that {} is ordered",
     WhyOpen.NULL_IS_NOT_PASSED: "{} may be NULL, which no clock passes",
     WhyOpen.ROWS_STAY: "nothing says when the rows of {} leave",

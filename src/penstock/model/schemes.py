@@ -319,6 +319,22 @@ Scheme = PrimaryKey | Ordered | Clustered | Follows | ForeignKey | StreamKey | C
 
 
 @dataclass(frozen=True)
+class NamedTime:
+    """`EVENT TIME ts`, as something that a stream should declare: no promise, but what promises of time are about."""
+
+    column: str
+
+    @property
+    def text(self) -> str:
+        """The element of CREATE STREAM."""
+        return f"EVENT TIME {quoted(self.column)}"
+
+    def on(self, stream: str) -> str:
+        """With the stream, as constraints are spelled."""
+        return f"{self.text} ON {quoted(stream)}"
+
+
+@dataclass(frozen=True)
 class Reference:
     """The other stream that a scheme is about, and the pairs of columns it ties together."""
 

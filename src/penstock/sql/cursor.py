@@ -311,9 +311,10 @@ class Cursor(SparkParser):
     # Lengths
 
     def span(self, what: str, *, signed: bool = False) -> Span:
-        """`3 SECONDS`, or a bare number."""
+        """`3 SECONDS`, `INTERVAL 3 SECONDS` as Spark writes it, or a bare number."""
         index = self._index
         negative = signed and self.symbol(TokenType.DASH)
+        self.words("INTERVAL")
         amount = self.number(what)
         unit = None
         if not self.at_end and self._curr.token_type not in _NOT_WORDS and self._curr.text.upper() in UNITS:

@@ -32,11 +32,11 @@ from penstock.analysis.reasons import Because, Reason, Told, WaitsUntil, WhyOpen
 from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
-from penstock.model.schemes import Clustered, Follows, Ordered, Punctuated, Scheme
+from penstock.model.schemes import Clustered, Follows, NamedTime, Ordered, Punctuated, Scheme
 from penstock.model.spans import Rows
 from penstock.model.stream import Stream
 
-Missing = tuple[str, Scheme]
+Missing = tuple[str, Scheme | NamedTime]
 """A declaration that a stream does not make: the stream's name, and the scheme."""
 
 

@@ -1,8 +1,8 @@
 """Kafka: records as rows of a stream, and rows of an answer as records, by Spark's own connector.
 
-A plain column of a stream USING kafka is a field of the record's value, which is JSON; those named `_key`, `_headers`,
-`_topic`, `_partition`, `_offset` and `_timestamp` are of the record itself. The partitions are the parts of the
-stream, unless PARTS BY says otherwise: within a partition records come by offset, between partitions in no order.
+A plain column of a stream USING kafka is a field of the record's value (`record_values.py`); those named `_key`,
+`_headers`, `_topic`, `_partition`, `_offset` and `_timestamp` are of the record itself. The partitions are the parts of
+the stream, unless PARTS BY says otherwise: within a partition records come by offset, between partitions in no order.
 
 Which partitions there are is asked of the brokers when a query starts, so that the clock of the stream waits for those
 that have no record yet; one that is added while it runs is known by its first record, or at the next start.
@@ -24,12 +24,12 @@ from penstock.errors import DataError, UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.stream import OF_RECORD, SOURCE_PARTS, Sink, Storage, Stream
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
-from penstock.spark.malformed import ORIGIN, reading_columns, reading_options
+from penstock.spark.malformed import ORIGIN
 from penstock.spark.option_values import option_values
 from penstock.spark.pack import PLACE
-from penstock.spark.types import spark_type
+from penstock.spark.record_values import VALUE, read_values, written_values
 
-_FORMAT, _VALUE, _KEY = "value.format", "value.", "key.columns"
+_KEY = "key.columns"
 _CLIENT = "kafka."
 _SECONDS = 30
 
@@ -41,21 +41,11 @@ def reading_kafka(storage: Storage, *, with_headers: bool) -> dict[str, str]:
 
 
 def _is_ours(name: str) -> bool:
-    return name.lower() == _KEY or name.lower().startswith(_VALUE)
+    return name.lower() == _KEY or name.lower().startswith(VALUE)
 
 
 def _given(storage: Storage) -> dict[str, str]:
     return {name.lower(): value for name, value in option_values(storage)}
-
-
-def require_format(storage: Storage, what: str) -> None:
-    """Raise UsageError on values in a form that is not read or written."""
-    form = _given(storage).get(_FORMAT, "json").lower()
-    if form != "json":
-        raise UsageError(
-            f"{what}: {_FORMAT} {form!r} is not read or written; there is 'json'",
-            hint="declare one column that the value is cast to in another job, or write JSON",
-        )
 
 
 def has_headers(stream: Stream) -> bool:
@@ -66,15 +56,10 @@ def has_headers(stream: Stream) -> bool:
 def rows_of_records(records: DataFrame, stream: Stream) -> DataFrame:
     """The declared columns of records, and beside them the part and the place of each."""
     assert stream.storage is not None
-    require_format(stream.storage, f"stream {stream.name}")
     plain = [c for c in stream.carried if c.derived is None]
     own = [c for c in plain if fold(c.name) in OF_RECORD]
     fields = [c for c in plain if fold(c.name) not in OF_RECORD]
-    columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in fields]
-    prefix = len(_VALUE)
-    options = {name[prefix:]: value for name, value in option_values(stream.storage) if name.lower().startswith(_VALUE)}
-    options = {name: value for name, value in options.items() if name.lower() != "format"} | reading_options(stream)
-    read = F.from_json(F.col("value").cast("string"), ", ".join([*columns, *reading_columns(stream)]), options)
+    read = read_values(records, stream, fields)
     kept = [F.col(OF_RECORD[fold(c.name)]).alias(c.name) for c in own]
     # Of all rows of a partition the same: they come by offset, task after task.
     place = F.concat(F.lit("0/0/"), _part(several=True))
@@ -102,9 +87,8 @@ def _has_several_topics(storage: Storage) -> bool:
 
 
 def records_of_rows(rows: DataFrame, sink: Sink) -> DataFrame:
-    """The rows of an answer as records: all columns as one JSON object, and the key that the sink names."""
-    require_format(sink.storage, f"sink {sink.name}")
-    value = F.to_json(F.struct(*(F.col(quoted(name)) for name in rows.columns)), {"ignoreNullFields": "false"})
+    """The rows of an answer as records: all columns as one value, and the key that the sink names."""
+    value = written_values(rows, sink.storage, f"sink {sink.name}")
     asked = [name.strip() for name in _given(sink.storage).get(_KEY, "").split(",") if name.strip()]
     known = {fold(name): name for name in rows.columns}
     for name in asked:

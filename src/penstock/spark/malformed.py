@@ -1,4 +1,4 @@
-"""A value that does not read as its declared type, in JSON (also of Kafka), CSV or XML: `ON MALFORMED`.
+"""A value that does not read as its declared type, in JSON, CSV, XML or a record of Kafka: `ON MALFORMED`.
 
 Spark's readers of text give NULL for it, and say nothing. Asked for it, they also give the text of a row in which some
 value did not read; that is how such a row is known here, before WHERE or any filter sees it. FAIL stops the query with
@@ -63,7 +63,7 @@ def reading_options(stream: Stream) -> dict[str, str]:
             f"stream {stream.name}: mode DROPMALFORMED would drop rows that nobody counts",
             hint="leave mode out, and write ON MALFORMED QUARANTINE among the columns",
         )
-    told = {_OPTION: own_record(stream) or _RECORD}
+    told = {_OPTION: record_column(stream)}
     if stream.storage is not None and stream.storage.format.lower() == "csv":
         # Else a row with too few values is one with NULLs where the query reads none of them.
         told["columnPruning"] = given.get("columnpruning", "false")
@@ -73,6 +73,11 @@ def reading_options(stream: Stream) -> dict[str, str]:
 def reading_columns(stream: Stream) -> tuple[str, ...]:
     """What stands in the schema that is read beside the declared columns."""
     return () if own_record(stream) is not None else (f"{quoted(_RECORD)} STRING",)
+
+
+def record_column(stream: Stream) -> str:
+    """The column in which the text of a malformed row stands."""
+    return own_record(stream) or _RECORD
 
 
 def observation_of(observation: str, stream: str) -> str:
@@ -102,7 +107,7 @@ def judged(
     # A column at least must be read for its text to be known; a STRING is never malformed.
     strings = [c for c in plain if str(c.type) == "STRING"]
     looked_at = [c for c in plain if c.name in read] or (strings or plain)[:1]
-    record = F.col(quoted(own_record(stream) or _RECORD))
+    record = F.col(quoted(record_column(stream)))
     if observation is not None:
         rows = F.count_if(record.isNotNull()).alias("rows")
         others = [F.count(F.col(quoted(column.name))).alias("others") for column in looked_at[:1]]

@@ -1,0 +1,31 @@
+"""A format that needs a package of its own: one sentence says what to install, before anything starts."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.spark.conftest import Bench
+
+STREAM = "CREATE STREAM s (k BIGINT) USING {format} OPTIONS (path '{data}/s'); "
+SINK = "CREATE SINK out USING {format} OPTIONS (path '{out}'); INSERT INTO out "
+PACKAGES = {"delta": "io.delta:delta-spark_4.", "iceberg": "org.apache.iceberg:iceberg-spark-runtime-4."}
+
+
+@pytest.mark.parametrize("kind", PACKAGES)
+def test_what_to_install_is_said_of_a_stream_and_of_a_sink(bench: Bench, kind: str) -> None:
+    ran = bench.run(STREAM.replace("{format}", kind) + "SELECT k FROM s;")
+    assert ran.code == 2
+    assert f"stream s: Spark has no format {kind} here, which a package of its own brings" in ran.err
+    assert f"--conf spark.jars.packages={PACKAGES[kind]}" in ran.err
+    parquet = STREAM.replace("{format}", "parquet")
+    ran = bench.run(parquet + SINK.replace("{format}", kind) + "SELECT k FROM s;")
+    assert ran.code == 2
+    assert f"sink out: Spark has no format {kind} here" in ran.err
+    assert not (bench.folder / "checkpoint").exists()
+
+
+def test_a_function_of_python_is_no_format(bench: Bench) -> None:
+    parquet = STREAM.replace("{format}", "parquet")
+    ran = bench.run(parquet + SINK.replace("{format}", "foreachBatch") + "SELECT k FROM s;")
+    assert ran.code == 2
+    assert "sink out: USING foreachBatch is no format, but a call of a function of Python" in ran.err

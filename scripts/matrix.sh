@@ -7,17 +7,28 @@ cd "$(dirname "$0")/.."
 TESTS="tests/spark/test_run.py tests/spark/test_types.py tests/spark/test_checkpoint.py tests/spark/test_groups.py \
 tests/spark/test_arrival.py tests/spark/test_outer.py tests/spark/test_final.py tests/spark/test_hadoop_path.py"
 
+# The program of a version: on the path, or one that pyenv or uv has installed.
+python_of() {
+  for found in "python$1" "$HOME"/.pyenv/versions/"$1".*/bin/python "$HOME"/.local/share/uv/python/cpython-"$1".*/bin/python3; do
+    if "$found" -c "import sys; sys.exit('%d.%d' % sys.version_info[:2] != '$1')" 2>/dev/null; then
+      echo "$found"
+      return 0
+    fi
+  done
+  return 1
+}
+
 try() {
-  python="$1" spark="$2"
-  if ! "python$python" -c "" 2>/dev/null; then
-    echo "python$python: not on this machine, left out"
+  version="$1" spark="$2"
+  if ! python="$(python_of "$version")"; then
+    echo "Python $version is not on this machine, left out: uv python install $version brings it"
     return 0
   fi
-  home="build/matrix/python$python-spark$spark"
-  test -x "$home/bin/python" || "python$python" -m venv "$home"
+  home="build/matrix/python$version-spark$spark"
+  test -x "$home/bin/python" || "$python" -m venv "$home"
   "$home/bin/python" -m pip install --quiet --disable-pip-version-check -e '.[spark]' "pyspark==$spark.*" \
     'pytest>=8.4,<10' 'hypothesis>=6.130,<7'
-  echo "Python $python, Spark $spark:"
+  echo "Python $version, Spark $spark:"
   # Told apart by what the registry has: the connector of the tests is of one Spark.
   PENSTOCK_NO_CONNECTOR=1 "$home/bin/python" -m pytest -q -m "not thorough" $TESTS
 }

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
+import pytest
+
 from penstock.explain.page import page
 from tests.explain.explained import BAND, EVIL, Explained, bare, explained, ordered
 
@@ -51,3 +53,36 @@ def test_names_are_no_markup() -> None:
     text = _page(explained(f"CREATE STREAM `{EVIL}` (k BIGINT); SELECT k FROM `{EVIL}`;"), EVIL)
     assert "<b>" not in text
     assert "&lt;b&gt;&amp;" in text
+
+
+@pytest.mark.parametrize(
+    ("of", "says"),
+    [
+        (ordered(f"SELECT a.k FROM a, b WHERE {BAND};"), "Exact; rows leave once no result can need them."),
+        (bare("SELECT a.k FROM a, b WHERE a.k = b.k;"), "The state of a and b grows without limit."),
+        (bare("SELECT a.k FROM a LEFT JOIN b ON a.k = b.k AND a.n < b.n;"), "The state of"),
+        (bare("SELECT a.k FROM a;"), "nothing is stored, each row is answered as it comes."),
+        (bare("SELECT /*+ BUDGET(9 ROWS) */ a.k FROM a, b WHERE a.k = b.k;"), "over the budget rows are evicted"),
+    ],
+)
+def test_every_verdict_has_a_headline(of: Explained, says: str) -> None:
+    headline = _page(of).split('<p class="headline">')[1].partition("</p>")[0]
+    assert says in headline
+    assert headline.endswith(".")
+
+
+def test_each_reason_and_each_fix_stands_there_once() -> None:
+    text = _page(bare("SELECT a.k FROM a, b WHERE a.k = b.k;"))
+    whys = text.split("Why it is not bounded")[1].partition("</ul>")[0].split("<li>")[1:]
+    assert len(set(whys)) == len(whys)
+    assert text.count("a window would bound it") == 1
+    assert "a [ROWS n], b [ROWS n]" in text
+    fixes = text.split("To bound it")[1].partition("</ol>")[0].split("<li>")[1:]
+    assert fixes
+    assert len(set(fixes)) == len(fixes)
+    assert text.count("<h3>To bound it</h3>") == 1
+
+
+def test_how_long_a_row_is_kept_is_drawn_beside_what_spark_keeps() -> None:
+    text = _page(ordered(f"SELECT a.k FROM a, b WHERE {BAND};"))
+    assert text.index("How long a row is kept") < text.index("waits for b") < text.index("Spark keeps it for ever")

@@ -1,14 +1,11 @@
 """The page in a real browser, Debian's Chromium: it shows what the metrics say, ten times a second, over a restart.
 
-`--update-golden` writes the picture of the docs.
-
-Skipped where there is no Chromium or Playwright: `apt-get install chromium`, `pip install playwright`.
+`--update-golden` writes the picture of the docs. Skipped where there is no Chromium or Playwright: `make chromium`.
 """
 
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,22 +18,16 @@ from penstock.cli import app
 from penstock.live.about import write_about
 from penstock.live.history import History
 from penstock.live.server import PageServer
+from tests.browsers import chromium, needs_chromium
 from tests.live.samples import BROKEN, described, line
 
-sync_api = pytest.importorskip("playwright.sync_api")
-_CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
-pytestmark = [
-    pytest.mark.thorough,
-    pytest.mark.skipif(_CHROMIUM is None, reason="no Chromium: apt-get install chromium"),
-]
+pytestmark = needs_chromium
 
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
-    with sync_api.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=_CHROMIUM, args=["--no-sandbox"])
+    with chromium() as browser:
         yield browser
-        browser.close()
 
 
 def _tiles(page: Any) -> dict[str, str]:
@@ -88,6 +79,7 @@ def test_the_page_of_a_file_shows_what_the_file_says(browser: Any, tmp_path: Pat
     assert wrong == []
 
 
+@pytest.mark.thorough
 def test_a_live_page_keeps_up_with_ten_batches_a_second_and_survives_a_restart(browser: Any) -> None:
     history = History()
     history.describe(described())

@@ -278,6 +278,20 @@ class NotPromised(ReasonKind):
     NOT_OF_ALL_MEMBERS = auto()
 
 
+class SparkKeeps(ReasonKind):
+    """How long Spark's own join keeps a row, as the end of a sentence about Spark."""
+
+    NOTHING = auto()
+    UNTIL_PASSED = auto()
+    UNTIL_PASSED_BY = auto()
+    NO_WATERMARK = auto()
+    NO_TIME_CONDITION = auto()
+    NO_ROWS_WINDOW = auto()
+    REFUSES_ANTI = auto()
+    REFUSES_UNEQUAL = auto()
+    REFUSES_OUTER = auto()
+
+
 class SafeTrees(ReasonKind):
     """Which trees of joins are safe."""
 

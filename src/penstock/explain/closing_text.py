@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from penstock.analysis.closings.between import passed_by
+from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import counted
 from penstock.analysis.reasons import Reason, WaitsUntil
 from penstock.explain.reason_words import each_told, told
@@ -35,6 +38,50 @@ def purge_rules(plan: Plan, source: SourcePlan) -> list[str]:
 def when_closed(plan: Plan, closer: Closer) -> str:
     """What closes the target for a row, as the end of a sentence about the row: the words of the verdict's bounds."""
     return told(_wait(plan, closer))
+
+
+@dataclass(frozen=True)
+class ClosingArrow:
+    """That streams are closed for the rows of one, and what must happen first."""
+
+    source: str
+    targets: tuple[str, ...]
+    once: str
+    certain: bool
+
+
+def arrows_of(plan: Plan, graph: ClosingGraph) -> list[ClosingArrow]:
+    """The closings from each stream to others, one for each pair, in the order of the plan.
+
+    Of several ways the one that the verdict rests on, else one that closes every value, else the first. Streams that
+    are closed by the same distance of their clocks from the row stand together.
+    """
+    best: dict[tuple[str, str], Closer] = {}
+    for closer in plan.closers:
+        pair = (closer.source, closer.target)
+        if pair not in best or (closer.certain and not best[pair].certain):
+            best[pair] = closer
+    relied = {
+        (alias, step.target): step.wait
+        for alias in graph.aliases
+        for step in graph.reach(alias).edges
+        if step.sources == (alias,)
+    }
+    together: dict[tuple[str, bool, object], list[tuple[str, Reason]]] = {}
+    for (source, target), closer in best.items():
+        wait = relied.get((source, target)) if closer.certain else None
+        wait = wait or _wait(plan, closer)
+        same = wait.about[1:] if wait.kind in (WaitsUntil.PASSED, WaitsUntil.PASSED_BY) else target
+        together.setdefault((source, closer.certain, (wait.kind, same)), []).append((target, wait))
+    found = []
+    for (source, certain, _), waits in together.items():
+        first = waits[0][1]
+        shared = first
+        if len(waits) > 1:
+            shared = Reason(first.kind, (tuple(wait.about[0] for _, wait in waits), *first.about[1:]))
+        found.append(ClosingArrow(source, tuple(target for target, _ in waits), f"once {told(shared)}", certain))
+    order = {alias: number for number, alias in enumerate(plan.aliases)}
+    return sorted(found, key=lambda arrow: order[arrow.source])
 
 
 def _wait(plan: Plan, closer: Closer) -> Reason:

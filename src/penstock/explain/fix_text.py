@@ -7,7 +7,7 @@ come those of clocks alone, which Spark users know as watermarks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import unified_diff
 
 from penstock.analysis.finding import Bounded, Fix, Verdict
@@ -63,33 +63,51 @@ def fix_lines(verdict: Verdict, first: int, ink: Ink) -> list[str]:
         return job_fix_lines(verdict.job_fixes, ink)
     found = offered(verdict)
     without = found.pop((), [])
-    none_known = f"no fix was found that can be written out for the state of {listed(without)}; see why"
     if not found:
-        return [*_headed(none_known, ink), *_budget(verdict, ink)] if without else []
+        return [*_headed(none_known(without), ink), *_budget(verdict, ink)] if without else []
     many = sum(map(len, found))
     views = {block.name for block in verdict.blocks}
-    which = f"one of these{' for each' if len(found) > 1 else ''}"
-    which = f"{which}; `penstock check FILE --fix N` writes the N-th, {first} to {first + many - 1}"
-    lines = _headed(which if many > 1 else f"this; `penstock check FILE --fix {first}` writes it", ink)
+    lines = _headed(_which(found, without, first), ink)
     width = len(str(first + many - 1))
     for fixes, aliases in found.items():
         if len(found) > 1:
             lines += ink.wrapped(f"for {listed(aliases, _MOST_NAMED)}", "    ")
         for fix in fixes:
-            lines += _declared(fix, f"    {first:>{width}}  ", views, ink)
+            lines += declared_lines(fix, f"    {first:>{width}}  ", views, ink)
             first += 1
     for remark in remarks_on(fix for fixes in found for fix in fixes):
         lines += ink.wrapped(remark, "    ")
     if without:
-        lines += ink.wrapped(f"these alone do not bound the query: {none_known}", "    ")
+        lines += ink.wrapped(f"these alone do not bound the query: {none_known(without)}", "    ")
     return [*lines, *_budget(verdict, ink)]
 
 
+def _which(found: Mapping[tuple[Fix, ...], Sequence[str]], without: Sequence[str], first: int) -> str:
+    """How many of the fixes are to be taken, and who writes them: nobody is sent for one that leaves the query open."""
+    many = sum(map(len, found))
+    which = "this" if many == 1 else f"one of these{' for each' if len(found) > 1 else ''}"
+    if without:
+        return which
+    if many == 1:
+        return f"{which}; `penstock check FILE --fix {first}` writes it"
+    return f"{which}; `penstock check FILE --fix N` writes the N-th, {first} to {first + many - 1}"
+
+
+BUDGET = "or SELECT /*+ BUDGET(1 GB) */ …: the state stays within it, with the least loss"
+
+
+def has_budget(verdict: Verdict) -> bool:
+    """Whether a budget would do, the last resort: it is of the outermost SELECT, so what is open below stays open."""
+    return all(block.verdict.verdict == "bounded" for block in verdict.blocks)
+
+
 def _budget(verdict: Verdict, ink: Ink) -> list[str]:
-    """The last resort; it is of the outermost SELECT, so what is open below that stays open."""
-    if any(block.verdict.verdict != "bounded" for block in verdict.blocks):
-        return []
-    return ink.wrapped("or SELECT /*+ BUDGET(1 GB) */ …: the state stays within it, with the least loss", "    ")
+    return ink.wrapped(BUDGET, "    ") if has_budget(verdict) else []
+
+
+def none_known(without: Sequence[str]) -> str:
+    """That nothing can be offered for some states."""
+    return f"no fix was found that can be written out for the state of {listed(without)}; see why"
 
 
 def _headed(text: str, ink: Ink) -> list[str]:
@@ -97,8 +115,8 @@ def _headed(text: str, ink: Ink) -> list[str]:
     return [first.replace("fix", ink.strong("fix"), 1), *rest]
 
 
-def _declared(fix: Fix, lead: str, views: Set[str], ink: Ink) -> list[str]:
-    """The declarations of a fix, by the stream that declares them."""
+def declared_lines(fix: Fix, lead: str, views: Set[str], ink: Ink) -> list[str]:
+    """The declarations of a fix, by the stream or view that declares them."""
     lines: list[str] = []
     by_stream = {
         f"CREATE {'VIEW' if stream in views else 'STREAM'} {quoted(stream)}": schemes

@@ -13,11 +13,23 @@ from importlib.resources import files
 from penstock import __version__
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Bounded, StateFinding, Verdict, each_block
+from penstock.analysis.reasons import About, Reason, ReasonKind, Told, WhyOpen
 from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.block_text import answer_lines, of_all_blocks
 from penstock.explain.counts_text import counts_items
-from penstock.explain.fix_text import JOB_REMARK, remarks_on
+from penstock.explain.fix_text import (
+    BUDGET,
+    JOB_REMARK,
+    declared_lines,
+    has_budget,
+    listed,
+    none_known,
+    offered,
+    remarks_on,
+)
 from penstock.explain.graph_svg import join_graph
+from penstock.explain.ink import Ink
+from penstock.explain.lifespan_html import lifespans
 from penstock.explain.parts_text import parts_lines
 from penstock.explain.plan_text import (
     after_lines,
@@ -32,7 +44,7 @@ from penstock.explain.plan_text import (
     run_lines,
 )
 from penstock.explain.reason_words import each_told, told
-from penstock.explain.report import STRATEGY_IN_WORDS, exact_in_words, rows_text
+from penstock.explain.report import rows_text, says_of
 from penstock.explain.verdict_json import plain_value
 from penstock.model.query import Query
 from penstock.model.script import Script
@@ -83,14 +95,14 @@ def _badge(verdict: str) -> str:
 
 
 def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[str]:
-    yield f'<section id="q{number}">\n<h2>{escape(verdict.query)} {_badge(verdict.verdict)}</h2>'
     of_top, verdict = verdict, of_all_blocks(verdict)
-    exact = exact_in_words(verdict).capitalize()
-    how = STRATEGY_IN_WORDS[verdict.strategy]
-    if verdict.verdict == "bounded":
-        yield f'<p class="soft">{escape(f"{exact}; {how}")}.</p>'
+    yield f'<section id="q{number}">\n<h2>{escape(verdict.query)} {_badge(verdict.verdict)}</h2>'
+    says = says_of(verdict)
+    yield f'<p class="headline">{escape(says[:1].upper() + says[1:])}.</p>'
     yield from _states(verdict)
-    yield from _fixes(verdict)
+    parts = list(zip(each_block(query, of_top), plan.all_blocks, strict=True))
+    yield from _lives(parts, len(of_top.blocks) > 0)
+    yield from _fixes(of_top)
     if verdict.witness is not None:
         yield f"<h3>A growing input</h3>\n<p>{escape(told(verdict.witness.growth))}.</p>"
         rows = [
@@ -98,15 +110,15 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
             for name, values in verdict.witness.rows
         ]
         yield f"<pre>{escape(chr(10).join(rows))}</pre>"
+    yield from _reasons(verdict)
     blocks = {block.name: block for block in of_top.blocks}
-    for place, ((block, found), part) in enumerate(zip(each_block(query, of_top), plan.all_blocks, strict=True)):
+    for place, ((block, found), part) in enumerate(parts):
         below = blocks.get(part.query)
         if below is not None:
             yield f"<h3>Block {escape(below.name)}</h3>\n<pre>{escape(print_query(block))}</pre>"
         yield from _block(block, found, part, f"q{number}" if below is None else f"q{number}b{place}")
         if below is not None:
             yield f"<h3>What its answer promises</h3>\n{_list(answer_lines(below))}"
-    yield from _reasons(verdict)
     if items := counts_items(query, verdict.rewrite):
         yield "<h3>Counts in place of the join</h3>\n<dl>"
         for label, texts in items:
@@ -118,12 +130,21 @@ def _query(number: int, query: Query, verdict: Verdict, plan: Plan) -> Iterator[
     yield "</section>"
 
 
+def _lives(parts: Sequence[tuple[tuple[Query, Verdict], Plan]], has_blocks: bool) -> Iterator[str]:
+    for (block, found), part in parts:
+        if picture := lifespans(block, found):
+            of = f", in {escape(part.query)}" if has_blocks else ""
+            yield f"<h3>How long a row is kept, and what it waits for{of}</h3>"
+            yield from picture
+
+
 def _block(query: Query, verdict: Verdict, plan: Plan, name: str) -> Iterator[str]:
     """The plan of one block; `name` sets its drawing apart on the page."""
     yield "<h3>Join graph</h3>"
     graph = closings_of(as_run(query, verdict), verdict)
     drawing, caption = join_graph(query, plan, graph, name)
-    yield f"<figure>{drawing}\n<figcaption>{escape(caption)}</figcaption></figure>\n<dl>"
+    yield f'<figure><div class="scroll">{drawing}</div>\n<figcaption>{escape(caption)}</figcaption></figure>'
+    yield "<details><summary>The plan, stream by stream</summary>\n<dl>"
     yield from _item("shape", [plan.shape], False)
     yield from _item("cells", cell_lines(plan), True)
     yield from _item("result", after_lines(query), True)
@@ -132,13 +153,13 @@ def _block(query: Query, verdict: Verdict, plan: Plan, name: str) -> Iterator[st
     yield from _item("runs", run_lines(query, plan), False)
     yield "</dl>"
     if plan.rewriting is None:
-        yield "<h3>What is kept</h3>"
         for source in plan.sources:
             yield from _source(source, query, plan, verdict, graph)
+    yield "</details>"
 
 
 def _states(verdict: Verdict) -> Iterator[str]:
-    yield '<h3>State</h3>\n<div class="scroll"><table>'
+    yield '<h3>State</h3>\n<div class="scroll"><table class="states">'
     yield '<tr><th>stream</th><th>verdict</th><th class="number">rows</th><th>bound</th></tr>'
     for state in verdict.streams:
         bound = (
@@ -158,35 +179,83 @@ def _name(state: StateFinding) -> str:
     return f"{escape(state.alias)}{stream}"
 
 
-def _fixes(verdict: Verdict) -> Iterator[str]:
+def _fixes(asked: Verdict) -> Iterator[str]:
+    """Why it is open, each reason once with the streams that it is about; then what to write, each fix once."""
+    verdict = of_all_blocks(asked)
     open_ends = [s for s in verdict.streams if not isinstance(s.finding, Bounded)]
     if not open_ends:
         return
     yield "<h3>To bound it</h3>"
-    for state in open_ends:
-        assert not isinstance(state.finding, Bounded)
-        yield f'<div class="card fix"><div class="title">{_name(state)}</div>'
-        yield _list(each_told(state.finding.because))
-        if state.finding.fixes and not verdict.job_fixes:
-            alternatives = "one of these" if len(state.finding.fixes) > 1 else "this"
-            yield f'<p class="soft">Declare {alternatives}; the last ON names the stream that declares it:</p>'
-            yield '<ol class="mono">' + "".join(f"<li>{escape(str(fix))}</li>" for fix in state.finding.fixes) + "</ol>"
-            for remark in remarks_on(state.finding.fixes):
-                yield f'<p class="soft">{escape(remark)}.</p>'
-        yield "</div>"
-    if verdict.job_fixes:
-        yield '<div class="card fix"><p class="soft">In the job, one of these:</p><ol class="mono">'
-        yield from (f"<li>{'<br>'.join(map(escape, lines))}</li>" for lines in verdict.job_fixes)
+    yield '<div class="card fix">'
+    if asked.job_fixes:
+        yield '<p class="soft">In the job, one of these:</p><ol class="mono">'
+        yield from (f"<li>{'<br>'.join(map(escape, lines))}</li>" for lines in asked.job_fixes)
         yield f'</ol><p class="soft">{escape(JOB_REMARK)}.</p></div>'
+    else:
+        yield from _declarations(asked)
+        yield "</div>"
+    yield f"<h3>Why it is not bounded</h3>\n{_shared(open_ends)}"
+
+
+def _declarations(asked: Verdict) -> Iterator[str]:
+    """The fixes of a script, numbered as `check --fix` takes them."""
+    found = offered(asked)
+    without = found.pop((), [])
+    views = {block.name for block in asked.blocks}
+    number = 1
+    for fixes, aliases in found.items():
+        many = "one of these" if len(fixes) > 1 else "this"
+        of = f" for {listed(aliases)}" if len(found) > 1 or without else ""
+        yield f'<p class="soft">Declare {many}{escape(of)}:</p><ol class="mono" start="{number}">'
+        for fix in fixes:
+            lines = declared_lines(fix, "", views, Ink(width=10_000))
+            yield f"<li>{'<br>'.join(escape(line) for line in lines)}</li>"
+        number += len(fixes)
+        yield "</ol>"
+    said = remarks_on(fix for fixes in found for fix in fixes)
+    said += [none_known(without)] if without else []
+    yield from (f'<p class="soft">{escape(text)}.</p>' for text in [*said, *([BUDGET] if has_budget(asked) else [])])
 
 
 def _reasons(verdict: Verdict) -> Iterator[str]:
     reasoned = [s for s in verdict.streams if isinstance(s.finding, Bounded) and s.finding.because]
     if reasoned:
-        yield "<h3>Why it is bounded</h3>\n<dl>"
-        for state in reasoned:
-            yield f"<dt>{escape(state.alias)}</dt><dd>{_list(each_told(state.finding.because))}</dd>"
-        yield "</dl>"
+        yield f"<h3>Why it is bounded</h3>\n{_shared(reasoned)}"
+
+
+_GATHERED = (WhyOpen.WINDOW_WOULD_TOO, WhyOpen.WINDOW_WOULD_BOUND, WhyOpen.ENDLESS_COLUMNS_UNMERGED)
+"""What is said of one stream, or of its columns, and can be said of several at once."""
+
+
+def _gathered(states: Sequence[StateFinding]) -> Iterator[tuple[Told, list[str]]]:
+    """The reasons of several states, with the aliases that they are reasons for; alike ones of all states as one."""
+    alike: dict[object, tuple[list[About], list[str]]] = {}
+    for state in states:
+        for reason in state.finding.because:
+            if isinstance(reason, Reason) and reason.kind in _GATHERED:
+                about, of = alike.setdefault(reason.kind, ([], []))
+                about += reason.about[0] if isinstance(reason.about[0], tuple) else [reason.about[0]]
+                of.append(state.alias)
+            else:
+                yield reason, [state.alias]
+    for kind, (about, of) in alike.items():
+        assert isinstance(kind, ReasonKind)
+        yield kind(about), of
+
+
+def _shared(states: Sequence[StateFinding]) -> str:
+    """The reasons of several states, each once, with those that it is a reason for."""
+    found: dict[str, list[str]] = {}
+    for reason, of in _gathered(states):
+        found.setdefault(told(reason), []).extend(of)
+    every = [state.alias for state in states]
+    items = [
+        f"<li>{escape(reason)}"
+        + (f' <span class="of">{escape(", ".join(of))}</span>' if of != every or len(every) == 1 else "")
+        + "</li>"
+        for reason, of in found.items()
+    ]
+    return '<ul class="reasons">' + "".join(items) + "</ul>"
 
 
 def _list(texts: Sequence[str]) -> str:

@@ -61,9 +61,8 @@ def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None, fi
     return lines
 
 
-def headline(verdict: Verdict, ink: Ink) -> list[str]:
-    """The verdict, and how the query is run."""
-    verdict = of_all_blocks(verdict)
+def says_of(verdict: Verdict) -> str:
+    """The verdict on all its blocks as a sentence: how the query is run, or what of it grows."""
     open_ends = [s.alias for s in verdict.streams if not isinstance(s.finding, Bounded)]
     match verdict.verdict:
         case "bounded":
@@ -71,12 +70,18 @@ def headline(verdict: Verdict, ink: Ink) -> list[str]:
                 isinstance(s.finding, Bounded) and s.finding.means is Means.STATELESS for s in verdict.streams
             )
             how = "nothing is stored, each row is answered as it comes" if nothing else None
-            says = f"{exact_in_words(verdict)}; {how or STRATEGY_IN_WORDS[verdict.strategy]}"
+            return f"{exact_in_words(verdict)}; {how or STRATEGY_IN_WORDS[verdict.strategy]}"
         case "unbounded":
             grows = [s.alias for s in verdict.streams if isinstance(s.finding, Unbounded)]
-            says = f"the state of {listed(grows)} grows without limit"
+            return f"the state of {listed(grows)} grows without limit"
         case _:
-            says = f"no bound is known yet for the state of {listed(open_ends)}"
+            return f"no bound is known yet for the state of {listed(open_ends)}"
+
+
+def headline(verdict: Verdict, ink: Ink) -> list[str]:
+    """The verdict, and how the query is run."""
+    verdict = of_all_blocks(verdict)
+    says = says_of(verdict)
     word = verdict.verdict.upper()
     first, *rest = ink.wrapped(f"{verdict.query}: {word} - {says}", "x ", "  ")
     shown = first.removeprefix("x ").replace(word, ink.verdict(verdict.verdict, word), 1)

@@ -16,6 +16,7 @@ from penstock.analysis.reasons import (
     Promised,
     ReasonKind,
     SafeTrees,
+    SparkKeeps,
     WaitsUntil,
     WhyOpen,
     WhyUseless,
@@ -60,6 +61,12 @@ def _rows_arrived(count: int, alias: str) -> str:
     return f"1 more row of {alias} has arrived" if count == 1 else f"{count} more rows of {alias} have arrived"
 
 
+def _passed(columns: str | tuple[str, ...], start: str) -> str:
+    if isinstance(columns, str):
+        return f"{columns} has passed {start}"
+    return f"{', '.join(columns[:-1])} and {columns[-1]} have passed {start}"
+
+
 def _product(parts: tuple[str, ...], rows: int) -> str:
     product = str(rows) if len(parts) < 2 else f"{' x '.join(parts)} = {rows}"
     return f"at most {product} row{'s' if rows != 1 else ''}"
@@ -79,8 +86,8 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     BoundedBy.ITEM_AND_ITS_ROWS: "{} and the rows of {} with it have left",
     BoundedBy.COUNTS_OF_WINDOWS: "the counts of a window of {} leave once {} have passed it",
     WaitsUntil.NEVER_MATCHED: "it was read, for no row of {} ever matches it",
-    WaitsUntil.PASSED: "{} has passed {}",
-    WaitsUntil.PASSED_BY: "{} has passed {} {} {}",
+    WaitsUntil.PASSED: _passed,
+    WaitsUntil.PASSED_BY: lambda columns, start, sign, span: f"{_passed(columns, start)} {sign} {span}",
     WaitsUntil.KEY_ARRIVED: "the row of {} that it names has arrived",
     WaitsUntil.CLUSTER_ENDED: "the rows of {} with its {} have come and others have followed them",
     WaitsUntil.BATCH_DONE: "its batch is done, for every row of {} that matches it came before",
@@ -150,8 +157,8 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     NeverPasses.READ_BY_SPARK: "may never pass some value, for only Spark reads this: {}",
     WhyOpen.REMEMBERED_FOR_EVER: "dropDuplicates by {} remembers every value for ever, since none of these has a "
     "watermark: add the event time to them, or use dropDuplicatesWithinWatermark",
-    WhyOpen.WINDOW_WOULD_BOUND: "a window would bound it: {} [ROWS n]",
-    WhyOpen.WINDOW_WOULD_TOO: "a window would bound it too: {} [ROWS n]",
+    WhyOpen.WINDOW_WOULD_BOUND: "a window would bound it: {: [ROWS n], } [ROWS n]",
+    WhyOpen.WINDOW_WOULD_TOO: "a window would bound it too: {: [ROWS n], } [ROWS n]",
     WhyOpen.STUCK: (
         "a row of {} waits for its match in {}, and no stream that is sure to be in it says when no more will come"
     ),
@@ -297,6 +304,15 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     NotPromised.STOPS: "{} {}",
     NotPromised.MAY_COME_BACK: "rows that were let go may come back, and with them an earlier {}",
     NotPromised.ROWS_STAY: "{} moves on only when the rows of {} leave, and nothing says that they do",
+    SparkKeeps.NOTHING: "keeps nothing",
+    SparkKeeps.UNTIL_PASSED: "keeps it until the least watermark of all streams has passed {}",
+    SparkKeeps.UNTIL_PASSED_BY: "keeps it until the least watermark of all streams has passed {} {} {}",
+    SparkKeeps.NO_WATERMARK: "keeps it for ever: no watermark of {: or }",
+    SparkKeeps.NO_TIME_CONDITION: "keeps it for ever: no condition on the times of {} and {} that would let it go",
+    SparkKeeps.NO_ROWS_WINDOW: "keeps it for ever: it has no window of so many rows",
+    SparkKeeps.REFUSES_ANTI: "refuses it: it has no NOT EXISTS between streams",
+    SparkKeeps.REFUSES_UNEQUAL: "refuses it: it joins streams by an equality only",
+    SparkKeeps.REFUSES_OUTER: "refuses it, for it would have to keep all ({})",
     SafeTrees.NONE: "no tree of joins is safe by promises",
     SafeTrees.SAFE_PART: "safe is {}",
     SafeTrees.SINGLE_JOIN: "the single {}-way join is safe",

@@ -27,11 +27,16 @@ OTHERS = {
         {},
         "`WHERE s.k = t.k` then, `WHERE s.k = t.n` now",
     ),
-    "another column": (PLAIN + JOIN.replace("s.n, t.n AS m", "s.n, s.k, t.n AS m"), {}, "SELECT s.n, s.k, t.n AS m"),
+    "a derived column": (
+        PLAIN.replace("n BIGINT", "n BIGINT, x BIGINT AS (n + 1)")
+        + JOIN.replace("s.n, t.n AS m", "s.n, s.x, t.n AS m"),
+        {},
+        "SELECT s.n, s.x, t.n AS m",
+    ),
     "another type": (PLAIN.replace("s (k BIGINT", "s (k INT") + JOIN, {}, "stream s: `k BIGINT` then, `k INT` now"),
     "another stream": (PLAIN + JOIN.replace("FROM s, t", "FROM s, s AS t"), {}, "FROM s, s AS t"),
     "another filter": (PLAIN + JOIN.replace("WHERE", "WHERE s.n > 1 AND"), {}, "s.n > 1"),
-    "another expression": (PLAIN + JOIN.replace("t.n AS m", "t.n + 1 AS m"), {}, "t.n + 1"),
+    "DISTINCT": (PLAIN + JOIN.replace("SELECT", "SELECT DISTINCT"), {}, "SELECT DISTINCT"),
     "another WHERE of a stream": (
         PLAIN.replace("maxFilesPerTrigger '1');", "maxFilesPerTrigger '1') WHERE n > 1;", 1) + JOIN,
         {},

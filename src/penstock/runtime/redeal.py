@@ -82,7 +82,7 @@ def redealt_cells(plan: Plan, stores: Sequence[Store], grid: Grid) -> list[Store
     before = [Cell.restore(plan, store) for store in stores]
     after = [Cell.restore(plan, stores[0], number=number) for number in range(grid.cells)]
     _move(before, after, _cell_routes(plan, before, grid))
-    return [_applied(stores[0], cell.save()) for cell in after]
+    return [applied(stores[0], cell.save()) for cell in after]
 
 
 def redealt_buckets(plan: Plan, stores: Sequence[Store], buckets: int, groups: tuple[str, ...] | None) -> list[Store]:
@@ -98,7 +98,7 @@ def redealt_buckets(plan: Plan, stores: Sequence[Store], buckets: int, groups: t
         return found
 
     _move(before, after, lambda _: by_group)
-    return [_applied(stores[0], stage.save()) for stage in after]
+    return [applied(stores[0], stage.save()) for stage in after]
 
 
 def _move(before: Sequence[Component], after: Sequence[Component], route_of: RouteOf) -> None:
@@ -228,6 +228,7 @@ def _hold(table: Synopsis, share: Segment | None) -> None:
     table.rebase()
 
 
-def _applied(store: Store, changes: Changes) -> Store:
+def applied(store: Store, changes: Changes) -> Store:
+    """A store with what a save changed."""
     gone = set(changes.delete)
     return {**{name: value for name, value in store.items() if name not in gone}, **changes.put}

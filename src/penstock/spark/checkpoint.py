@@ -17,8 +17,17 @@ from penstock.errors import DataError, UsageError
 from penstock.explain.changed_text import changes
 from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
+from penstock.runtime.takeover import obstacle
 from penstock.spark.cells import CELLS
-from penstock.spark.essence import CELLS_KEPT, FORMAT, Essence, blocks_of, differences
+from penstock.spark.essence import (
+    CELLS_KEPT,
+    FORMAT,
+    Essence,
+    blocks_of,
+    differences,
+    is_same_but_for_plans,
+    select_of,
+)
 from penstock.spark.final import End
 from penstock.spark.hadoop_path import AnyPath, HadoopPath, place_of, remove_folder, replace_text
 from penstock.spark.named_parts import Named, NamedParts
@@ -111,14 +120,15 @@ class Checkpoint:
         essences = (known, *blocks_of(known))
         return {one["query"]: tuple(one[CELLS_KEPT]) for one in essences if "query" in one and CELLS_KEPT in one}
 
-    def require(self, now: Essence, lines: Lines = ()) -> None:
-        """Raise, and touch nothing, if the folder is of another query, of other columns or other cells.
+    def require(self, now: Essence, lines: Lines = (), plans: Sequence[BlockPlans] = ()) -> list[str]:
+        """What has changed of the query and can be taken over, a phrase for each; nothing is touched.
 
-        `lines` are the query as it is written, in which the user finds what differs.
+        Raises if the folder is of another query, of other columns or other cells. `lines` are the query as it is
+        written, in which the user finds what differs; `plans` are those that it is run by.
         """
         known = self._known()
         if known is None:
-            return
+            return []
         written = known.pop(_WRITTEN, ())
         known.pop(_PLANS, None)
         known.pop(_DEALT, None)
@@ -131,13 +141,49 @@ class Checkpoint:
             )
         differing = differences(known, now)
         if differing:
+            told = (changes(written, lines) if written else []) or differing
+            stands = self._stands_against(known, now, plans)
+            if stands is None:
+                return told
             raise UsageError(
                 f"the checkpoint {self.folder} was made by another query or with other settings",
-                detail="; ".join((changes(written, lines) if written else []) or differing),
+                detail="; ".join((*told, *stands)),
                 hint=f"leave out {CELLS}: the cells stay those that it began with"
                 if all(name.startswith(f"{CELLS_KEPT}: ") for name in differing)
                 else "run what it was made for, or use another --checkpoint",
             )
+        return []
+
+    def _stands_against(self, known: Essence, now: Essence, plans: Sequence[BlockPlans]) -> list[str] | None:
+        """What keeps a changed query from going on with this state, if it is worth saying; None if nothing does."""
+        if not plans or not is_same_but_for_plans(known, now):
+            return []
+        then = self.plans()
+        for number, both in enumerate(plans):
+            name = both.cells.query
+            if name not in then or (then[name].second is None) != (both.second is None):
+                return []
+            selects = [select_of(one, name) for one in (known, now)]
+            if selects[0] != selects[1] and (number or both.second is not None):
+                return ["the state remembers what was selected"]
+            pairs = [(then[name].cells, both.cells), (then[name].second, both.second)]
+            for before, after in pairs:
+                if before is not None and after is not None and (what := obstacle(before, after)) is not None:
+                    return [what]
+        if self.is_dealt_anew():
+            return ["it has not run since it was last dealt anew: run it once as it was"]
+        if (begun := self._last("offsets")) > self._last("commits"):
+            return [f"batch {begun} is under way: run it as it was once, with --available-now, so that it ends"]
+        return None
+
+    def succeed(self, now: Essence, lines: Lines, plans: Sequence[BlockPlans]) -> None:
+        """Make the folder the changed query's, whose state lies in `dealt_anew` from now on."""
+        self._write_plan({**now, _DEALT: self._last("commits")}, lines, plans)
+
+    @property
+    def has_state(self) -> bool:
+        """Whether a batch was committed."""
+        return self._last("commits") >= 0
 
     @property
     def _exactness_file(self) -> AnyPath:
@@ -265,8 +311,10 @@ class Checkpoint:
 
     def adopt(self, now: Essence, lines: Lines = (), plans: Sequence[BlockPlans] = ()) -> None:
         """Make the folder this query's, which is written as the lines say and run by these plans."""
-        if self._plan_file.exists():
-            return
+        if not self._plan_file.exists():
+            self._write_plan(now, lines, plans)
+
+    def _write_plan(self, now: Essence, lines: Lines, plans: Sequence[BlockPlans]) -> None:
         with self._writing():
             self.folder.mkdir(parents=True, exist_ok=True)
             both = {

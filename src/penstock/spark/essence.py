@@ -99,6 +99,24 @@ def blocks_of(essence: Essence) -> list[Essence]:
     return list(blocks.values()) if isinstance(blocks, dict) else []
 
 
+_OF_ROWS = ("streams", "having", ZONE, CELLS_KEPT)
+"""What makes the rows that a query stores, and where they lie."""
+
+
+def is_same_but_for_plans(known: Essence, now: Essence) -> bool:
+    """Whether two queries differ at most in what they select and in what their plans say."""
+    then, after = [known, *blocks_of(known)], [now, *blocks_of(now)]
+    return len(then) == len(after) and all(
+        one.get("query") == other.get("query") and all(one.get(key) == other.get(key) for key in _OF_ROWS)
+        for one, other in zip(then, after, strict=True)
+    )
+
+
+def select_of(essence: Essence, block: str) -> Any:
+    """What a block selects, as it is written."""
+    return next((one.get("select") for one in (essence, *blocks_of(essence)) if one.get("query") == block), None)
+
+
 def _without_cells(essence: Essence) -> Essence:
     return {key: value for key, value in essence.items() if key != CELLS_KEPT}
 

@@ -59,7 +59,7 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str
     checkpoint.hold()
     try:
         try:
-            found = _stores(spark, checkpoint)
+            found = stores_in(spark, checkpoint)
         except SPARK_ERRORS as error:
             raise failure_of(query, error, checkpoint.folder) from error
         remove_folder(checkpoint.dealt_anew)
@@ -67,7 +67,8 @@ def _rescaled(spark: SparkSession, root: AnyPath, query: str, cells: int) -> str
         top = next(iter(grids.values())).cells
         for name, both in plans.items():
             for stage, stores in _dealt(both, grids[name], found, name):
-                _write(checkpoint.dealt_anew, (name, stage), stores, top)
+                identity = Committed.read(stores[0][COMMIT]).identity.partition("/")[0]
+                write_dealt(checkpoint.dealt_anew, (name, stage), stores, f"{identity}/{top}")
         checkpoint.deal_anew(after)
     finally:
         checkpoint.release()
@@ -83,7 +84,7 @@ Stage = tuple[str, str]
 """A block, and which of its stages."""
 
 
-def _stores(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[int, Store]]:
+def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[int, Store]]:
     """By stage, and by cell's key, what the store holds; cells of an earlier dealing are left out."""
     found: dict[Stage, dict[int, Store]] = {}
     for entries in entries_of(spark, checkpoint):
@@ -105,8 +106,7 @@ def _dealt(
         stores = found.get((name, stage))
         if not stores:
             continue
-        # In the order of their numbers: the first is as good as any, and the buckets' first has a place of its own.
-        ordered = [stores[key] for key in map(key_of, range(len(stores)))]
+        ordered = in_order(stores)
         commits = [store.pop(COMMIT) for store in ordered]
         if stage == "cell":
             made = redealt_cells(plans.cells, ordered, grid)
@@ -118,10 +118,15 @@ def _dealt(
         yield stage, [{**store, COMMIT: commits[0]} for store in made]
 
 
-def _write(folder: AnyPath, of: Stage, stores: list[Store], top: int) -> None:
+def in_order(stores: Mapping[int, Store]) -> list[Store]:
+    """By their numbers: the first is as good as any, and the buckets' first has a place of its own."""
+    return [stores[key] for key in map(key_of, range(len(stores)))]
+
+
+def write_dealt(folder: AnyPath, of: Stage, stores: list[Store], identity: str) -> None:
+    """Write a file for each cell, which it takes over as one of that identity."""
     for number, store in enumerate(stores):
         before = Committed.read(store[COMMIT])
-        identity = f"{before.identity.partition('/')[0]}/{top}"
         now = Committed(before.number, uuid.uuid4().hex, identity, 0.0, before.block, before.stage)
         entries: dict[str, Any] = {**store, COMMIT: now.written()}
         table = pa.table({"name": list(entries), "value": pa.array(entries.values(), pa.binary())})

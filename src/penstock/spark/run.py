@@ -56,6 +56,7 @@ from penstock.spark.stream import (
     purge_strategy,
     trigger_seconds,
 )
+from penstock.spark.succession import take_over
 
 _POLL_SECONDS = 0.2
 _FOLDERS = "partitionby"
@@ -113,7 +114,7 @@ def run_script(
         for note in unknown_options(spark, script):
             say(f"note: {note}")
     with noted_interrupts() as interrupt:
-        return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt)
+        return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt, say=say)
 
 
 def _run(
@@ -125,19 +126,33 @@ def _run(
     sinks: Mapping[str, Sink],
     follow: Follower | None,
     interrupt: Interrupt,
+    say: Callable[[str], None] | None,
 ) -> list[Running]:
     for sink in sinks.values():
         require_connector(spark, f"sink {sink.name}", sink.storage.format)
     running = [_prepared(spark, script, query, plan, options) for query, plan in plans]
+    changed: dict[str, list[str]] = {}
     for one in running:
         if one.checkpoint is not None:
             one.checkpoint.end.require(final=options.final)
-            one.checkpoint.require(one.assembled.essence, written_lines(one.query))
+            changed[one.query.name] = one.checkpoint.require(
+                one.assembled.essence, written_lines(one.query), one.assembled.plans
+            )
             require_files(one.query.name, one.checkpoint.spark)
         if one.query.name in sinks:
             require_fit(sinks[one.query.name], one.checkpoint)
         for drain in one.drains:
             require_fit(drain.sink, drain)
+    for one in running:
+        if one.checkpoint is not None and (changes := changed[one.query.name]):
+            made = one.assembled
+            take_over(spark, one.checkpoint, made.essence, written_lines(one.query), made.plans)
+            if say is not None:
+                say(f"note: {one.query.name} goes on with the state of what it was before: {'; '.join(changes)}")
+    running = [
+        _prepared(spark, script, one.query, one.plan, options) if changed.get(one.query.name) else one
+        for one in running
+    ]
     metrics = _opened(options.metrics)
     try:
         for one in running:

@@ -232,6 +232,11 @@ class OrderedWatch(Watch):
         """See Watch."""
         self.monitor.settle()
 
+    def move_peak(self, ticks: int) -> None:
+        """In time: go on as if the column had climbed by so much more: with a d that much wider, the floor stays."""
+        if isinstance(self._peak, int):
+            self._peak += ticks // self._per_day
+
     @property
     def _top(self) -> int:
         """The highest event time read, in ticks."""

@@ -158,6 +158,11 @@ class PartOrderWatch(OrderedWatch):
         if self._clock is None or least_closed > self._clock:  # type: ignore[operator] # one type a column
             self._clock = least_closed
 
+    def move_peak(self, ticks: int) -> None:
+        """See OrderedWatch; parts stay where they are."""
+        if isinstance(self._clock, int):
+            self._clock += ticks // self._per_day
+
     @property
     def _highest_closed(self) -> Ordinal | None:
         return self._clock

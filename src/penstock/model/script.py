@@ -106,6 +106,9 @@ def _quarantine_problems(
     into = answer.into if answer is not None else None
     if into is not None and fold(into) not in broken and all(s.name != into for s in sinks):
         yield Problem(subject, f"unknown sink {into}", _did_you_mean(into, [s.name for s in sinks]))
+    if any(s.name == into and s.key for s in sinks):
+        hint = "give it a sink without a PRIMARY KEY"
+        yield Problem(subject, f"sink {into} replaces rows by its key, and rows in quarantine are only added", hint)
 
 
 def _pair_problems(

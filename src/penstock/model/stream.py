@@ -185,6 +185,8 @@ class Sink:
 
     name: str
     storage: Storage
+    key: tuple[str, ...] = ()
+    """Columns by which a row takes the place of an older one; none if rows are only added."""
 
 
 def span_problem(span: Span, clock: DataType) -> str | None:

@@ -57,6 +57,7 @@ from penstock.spark.stream import (
     trigger_seconds,
 )
 from penstock.spark.succession import take_over
+from penstock.spark.upserts import upserting
 
 _POLL_SECONDS = 0.2
 _FOLDERS = "partitionby"
@@ -266,7 +267,10 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:
     sink = script.sink(one.query.sink) if one.query.sink is not None else None
-    writer = writer_of(one.assembled.answer, sink).queryName(one.query.name).outputMode("append")
+    try:
+        writer = writer_of(one.assembled.answer, sink, one.query).queryName(one.query.name).outputMode("append")
+    except SPARK_ERRORS as error:
+        raise failure_of(one.query.name, error) from error
     if one.checkpoint is not None:
         one.checkpoint.adopt(one.assembled.essence, written_lines(one.query), one.assembled.plans)
         one.checkpoint.keep_named(one.assembled.named)
@@ -291,10 +295,12 @@ def _partitions(assembled: Assembled, cores: int) -> int:
     return min(assembled.cells or cores, cores)
 
 
-def writer_of(answer: DataFrame, sink: Sink | None) -> DataStreamWriter:
-    """What writes an answer, as its sink says; to the console if there is none."""
+def writer_of(answer: DataFrame, sink: Sink | None, query: Query) -> DataStreamWriter:
+    """What writes the answer of a query, as its sink says; to the console if there is none."""
     if sink is None:
         return answer.writeStream.format("console").option("truncate", "false")
+    if sink.key:
+        return answer.writeStream.foreachBatch(upserting(answer, sink, query))
     if sink.storage.format.lower() == KAFKA:
         return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
     given = dict(option_values(sink.storage))

@@ -71,6 +71,9 @@ _OF_OTHERS = {
 """Types of other systems, and what Spark calls them."""
 
 
+_KEYED = "CREATE SINK out (PRIMARY KEY (id)) USING delta …"
+
+
 class DeclarationGrammar(StorageGrammar):
     """CREATE STREAM, CREATE SINK, and a single constraint as `implies` reads it."""
 
@@ -138,8 +141,13 @@ class DeclarationGrammar(StorageGrammar):
 
     def _create_sink(self, index: int) -> CreateSink:
         name = self._declared_name("sink")
+        key: tuple[Name, ...] = ()
+        if self.symbol(TokenType.L_PAREN):
+            self.expect_words("PRIMARY", "KEY", hint=f"a sink declares no columns, but may declare a key: {_KEYED}")
+            key = self.names("a column")
+            self.expect_symbol(TokenType.R_PAREN, f"), as in {_KEYED}")
         self.expect_words("USING", hint="a sink needs a format: CREATE SINK out USING parquet OPTIONS (path 'out')")
-        return CreateSink(name, self.storage(), self.stretch_from(index))
+        return CreateSink(name, key, self.storage(), self.stretch_from(index))
 
     def _skip_element(self, reached: int) -> None:
         """To the comma or parenthesis that ends this element, of which all up to `reached` was read."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Source, Top, Union
 from penstock.model.expressions import ColumnRef
 from penstock.model.hints import Hints
-from penstock.model.names import fold, quoted
+from penstock.model.names import fold, quoted, quoted_list
 from penstock.model.predicates import conjunct, conjunction
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf
@@ -91,7 +91,8 @@ def print_table(table: DeclaredTable) -> str:
 
 def print_sink(sink: Sink) -> str:
     """CREATE SINK."""
-    return f"CREATE SINK {quoted(sink.name)} {_storage(sink.storage)}"
+    key = f" (PRIMARY KEY {quoted_list(sink.key)})" if sink.key else ""
+    return f"CREATE SINK {quoted(sink.name)}{key} {_storage(sink.storage)}"
 
 
 def print_query(query: Query) -> str:

@@ -9,7 +9,6 @@ from functools import partial
 from typing import TypeVar
 
 from penstock.errors import DeclarationMistake, QueryMistake, ScriptErrors, SyntaxMistake
-from penstock.model.closed_groups import emits_once
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel
 from penstock.model.query import Query
@@ -19,17 +18,15 @@ from penstock.model.stream import Sink, Stream
 from penstock.sql.constraints import ConstraintBinder, Outline
 from penstock.sql.dialect import read_constraint, read_statements
 from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.into_sinks import bound_sinks, sink_of, writing_into
 from penstock.sql.selects import QueryBinder
 from penstock.sql.source import SourceText
-from penstock.sql.streams import BoundStream, StreamBinder, bound_storage
+from penstock.sql.streams import BoundStream, StreamBinder
 from penstock.sql.table_queries import reads_only_tables, table_of
 from penstock.sql.tables import bound_tables
 from penstock.sql.tree import BrokenDeclaration, CreateSink, CreateStream, CreateView, Insert, Stretch
 
 T = TypeVar("T")
-
-APPEND_ONLY = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml", "delta"})
-"""Sinks that take no updates: files, and tables of files."""
 
 
 def parse_script(text: str, file: str = "<script>") -> Script:
@@ -40,7 +37,7 @@ def parse_script(text: str, file: str = "<script>") -> Script:
         kind: frozenset(fold(s.name) for s in statements if isinstance(s, BrokenDeclaration) and s.kind == kind)
         for kind in ("STREAM", "TABLE", "VIEW", "SINK")
     }
-    sinks = _sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])
+    sinks = bound_sinks(source, [s for s in statements if isinstance(s, CreateSink)], broken["SINK"])
     declared = [s for s in statements if isinstance(s, CreateStream) and not s.is_table]
     spellings = {name: sink.name if sink is not None else None for name, sink in sinks.items()}
     bound = _streams(source, declared, broken["STREAM"], spellings)
@@ -94,17 +91,6 @@ def _shallow(source: SourceText, at: Stretch, bind: Callable[[], T | None]) -> T
         return None
 
 
-def _sinks(source: SourceText, written: list[CreateSink], broken: frozenset[str]) -> dict[str, Sink | None]:
-    """By folded name; None for one that is declared, but wrong."""
-    sinks: dict[str, Sink | None] = dict.fromkeys(sorted(broken))
-    for statement in written:
-        if fold(statement.name.text) in sinks:
-            source.report(DeclarationMistake, f"sink {statement.name.text} is declared twice", statement.name.at)
-        else:
-            sinks[fold(statement.name.text)] = Sink(statement.name.text, bound_storage(statement.storage))
-    return sinks
-
-
 def _check_references(
     source: SourceText,
     one: BoundStream,
@@ -154,7 +140,7 @@ def _queries(
     into: Counter[str] = Counter()
     names: set[str] = set()
     for place, statement in enumerate(written, start=1):
-        sink = _sink_of(source, statement, sinks, environment)
+        sink = sink_of(source, statement, sinks, environment)
         name = f"query_{place}"
         if statement.sink is not None:
             spelling = sink.name if sink is not None else statement.sink.text
@@ -173,43 +159,8 @@ def _queries(
         bind = partial(binder.bind, statement.query, environment, name, into_sink)
         query = _shallow(source, statement.at, bind)
         if query is not None:
-            if sink is not None and sink.storage.format.lower() in APPEND_ONLY:
-                query = replace(query, appends=True)
-            _check_sink(source, query, sink, statement)
-            queries.append(query)
+            queries.append(writing_into(source, query, sink, statement))
     return queries
-
-
-def _sink_of(
-    source: SourceText, statement: Insert, sinks: Mapping[str, Sink | None], environment: Environment
-) -> Sink | None:
-    if statement.sink is None:
-        return None
-    wanted = statement.sink.text
-    if fold(wanted) not in sinks:
-        close = source.guess(wanted, [s.name for s in sinks.values() if s is not None])
-        hint = close or f"declare it: CREATE SINK {wanted} USING parquet OPTIONS (path '…')"
-        if environment.is_declared(wanted):
-            known = {"stream": set(environment.streams), "table": set(environment.tables)}
-            kind = next((kind for kind, names in known.items() if fold(wanted) in names), "view")
-            hint = f"{wanted} is a {kind}, which is read; write to a sink: CREATE SINK out USING …"
-        source.report(QueryMistake, f"unknown sink {wanted}", statement.sink.at, hint=hint)
-    return sinks.get(fold(wanted))
-
-
-def _check_sink(source: SourceText, query: Query, sink: Sink | None, statement: Insert) -> None:
-    """Groups that nothing closes are updates, which files cannot take; of a block's clocks only the analysis knows."""
-    if sink is None or statement.sink is None or not query.is_grouped or not query.appends:
-        return
-    is_known = all(one.below is None for one in query.all_sources)
-    if is_known and not emits_once(query):
-        source.report(
-            QueryMistake,
-            f"sink {sink.name} only appends, but the groups of this query change: each batch gives new values",
-            statement.sink.at,
-            hint="group by window(ts, '5 minutes') of an ordered event time as well, so that each group is given once, "
-            "or use a sink that takes updates",
-        )
 
 
 def parse_constraint(text: str, script: Script) -> tuple[Stream, Scheme]:

@@ -159,6 +159,8 @@ class CreateSink:
     """`CREATE SINK`."""
 
     name: Name
+    key: tuple[Name, ...]
+    """By which rows are replaced; none if they are only added."""
     storage: StorageClause
     at: Stretch
 

@@ -39,6 +39,11 @@ def _kept(page: Any) -> dict[str, str]:
     return {row.get_attribute("data-stream"): row.locator(".kept").inner_text() for row in rows}
 
 
+def _parts(page: Any) -> dict[str, str]:
+    keys = page.locator("[data-chart=times] [data-part]").all()
+    return {key.get_attribute("data-part"): key.locator("b").inner_text() for key in keys}
+
+
 def _wait(until: Any, seconds: float = 15.0) -> None:
     end = time.monotonic() + seconds
     while not until():
@@ -54,7 +59,7 @@ def test_the_page_of_a_file_shows_what_the_file_says(browser: Any, tmp_path: Pat
     metrics.write_text("\n".join(map(json.dumps, lines)))
     write_about(metrics, {"query_1": described()})
     assert CliRunner().invoke(app, ["page", str(metrics), "--html", str(html)]).exit_code == 0
-    page = browser.new_page(viewport={"width": 1000, "height": 1300})
+    page = browser.new_page(viewport={"width": 1000, "height": 1020})
     wrong: list[str] = []
     page.on("pageerror", lambda error: wrong.append(str(error)))
     page.goto(html.as_uri())
@@ -67,16 +72,45 @@ def test_the_page_of_a_file_shows_what_the_file_says(browser: Any, tmp_path: Pat
     assert _kept(page) == {name: f"{n:,}" for name, n in lines[-1]["state_tuples"].items()}
     page.get_by_role("button", name="a", exact=True).click()
     assert "b.ts has passed a.ts + 1 MINUTE" in page.locator("tr.why").inner_text()
-    promises = page.locator("table.counts", has_text=BROKEN).inner_text().split("\t")
+    why = page.locator("tr.why").inner_text()
+    oldest = lines[-1]["oldest"]["a"]
+    assert f"It came with batch {oldest['batch']}, with event time {oldest['time']}." in why
+    assert f"it waits for b: until b.ts has passed a.ts + 1 MINUTE; b has come to {lines[-1]['clock']['b']}" in why
+    # A click on the other stream of the graph says the same of it.
+    page.locator("g.node[data-alias=b]").click()
+    assert "stands with rows that wait" in page.locator("tr.why").nth(1).inner_text()
+    promises = page.locator("table.counts:not(.let-go)", has_text=BROKEN).inner_text().split("\t")
     assert [text.strip() for text in promises[-2:]] == ["2.5", "1"]
+    gone = [row.inner_text().split("\t") for row in page.locator("table.let-go tr").all()[1:]]
+    told = lines[-1]["let_go"].items()
+    assert gone == [[of, promise, f"{60 * n:,}"] for of, by in told for promise, n in by.items()]
+    assert _parts(page) == {name: f"{seconds:.3g}" for name, seconds in lines[-1]["times"].items()}
+    labels = page.locator("figure svg text.label").all_text_contents()
+    assert "once b.ts has passed a.ts + 1 MINUTE" in labels
     assert page.locator("figure svg").count() == 1
     if request.config.getoption("--update-golden"):
-        page.screenshot(path=str(Path(__file__).parents[2] / "docs" / "page.png"))
+        docs = Path(__file__).parents[2] / "docs"
+        page.locator("table.streams").screenshot(path=str(docs / "page-why.png"))
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(path=str(docs / "page.png"))
     phone = browser.new_page(viewport={"width": 380, "height": 800}, color_scheme="dark")
     phone.goto(html.as_uri())
     assert phone.evaluate("document.documentElement.scrollWidth") <= 380
     assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     assert wrong == []
+
+
+def test_recall_is_shown_with_its_error(browser: Any, tmp_path: Path) -> None:
+    lines = [line(n) | {"recall": 0.9, "recall_error": 0.05, "evicted": 7} for n in range(3)]
+    metrics, html = tmp_path / "batches.jsonl", tmp_path / "run.html"
+    metrics.write_text("\n".join(map(json.dumps, lines)))
+    assert CliRunner().invoke(app, ["page", str(metrics), "--html", str(html)]).exit_code == 0
+    page = browser.new_page()
+    page.goto(html.as_uri())
+    assert _tiles(page)["recall"] == "90 % ± 5"
+    assert page.locator(".chart", has_text="recall, and the least").count() == 1
+    # Without what is known of the query there are still the numbers.
+    assert set(_kept(page)) == {"a", "b"}
 
 
 @pytest.mark.thorough

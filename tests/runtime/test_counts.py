@@ -27,7 +27,7 @@ def test_an_array_means_what_the_vocabulary_says() -> None:
     driver = Driver(PLAIN)
     result = driver.step(s=[(1, 5, 0), (2, 1, 0)], t=[(1, 5, 0)])
     counts = counts_of(driver.plan, result.metrics)
-    assert len(counts) == len(vocabulary(driver.plan))
+    assert len(counts) == sum(count.width for count in vocabulary(driver.plan))
     fields = metrics_of(driver.plan, combined(vocabulary(driver.plan), [counts]))
     assert fields["rows_in"] == {"s": 2, "t": 1}
     assert fields["rows_out"] == 1

@@ -40,6 +40,15 @@ def when_closed(plan: Plan, closer: Closer) -> str:
     return told(_wait(plan, closer))
 
 
+def closed_once(plan: Plan, alias: str) -> dict[str, str]:
+    """By other stream, what must happen before it is closed for a row, where something closes it."""
+    ways: dict[str, list[str]] = {}
+    for closer in plan.closers:
+        if closer.source == alias:
+            ways.setdefault(closer.target, []).append(when_closed(plan, closer))
+    return {target: ", or ".join(dict.fromkeys(texts)) for target, texts in ways.items()}
+
+
 @dataclass(frozen=True)
 class ClosingArrow:
     """That streams are closed for the rows of one, and what must happen first."""

@@ -105,7 +105,7 @@ def _node(plan: Plan, alias: str, x: float) -> str:
     lift = -4 if under else 4
     lower = f'<text class="under" x="{x:.1f}" y="{y + 14:.1f}">{_escaped(under)}</text>' if under else ""
     return (
-        f'<g class="node {verdict}"><title>{_escaped(f"{alias}: {verdict}")}</title>'
+        f'<g class="node {verdict}" data-alias="{_escaped(alias)}"><title>{_escaped(f"{alias}: {verdict}")}</title>'
         f'<rect x="{x - width / 2:.1f}" y="{_MARGIN:.1f}" width="{width:.1f}" height="{_NODE_HEIGHT:.1f}" rx="9"/>'
         f'<text x="{x:.1f}" y="{y + lift:.1f}">{_escaped(f"{mark} {name}")}</text>{lower}</g>'
     )

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-from penstock.explain.closing_text import when_closed
+from penstock.explain.closing_text import closed_once
 from penstock.explain.ink import Ink
 from penstock.explain.undecided import many
 from penstock.plan.plan import Plan
@@ -128,5 +128,5 @@ def _stream(plan: Plan, stored: StoredStream, ink: Ink) -> Iterator[str]:
 
 
 def _until(plan: Plan, alias: str, other: str) -> str:
-    ways = [when_closed(plan, c) for c in plan.closers if c.source == alias and c.target == other]
-    return f", until {', or '.join(dict.fromkeys(ways))}" if ways else "; nothing says when none will come"
+    once = closed_once(plan, alias).get(other)
+    return "; nothing says when none will come" if once is None else f", until {once}"

@@ -15,6 +15,7 @@ from typing import Any
 from penstock.analysis.finding import Bounded, Verdict, each_block
 from penstock.errors import DataError
 from penstock.explain.block_text import of_all_blocks
+from penstock.explain.closing_text import closed_once
 from penstock.explain.graph_svg import join_graph
 from penstock.explain.ink import Ink
 from penstock.explain.plan_text import promise_lines, purge_lines
@@ -30,6 +31,7 @@ _PLAIN = Ink(colour=False, width=10_000)
 def about(query: Query, verdict: Verdict, plan: Plan) -> dict[str, Any]:
     """All of it, ready to be written as JSON."""
     waits: dict[str, list[str]] = {}
+    until: dict[str, dict[str, str]] = {}
     graphs = []
     for number, ((block, found), part) in enumerate(zip(each_block(query, verdict), plan.all_blocks, strict=True)):
         is_top = part.query == plan.query
@@ -37,6 +39,8 @@ def about(query: Query, verdict: Verdict, plan: Plan) -> dict[str, Any]:
         graphs.append({"block": "" if is_top else part.query, "svg": drawing, "caption": caption})
         for source in part.sources if part.rewriting is None else ():
             name = source.alias if is_top else f"{part.query}.{source.alias}"
+            prefix = "" if is_top else f"{part.query}."
+            until[name] = {f"{prefix}{other}": once for other, once in closed_once(part, source.alias).items()}
             waits[name] = [*purge_lines(source, part, found), *promise_lines(part, source.alias)]
     states = [
         {
@@ -46,6 +50,7 @@ def about(query: Query, verdict: Verdict, plan: Plan) -> dict[str, Any]:
             "bound": told(state.finding.bound) if isinstance(state.finding, Bounded) else "none",
             "rows": state.finding.rows if isinstance(state.finding, Bounded) else None,
             "waits": waits.get(state.alias, []),
+            "until": until.get(state.alias, {}),
         }
         for state in of_all_blocks(verdict).streams
     ]

@@ -105,7 +105,7 @@ def served(
 
     def follow(one: Any, line: dict[str, Any]) -> None:
         tell(one, line)
-        history.add({**line, "times": one.times}, time.time())
+        history.add(line, time.time())
 
     try:
         yield follow

@@ -44,6 +44,7 @@ from penstock.runtime.promise.watches import remembered, watches_of
 from penstock.runtime.state.component import Component, State
 from penstock.runtime.state.store import Changes, Entries
 from penstock.runtime.state.synopsis import Synopsis
+from penstock.runtime.watched_rows import let_go_by, oldest_rows, within_64_bits
 
 
 @dataclass
@@ -66,6 +67,8 @@ class UnderWay:
     """Rows that only a key of a stored row closed."""
     asking: Asking = Asking.CHANGED
     purged: Purged = field(default_factory=Purged)
+    let_go: dict[str, int] = field(default_factory=dict)
+    """What had closed a stream for rows that were purged."""
 
 
 class Cell(Component):
@@ -123,6 +126,9 @@ class Cell(Component):
             contradicted=doubted.contradicted,
             audited=doubted.audited,
             parts=self.clock.told_of_parts,
+            oldest=oldest_rows(self.plan, self.synopses, self.closedness),
+            clock=self._clocks,
+            let_go=now.let_go,
         )
         archived = None if self.eviction is None else self.eviction.archived
         reached = {} if self.doubted_rows.recovers else frontier(self.plan, self.closedness, self.synopses)
@@ -197,6 +203,7 @@ class Cell(Component):
         if self.eviction is not None:
             self.eviction.settle(now.step, now.touched, now.met, now.asking)
         certain, now.purged = self.tree.settle(now.touched, now.asking, now.met)
+        now.let_go = let_go_by(self.plan, self.synopses, self.closedness, now.purged)
         if certain:
             now.rows = self._rows(certain, now.rows)
             if self.eviction is not None:
@@ -317,6 +324,11 @@ class Cell(Component):
             None if self.eviction is None else self.eviction.loss,
             {w.promise.constraint: int(w.is_used) for w in self.watches if w.is_used is not None},
         )
+
+    @property
+    def _clocks(self) -> dict[str, int]:
+        known = {s.alias: self.closedness.low(s.alias, s.event_time) for s in self.plan.sources}
+        return {alias: within_64_bits(ticks) for alias, ticks in known.items() if ticks is not None}
 
     @property
     def _statistics(self) -> int:

@@ -7,8 +7,9 @@ listeners too, or by `combined`. The fields of a line of metrics are a contract 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from penstock.plan.doubting import can_audit, may_contradict
@@ -17,6 +18,7 @@ from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.budget.loss import recall_of
 from penstock.runtime.group.stage import GroupStage
 from penstock.runtime.input.batch import Metrics
+from penstock.runtime.watched_rows import NOTHING, closings_told
 
 TIMED = (PromiseKind.ORDERED_TIME, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 """Promises whose k is a length of event time."""
@@ -30,6 +32,9 @@ PARTS = ("known", "idle", "waited", "behind", "slowest")
 batches with rows the slowest has given none, how far it is behind the latest, and which it is, if its name is a number.
 """
 
+_UNKNOWN: dict[str, Any] = {"k": -1, "used": -1, "parts": -1, "clock": NOTHING, "oldest": (NOTHING, NOTHING, 0)}
+"""What stands for a number that a cell does not know."""
+
 LOSS = ("evicted", "needed", "lost", "emitted", "due", "variance")
 """What a budget cost, as the core counts it."""
 
@@ -41,6 +46,8 @@ class Count:
     field: str
     key: str | None
     same_everywhere: bool
+    width: int = 1
+    """How many numbers it is; of several the largest are taken, the first that differs deciding."""
 
     @property
     def name(self) -> str:
@@ -57,7 +64,9 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
             Count("state_rows", alias, False),
             Count("state_tuples", alias, False),
         ]
+        found += [Count("oldest", alias, True, 3), Count("clock", alias, True)]
     found += [Count(name, None, False) for name in ("pending_rows", "promise_rows", "state_bytes")]
+    found += [Count("let_go", str(number), False) for number in range(len(closings_told(plan)))]
     found += [Count("purged", rule, False) for rule in RULES]
     for constraint in dict.fromkeys(p.constraint for p in plan.promises):
         found += [Count("violations", constraint, False), Count("k", constraint, True)]
@@ -89,13 +98,13 @@ def _chosen(plan: Plan) -> tuple[str, ...]:
 
 def counts_of(plan: Plan, metrics: Metrics) -> list[int]:
     """The array of a cell's batch; -1 for a k that is not in force, and for what is not chosen."""
-    counts = []
+    counts: list[int] = []
     for count in vocabulary(plan):
         of_budget = metrics.loss is not None and count.field in LOSS
         value = getattr(metrics.loss if of_budget else metrics, count.field)
         if count.key is not None:
-            value = value.get(count.key, -1 if count.field in ("k", "used", "parts") else 0)
-        counts.append(int(value))
+            value = value.get(count.key, _UNKNOWN.get(count.field, 0))
+        counts += map(int, value) if count.width > 1 else [int(value)]
     return counts
 
 
@@ -136,7 +145,7 @@ def with_second_stage(stage: str, fields: dict[str, Any], observed: Mapping[str,
     }
 
 
-_BY_ALIAS = ("rows_in", "state_rows", "state_tuples")
+_BY_ALIAS = ("rows_in", "state_rows", "state_tuples", "clock", "let_go")
 _ADDED = ("pending_rows", "promise_rows", "state_bytes", "evicted", "lost", "contradicted", "audited")
 
 
@@ -145,7 +154,13 @@ def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> 
     found = dict(top)
     for name, fields in below.items():
         for field in _BY_ALIAS:
-            found[field] = {**found[field], **{f"{name}.{alias}": count for alias, count in fields[field].items()}}
+            below_it = {f"{name}.{alias}": count for alias, count in fields.get(field, {}).items()}
+            found[field] = {**found.get(field, {}), **below_it}
+        waiting = {
+            f"{name}.{alias}": {**oldest, "waits_for": [f"{name}.{other}" for other in oldest["waits_for"]]}
+            for alias, oldest in fields.get("oldest", {}).items()
+        }
+        found["oldest"] = {**found.get("oldest", {}), **waiting}
         for field in _ADDED:
             if field in fields:
                 found[field] = found.get(field, 0) + fields[field]
@@ -159,12 +174,24 @@ def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> 
     return found
 
 
-def combined(counts: Sequence[Count], arrays: Sequence[Sequence[int]]) -> dict[str, int]:
+def combined(counts: Sequence[Count], arrays: Sequence[Sequence[int]]) -> dict[str, Any]:
     """What `observe` would give of the arrays of all cells."""
-    return {
-        count.name: max(values) if count.same_everywhere else sum(values)
-        for count, *values in zip(counts, *arrays, strict=True)
-    }
+    found: dict[str, Any] = {}
+    for count, start in placed(counts):
+        if count.width > 1:
+            found[count.name] = max(list(array[start : start + count.width]) for array in arrays)
+        else:
+            values = [array[start] for array in arrays]
+            found[count.name] = max(values) if count.same_everywhere else sum(values)
+    return found
+
+
+def placed(counts: Iterable[Count]) -> Iterator[tuple[Count, int]]:
+    """Each count, and where its numbers begin in the array."""
+    start = 0
+    for count in counts:
+        yield count, start
+        start += count.width
 
 
 def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: float) -> dict[str, Any]:
@@ -189,6 +216,9 @@ def metrics_line(query: str, batch: int, known: Mapping[str, Any], seconds: floa
         "lost": known.get("lost", 0),
         "k": known.get("k", {}),
         "seconds": seconds,
+        "oldest": known.get("oldest", {}),
+        "clock": known.get("clock", {}),
+        "let_go": known.get("let_go", {}),
         # Only where a row may be given that a late match contradicts.
         **{name: known[name] for name in ("contradicted", "audited") if name in known},
         # Only where a stream has parts.
@@ -202,9 +232,15 @@ def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
     """The fields of `run --metrics` that the cells know, from what `observe` gave."""
     timed = {p.constraint for p in plan.promises if is_timed(plan, p.constraint)}
     fields: dict[str, Any] = {}
+    told = closings_told(plan)
     for count in vocabulary(plan):
         value = observed.get(count.name)
-        value = 0 if value is None else int(value)
+        if count.width > 1:
+            keyed = fields.setdefault(count.field, {})
+            if value is not None and count.key is not None and value[0] != NOTHING:
+                keyed[count.key] = _oldest(plan, count.key, value)
+            continue
+        value = _UNKNOWN.get(count.field, 0) if value is None else int(value)
         if count.key is None:
             fields[count.field] = value
             continue
@@ -217,12 +253,40 @@ def metrics_of(plan: Plan, observed: Mapping[str, Any]) -> dict[str, Any]:
             if value >= 0:
                 length = value / _MICROSECONDS if _is_instant_of(plan, stream) else value
                 keyed.setdefault(stream, {})[what] = length if what == "behind" else value
+        elif count.field == "clock":
+            if value != NOTHING:
+                keyed[count.key] = time_of(plan, count.key, value)
+        elif count.field == "let_go":
+            alias, promise = told[int(count.key)]
+            if value:
+                keyed.setdefault(alias, {})[promise] = value
         elif count.field == "used":
             if value >= 0:
                 keyed[count.key] = bool(value)
         elif value or count.field not in ("purged", "violations"):
             keyed[count.key] = value
     return fields
+
+
+def _oldest(plan: Plan, alias: str, value: Sequence[int]) -> dict[str, Any]:
+    batch, time, waits = value
+    found: dict[str, Any] = {"batch": -batch}
+    if time != NOTHING:
+        found["time"] = time_of(plan, alias, -time)
+    return {**found, "waits_for": [other for number, other in enumerate(plan.aliases) if waits >> number & 1]}
+
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def time_of(plan: Plan, alias: str, ticks: int) -> str | int:
+    """An event time of a stream as the metrics have it: a moment of the calendar, where it is one, else the number."""
+    if not _is_instant(plan, alias):
+        return ticks
+    try:
+        return (_EPOCH + timedelta(microseconds=ticks)).isoformat().replace("+00:00", "Z")
+    except OverflowError:  # Beyond the calendar of Python.
+        return ticks
 
 
 def is_timed(plan: Plan, constraint: str) -> bool:

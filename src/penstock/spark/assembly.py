@@ -23,11 +23,12 @@ from penstock.model.script import Script
 from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
-from penstock.runtime.counts import Count, second_stage_of, second_vocabulary, vocabulary
+from penstock.runtime.counts import Count, placed, second_stage_of, second_vocabulary, vocabulary
 from penstock.spark.answers import carried_rows, restored_and_told, restored_answers, selected, selected_and_told
 from penstock.spark.archive_files import archive_of
 from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import worth_of_absence
+from penstock.spark.batch_times import CELL_TIMES, STAGE_TIMES
 from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.final import End
@@ -157,7 +158,7 @@ class Assembly:
                 "None",
             )
         )
-        given = _observed(given, observation, vocabulary(plan))
+        given = _observed(given, observation, (*vocabulary(plan), *CELL_TIMES))
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         stage = second_stage_of(plan)
         if stage is None:
@@ -179,7 +180,7 @@ class Assembly:
         self.second_plans[plan.query] = plan if groups is None else groups.plan
         processor = SecondProcessor(*told, grid.keys, owner=owner, dealt_anew=shared.dealt_anew)
         given = dealt.groupBy("target").transformWithState(processor, RESULT, "append", "None")
-        given = _observed(given, second_observation(observation), second_vocabulary(stage))
+        given = _observed(given, second_observation(observation), (*second_vocabulary(stage), *STAGE_TIMES))
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         return _Handed(rows, groups, evaluated)
 
@@ -273,8 +274,10 @@ def answer_observation(observation: str) -> str:
 
 def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame:
     measures = []
-    for index, count in enumerate(counts):
-        value = F.when(F.col("kind") == COUNTS, F.col("counts")[index])
+    for count, start in placed(counts):
+        numbers = F.col("counts")
+        taken = numbers[start] if count.width == 1 else F.slice(numbers, start + 1, count.width)
+        value = F.when(F.col("kind") == COUNTS, taken)
         measures.append((F.max(value) if count.same_everywhere else F.sum(value)).alias(count.name))
     return given.observe(name, *measures)
 

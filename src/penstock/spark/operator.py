@@ -31,6 +31,7 @@ from penstock.runtime.join.frontier import answer_frontier
 from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
+from penstock.spark.batch_times import cell_times, now
 from penstock.spark.cache import WarmCache
 from penstock.spark.cells import CELLS
 from penstock.spark.named_parts import NamedParts
@@ -253,7 +254,7 @@ class CellProcessor(StoredProcessor[Cell]):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one cell; called by Spark."""
-        began = time.monotonic()
+        began, at = time.monotonic(), now()
         unpacked = unpack_chunks(rows)
         cell, number, base = self.load(key[0])
         cell.doubted_rows.fetch_by(self._entry)
@@ -272,6 +273,8 @@ class CellProcessor(StoredProcessor[Cell]):
             write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
         self.store(key[0], cell, number, base)
         yield from self._given(result, is_last=unpacked.is_last)
+        told = [*counts_of(self.plan, result.metrics), *cell_times(unpacked.times, at)]
+        yield Row(kind=COUNTS, payload=None, counts=told)
 
     def _named(self) -> Mapping[str, tuple[str | None, ...]]:
         """The parts that sources name in the batch that Spark is at, done again or not."""
@@ -288,7 +291,6 @@ class CellProcessor(StoredProcessor[Cell]):
                 yield Row(kind=END, payload=b"", counts=None)
         elif self.plan.frontiers:
             yield _how_far(self.plan, result.frontier)
-        yield Row(kind=COUNTS, payload=None, counts=counts_of(self.plan, result.metrics))
 
 
 class SecondProcessor(StoredProcessor[GroupStage]):
@@ -350,7 +352,8 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         yield from _answers(result.rows)
         if self.plan.frontiers:
             yield _how_far(self.plan, stage.reached)
-        yield Row(kind=COUNTS, payload=None, counts=second_counts_of(result.rows.num_rows, result.lost, stage))
+        told = [*second_counts_of(result.rows.num_rows, result.lost, stage), now()]
+        yield Row(kind=COUNTS, payload=None, counts=told)
 
 
 def _how_far(plan: Plan, reached: Mapping[str, int]) -> Row:

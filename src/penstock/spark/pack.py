@@ -30,6 +30,7 @@ from penstock.runtime.columns.codes import codes, flat
 from penstock.runtime.group.between_stages import together
 from penstock.runtime.input.routing import route
 from penstock.runtime.state.store import from_ipc, to_ipc
+from penstock.spark.batch_times import PackTimer
 from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_heads import looked_at
 from penstock.spark.malformed import KEPT
@@ -56,6 +57,8 @@ END = "end"
 """What is no part of a chunk, but says that every stream has ended."""
 FRONTIERS = "frontiers"
 """Nor is this: how far the answer of a block has come that is a stream here, as one of its cells says."""
+TIMES = "times"
+"""Nor is this: how long a task took to read and to pack, for the first cell to tell (`batch_times.py`)."""
 _PARTS = (ROWS, KEYS, PLACES, PUNCTUATIONS)
 
 Place = tuple[int, str, int, int, int]
@@ -89,13 +92,16 @@ class Packer:
         """The packed rows of all pieces: as one batch, or as several of which none is much larger than a portion."""
         packed: dict[str, list[Any]] = {name: [] for name in _NAMES}
         size = 0
-        for place, piece in pieces:
+        timer, is_any = PackTimer(), False
+        for place, piece in timer.waiting_for(pieces):
             self._pack(place, piece, packed)
+            is_any = True
             size += piece.nbytes
             if size >= PORTION:
                 yield _as_batch(packed)
                 packed, size = {name: [] for name in _NAMES}, 0
-        if packed["cell"]:
+        if is_any:
+            self._add(packed, 0, (*_read_place(None), 0, 0, "", "", TIMES, timer.note()))
             yield _as_batch(packed)
 
     def to_every_cell(self, part: str, payloads: Iterable[bytes]) -> Any:
@@ -252,6 +258,8 @@ class Unpacked:
     """Whether the streams have ended."""
     frontiers: Mapping[str, Mapping[str, int]]
     """By stream that a block gives, and by column, how far it has come; nothing unless all its cells have spoken."""
+    times: tuple[bytes, ...] = ()
+    """What the tasks that packed note of their time."""
 
 
 def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
@@ -260,7 +268,11 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
     malformed: dict[str, dict[Place, Any]] = {}
     is_last = False
     spoken: dict[str, list[dict[str, Any]]] = {}
+    times: list[bytes] = []
     for row in rows:
+        if row["part"] == TIMES:
+            times.append(row["payload"])
+            continue
         if row["part"] == END:
             is_last = True
             continue
@@ -284,4 +296,4 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
     frontiers = {
         stream: together([one["frontier"] for one in said], {}, said[0]["of"])[0] for stream, said in spoken.items()
     }
-    return Unpacked(chunks, written, is_last, frontiers)
+    return Unpacked(chunks, written, is_last, frontiers, tuple(times))

@@ -6,7 +6,7 @@ Who starts and stops it is none of its business (`run.py`); a query that somebod
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any, TextIO
 
@@ -19,6 +19,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_blocks, with_second_stage
 from penstock.runtime.exactness import Exactness
 from penstock.spark.assembly import answer_observation, leaves_out, second_observation
+from penstock.spark.batch_times import split
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.malformed import malformed_counts
@@ -52,8 +53,6 @@ class Running:
     observed: Observed | None = None
     """What the samples of this run show, where joins are replaced by counts."""
     clock: WatermarkBefore = field(default_factory=WatermarkBefore)
-    times: Mapping[str, float] = field(default_factory=dict)
-    """What the last batch took, by Spark's parts of it, in seconds."""
 
     @property
     def held(self) -> dict[str, int]:
@@ -127,15 +126,9 @@ _STANDS = (
     "used",
     "recall",
     "recall_error",
+    "oldest",
+    "clock",
 )
-
-
-_TIMES = {
-    "planning": ("latestOffset", "getBatch", "queryPlanning"),
-    "running": ("addBatch",),
-    "committing": ("walCommit", "commitOffsets", "commitBatch"),
-}
-"""What Spark's parts of a batch are: finding out what came, reading to writing, the logs of the checkpoint."""
 
 
 def _block_metrics(plan: Plan, observation: str, progress: Any) -> dict[str, Any]:
@@ -170,8 +163,9 @@ def _metrics_line(one: Running, progress: Any) -> dict[str, Any] | None:
     line = metrics_line(
         one.query.name, progress["batchId"], known, progress["durationMs"].get("triggerExecution", 0) / 1000
     )
-    spent = progress["durationMs"]
-    one.times = {name: sum(spent.get(part, 0) for part in parts) / 1000 for name, parts in _TIMES.items()}
+    watched = [one.assembled.observation, *one.assembled.observations.values()]
+    named = dict.fromkeys(name for seen in watched for name in (seen, second_observation(seen)))
+    line["times"] = split(progress, (_counted(progress, name) for name in named))
     if all(value is None for value in observed.values()):
         # No row came, so no cell was asked: all stands as it stood.
         if one.batches:

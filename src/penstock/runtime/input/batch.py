@@ -178,6 +178,12 @@ class Metrics:
     """What is known of the parts of streams, each number under its name and the stream's; the same in every cell."""
     audited: int = 0
     """Rows that promises let go and an audit keeps."""
+    oldest: Mapping[str, tuple[int, int, int]] = field(default_factory=dict)
+    """By alias that stores a row, of the oldest: batch and event time, negative, and what it waits for, as bits."""
+    clock: Mapping[str, int] = field(default_factory=dict)
+    """By alias whose event time is ordered, the least that may still come, in ticks; the same in every cell."""
+    let_go: Mapping[str, int] = field(default_factory=dict)
+    """By the number of a closing (`closings_told`), the rows that left and that it had closed a stream for."""
 
 
 @dataclass(frozen=True)

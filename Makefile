@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo docs kafka-demo chromium test test-all matrix lint measure soak golden clean
+.PHONY: demo docs kafka-demo chromium test test-all matrix lint measure figures picture soak golden clean
 
 demo: $(READY)
 	@sh scripts/need-jdk.sh
@@ -46,6 +46,19 @@ lint: $(READY)
 # The measures of the issues at the size they state; in `make test` they run smaller and print their size.
 measure: $(READY)
 	PENSTOCK_MEASURE=full $(BIN)/python -m pytest -q -rP -m measure
+
+# All figures of docs/performance.md and docs/nexmark.md, and the picture of the README, from this machine and this day.
+# Well over an hour, on a machine that does nothing else.
+figures: $(READY)
+	@sh scripts/need-jdk.sh
+	$(BIN)/penstock bench packets --write-docs
+	$(MAKE) picture
+	$(BIN)/penstock bench shapes --write-docs
+	$(BIN)/penstock bench skew --write-docs
+	$(BIN)/penstock bench nexmark --write-docs
+
+picture: $(READY)
+	$(BIN)/penstock bench packets --quick --only throughput --seconds 200 --rows-a-batch 120000 --picture docs/state.svg
 
 # Kills, random cases and fuzzed scripts from fresh seeds: `make soak MINUTES=60`; the counts go into docs/endurance.md.
 MINUTES ?= 30

@@ -1,6 +1,6 @@
 -- check: bounded
--- unbounded.sql with the fix that its report gives: one ORDERED BY in each stream. WITHIN AUTO leaves the number to be
--- learned, which this version does not do yet: write it where you know it, e.g. WITHIN 30 SECONDS.
+-- unbounded.sql with the fix that its report gives: one ORDERED BY in each stream. WITHIN AUTO has the lateness learned
+-- from the rows as they come: write it where you know it, e.g. WITHIN 30 SECONDS.
 CREATE STREAM orders (
   id BIGINT, customer STRING, ts TIMESTAMP,
   EVENT TIME ts,

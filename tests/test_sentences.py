@@ -63,3 +63,8 @@ def test_no_words_name_a_paper() -> None:
     said = {kind: words for kind, words in WORDS.items() if isinstance(words, str)}
     assert len(said) > 200
     assert {kind: words for kind, words in said.items() if PAPERS.search(words)} == {}
+
+
+def test_words_say_emitted_or_selected_and_not_given_out() -> None:
+    shown = [text for path in sorted((SOURCE / "explain").rglob("*.py")) for text in texts(path)]
+    assert [text for text in shown if re.search(r"\bg(iven|ives|iving|ave|ive) out\b", text)] == []

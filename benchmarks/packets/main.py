@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from benchmarks.packets.measures import EXPERIMENTS, Findings
-from benchmarks.packets.report import as_json, as_text, write_docs
+from benchmarks.packets.report import as_json, as_text, picture, write_docs
 from benchmarks.packets.runs import ROOT
 from benchmarks.packets.sizes import FULL, QUICK, Size
 
@@ -48,6 +48,10 @@ def main(arguments: Sequence[str]) -> int:
     given.json.write_text(as_json(size, found), encoding="utf-8")
     if given.write_docs:
         write_docs(PAGE, lines)
+    if given.picture is not None:
+        if "throughput" not in found.runs:
+            raise UsageError("the picture is of the experiment throughput", hint="--only throughput, or no --only")
+        given.picture.write_text(picture(size, found.runs["throughput"]) + "\n", encoding="utf-8")
     missed = size.judged and not all(measure.met for measure in found.measures)
     return 1 if found.wrong or missed else 0
 
@@ -81,6 +85,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--rows-a-batch", type=_positive, metavar="N", help="about so many rows a batch")
     parser.add_argument("--tuned", action="store_true", help="Spark's joins also with the engine's file manager")
     parser.add_argument("--only", action="append", choices=list(EXPERIMENTS), help="an experiment; may be repeated")
+    parser.add_argument("--picture", type=Path, metavar="FILE.svg", help="draw the rows kept, batch by batch")
     parser.add_argument("--json", type=Path, default=BUILD / "packets.json", metavar="FILE", help="where figures go")
     parser.add_argument("--write-docs", action="store_true", help="put the figures into docs/performance.md")
     parser.add_argument("--keep", type=Path, metavar="DIR", help="work in this folder, and leave it")

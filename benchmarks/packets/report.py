@@ -16,6 +16,7 @@ from benchmarks.packets.runs import CORES, Run
 from benchmarks.packets.sizes import Size
 
 from penstock.errors import UsageError
+from penstock.explain.comparison_svg import ComparedLine, state_plot
 
 PUBLISHED = Path(__file__).with_name("published.json")
 BEGIN, END = "<!-- figures: penstock bench packets --write-docs -->", "<!-- end of figures -->"
@@ -143,6 +144,14 @@ def _run_object(run: Run) -> dict[str, Any]:
         "wall_seconds": run.watched.seconds,
         "batches": [vars(batch) for batch in run.batches],
     }
+
+
+def picture(size: Size, runs: Sequence[Run]) -> str:
+    """The rows that each system keeps after each batch, promises counted, as SVG; Spark's first."""
+    ordered = sorted(runs, key=lambda run: run.system.startswith("Penstock"))
+    lines = [ComparedLine(run.system, tuple(b.state_rows + b.promise_rows for b in run.batches)) for run in ordered]
+    span = size.rows_a_batch / size.rate
+    return state_plot(f"rows kept after each batch of {size.rows_a_batch:,} rows, {span:.0f} s of event time", lines)
 
 
 def write_docs(page: Path, lines: Sequence[str], mark: str = BEGIN) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from benchmarks.packets.report import table, write_docs
+from benchmarks.packets.report import machine, table, write_docs
 from benchmarks.packets.runs import ROOT
 
 import penstock
@@ -159,7 +159,7 @@ def as_text(rows: int, found: Sequence[Dealt]) -> list[str]:
     for one in found:
         aim = f"{AIM:g} SHORT" if one.skew > AIM else f"{AIM:g}"
         lines.append([one.case, str(one.cells), f"{one.copies:.2f}", f"{one.skew:.2f}", aim])
-    return [f"{rows:,} rows of each stream", "", *table(lines)]
+    return [f"{rows:,} rows of each stream", machine(), "", *table(lines)]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -153,7 +153,7 @@ def test_what_would_bound_it_is_said_where_no_declaration_alone_does() -> None:
     )
     loose = open_end(findings(query([source(LOOSE)], select=["a.k"], distinct=True))["(distinct)"])
     assert each_told(loose.because)[-1] == (
-        "this would bound it: a CHECK that leaves finitely many values to a.k, or giving out a.ts as well, "
+        "this would bound it: a CHECK that leaves finitely many values to a.k, or selecting a.ts as well, "
         "with ORDERED BY ts WITHIN AUTO ON a; CHECK (ts IS NOT NULL) ON a"
     )
     unsure = expression("f(a.f)", "a.f")

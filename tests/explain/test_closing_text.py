@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
-from penstock.analysis.finding import Bounded
-from penstock.explain.closing_text import purge_rules, when_closed
+from penstock.analysis.closings.between import Way
+from penstock.analysis.closings.closing_graph import ClosingGraph
+from penstock.analysis.finding import Bounded, each_block
+from penstock.compile import judged, load, plan_of
+from penstock.errors import PenstockError
+from penstock.explain.closing_text import closed_once, purge_rules, when_closed
 from penstock.explain.reason_words import told
+from penstock.plan.plan import Plan
+from penstock.plan.planner import as_run, closings_of
 from tests.explain.explained import BAND, explained, ordered
 
 
@@ -36,3 +44,32 @@ def test_promises_about_values_are_told_by_what_must_come(declared: str, says: s
     )
     (closer,) = of.plans[0].closers_between("c", "p")
     assert when_closed(of.plans[0], closer) == says
+
+
+def test_the_same_closing_has_the_same_words_in_the_verdict_and_in_the_plan() -> None:
+    root = Path(__file__).parents[2]
+    asked = 0
+    for case in sorted([*(root / "tests" / "golden").rglob("*.sql"), *(root / "examples").rglob("*.sql")]):
+        try:
+            script = load(case)
+        except PenstockError:
+            continue  # A case of errors.
+        for query in script.queries:
+            verdict = judged(query)
+            for (block, found), part in zip(
+                each_block(query, verdict), plan_of(query, verdict).all_blocks, strict=True
+            ):
+                asked += _compared(closings_of(as_run(block, found), found), part)
+    assert asked > 150
+
+
+def _compared(graph: ClosingGraph, plan: Plan) -> int:
+    """How many closings of single streams were found in both; where rows are merged the plan leaves some out."""
+    asked = 0
+    for alias in graph.aliases if not any(source.merge for source in plan.sources) else ():
+        once = closed_once(plan, alias)
+        for step in graph.reach(alias).edges:
+            if step.sources == (alias,) and step.closing.way not in (Way.NEVER, Way.WINDOW):
+                assert told(step.wait) in once[step.target].split(", or ")
+                asked += 1
+    return asked

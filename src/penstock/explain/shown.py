@@ -7,6 +7,7 @@ values as elsewhere: nothing is decided here.
 from __future__ import annotations
 
 from dataclasses import dataclass, field, fields
+from html import escape
 
 from penstock.analysis.finding import Verdict
 from penstock.explain.ink import Ink, harmless
@@ -53,7 +54,9 @@ class Explanation:
         return _plain(explain_report(self._alone, [self.verdict], [self.plan], Ink(), {}))
 
     def _repr_html_(self) -> str:
-        return page(self.query.name, self._alone, [self.verdict], [self.plan])
+        # A frame of its own: the styles of a page would be those of the whole notebook.
+        shown = page(self.query.name, self._alone, [self.verdict], [self.plan])
+        return f'<iframe srcdoc="{escape(shown, quote=True)}" style="width: 100%; height: 40rem; border: 0"></iframe>'
 
     @property
     def _alone(self) -> Script:

@@ -201,7 +201,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     WhyOpen.WOULD_BOUND: "this would bound it: {:, or }",
     WhyOpen.CHECK_WOULD: "a CHECK that leaves finitely many values to {: and }",
     WhyOpen.GROUPING_WOULD: "grouping by window({}, …)",
-    WhyOpen.GIVING_OUT_WOULD: "giving out {} as well",
+    WhyOpen.GIVING_OUT_WOULD: "selecting {} as well",
     WhyOpen.WITH_DECLARATIONS: "{}, with {}",
     WhyOpen.GROWTH_UNKNOWN: "whether it grows is not known: {}",
     WhyUseless.NEVER_COMES: "no such punctuation can come: no row of {} has {: and }",

@@ -19,15 +19,16 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 
 from penstock.plan.plan import Closer, Plan, SourcePlan
-from penstock.runtime.columns.codes import Ints
+from penstock.runtime.columns.codes import ticks
 from penstock.runtime.join.purged import Purged
 from penstock.runtime.promise.closing import Closedness
+from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import Synopsis
 
 NOTHING = -(2**63)
 """In place of a number that is not known; less than all others, so that those who know it are believed."""
 MOST_CLOSINGS = 24
-_LOOKED_AT = 2048
+_LOOKED_AT = 512
 
 
 def closings_told(plan: Plan) -> tuple[tuple[str, str], ...]:
@@ -55,35 +56,38 @@ def _oldest(
 ) -> Iterator[tuple[str, tuple[int, int, int] | None]]:
     for source in plan.sources:
         synopsis = synopses[source.alias]
-        row = _first(synopsis)
-        if row is None:
+        found = _first(synopsis)
+        if found is None:
             continue
+        base, segment, row = found
+        ids = np.array([base + row])
         waits = 0
         for number, other in enumerate(plan.aliases):
-            if other != source.alias and not closing.closed(source.alias, other, synopsis, row)[0]:
+            if other != source.alias and not closing.closed(source.alias, other, synopsis, ids)[0]:
                 waits |= 1 << number
-        yield source.alias, (-int(synopsis.gather(row, lambda s: s.batch)[0]), _time(source, synopsis, row), waits)
+        yield source.alias, (-int(segment.batch[row]), _time(source, synopsis, segment, row), waits)
 
 
-def _time(source: SourcePlan, synopsis: Synopsis, row: Ints) -> int:
+def _first(synopsis: Synopsis) -> tuple[int, Segment, int] | None:
+    base = 0
+    for segment in synopsis.segments:
+        if segment.live:
+            return base, segment, 0 if segment.live == len(segment) else int(np.argmax(segment.alive))
+        base += len(segment)
+    return None
+
+
+def _time(source: SourcePlan, synopsis: Synopsis, segment: Segment, row: int) -> int:
     column = source.event_time
-    if column is None or column not in synopsis.columns or synopsis.arrow(column, row).null_count:
+    if column is None or column not in synopsis.columns:
         return NOTHING
-    return within_64_bits(-int(synopsis.ticks(column, row)[0]))
+    value = segment.column(column).slice(row, 1)
+    return NOTHING if value.null_count else within_64_bits(-int(ticks(value)[0]))
 
 
 def within_64_bits(number: int) -> int:
     """The number, or the nearest to it that is one of the counts and is known."""
     return max(NOTHING + 1, min(-(NOTHING + 1), number))
-
-
-def _first(synopsis: Synopsis) -> Ints | None:
-    base = 0
-    for segment in synopsis.segments:
-        if segment.live:
-            return np.array([base + (0 if segment.live == len(segment) else int(np.argmax(segment.alive)))])
-        base += len(segment)
-    return None
 
 
 def let_go_by(plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, purged: Purged) -> dict[str, int]:
@@ -95,12 +99,13 @@ def let_go_by(plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness,
     ways: dict[tuple[str, str], list[Closer]] = {}
     for closer in plan.closers:
         ways.setdefault((closer.source, _promise(closer)), []).append(closer)
+    gone = {alias: purged.of(alias) for alias in purged.rows}
     for number, (alias, promise) in enumerate(told):
-        ids = purged.of(alias)
-        if not len(ids):
+        ids = gone.get(alias)
+        if ids is None or not len(ids):
             continue
         closers = ways[alias, promise]
-        seen = ids if len(ids) <= _LOOKED_AT else ids[np.linspace(0, len(ids) - 1, _LOOKED_AT).astype(np.int64)]
+        seen = ids[:: -(-len(ids) // _LOOKED_AT)]
         closed = np.zeros(len(seen), np.bool_)
         for closer in closers:
             closed |= closing.closed_by(closer, synopses[alias], seen)

@@ -128,7 +128,8 @@ class _Marks:
 
     def take(self, observed: Mapping[str, Any]) -> None:
         """Take note of what one block, or its second stage, says; packing is of those that begin first."""
-        known = {name: int(observed[name]) for name in observed if observed[name] is not None and ":" in name}
+        told = {count.name: observed.get(count.name) for count in CELL_TIMES}
+        known = {name: int(value) for name, value in told.items() if value is not None}
         begins = known.get("packing:first", -(2**63))
         if known.get("packing:last") and begins >= self.packing_first:
             self.packing_first, self.packing_last = begins, known["packing:last"]

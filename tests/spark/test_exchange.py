@@ -205,7 +205,8 @@ def test_what_is_packed_in_portions_is_what_is_packed_whole(
     for portion in (pack.PORTION, 1):
         monkeypatch.setattr(pack, "PORTION", portion)
         batches = list(Packer(made, "s", grid, places is not None)(table.to_batches(max_chunksize=1)))
-        assert len(batches) == (1 if portion > 1 else 7)
+        # The last of several has only the note of how long it took.
+        assert len(batches) == (1 if portion > 1 else 8)
         rows = [row for batch in batches for row in batch.to_pylist()]
         cells = [unpack_chunks([row for row in rows if row["cell"] == key]).chunks for key in grid.keys]
         assert [sum(chunk.header.rows for chunk in chunks) for chunks in cells] == [7, 7]

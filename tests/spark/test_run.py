@@ -18,6 +18,7 @@ import pytest
 from typer.testing import CliRunner
 
 from penstock.cli import app
+from penstock.spark.batch_times import PARTS
 from penstock.spark.run import _Starts
 from tests.measure import size
 from tests.spark.conftest import Bench, Ran
@@ -52,6 +53,10 @@ KINDS: dict[str, tuple[type, ...]] = {
     "lost": (int,),
     "k": (dict,),
     "seconds": (float, int),
+    "oldest": (dict,),
+    "clock": (dict,),
+    "let_go": (dict,),
+    "times": (dict,),
     "exact": (bool,),
     "inexact_because": (list,),
 }
@@ -107,6 +112,11 @@ def test_metrics_have_every_field_and_add_up_over_two_runs(bench: Bench) -> None
     assert sum(line["rows_in"]["t"] for line in lines) == 15
     assert sum(line["rows_out"] for line in lines) == bench.sink().total()
     assert lines[-1]["state_rows"] == {"s": 17, "t": 15}
+    for line in lines:
+        assert tuple(line["times"]) == PARTS
+        assert min(line["times"].values()) >= 0
+        assert sum(line["times"].values()) == pytest.approx(line["seconds"], abs=0.3 * line["seconds"])
+    assert lines[-1]["oldest"] == {alias: {"batch": 0, "waits_for": [other]} for alias, other in ("st", "ts")}
     metrics, page = str(bench.folder / "metrics.jsonl"), bench.folder / "run.html"
     assert CliRunner().invoke(app, ["page", metrics, "--html", str(page)]).exit_code == 0
     assert '"says": "' in page.read_text(encoding="utf-8"), "what is written beside the metrics"

@@ -19,6 +19,7 @@ from penstock.errors import DataError
 from penstock.runtime.budget.archive import Archived
 from penstock.spark.archive_files import read_archived, write_archived
 from penstock.spark.told import too_small
+from penstock.spark.worker_files import WorkerFolder
 from tests.runtime.driving import plan_of
 from tests.spark.conftest import Bench
 
@@ -134,13 +135,14 @@ def test_what_the_archive_gives_later_completes_the_answer_and_a_restart_changes
 def test_an_archive_is_of_one_run_and_a_replayed_batch_changes_nothing(tmp_path: Path) -> None:
     plan = plan_of(STREAMS + "SELECT /*+ BUDGET(1 ROWS), ARCHIVE('a') */ r.n FROM r, s WHERE r.k = s.k;")
     rows = pa.table({"k": [1], "n": [2], "__ps_arrival": [0], "__ps_batch": [3]})
-    write_archived(str(tmp_path), plan, 0, 3, Archived({"r": rows}))
-    write_archived(str(tmp_path), plan, 0, 3, Archived({"r": rows.slice(0, 0)}))
-    (read,) = read_archived(plan, tmp_path / "cell-00000", 3)
+    place = WorkerFolder(str(tmp_path))
+    for _ in range(2):
+        write_archived(place, plan, 0, 3, Archived({"r": rows}))
+    (read,) = read_archived(plan, place, "cell-00000", 3)
     assert read.rows["r"].to_pylist() == rows.to_pylist()
-    assert read_archived(plan, tmp_path / "cell-00000", 2) == []
+    assert read_archived(plan, place, "cell-00000", 2) == []
     with pytest.raises(DataError, match="holds rows of another run"):
-        write_archived(str(tmp_path), plan, 0, 0, Archived({"r": rows}))
+        write_archived(place, plan, 0, 0, Archived({"r": rows}))
 
 
 TWO = "INSERT INTO out SELECT /*+ {hints} */ r.n AS rn, s.n AS sn FROM r, s WHERE r.k = s.k;"

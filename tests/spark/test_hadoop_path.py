@@ -160,3 +160,28 @@ def test_workers_are_told_what_reaches_the_file_system(spark: SparkSession, view
     here = worker_folder(spark, Path("some/folder"))
     assert here.root == str(Path("some/folder").absolute()), "workers stand elsewhere"
     assert Checkpoint(place_of(spark, uri), "q").is_new
+
+
+@pytest.mark.thorough
+def test_an_archive_on_another_file_system_gives_what_the_budget_lost(
+    bench: Bench, spark: SparkSession, viewed: tuple[str, Path]
+) -> None:
+    uri, folder = viewed
+    script = PLAIN + JOIN.replace("SELECT", f"SELECT /*+ BUDGET(8 ROWS), ARCHIVE('{uri}/archive') */")
+    s, t = rows(0, 24, keys=6), rows(100, 24, keys=6)
+    for start in (0, 12):
+        bench.write("s", s[start : start + 12], KN)
+        bench.write("t", t[start : start + 12], KN)
+    ran = bench.run(script)
+    assert ran.code == 0, ran.err
+    emitted = bench.sink()
+    assert emitted != expected(s, t), "the budget lost some"
+    assert list((folder / "archive").glob("cell-*/*.zip"))
+    quiet = bench.run(script, conf={"penstock.archive": "join"})
+    assert quiet.code == 0, quiet.err
+    late = spark.read.parquet(f"{uri}/archive/answers/000000")
+    assert emitted + bag([tuple(row) for row in late.collect()]) == expected(s, t)
+    assert "nothing was archived" in bench.run(script, conf={"penstock.archive": "join"}).out
+    other = bench.run(script, checkpoint="another")
+    assert is_clean(other, 1), other.err
+    assert not Path("viewfs:").exists()

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
+import os
+import re
 import sys
+import time
 import urllib.error
 import urllib.request
 from pathlib import Path
@@ -12,13 +15,16 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 import penstock
 from penstock.compile import plan
 from penstock.errors import UsageError
+from penstock.spark.cache import cache_root
 from penstock.spark.events import Events, Hook
 from penstock.spark.following import following
 from penstock.spark.prometheus import COUNTERS, GAUGES, PrometheusServer, PrometheusText, address_of
+from penstock.spark.spark_metrics import gauge_name
 from tests.spark.conftest import Bench
 from tests.spark.test_run import JOIN, KN, PLAIN, rows
 
@@ -183,3 +189,54 @@ def test_a_run_tells_them_all(bench: Bench, tmp_path: Path) -> None:
     assert [one["batch"] for one in lines if "batch" in one and one["level"] == "INFO"] == [0, 1]
     assert "metrics for Prometheus at http://127.0.0.1:" in ran.err
     assert '"event": "promise broken"' in kept.read_text()
+
+
+def test_a_gauge_of_sparks_is_named_after_what_prometheus_is_given() -> None:
+    text = PrometheusText()
+    text.take(line(0))
+    names = {gauge_name(name, labels): value for name, labels, value in text.samples()}
+    assert names["penstock.out.rows_in_total.a"] == 3
+    assert names["penstock.out.violations_total.FOLLOWS_b__k__ON__k__WITHIN_3_ROWS_ON_a"] == 0
+    assert all(re.fullmatch(r"[\w.]+", name) for name in names)
+
+
+@pytest.mark.thorough
+def test_sparks_own_metrics_system_has_them_where_streaming_metrics_are_asked_for(outside: Bench) -> None:
+    """By one of the sinks that Spark brings: a file for each gauge, a line a second."""
+    for number in range(3):
+        outside.write("s", rows(6 * number, 6), KN)
+        outside.write("t", rows(6 * number, 6), KN)
+    folder = outside.folder / "gauges"
+    folder.mkdir()
+    sink = {
+        "class": "org.apache.spark.metrics.sink.CsvSink",
+        "period": "1",
+        "unit": "seconds",
+        "directory": str(folder),
+    }
+    conf = {f"spark.metrics.conf.*.sink.csv.{name}": value for name, value in sink.items()}
+    ran = outside.finish(outside.start(PLAIN + JOIN, conf={**conf, "spark.sql.streaming.metricsEnabled": "true"}))
+    assert ran.code == 0, ran.err
+    (told,) = folder.glob("*.driver.AccumulatorSource.penstock.out.rows_in_total.t.csv")
+    # Spark tells once more as it stops.
+    assert float(told.read_text().splitlines()[-1].split(",")[1]) == 18
+
+
+def test_what_spark_observes_has_a_name_that_stays(bench: Bench, spark: SparkSession, tmp_path: Path) -> None:
+    """And when a query that a program starts has ended, nothing of it is left on the host."""
+    bench.write("s", rows(0, 6), KN)
+    bench.write("t", rows(0, 6), KN)
+    script = penstock.parse(bench.text(PLAIN) + "CREATE SINK named USING noop; " + JOIN.replace("out", "named"))
+    seen = []
+    for attempt in range(2):
+        answer = penstock.stream(spark, script, query="named", allow_unbounded=True)
+        writer = answer.writeStream.format("noop").option("checkpointLocation", str(tmp_path / str(attempt)))
+        query = writer.trigger(availableNow=True).start()
+        query.awaitTermination()
+        seen.append({name for progress in query.recentProgress for name in progress["observedMetrics"]})
+    assert seen == [{"penstock_named"}, {"penstock_named~2"}]
+    until = time.monotonic() + 20
+    own = f"~{os.getpid()}~"
+    while any(own in path.name for path in cache_root().glob("*")):
+        assert time.monotonic() < until, "the caches of queries that ended are still there"
+        time.sleep(0.1)

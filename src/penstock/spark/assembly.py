@@ -33,6 +33,7 @@ from penstock.spark.cells import KeyedGrid
 from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.final import End
 from penstock.spark.groups import Dealt, deal, show
+from penstock.spark.hadoop_path import HadoopPath, place_of, worker_folder
 from penstock.spark.malformed import answer_to, columns_read, judged, quarantines
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, SecondProcessor
@@ -146,7 +147,7 @@ class Assembly:
                     patience=shared.patience,
                     absent=worth_of_absence(shared.spark, plan),
                     keys=grid.keys,
-                    archive=archive_of(plan),
+                    archive=_archive(shared.spark, plan),
                     turn=shared.turn,
                     malformed_into={s.name: answer_to(s).into for s in shared.script.streams if quarantines(s)},
                     owner=owner,
@@ -255,6 +256,17 @@ def _with_source_parts(given: DataFrame, stream: Stream) -> DataFrame:
             hint="keep Kafka's partition in the DataFrame, or declare PARTS BY another column",
         )
     return given.withColumn(SOURCE_PARTS, F.col(quoted(which)).cast("string"))
+
+
+def _archive(spark: SparkSession, plan: Plan) -> WorkerFolder | None:
+    """Where the workers archive; a folder of another file system is made here, since they make none."""
+    named = archive_of(plan)
+    if named is None:
+        return None
+    place = place_of(spark, named)
+    if isinstance(place, HadoopPath):
+        place.mkdir(parents=True, exist_ok=True)
+    return worker_folder(spark, place)
 
 
 def second_observation(observation: str) -> str:

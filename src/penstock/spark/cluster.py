@@ -41,7 +41,7 @@ def forget_everywhere(spark: SparkSession, run: str) -> None:
     """
     forget(run)
     context = spark.sparkContext
-    if str(context.master).startswith("local"):
+    if str(context.master).startswith("local") or context._jsc is None:
         return
     cores = max(2, context.defaultParallelism)
     # A cluster that is gone is no reason for a run to fail that is over.

@@ -1,4 +1,4 @@
-"""Whoever follows a run, put together: the line on the terminal or the log, Prometheus, the hook."""
+"""Whoever follows a run, put together: the line on the terminal or the log, Prometheus, Spark's metrics, the hook."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from penstock.errors import UsageError
 from penstock.spark.events import LOGGER, Events, Hook, JsonLines, log_batch, log_event
 from penstock.spark.prometheus import PrometheusServer, PrometheusText
 from penstock.spark.running import Follower, Running
+from penstock.spark.spark_metrics import SparkMetrics
 
 TEXT, JSON = "text", "json"
 
@@ -30,7 +31,7 @@ def following(
     if log not in (TEXT, JSON):
         raise UsageError(f"--log is {TEXT} or {JSON}, not {log}")
     events, program = Events(_mark(recall)), None if hook is None else Hook(hook, complain)
-    text = PrometheusText()
+    text, gauges = PrometheusText(), SparkMetrics()
     with ExitStack() as ends:
         if prometheus is not None:
             server = PrometheusServer(prometheus, text)
@@ -41,6 +42,7 @@ def following(
 
         def follow(one: Running, line: dict[str, Any]) -> None:
             text.take(line)
+            gauges.take(text)
             log_batch(line)
             if log == TEXT:
                 show(one, line)

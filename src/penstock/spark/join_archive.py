@@ -9,10 +9,8 @@ become due since. Run it while the query itself does not run.
 from __future__ import annotations
 
 import json
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -24,22 +22,25 @@ from penstock.plan.plan import Plan
 from penstock.runtime.budget.archive import missing_results
 from penstock.runtime.state.store import to_ipc
 from penstock.spark.answers import answered
-from penstock.spark.archive_files import archive_of, batch_of, batches_in, read_archived
+from penstock.spark.archive_files import archive_of, batches_in, read_archived
 from penstock.spark.failures import quiet_errors
 from penstock.spark.file_order import escaped
+from penstock.spark.hadoop_path import AnyPath, place_of, remove_folder, worker_folder
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import Unpacker, output_columns, restored_columns
 from penstock.spark.worker import settle
+from penstock.spark.worker_files import WorkerFolder
 
 _ANSWERS, _PROGRESS = "answers", "_progress.json"
 
 
 @dataclass(frozen=True)
 class ArchiveJoiner:
-    """Joins the archives of cells: (folder, last batch joined, last batch to join) in, packed results out."""
+    """Joins the archives of cells: (cell, last batch joined, last batch to join) in, packed results out."""
 
     plan: str
+    place: WorkerFolder
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow."""
@@ -47,7 +48,7 @@ class ArchiveJoiner:
         plan = Plan.from_json(self.plan)
         for batch in batches:
             for cell in batch.to_pylist():
-                archived = read_archived(plan, Path(cell["folder"]), cell["upto"])
+                archived = read_archived(plan, self.place, cell["cell"], cell["upto"])
                 for _, rows in missing_results(plan, archived, cell["after"]):
                     if rows is not None and rows.num_rows:
                         yield pa.record_batch([pa.array([to_ipc(rows)], pa.binary())], names=["payload"])
@@ -71,34 +72,41 @@ def join_archives(spark: SparkSession, plans: Sequence[tuple[Query, Plan]]) -> l
     archived = [(query, plan, root) for query, plan in plans if (root := archive_of(plan)) is not None]
     if not archived:
         raise UsageError("no query of the script has an ARCHIVE", hint="add BUDGET(n ROWS), ARCHIVE('path')")
-    return [_join(spark, query, plan, Path(root)) for query, plan, root in archived]
+    return [_join(spark, query, plan, place_of(spark, root)) for query, plan, root in archived]
 
 
-def _join(spark: SparkSession, query: Query, plan: Plan, root: Path) -> str:
+def _join(spark: SparkSession, query: Query, plan: Plan, root: AnyPath) -> str:
     joined = _progress(root)
-    upto = {cell.name: batch_of(found[-1]) for cell in sorted(root.glob("cell-*")) if (found := batches_in(cell))}
-    due = [(str(root / cell), joined.get(cell, -1), last) for cell, last in upto.items() if last > joined.get(cell, -1)]
+    cells = sorted(_in(root, "cell-"))
+    upto = {cell: found[-1] for cell in cells if (found := batches_in(_in(root / cell)))}
+    due = [(cell, joined.get(cell, -1), last) for cell, last in upto.items() if last > joined.get(cell, -1)]
     if not due:
         return f"{query.name}: nothing was archived in {root} since it was last joined"
-    cells = spark.createDataFrame(due, "folder STRING, after BIGINT, upto BIGINT").repartition(len(due))
+    asked = spark.createDataFrame(due, "cell STRING, after BIGINT, upto BIGINT").repartition(len(due))
     columns = output_columns(plan)
-    packed = cells.mapInArrow(ArchiveJoiner(plan.to_json()), "payload BINARY")
+    joiner = ArchiveJoiner(plan.to_json(), worker_folder(spark, root))
+    packed = asked.mapInArrow(joiner, "payload BINARY")
     rows = packed.mapInArrow(Unpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan))
     number = len(_answers(root))
     aside, target = root / _ANSWERS / f".{number:06d}", root / _ANSWERS / f"{number:06d}"
-    shutil.rmtree(aside, ignore_errors=True)
+    remove_folder(aside)
     answered(rows, query, plan).write.parquet(str(aside))
     (aside / _PROGRESS).write_text(json.dumps({**joined, **upto}))
-    aside.rename(target)
+    # One type each: a folder never moves from one file system to another.
+    aside.replace(target)  # type: ignore[arg-type]
     count = spark.read.parquet(escaped(str(target))).count()
     return f"{query.name}: {count:,} results that the budget had lost are in {target}"
 
 
-def _answers(root: Path) -> list[Path]:
-    return sorted((root / _ANSWERS).glob("[0-9]*")) if (root / _ANSWERS).exists() else []
+def _in(folder: AnyPath, begin: str = "") -> list[str]:
+    return [path.name for path in folder.iterdir() if path.name.startswith(begin)] if folder.is_dir() else []
 
 
-def _progress(root: Path) -> dict[str, int]:
+def _answers(root: AnyPath) -> list[str]:
+    return sorted(name for name in _in(root / _ANSWERS) if name.isdigit())
+
+
+def _progress(root: AnyPath) -> dict[str, int]:
     done = _answers(root)
-    found: dict[str, int] = json.loads((done[-1] / _PROGRESS).read_text()) if done else {}
+    found: dict[str, int] = json.loads((root / _ANSWERS / done[-1] / _PROGRESS).read_text()) if done else {}
     return found

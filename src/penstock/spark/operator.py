@@ -225,7 +225,7 @@ class CellProcessor(StoredProcessor[Cell]):
         patience: Patience,
         absent: Truth,
         keys: tuple[int, ...],
-        archive: str | None,
+        archive: WorkerFolder | None,
         turn: float | None,
         malformed_into: Mapping[str, str | None],
         owner: str = "",

@@ -71,13 +71,22 @@ class PrometheusText:
         with self._lock:
             return "".join(f"{line}\n" for line in self._lines())
 
+    def samples(self) -> list[tuple[str, Labels, float]]:
+        """All of it: names, what tells the values of one apart (the query first), and the values."""
+        with self._lock:
+            families = (*self._counted.items(), *((name, self._standing(name)) for name in GAUGES))
+            return [(name, labels, value) for name, found in families for labels, value in found.items()]
+
+    def _standing(self, gauge: str) -> dict[Labels, float]:
+        field, label, _ = GAUGES[gauge]
+        return dict(one for line in self._by_query.values() for one in _samples(line, field, label))
+
     def _lines(self) -> Iterator[str]:
         about = {BATCHES: "Batches done.", **{name: what for name, (_, _, what) in COUNTERS.items()}}
         for name, samples in self._counted.items():
             yield from _family(name, "counter", about[name], samples)
-        for name, (field, label, what) in GAUGES.items():
-            found = [one for line in self._by_query.values() for one in _samples(line, field, label)]
-            yield from _family(name, "gauge", what, dict(found))
+        for name, (_, _, what) in GAUGES.items():
+            yield from _family(name, "gauge", what, self._standing(name))
 
 
 def _samples(line: Mapping[str, Any], field: str, label: str | None) -> Iterator[tuple[Labels, float]]:

@@ -48,7 +48,7 @@ _CLOCK = "__penstock_clock"
 
 
 def counted_answer(
-    spark: SparkSession, script: Script, plan: Plan, inputs: Mapping[str, DataFrame]
+    spark: SparkSession, script: Script, plan: Plan, inputs: Mapping[str, DataFrame], observation: str
 ) -> tuple[DataFrame, str, str, Essence]:
     """The answer as a streaming DataFrame, the name of its counts, of its run, and what its checkpoint is of."""
     made = plan.rewriting
@@ -59,7 +59,6 @@ def counted_answer(
             hint="leave it at min",
         )
     run = new_run()
-    observation = f"penstock_{run}"
     by_name = _bound_inputs(plan, inputs)
     parts = []
     for source in made.sources:

@@ -27,6 +27,7 @@ from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
 from penstock.spark.checkpoint import BlockPlans, Shares
 from penstock.spark.cluster import let_workers_import
 from penstock.spark.connectors import require_connector
+from penstock.spark.ended_queries import forget_when_it_ends
 from penstock.spark.essence import ZONE, Essence, essence_of, identity_of
 from penstock.spark.final import End
 from penstock.spark.hadoop_path import place_of, worker_folder
@@ -100,9 +101,12 @@ def assemble(
     make_ready(spark)
     # What runs that are over left on this host.
     sweep()
+    observation = observation_of(query.name, is_alone=has_sinks)
     if plan.rewriting is not None:
         script = script.as_read_by(query)
-        return Assembled(*counted_answer(spark, script, plan, inputs or {}), _texts(script, plan, inputs or {}))
+        return Assembled(
+            *counted_answer(spark, script, plan, inputs or {}, observation), _texts(script, plan, inputs or {})
+        )
     plan = audited(plan, audited_share(spark.conf.get(AUDIT, None)))
     let_workers_import(spark)
     plans = tuple(in_session_zone(spark, block) for block in plan.all_blocks)
@@ -143,7 +147,7 @@ def assemble(
             inputs or {},
             run,
             identity_of(essence, top.grid.cells),
-            f"penstock_{run}",
+            observation,
             quarantine,
             purge_strategy(spark.conf.get(PURGE, None)),
             end,
@@ -158,11 +162,28 @@ def assemble(
         ),
         blocks,
     )
+    if not has_sinks:
+        forget_when_it_ends(spark, observation, run)
     answer = assembly.answer(top.plan.query)
     texts = _texts(script, plan, inputs or {})
     most = max(block.grid.cells for block in blocks.values())
     whole = tuple(BlockPlans(placed, assembly.second_plans.get(placed.query)) for placed in plans[::-1])
-    return Assembled(answer, f"penstock_{run}", run, essence, texts, assembly.observations, parts, most, whole)
+    return Assembled(answer, observation, run, essence, texts, assembly.observations, parts, most, whole)
+
+
+_named_before: dict[str, int] = {}
+"""By query, how often its counts got a name in this process."""
+
+
+def observation_of(query: str, *, is_alone: bool) -> str:
+    """Under which name Spark observes the counts of a query: `penstock_<query>`.
+
+    Where a program has several of one name, the second is `penstock_<query>~2`; `run` has each once.
+    """
+    if not is_alone:
+        _named_before[query] = _named_before.get(query, 0) + 1
+    number = 1 if is_alone else _named_before[query]
+    return f"penstock_{query}" if number == 1 else f"penstock_{query}~{number}"
 
 
 def _grid(plan: Plan, wanted: str | None, kept: tuple[int, ...] | None, cores: int) -> KeyedGrid:

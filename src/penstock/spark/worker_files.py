@@ -1,4 +1,4 @@
-"""Files that Python workers write beside a query: rows that are kept out of it.
+"""Files that Python workers write beside a query: rows that are kept out of it, rows that a budget archives.
 
 On a disk that every host sees they are written there. Any other file system is Hadoop's to know, and a worker has no
 JVM: it writes them to its own disk and starts Hadoop's shell to put them in their place, from the jars and with the
@@ -11,12 +11,14 @@ from __future__ import annotations
 import os
 import subprocess
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 from xml.sax.saxutils import escape
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.errors import DataError
@@ -35,60 +37,83 @@ class WorkerFolder:
 
     def write(self, files: Mapping[str, Any]) -> None:
         """Write tables as Parquet, by their paths within the folder; what is there of that name is replaced."""
+        self.write_bytes({name: _parquet(table) for name, table in files.items()})
+
+    def write_bytes(self, files: Mapping[str, bytes]) -> None:
+        """Write files, by their paths within the folder, each in a folder of its own within it; likewise."""
         if self.settings is None:
-            for name, table in files.items():
-                _write(Path(self.root) / name, table)
+            for name, data in files.items():
+                _write(Path(self.root) / name, data)
             return
         with tempfile.TemporaryDirectory(prefix="penstock-") as aside:
-            for name, table in files.items():
-                _write(Path(aside) / "files" / name, table)
-            self._put(Path(aside), self.settings)
+            for name, data in files.items():
+                _write(Path(aside) / name, data)
+            folders = sorted(str(folder) for folder in Path(aside).iterdir())
+            self._shell(self.settings, ["-put", "-f", *folders, self.root])
 
     def read(self, name: str) -> bytes:
         """What a file within the folder holds."""
+        with self.brought(name) as file:
+            return file.read_bytes()
+
+    @contextmanager
+    def brought(self, name: str) -> Iterator[Path]:
+        """A file or a folder within the folder, on a disk of this host."""
         if self.settings is None:
-            return (Path(self.root) / name).read_bytes()
+            yield Path(self.root) / name
+            return
         with tempfile.TemporaryDirectory(prefix="penstock-") as aside:
             fetched = Path(aside) / "fetched"
-            self._shell(Path(aside), self.settings, ["-get", f"{self.root}/{name}", str(fetched)])
-            return fetched.read_bytes()
+            self._shell(self.settings, ["-get", f"{self.root}/{name}", str(fetched)])
+            yield fetched
 
-    def _put(self, aside: Path, settings: Mapping[str, str]) -> None:
-        folders = sorted(str(folder) for folder in (aside / "files").iterdir())
-        self._shell(aside, settings, ["-put", "-f", *folders, self.root])
+    def names(self, folder: str) -> list[str]:
+        """What lies in a folder within the folder, sorted; nothing if it is not there."""
+        if self.settings is None:
+            place = Path(self.root) / folder
+            return sorted(path.name for path in place.iterdir()) if place.is_dir() else []
+        if self._run(self.settings, ["-test", "-d", f"{self.root}/{folder}"]).returncode:
+            return []
+        listed = self._shell(self.settings, ["-ls", "-C", f"{self.root}/{folder}"])
+        return sorted(line.rpartition("/")[2] for line in listed.splitlines() if line)
 
-    def _shell(self, aside: Path, settings: Mapping[str, str], arguments: list[str]) -> None:
-        # Hadoop reads what it is set to from its classpath.
-        told = aside / "settings" / "core-site.xml"
-        told.parent.mkdir()
-        properties = "".join(
-            f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>"
-            for name, value in settings.items()
-        )
-        told.write_text(f"<configuration>{properties}</configuration>", encoding="utf-8")
-        classpath = os.pathsep.join((str(told.parent), *jars()))
-        command = [java(), "-XX:TieredStopAtLevel=1", "-cp", classpath, _SHELL]
-        done = subprocess.run(
-            [*command, *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=_PATIENCE,
-        )
+    def _shell(self, settings: Mapping[str, str], arguments: list[str]) -> str:
+        done = self._run(settings, arguments)
         if done.returncode:
-            said = [line for line in done.stderr.splitlines() if line.startswith(("put:", "get:"))]
+            said = [line for line in done.stderr.splitlines() if line.startswith(("put:", "get:", "ls:"))]
             raise DataError(
                 f"cannot {'write to' if arguments[0] == '-put' else 'read from'} {self.root}",
                 detail=" ".join(said) or done.stderr[-400:],
                 hint="make room or give the right to write, and run again: it goes on where it was",
             )
+        return done.stdout
+
+    @staticmethod
+    def _run(settings: Mapping[str, str], arguments: list[str]) -> subprocess.CompletedProcess[str]:
+        with tempfile.TemporaryDirectory(prefix="penstock-") as aside:
+            # Hadoop reads what it is set to from its classpath.
+            properties = "".join(
+                f"<property><name>{escape(name)}</name><value>{escape(value)}</value></property>"
+                for name, value in settings.items()
+            )
+            told = Path(aside) / "core-site.xml"
+            told.write_text(f"<configuration>{properties}</configuration>", encoding="utf-8")
+            classpath = os.pathsep.join((aside, *jars()))
+            command = [java(), "-XX:TieredStopAtLevel=1", "-cp", classpath, _SHELL, *arguments]
+            return subprocess.run(command, capture_output=True, text=True, check=False, timeout=_PATIENCE)
 
 
-def _write(target: Path, rows: Any) -> None:
+def _parquet(table: Any) -> bytes:
+    sink = pa.BufferOutputStream()
+    pq.write_table(table, sink)
+    return bytes(sink.getvalue())
+
+
+def _write(target: Path, data: bytes) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
-    # Spark's file source passes over names that begin with a dot.
-    temporary = target.with_name(f".{target.name}")
-    pq.write_table(rows, temporary)
+    # Spark's file source passes over names that begin with a dot; another attempt may be at work beside this one.
+    temporary = target.with_name(f".{target.name}-{os.getpid()}")
+    temporary.write_bytes(data)
     temporary.replace(target)
 
 

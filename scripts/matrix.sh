@@ -27,10 +27,10 @@ try() {
   home="build/matrix/python$version-spark$spark"
   test -x "$home/bin/python" || "$python" -m venv "$home"
   "$home/bin/python" -m pip install --quiet --disable-pip-version-check -e '.[spark]' "pyspark==$spark.*" \
-    'pytest>=8.4,<10' 'hypothesis>=6.130,<7'
+    'pytest>=8.4,<10' 'pytest-xdist>=3.6,<4' 'hypothesis>=6.130,<7'
   echo "Python $version, Spark $spark:"
   # Told apart by what the registry has: the connector of the tests is of one Spark.
-  PENSTOCK_NO_CONNECTOR=1 "$home/bin/python" -m pytest -q -m "not thorough" $TESTS
+  PENSTOCK_NO_CONNECTOR=1 "$home/bin/python" -m pytest -n 2 --dist worksteal -q -m "not thorough" $TESTS
 }
 
 if [ $# -eq 2 ]; then

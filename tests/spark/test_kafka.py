@@ -6,9 +6,11 @@ Where Maven is missing, these tests say so and are skipped; where it is there, t
 from __future__ import annotations
 
 import subprocess
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 from typing import Any
 
@@ -242,6 +244,16 @@ def test_a_malformed_value_fails_with_its_partition_and_offset_or_is_null(
     assert ran.code == 0, ran.err
     assert [(row[0], row[5]) for row in bench.sink("null")] == [(2, 20)]
     assert ran.batches[-1]["malformed"] == {"orders": 1, "payments": 0}
+
+
+@pytest.mark.thorough
+def test_the_demo_fetches_a_broker_fills_it_and_shows_the_job(tmp_path: Path) -> None:
+    root = Path(__file__).parents[2]
+    command = [sys.executable, "-m", "tests.kafka.demo", str(tmp_path / "demo"), "400"]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr[-3000:]
+    assert "orders: 400 records in 4 partitions" in done.stdout
+    assert "\npaid: " in done.stdout
 
 
 @pytest.mark.thorough

@@ -88,3 +88,30 @@ def test_lengths_may_be_intervals_as_spark_writes_them() -> None:
     stream = "CREATE STREAM s (ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN {}3 SECONDS);"
     script = stream + "SELECT ts FROM s [RANGE {}5 DAYS]"
     assert parse_script(script.format("INTERVAL ", "INTERVAL ")) == parse_script(script.format("", ""))
+
+
+def test_an_end_of_a_window_as_a_key_is_the_window() -> None:
+    stream = "CREATE STREAM s (k INT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts); "
+    select = stream + "SELECT k, {} AS t, count(*) AS n FROM s "
+    for end in ("start", "end"):
+        key = f"window(ts, '5 minutes').{end}"
+        whole = parse_script(select.format(key) + "GROUP BY k, window(ts, '5 minutes')")
+        assert parse_script(select.format(key) + f"GROUP BY k, {key}") == whole
+        assert parse_script(select.format(key) + "GROUP BY ALL") == whole
+
+
+@pytest.mark.parametrize(
+    "hints", ["BROADCAST(t)", "broadcast(t) MERGE(s, t)", "REPARTITION(3, k), SHUFFLE_HASH(t)", "COALESCE(1)", "SKEW"]
+)
+def test_hints_of_spark_are_passed_over_and_ours_beside_them_are_not(hints: str) -> None:
+    streams = "CREATE STREAM s (k INT); CREATE STREAM t (k INT); SELECT {} s.k FROM s, t WHERE s.k = t.k"
+    assert parse_script(streams.format(f"/*+ {hints} */")) == parse_script(streams.format(""))
+    ours = "BUDGET(10 ROWS)"
+    assert parse_script(streams.format(f"/*+ {hints}, {ours} */")) == parse_script(streams.format(f"/*+ {ours} */"))
+
+
+def test_columns_of_one_function_are_named_in_parentheses() -> None:
+    stream = "CREATE STREAM s (k INT, x ARRAY<STRING>); "
+    several = parse_script(stream + "SELECT k, posexplode(x) AS (place, one) FROM s")
+    assert [column.name for column in several.queries[0].answer] == ["k", "place", "one"]
+    assert parse_script(print_script(several)) == several

@@ -198,7 +198,10 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
-        return f"this {part.name.lower()}(…)", "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT"
+        return f"this {part.name.lower()}(…)", (
+            "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT; in a condition write "
+            "date_trunc('HOUR', a.ts) = date_trunc('HOUR', b.ts), or how far two times may lie apart"
+        )
     return next(((construct, hint) for kind, construct, hint in _REFUSED if isinstance(part, kind)), None)
 
 

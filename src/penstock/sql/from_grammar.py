@@ -40,7 +40,7 @@ _REFUSED_CLAUSES = (
         "window functions are not in the language; a stream's window is written stream [RANGE d] or [ROWS n]",
     ),
     (("LATERAL",), "it stands in FROM: LATERAL VIEW explode(x) t AS y"),
-    (("PIVOT",), "group in the language, pivot in the sink's reader"),
+    (("PIVOT",), "write a column for each value: count(*) FILTER (WHERE status = 'new') AS new"),
     (("UNPIVOT",), "derive columns in CREATE STREAM instead"),
     (("TABLESAMPLE",), "use a BUDGET to keep less"),
 )

@@ -15,8 +15,31 @@ from penstock.sql.tree import Hint, Stretch
 HINTS = ("BUDGET", "EVICT", "VALUE", "ARCHIVE", "SHED", "ERROR", "MONITOR")
 
 
+OF_SPARK = frozenset(
+    [
+        "BROADCAST",
+        "BROADCASTJOIN",
+        "MAPJOIN",
+        "MERGE",
+        "MERGEJOIN",
+        "SHUFFLE_MERGE",
+        "SHUFFLE_HASH",
+        "SHUFFLE_REPLICATE_NL",
+        "COALESCE",
+        "REPARTITION",
+        "REPARTITION_BY_RANGE",
+        "REBALANCE",
+        "SKEW",
+    ]
+)
+"""Hints by which Spark is told how to join and to deal out rows."""
+
+
 class HintGrammar(DeclarationGrammar):
     """The hints of a SELECT."""
+
+    passed_over = False
+    """Whether the last hint that was read was one of Spark's."""
 
     def among(self, tokens: Sequence[Token]) -> Self:
         """Another one like this, before some of the tokens."""
@@ -37,14 +60,21 @@ class HintGrammar(DeclarationGrammar):
         if not tokens:
             self.stop("an empty hint", Stretch(token.start, token.end + 1), hint=f"the hints are: {', '.join(HINTS)}")
         hints = inner.separated(inner.hint)
+        while not inner.at_end and (inner.passed_over or inner._curr.text.upper() in OF_SPARK):
+            hints += inner.separated(inner.hint)  # Spark's may stand without a comma between them.
         if not inner.at_end:
             inner.expected(", between two hints")
-        return hints
+        return [hint for hint in hints if hint is not None]
 
-    def hint(self) -> Hint:
-        """One hint."""
+    def hint(self) -> Hint | None:
+        """One hint; None for one of Spark's own, which changes no answer: how tables are joined Spark chooses."""
         index = self._index
         name = self.name("a hint").text.upper()
+        self.passed_over = name in OF_SPARK
+        if self.passed_over:
+            if self.ahead(TokenType.L_PAREN):
+                self.in_parentheses(self._skip_arguments)
+            return None
         if name not in HINTS:
             close = nearest(name, HINTS)
             known = f"did you mean {close}?" if close else f"the hints are: {', '.join(HINTS)}"
@@ -77,6 +107,10 @@ class HintGrammar(DeclarationGrammar):
                 parts = {"numbers": tuple(numbers)}
         self.expect_symbol(TokenType.R_PAREN, ")")
         return Hint(**{"name": name, "at": self.stretch_from(index), **parts})
+
+    def _skip_arguments(self) -> None:
+        while not self.at_end and not self.ahead(TokenType.R_PAREN):
+            self._advance()
 
     def _ungrouped(self) -> Decimal:
         """A number, which has no commas in it."""

@@ -68,19 +68,21 @@ class OutputBinder:
         """What is grouped by: a column, an expression, window(…), an output's name or its number."""
         keys: list[Scalar] = []
         if select.groups_by_all:
-            keys += [o.value for o in self._positions if isinstance(o, Output) and not isinstance(o.value, Aggregate)]
+            shown = [o.value for o in self._positions if isinstance(o, Output)]
+            keys += [_whole(value) for value in shown if not isinstance(value, Aggregate)]
         for code in select.group_by:
             key = self._group_key(code)
             if isinstance(key, Aggregate | Formula):
                 self.scope.report("an aggregate cannot be grouped by", code.at)
-            elif key is not None and key not in keys:
-                keys.append(key)
+            elif key is not None:
+                keys.append(_whole(key))
         return tuple(dict.fromkeys(keys))
 
     def grouping_sets(self, select: Select, keys: tuple[Scalar, ...]) -> tuple[tuple[int, ...], ...]:
         """The sets of keys that are grouped by, by the numbers of the keys."""
         before = len(self.scope.source.mistakes)
-        found = [self._group_key(code) for code in select.group_by] if select.grouping_sets else []
+        read = [self._group_key(code) for code in select.group_by] if select.grouping_sets else []
+        found = [None if key is None or isinstance(key, Aggregate | Formula) else _whole(key) for key in read]
         self.scope.source.forget(before)
         places = [keys.index(key) if key in keys else None for key in found]
         sets = ([place for n in members if (place := places[n]) is not None] for members in select.grouping_sets)
@@ -320,7 +322,7 @@ class OutputBinder:
         kind = self.scope.type_of(window.column)
         if kind is None or not kind.is_clock:
             what = f"{_function(window)}({window.column}, …): {kind} is no time"
-            self.scope.report(what, at, "TIMESTAMP, DATE and integers are")
+            self.scope.report(what, at, "TIMESTAMP, DATE and integers are; of a window take its start: w.start")
             return False
         spans = [span for span in (window.span, window.slide, window.offset) if span is not None]
         why = next((why for span in spans if (why := span_problem(span, kind)) is not None), None)
@@ -334,6 +336,11 @@ class OutputBinder:
             name = _function(window)
             self.scope.report(why, at, f"write {name}(ts, '5 minutes') for a TIMESTAMP, {name}(t, 300) for an integer")
         return why is None
+
+
+def _whole(key: Scalar) -> Scalar:
+    """The window of which a key is one end: either end tells which it is."""
+    return replace(key, end=None) if isinstance(key, TimeWindow) else key
 
 
 @dataclass(frozen=True)

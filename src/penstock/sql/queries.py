@@ -200,24 +200,28 @@ class QueryGrammar(GroupingGrammar):
             self._advance(2)
             return self._star(of, index)
         code = self.code(self._parse_disjunction, "a column or an expression")
-        alias = None
-        if self.words("AS") or self.name_ahead():
+        alias: Name | None = None
+        several: tuple[Name, ...] = ()
+        says_as = self.words("AS")
+        if says_as and self.ahead(TokenType.L_PAREN) and _gives_elements(code):
+            several = self.names("a name for a column")
+        elif says_as or self.name_ahead():
             alias = self.name("a name for the column")
-        return SelectItem(code, None, alias, self.stretch_from(index), number=self._row_number(code))
+        return SelectItem(code, None, alias, self.stretch_from(index), several, number=self._row_number(code))
 
     def _with_elements(self, source: FromPart, items: list[SelectItem]) -> tuple[FromPart, list[SelectItem]]:
         """`SELECT explode(x) AS y` is all columns of a LATERAL VIEW."""
         found: list[SelectItem] = []
         for number, item in enumerate(items):
             code = item.code
-            if code is None or not is_one_call(code.tokens) or code.tokens[0].text.lower() not in ELEMENT_FUNCTIONS:
+            if code is None or not _gives_elements(code):
                 found.append(item)
                 continue
             inner = self.among(code.tokens)
             function = inner.name("a function").text.lower()
             argument = inner.elements_argument()
             title = Name(f"{function}_{number + 1}", item.at)
-            columns = () if item.alias is None else (item.alias,)
+            columns = item.several if item.alias is None else (item.alias,)
             is_outer = function.endswith("_outer")
             source = FromElements(source, function, argument, is_outer, title, columns, item.at)
             found.append(SelectItem(None, title, None, item.at))
@@ -325,3 +329,8 @@ class QueryGrammar(GroupingGrammar):
         node.meta["tokens_inside"] = tuple(self._tokens[index : self._index])
         node.meta["at"] = self.stretch_from(index)
         return node
+
+
+def _gives_elements(code: Code) -> bool:
+    """Whether an expression is one call of a function that gives rows."""
+    return is_one_call(code.tokens) and code.tokens[0].text.lower() in ELEMENT_FUNCTIONS

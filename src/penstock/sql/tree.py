@@ -280,6 +280,8 @@ class SelectItem:
     star_of: Name | None
     alias: Name | None
     at: Stretch
+    several: tuple[Name, ...] = ()
+    """`posexplode(x) AS (a, b)`: the names of the columns that one function gives."""
     over: OverAggregates | None = None
     """Where the expression holds aggregates, or more than a key of the groups."""
     number: RowNumber | None = None

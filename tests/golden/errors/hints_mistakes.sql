@@ -1,7 +1,7 @@
 -- negative: hints: unknown, twice, empty, in the wrong place, with wrong numbers
 CREATE STREAM s (a INT, b STRING, c BIGINT, ok BOOLEAN, ts TIMESTAMP, EVENT TIME ts);
 CREATE STREAM t (a INT, d STRING, ts TIMESTAMP, EVENT TIME ts);
-SELECT /*+ BROADCAST(s) */ a FROM s;
+SELECT /*+ FASTER(s) */ a FROM s;
 SELECT /*+ BUDGET(10 ROWS), BUDGET(5 MB) */ a FROM s;
 SELECT /*+ */ a FROM s;
 SELECT a /*+ BUDGET(10 ROWS) */ FROM s;

@@ -58,7 +58,7 @@ figures: $(READY)
 	$(BIN)/penstock bench nexmark --write-docs
 
 picture: $(READY)
-	$(BIN)/penstock bench packets --quick --only throughput --seconds 200 --rows-a-batch 120000 --picture docs/state.svg
+	$(BIN)/penstock bench packets --quick --only throughput --seconds 300 --rows-a-batch 12000 --picture docs/state.svg
 
 # Kills, random cases and fuzzed scripts from fresh seeds: `make soak MINUTES=60`; the counts go into docs/endurance.md.
 MINUTES ?= 30

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Strategy, Verdict, each_block
+from penstock.analysis.near_in_time import near_in_time
 from penstock.analysis.reasons import Notice, Told
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.extras import needing
@@ -58,7 +59,8 @@ def judged(query: Query) -> Verdict:
         said = tuple(told for block in made for told in endless_promises(block))
         if unkept := tuple(why for block in made for why in unkept_bounds(block)):
             said = (*said, Notice.ONLY_UNBOUNDED(unkept))
-    return replace(verdict, notices=(*verdict.notices, *said))
+    near = near_in_time(query) if verdict.verdict != "bounded" else None
+    return replace(verdict, notices=(*verdict.notices, *said), near=near)
 
 
 def plan(script: Script, query: str | None = None) -> Plan:

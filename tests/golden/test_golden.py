@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from penstock.analysis.check import check_query
-from penstock.compile import parse, plan_of, read_text
+from penstock.compile import judged, parse, plan_of, read_text
 from penstock.errors import PenstockError
 from penstock.explain.ink import Ink
 from penstock.explain.plan_text import explain_report
@@ -51,7 +51,7 @@ def _errors(case: Path) -> str:
 
 
 def _report(case: Path) -> str:
-    return "\n".join(check_report([check_query(q) for q in _script(case).queries], Ink()))
+    return "\n".join(check_report([judged(q) for q in _script(case).queries], Ink()))
 
 
 def _json(case: Path) -> str:

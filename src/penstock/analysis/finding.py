@@ -15,9 +15,11 @@ from penstock.analysis.reasons import Reason, Told
 from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.analysis.synopsis_form import SynopsisForm
 from penstock.model.block_tree import over
+from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.model.schemes import NamedTime, Scheme
+from penstock.model.spans import Span
 
 if TYPE_CHECKING:
     from penstock.analysis.blocks.derived_stream import Derived
@@ -58,6 +60,15 @@ class Fix:
         for stream, scheme in self.declarations:
             found.setdefault(stream, []).append(scheme)
         return found
+
+
+@dataclass(frozen=True)
+class NearInTime:
+    """Pairs of event times that would have to lie within so much of each other, and the orders to declare with that."""
+
+    pairs: tuple[tuple[ColumnRef, ColumnRef], ...]
+    apart: Span
+    declared: Fix
 
 
 @dataclass(frozen=True)
@@ -207,6 +218,8 @@ class Verdict:
     """The blocks below, each after those that it reads; `streams` and the analyses are then about the block on top."""
     unions: tuple[UnionFinding, ...] = ()
     """The streams that are the answers of several blocks."""
+    near: NearInTime | None = field(default=None, compare=False, repr=False)
+    """A condition on event times that would bound it, if the question allows for that (`analysis/near_in_time.py`)."""
     job_fixes: tuple[tuple[str, ...], ...] | None = None
     """Of a PySpark job, what to write in it: each a sufficient change, line by line; None for a script's query."""
 

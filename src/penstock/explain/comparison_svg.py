@@ -56,12 +56,15 @@ def state_plot(title: str, lines: Sequence[ComparedLine]) -> str:
     for batch in range(0, batches, max(1, batches // 10)):
         parts.append(f'<text x="{across(batch):.1f}" y="{_HEIGHT - 10:.0f}" text-anchor="middle">{batch + 1}</text>')
     parts.append(f'<path class="axis" d="M{_LEFT:.1f} {_TOP:.1f}V{_HEIGHT - _BOTTOM:.1f}H{_WIDTH - _RIGHT:.1f}"/>')
+    x = _LEFT
     for place, line in enumerate(lines):
-        colour, x = _COLOURS[place % len(_COLOURS)], _LEFT + 170 * place
+        colour = _COLOURS[place % len(_COLOURS)]
         points = " ".join(f"{across(batch):.1f},{up(count):.1f}" for batch, count in enumerate(line.counts))
         parts.append(f'<polyline class="way" stroke="{colour}" points="{points}"/>')
         parts.append(f'<path class="way" stroke="{colour}" d="M{x:.1f} 30h18"/>')
         parts.append(f'<text x="{x + 24:.1f}" y="34">{escape(line.name)}</text>')
+        # A name takes its own room, whatever its length.
+        x += max(170.0, 44.0 + 6.5 * len(line.name))
     return "".join([*parts, "</svg>"])
 
 

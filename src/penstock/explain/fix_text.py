@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence, Set
 from difflib import unified_diff
 
-from penstock.analysis.finding import Bounded, Fix, Verdict
+from penstock.analysis.finding import Bounded, Fix, NearInTime, Verdict
 from penstock.explain.block_text import of_all_blocks
 from penstock.explain.ink import Ink
 from penstock.model.names import quoted
@@ -64,10 +64,11 @@ def fix_lines(verdict: Verdict, first: int, ink: Ink) -> list[str]:
     found = offered(verdict)
     without = found.pop((), [])
     if not found:
-        return [*_headed(none_known(without), ink), *_budget(verdict, ink)] if without else []
+        return [*_headed(none_known(without), ink), *_near(verdict, ink), *_budget(verdict, ink)] if without else []
     many = sum(map(len, found))
     views = {block.name for block in verdict.blocks}
     lines = _headed(_which(found, without, first), ink)
+    lines += _near(verdict, ink)
     width = len(str(first + many - 1))
     for fixes, aliases in found.items():
         if len(found) > 1:
@@ -94,6 +95,21 @@ def _which(found: Mapping[tuple[Fix, ...], Sequence[str]], without: Sequence[str
 
 
 BUDGET = "or SELECT /*+ BUDGET(1 GB) */ …: the state stays within it, with the least loss"
+
+
+def near_text(near: NearInTime) -> str:
+    """The condition that would bound a query, as it is written in it; what it asks is for the reader to judge."""
+    apart = f"INTERVAL {near.apart}"
+    written = [f"{theirs} BETWEEN {ours} - {apart} AND {ours} + {apart}" for theirs, ours in near.pairs]
+    return f"if what matches lies near in time, in the query: AND {' AND '.join(written)}"
+
+
+def _near(verdict: Verdict, ink: Ink) -> list[str]:
+    """What a Spark user tries first: a condition on the times, and a watermark for each stream."""
+    if verdict.near is None:
+        return []
+    lines = ink.wrapped(near_text(verdict.near), "    -  ", "       ")
+    return lines + declared_lines(verdict.near.declared, "       ", frozenset(), ink)
 
 
 def has_budget(verdict: Verdict) -> bool:

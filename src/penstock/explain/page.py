@@ -23,6 +23,7 @@ from penstock.explain.fix_text import (
     declared_lines,
     has_budget,
     listed,
+    near_text,
     none_known,
     offered,
     remarks_on,
@@ -203,6 +204,9 @@ def _declarations(asked: Verdict) -> Iterator[str]:
     without = found.pop((), [])
     views = {block.name for block in asked.blocks}
     number = 1
+    if asked.near is not None:
+        lines = [near_text(asked.near), *declared_lines(asked.near.declared, "", views, Ink(width=10_000))]
+        yield f'<ul class="mono"><li>{"<br>".join(map(escape, lines))}</li></ul>'
     for fixes, aliases in found.items():
         many = "one of these" if len(fixes) > 1 else "this"
         of = f" for {listed(aliases)}" if len(found) > 1 or without else ""

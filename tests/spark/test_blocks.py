@@ -124,6 +124,24 @@ def test_a_view_that_two_blocks_read_and_a_stream_that_stands_in_two(spark: Spar
 
 
 @pytest.mark.thorough
+def test_a_row_that_breaks_a_promise_in_two_blocks_is_in_quarantine_once(bench: Bench, spark: SparkSession) -> None:
+    script = """
+        CREATE STREAM late (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 1 ON VIOLATION QUARANTINE)
+          USING parquet OPTIONS (path '{data}/late');
+        CREATE VIEW g AS SELECT k, window(ts, 5).start AS ts, count(*) AS n FROM late GROUP BY k, window(ts, 5);
+        CREATE SINK out USING parquet OPTIONS (path '{out}');
+        INSERT INTO out SELECT g.k, g.n, late.ts FROM g JOIN late ON late.k = g.k AND late.ts - g.ts BETWEEN 0 AND 3;
+    """
+    rows = [{"k": 1, "ts": ts} for ts in (1, 6, 3, 4)]
+    bench.write("late", rows, pa.schema([("k", pa.int64()), ("ts", pa.int64())]))
+    ran = bench.run(script)
+    assert ran.code == 0, ran.err
+    assert [batch["violations"] for batch in ran.batches] == [{"ORDERED BY ts WITHIN 1 ON late": 2}]
+    [folder] = bench.folder.glob("checkpoint/out/quarantine/*")
+    assert sorted(row.ts for row in spark.read.parquet(str(folder)).collect()) == [3, 4]
+
+
+@pytest.mark.thorough
 def test_a_checkpoint_is_of_all_blocks(bench: Bench) -> None:
     script = f"{STREAMS} CREATE VIEW v AS {VIEWS['groups']}; {SINK} {TOPS['joined']};"
     write(bench, 1)

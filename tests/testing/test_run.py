@@ -259,3 +259,15 @@ def test_the_partitions_of_a_topic_are_parts_that_a_table_tells() -> None:
     assert step.metrics["parts"]["s"]["known"] == 3
     with pytest.raises(DataError, match="no column _partition"):
         run.step({"s": rows.drop_columns(["_partition"])})
+
+
+def test_a_row_that_breaks_a_promise_in_two_blocks_is_counted_and_kept_out_once() -> None:
+    script = """
+        CREATE STREAM a (k BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts WITHIN 1 ON VIOLATION QUARANTINE);
+        CREATE VIEW g AS SELECT k, window(ts, 5).start AS ts, count(*) AS n FROM a GROUP BY k, window(ts, 5);
+        SELECT g.k, g.n, a.ts FROM g JOIN a ON a.k = g.k AND a.ts - g.ts BETWEEN 0 AND 3;
+    """
+    run = Run(script)
+    step = run.step({"a": pa.table({"k": [1, 1, 1, 1], "ts": [1, 6, 3, 4]})})
+    assert step.metrics["violations"] == {"ORDERED BY ts WITHIN 1 ON a": 2}
+    assert [kept.rows.column("ts").to_pylist() for kept in step.quarantined] == [[3, 4]]

@@ -7,6 +7,7 @@ listeners too, or by `combined`. The fields of a line of metrics are a contract 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -164,11 +165,12 @@ def with_blocks(top: dict[str, Any], below: Mapping[str, Mapping[str, Any]]) -> 
         for field in _ADDED:
             if field in fields:
                 found[field] = found.get(field, 0) + fields[field]
-        for field in ("purged", "violations"):
-            counted = dict(found.get(field, {}))
-            for key, count in fields.get(field, {}).items():
-                counted[key] = counted.get(key, 0) + count
-            found[field] = counted
+        purged = Counter(found.get("purged", {}))
+        purged.update(fields.get("purged", {}))
+        found["purged"] = dict(purged)
+        # A stream that several blocks read breaks its promise in each of them, by the same rows.
+        broken = Counter(found.get("violations", {})) | Counter(fields.get("violations", {}))
+        found["violations"] = dict(broken)
         for field in ("k", "used", "parts"):
             found[field] = {**fields.get(field, {}), **found.get(field, {})}
     return found

@@ -19,6 +19,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from penstock.errors import UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.query import Query
+from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.plan.plan import Plan
@@ -99,6 +100,8 @@ class Assembly:
     second_plans: dict[str, Plan] = field(default_factory=dict)
     """By block that has a second stage, the plan by which that works."""
     _made: int = 0
+    _kept_out: set[str] = field(default_factory=set)
+    """The constraints whose violating rows a block writes to the quarantine: others that read the stream need not."""
 
     def answer(self, name: str) -> DataFrame:
         """The answer of a block, as its SELECT has it."""
@@ -137,6 +140,9 @@ class Assembly:
     def _handed(self, block: PlacedBlock, observation: str, owner: str) -> _Handed:
         shared, plan, grid = self.shared, block.plan, block.grid
         told = (plan.to_json(), shared.identity, shared.run)
+        kept_out = {promise.constraint for promise in plan.promises if promise.policy is Policy.QUARANTINE}
+        writes = frozenset(kept_out - self._kept_out)
+        self._kept_out |= kept_out
         given = (
             self._packed(block, observation)
             .groupBy("cell")
@@ -144,6 +150,7 @@ class Assembly:
                 CellProcessor(
                     *told,
                     quarantine=shared.quarantine,
+                    writes=writes,
                     patience=shared.patience,
                     absent=worth_of_absence(shared.spark, plan),
                     keys=grid.keys,

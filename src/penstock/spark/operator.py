@@ -222,6 +222,7 @@ class CellProcessor(StoredProcessor[Cell]):
         run: str,
         *,
         quarantine: WorkerFolder | None,
+        writes: frozenset[str],
         patience: Patience,
         absent: Truth,
         keys: tuple[int, ...],
@@ -234,6 +235,8 @@ class CellProcessor(StoredProcessor[Cell]):
     ) -> None:
         super().__init__(plan, identity, run, "cell", owner, dealt_anew=dealt_anew)
         self.quarantine = quarantine
+        self.writes = writes
+        """The constraints whose violating rows it writes there; those of others another block writes."""
         self.patience = patience
         self.absent = absent
         self.keys = keys
@@ -265,8 +268,9 @@ class CellProcessor(StoredProcessor[Cell]):
         )
         self.seconds = (time.monotonic() - began) / keep
         name = f"{number:09d}-{self.owner}{key[0]}"
-        if result.quarantined:
-            write_quarantined(self.quarantine, result.quarantined, name)
+        kept_out = [kept for kept in result.quarantined if kept.constraint in self.writes]
+        if kept_out:
+            write_quarantined(self.quarantine, kept_out, name)
         if unpacked.malformed:
             write_malformed(self.quarantine, self.malformed_into, unpacked.malformed, name)
         if result.archived is not None and self.archive is not None:

@@ -128,8 +128,7 @@ class Run:
         self._exactness = self._exactness.then(self.plan, line)
         line |= {"exact": self._exactness.is_exact, "inexact_because": list(inexact_because(self._exactness))}
         self._number += 1
-        kept_out = (kept for made in steps for result in made.given for kept in result.quarantined)
-        return Step(steps[-1].rows, line, tuple(kept_out))
+        return Step(steps[-1].rows, line, _kept_out(steps))
 
     def _parts(self, stream: str, values: Sequence[Any]) -> tuple[str | None, ...]:
         """Parts by their names, as the core knows them."""
@@ -156,3 +155,12 @@ class Run:
                 )
             named[known] = table
         return named
+
+
+def _kept_out(steps: Sequence[BlockStep]) -> tuple[Quarantined, ...]:
+    """What blocks kept out of a step; of a constraint that several watch, what the first did."""
+    found: list[Quarantined] = []
+    for made in steps:
+        known = {kept.constraint for kept in found}
+        found += [kept for result in made.given for kept in result.quarantined if kept.constraint not in known]
+    return tuple(found)

@@ -13,6 +13,7 @@ import functools
 import gc
 import importlib
 import os
+import shlex
 import shutil
 import sys
 import tempfile
@@ -179,12 +180,17 @@ def check(
         int | None,
         typer.Option("--fix", metavar="[N]", min=1, help="Write the N-th fix into the script, and show what changes."),
     ] = None,
+    args: Annotated[
+        str | None, typer.Option("--args", metavar="'…'", help="The arguments that a PySpark job is run with.")
+    ] = None,
 ) -> int:
     """Is every query's state bounded? Why, or why not? Of a PySpark job: of the queries that it would start."""
     if file.suffix == ".py":
         if fix is not None:
             raise UsageError("--fix writes into scripts, not into jobs", hint="the report says what to write")
-        return _check_job(file, as_json, witness)
+        return _check_job(file, as_json, witness, shlex.split(args or ""))
+    if args is not None:
+        raise UsageError("--args is for a PySpark job, and this is a script")
     verdicts = _verdicts(_load(file))
     if fix is not None:
         verdicts = _fixed(file, verdicts, fix)
@@ -582,19 +588,23 @@ def _written(path: Path, text: str) -> Path:
     return path
 
 
-def _check_job(file: Path, as_json: bool, witness: int | None) -> int:
+def _check_job(file: Path, as_json: bool, witness: int | None, arguments: Sequence[str]) -> int:
     from penstock.jobs import check_file  # noqa: PLC0415
 
-    found = check_file(file)
+    found = check_file(file, arguments)
     if not found.verdicts and not found.unread:
-        raise UsageError(f"{file} starts no streaming query", hint="a job is checked by what its start() would run")
+        raise found.failure or UsageError(
+            f"{file} starts no streaming query", hint="a job is checked by what its start() would run"
+        )
     if found.verdicts:
         _report(found.verdicts, as_json, witness)
     for thing in dict.fromkeys(found.left_out):
         _complain(f"note: not run: {thing}")
     for name, error in found.unread:
         _complain(f"{name}: {error}")
-    return BAD_INPUT if found.unread else _exit_code(found.verdicts)
+    if found.failure is not None:
+        _complain(str(found.failure))
+    return BAD_INPUT if found.unread or found.failure else _exit_code(found.verdicts)
 
 
 def _exit_code(verdicts: Sequence[Verdict]) -> int:

@@ -10,7 +10,7 @@ _EXAMPLES = {
         ("is every state bounded, and what to declare where it is not", "penstock check job.sql"),
         ("ten rows of an input that makes it grow", "penstock check job.sql --witness 10"),
         ("write the first fix of the report into the script", "penstock check job.sql --fix"),
-        ("the queries that a PySpark job would start", "penstock check job.py"),
+        ("the queries that a PySpark job would start", "penstock check job.py --args '--env test'"),
     ),
     "explain": (
         ("what is kept, and what lets it go", "penstock explain job.sql"),

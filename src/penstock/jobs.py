@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, Unpack
 
 from penstock import compile as scripts
 from penstock.analysis.check import check_query
-from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Unbounded
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Unbounded, Undecided
 from penstock.analysis.reasons import BoundedBy, WhyOpen
 from penstock.errors import NotSupportedYet, PenstockError, ScriptErrors, UsageError
 from penstock.explain.block_text import of_all_blocks
@@ -38,11 +38,13 @@ from penstock.model.script import Script
 if TYPE_CHECKING:
     from penstock.analysis.finding import Verdict
     from penstock.profile.job_profile import JobProfile
+    from penstock.spark.frames.adopted_before import AdoptedOf
     from penstock.spark.frames.adopted_frame import ReadFrame
     from penstock.spark.frames.adopted_metrics import MetricsTable, StreamingQuery
     from penstock.spark.stream import DataFrame
 
 _MODES = ("append", "update")
+_FROM_BEST = ("bounded", "undecided", "unbounded")
 _PROFILED_BATCHES = 20
 
 
@@ -57,9 +59,12 @@ def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[Job
         return ShownVerdict.of(scripts.check(job, query), job, scripts.query_named(job, query))
     if not hasattr(job, "sparkSession"):
         scripts.query_named(job, query)  # type: ignore[arg-type]  # it says what was passed instead
+    source = _adopted_of(job)
+    if source is not None:
+        job, query, hints = source.frame, query or source.query, hints or source.hints
     read = _read(job, hints)
     asked = _script(read, query)
-    verdict = _with_deduplications(_with_job_fixes(scripts.check(asked), read, hints), read)
+    verdict = _with_own_state(_with_job_fixes(scripts.check(asked), read, hints), read)
     return ShownVerdict.of(verdict, asked, asked.queries[0])
 
 
@@ -80,10 +85,16 @@ def adopt(
     is what happens to rows that are later than their watermark allows.
     """
     require_known(mode)
+    if _adopted_of(frame) is not None:
+        return frame
     read = _read(frame, hints)
     if not read.keeps_state:
         return frame
-    return _adopted(read, query, mode, allow_unbounded=allow_unbounded)
+    from penstock.spark.frames.adopted_before import AdoptedOf, note_adopted_of  # noqa: PLC0415 - with Spark
+
+    answer, observation = _adopted(read, query, mode, allow_unbounded=allow_unbounded)
+    note_adopted_of(observation, AdoptedOf(frame, query, hints))
+    return answer
 
 
 def compare(
@@ -112,7 +123,7 @@ def compare(
         sample = SampledSources(catalyst, home / "sample", rows, batches)
         own = catalyst.frame(sample.streaming(read.job.plan))
         counted = sample.rows_of_batches
-        adopted = _adopted(read, None, mode, allow_unbounded=allow_unbounded, read_as=sample.streaming)
+        adopted, _ = _adopted(read, None, mode, allow_unbounded=allow_unbounded, read_as=sample.streaming)
         with own_store(read.session):
             spark_way, _ = run_way(own, home / "spark", counted, mode=mode, is_adopted=False)
         adopted_way, late = run_way(adopted, home / "adopted", counted, mode=mode, is_adopted=True)
@@ -155,8 +166,11 @@ def _adopted(
     *,
     allow_unbounded: bool,
     read_as: Callable[[Any], Any] = lambda leaf: leaf,
-) -> DataFrame:
-    """The answer of what was read, in its place; with `read_as` its leaves are read by other plans."""
+) -> tuple[DataFrame, str]:
+    """The answer of what was read, in its place, and how its counts are observed.
+
+    With `read_as` its leaves are read by other plans.
+    """
     from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415 - with Spark
     from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
     from penstock.spark.stream import assemble  # noqa: PLC0415
@@ -169,11 +183,17 @@ def _adopted(
     script = _script(read, query)
     _require_mode(script.queries[0], mode)
     chosen = script.queries[0]
-    plan = scripts.runnable_plan(chosen, check_query(chosen), allow_unbounded=allow_unbounded)
+    try:
+        plan = scripts.runnable_plan(chosen, check_query(chosen), allow_unbounded=allow_unbounded).over_batches
+    except (NotSupportedYet, UsageError) as error:
+        usual = _usual_fix(read, NO_HINTS)
+        if usual is None:
+            raise
+        raise type(error)(error.message, hint=f"write, in the job: {'; '.join(usual)}") from None
     with no_log_of_errors():
         assembled = assemble(read.session, script, chosen, plan, inputs=read.inputs(read_as))
     note_adopted(chosen, plan, assembled)
-    return read.over(assembled.answer)
+    return read.over(assembled.answer), assembled.observation
 
 
 def metrics(query: StreamingQuery) -> MetricsTable:
@@ -189,13 +209,15 @@ class JobReport:
 
     verdicts: tuple[Verdict, ...]
     unread: tuple[tuple[str, PenstockError], ...]
-    """The queries that cannot be read, and why."""
+    """The queries that cannot be read, each with the line of the job that starts it, and why."""
     left_out: tuple[str, ...]
     """What did not run, beside the queries."""
+    failure: PenstockError | None = None
+    """What ended the job before its time, with whatever it would have started then."""
 
 
-def check_file(path: Path) -> JobReport:
-    """Run a job's file with no query started: the verdict on each query that it would start."""
+def check_file(path: Path, arguments: Sequence[str] = ()) -> JobReport:
+    """Run a job's file, with arguments, and no query started: the verdict on each query that it would start."""
     from penstock.spark.frames.dry_job import WouldStart, run_dry  # noqa: PLC0415 - with Spark
 
     verdicts: list[Verdict] = []
@@ -206,10 +228,10 @@ def check_file(path: Path) -> JobReport:
             require_known(query.mode)
             verdicts.append(check(query.frame, query.name))
         except PenstockError as error:
-            unread.append((query.name, error))
+            unread.append((query.name if query.line is None else f"{path}:{query.line}: {query.name}", error))
 
-    found = run_dry(path, ask)
-    return JobReport(tuple(verdicts), tuple(unread), tuple(found.left_out))
+    found = run_dry(path, ask, arguments)
+    return JobReport(tuple(verdicts), tuple(unread), tuple(found.left_out), found.failure)
 
 
 def promise(frame: DataFrame, *declarations: FramePromise) -> DataFrame:
@@ -261,12 +283,17 @@ def _with_job_fixes(verdict: Verdict, read: ReadFrame, hints: JobHints) -> Verdi
     """The verdict with what to write in the job: first what Spark users know, then promises."""
     if verdict.verdict == "bounded":
         return verdict
-    usual = next((fix.lines for fix in read.usual_fixes() if _is_bounded(read.script_of(fix.relation, hints))), None)
+    usual = _usual_fix(read, hints)
     found = [usual] if usual else []
     for state in of_all_blocks(verdict).streams:
         offered = () if isinstance(state.finding, Bounded) else state.finding.fixes
         found += [code for fix in offered if (code := fix_code(fix)) not in found]
     return replace(verdict, job_fixes=tuple(found))
+
+
+def _usual_fix(read: ReadFrame, hints: JobHints) -> tuple[str, ...] | None:
+    """What a Spark user would write that bounds it."""
+    return next((fix.lines for fix in read.usual_fixes() if _is_bounded(read.script_of(fix.relation, hints))), None)
 
 
 def _is_bounded(text: str) -> bool:
@@ -276,17 +303,17 @@ def _is_bounded(text: str) -> bool:
         return False
 
 
-def _with_deduplications(verdict: Verdict, read: ReadFrame) -> Verdict:
-    """The verdict with the state of the deduplications that Spark does."""
+def _with_own_state(verdict: Verdict, read: ReadFrame) -> Verdict:
+    """The verdict with the state that stays Spark's: of deduplications, and of functions of the user's."""
     found: list[StateFinding] = []
     for stream, one in read.deduplications:
         finding: Finding = Unbounded((WhyOpen.REMEMBERED_FOR_EVER(one.columns),))
         if one.forgets:
             finding = Bounded(BoundedBy.FORGOTTEN_BY_SPARK(), Means.PURGE)
         found.append(StateFinding(stream, "(dropDuplicates)", finding))
-    if not found:
-        return verdict
-    worst = verdict.verdict if all(one.forgets for _, one in read.deduplications) else "unbounded"
+    for name in read.job.functions:
+        found.append(StateFinding(name, f"({name})", Undecided((WhyOpen.KEPT_BY_A_FUNCTION(name),))))
+    worst = max((verdict.verdict, *(one.finding.verdict for one in found)), key=_FROM_BEST.index)
     return replace(verdict, verdict=worst, streams=(*verdict.streams, *found))
 
 
@@ -305,10 +332,18 @@ def _require_frame_for(job: Script | DataFrame, hints: JobHints) -> None:
         raise UsageError(f"{next(iter(hints))} is for a DataFrame", hint="a script has hints of its own: /*+ … */")
 
 
+def _adopted_of(frame: DataFrame) -> AdoptedOf | None:
+    from penstock.spark.frames.adopted_before import adopted_of  # noqa: PLC0415 - with Spark
+
+    return adopted_of(frame)
+
+
 def _read(frame: DataFrame, hints: JobHints = NO_HINTS) -> ReadFrame:
+    """What a DataFrame says; of one that was adopted, what the one says that it was made of."""
     from penstock.spark.frames.adopted_frame import read_frame  # noqa: PLC0415 - with Spark
 
-    return read_frame(frame, hints)
+    source = _adopted_of(frame)
+    return read_frame(frame, hints) if source is None else read_frame(source.frame, hints or source.hints)
 
 
 def _script(read: ReadFrame, query: str | None) -> Script:

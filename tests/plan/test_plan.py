@@ -60,6 +60,12 @@ def test_json_that_is_no_plan_is_refused() -> None:
         Plan.from_dict(json.loads(json.dumps(data)))
 
 
+def test_a_plan_of_before_batches_could_be_instants_is_read() -> None:
+    data = planned(PACKETS).to_dict()
+    del data["by_batch"]
+    assert Plan.from_dict(data) == planned(PACKETS)
+
+
 def test_only_needed_columns_are_kept_and_filters_are_left_to_spark() -> None:
     c, b, o = planned(PACKETS).sources
     assert (c.kept, b.kept, o.kept) == (("pid", "ts"), ("pid", "size", "ts"), ("pid", "ts"))

@@ -149,6 +149,7 @@ class WhyOpen(ReasonKind):
 
     WINDOW_WOULD_BOUND = auto()
     REMEMBERED_FOR_EVER = auto()
+    KEPT_BY_A_FUNCTION = auto()
     WINDOW_WOULD_TOO = auto()
     STUCK = auto()
     WAITS_FOR = auto()

@@ -360,6 +360,14 @@ class Plan:
     """The plans of the blocks below, each after those that it reads and called by the name of the stream it gives."""
     audit: float = 0.0
     """The share of the keys of which rows that promises let go are kept, to see whether anything would meet them."""
+    by_batch: bool = False
+    """Whether an order in time is promised of batches only, not of the rows of one, as a watermark of Spark's is."""
+
+    @property
+    def over_batches(self) -> Plan:
+        """The plan, and those of its blocks, with batches that are instants."""
+        blocks = tuple(replace(block, by_batch=True) for block in self.blocks)
+        return replace(self, blocks=blocks, by_batch=True)
 
     @property
     def inner(self) -> bool:
@@ -443,7 +451,7 @@ class Plan:
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> Plan:
         """The plan that `to_dict` gave; raises ValueError on anything else."""
-        return decode(cls, data)
+        return decode(cls, _as_now(data))
 
     def to_json(self) -> str:
         """The plan as one line of JSON, the same on every run."""
@@ -453,3 +461,12 @@ class Plan:
     def from_json(cls, text: str) -> Plan:
         """The plan that `to_json` gave."""
         return cls.from_dict(json.loads(text))
+
+
+def _as_now(data: Any) -> Any:
+    """A plan as this version writes it; checkpoints of 0.2.0 may have been written before batches could be instants."""
+    if not isinstance(data, dict):
+        return data
+    blocks = data.get("blocks")
+    known = {**data, "blocks": [_as_now(block) for block in blocks]} if isinstance(blocks, list) else data
+    return {"by_batch": False, **known}

@@ -22,7 +22,7 @@ from penstock.runtime.state.store import STATE_FORMAT
 from penstock.spark.cells import KeyedGrid
 from penstock.spark.malformed import is_text
 
-_EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit")
+_EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit", "by_batch")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
 
 FORMAT = "format of the state"

@@ -133,3 +133,34 @@ def test_arrives_by_the_event_time_is_an_order_within_0_rows_that_adapts() -> No
     result = driver.step(s=[(1, 5, 1), (1, 6, 2), (1, 4, 3)])
     assert result.metrics.violations == {"ARRIVES BY q ON s": 1}
     assert result.metrics.k == {"ARRIVES BY q ON s": 2}
+
+
+@pytest.mark.measure
+def test_where_by_batch_a_row_is_late_by_the_batches_before_it_alone() -> None:
+    for seed in range(size(60, 1500)):
+        rng = Random(seed)
+        k, cells = rng.randint(0, 4), rng.choice((1, 2))
+        plan = plan_of(script(f"ORDERED BY v WITHIN {k}", "BIGINT", "TRUST")).over_batches
+        places = [(n,) for n in range(cells)]
+        running = {place: Cell(plan) for place in places}
+        highest: int | None = None
+        wanted = counted = start = 0
+        for batch in range(rng.randint(1, 5)):
+            values = [None if rng.random() < 0.1 else batch + rng.randint(-3, 4) for _ in range(rng.randint(0, 9))]
+            known = seen(values)
+            wanted += 0 if highest is None else sum(value < highest - k for value in known)
+            highest = max([*known, *(() if highest is None else (highest,))], default=None)
+            cut = rng.randint(0, len(values))
+            chunks = []
+            for number, piece in enumerate((values[:cut], values[cut:])):
+                columns = {
+                    "n": pa.array(range(start, start + len(piece)), pa.int64()),
+                    "v": pa.array(piece, pa.int64()),
+                    "k": pa.array([n % 5 for n in range(start, start + len(piece))], pa.int64()),
+                }
+                chunks.append(Chunk.of(plan, "s", number, pa.table(columns)))
+                start += len(piece)
+            for place in places:
+                given = [share(plan, chunk, place) for chunk in chunks] if cells > 1 else chunks
+                counted += sum(running[place].step(Batch(batch, tuple(given))).metrics.violations.values())
+        assert counted == wanted, seed

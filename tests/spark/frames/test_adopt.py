@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
+import pandas as pd  # type: ignore[import-untyped]
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import IntegerType
 
 import penstock
@@ -17,6 +21,19 @@ from tests.spark.frames.job_bench import Job, Streams, answer, streams, write
 NEAR = "ak = bk AND bts BETWEEN ats - INTERVAL 2 SECONDS AND ats + INTERVAL 4 SECONDS"
 PROVIDER, PARTITIONS = "spark.sql.streaming.stateStore.providerClass", "spark.sql.shuffle.partitions"
 twice = F.udf(lambda n: None if n is None else 2 * n, IntegerType())
+
+
+def counting(frame: DataFrame, timeout: str = GroupStateTimeout.NoTimeout) -> DataFrame:
+    """How many rows of each key have come, by a function that remembers it."""
+
+    def count(key: Any, rows: Any, state: Any) -> Any:
+        before = state.get[0] if state.exists else 0
+        total = before + sum(len(part) for part in rows)
+        state.update((total,))
+        yield pd.DataFrame({"k": [key[0]], "before": [before], "total": [total]})
+
+    told = "k BIGINT, before BIGINT, total BIGINT"
+    return frame.groupBy("ak").applyInPandasWithState(count, told, "n BIGINT", "append", timeout)
 
 
 def names(s: Streams) -> DataFrame:
@@ -93,6 +110,13 @@ JOBS: dict[str, Job] = {
     "rows that the watermark saw": lambda s: (
         s.a.join(names(s), F.expr("ak = id")).where(twice("an") < 30).join(s.b, F.expr(NEAR), "left_outer")
     ),
+    "rows without a value, and partitions, in between": lambda s: (
+        s.a.join(s.b, F.expr(NEAR), "left_outer")
+        .dropna(subset=["bn", "ak"])
+        .repartition(3)
+        .groupBy(F.window("ats", "4 seconds"))
+        .agg(F.count("*"), F.sum("bn"))
+    ),
     "dedup that hides the time": lambda s: s.a.dropDuplicates(["ak"]).join(s.b, F.expr(NEAR), "left_outer").drop("an"),
 }
 
@@ -109,6 +133,18 @@ def test_an_adopted_job_gives_what_spark_gives(spark: SparkSession, bench: Bench
     wanted = answer(bench, frame, "spark")
     assert answer(bench, adopted, "adopted") == wanted
     assert sum(wanted.values()) > 0
+
+
+@pytest.mark.thorough
+def test_a_state_of_one_s_own_stands_on_top_of_the_answer(spark: SparkSession, bench: Bench) -> None:
+    write(bench, seed=1, keys=(1, 2, 3))
+    s = streams(spark, bench)
+    # Spark allows one column with a watermark below a state.
+    frame = counting(s.a.join(s.b, F.expr(NEAR)).drop("bts"))
+    found, wanted = answer(bench, penstock.adopt(frame), "adopted"), answer(bench, frame, "spark")
+    assert {key: max(n for k, _, n in found if k == key) for key in (1, 2, 3)} == {
+        key: max(n for k, _, n in wanted if k == key) for key in (1, 2, 3)
+    }
 
 
 @pytest.fixture
@@ -189,6 +225,31 @@ def test_what_spark_deduplicates_counts_in_the_verdict(s: Streams) -> None:
     assert penstock.check(s.a.dropDuplicatesWithinWatermark(["ak"]).join(s.b, F.expr(NEAR))).verdict == "bounded"
 
 
+def test_what_a_state_of_one_s_own_holds_nobody_knows(s: Streams) -> None:
+    verdict = penstock.check(counting(s.a.join(s.b, F.expr(NEAR)).drop("bts")))
+    assert verdict.verdict == "undecided"
+    assert "what the function of applyInPandasWithState keeps is its own" in str(verdict)
+
+
+def test_an_adopted_job_is_known_again(s: Streams) -> None:
+    joined = s.a.join(s.b, F.expr(NEAR))
+    adopted = penstock.adopt(joined, query="near")
+    assert penstock.adopt(adopted) is adopted
+    shown = adopted.where("an > 1").withColumn("m", twice("an"))
+    assert penstock.adopt(shown) is shown
+    assert str(penstock.check(shown)) == str(penstock.check(joined, "near"))
+    assert to_sql(adopted) == to_sql(joined)
+    with pytest.raises(UsageError, match="a part of this DataFrame is adopted already"):
+        penstock.check(adopted.join(s.c, F.expr("ak = ck AND ats = cts")))
+
+
+def test_what_would_bound_it_is_said_where_it_is_refused(spark: SparkSession, bench: Bench) -> None:
+    write(bench, seed=1, files=0)
+    plain = streams(spark, bench, watermarks="")
+    with pytest.raises(NotSupportedYet, match=r'write, in the job: a.withWatermark\("ats", "10 minutes"\)'):
+        penstock.adopt(plain.a.groupBy(F.window("ats", "4 seconds")).count())
+
+
 def test_the_name_of_a_query_is_the_one_that_is_given(s: Streams) -> None:
     assert penstock.check(s.a.join(s.b, F.expr(NEAR)), query="clicked").query == "clicked"
 
@@ -204,7 +265,36 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
         NotSupportedYet,
         r"the expression \(<lambda>\(an\).* cannot be read, at .*test_adopt.py:\d+",
     ),
-    "limit": (lambda s: s.a.join(s.b, F.expr(NEAR)).limit(5), NotSupportedYet, "GlobalLimit.* cannot be read"),
+    "limit": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).limit(5),
+        NotSupportedYet,
+        "limit above what keeps state cannot be read; it stands above line 1 of the SQL: ak = bk AND bts BETWEEN",
+    ),
+    "pandas in between": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).select("ats").mapInPandas(lambda rows: rows, "ats TIMESTAMP").distinct(),
+        NotSupportedYet,
+        "mapInPandas above what keeps state cannot be read",
+    ),
+    "a state of one's own in the middle": (
+        lambda s: counting(s.a).join(s.b, F.expr("k = bk")),
+        NotSupportedYet,
+        "applyInPandasWithState of a stream cannot be read(.|\n)*write what it gives in a query of its own",
+    ),
+    "a state of one's own that asks for times": (
+        lambda s: counting(s.a.join(s.b, F.expr(NEAR)), GroupStateTimeout.EventTimeTimeout),
+        NotSupportedYet,
+        "applyInPandasWithState above what keeps state cannot be read",
+    ),
+    "a watermark above a join": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).withWatermark("bts", "3 seconds").groupBy("bts").count(),
+        NotSupportedYet,
+        "withWatermark above what keeps state cannot be read(.|\n)*put it on the streams",
+    ),
+    "what is random": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).withColumn("u", F.rand()).groupBy("ats").agg(F.sum("u")),
+        NotSupportedYet,
+        "the expression rand.* AS u cannot be read; it stands above line 1 of the SQL: ak = bk",
+    ),
     "dedup above a join": (
         lambda s: s.a.join(s.b, F.expr(NEAR)).dropDuplicates(["ak", "ats"]),
         NotSupportedYet,
@@ -213,7 +303,7 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
     "table of both": (
         lambda s: s.a.join(s.b, F.expr(NEAR)).join(names(s), F.expr("ak = id AND bn > 1")).groupBy("name").count(),
         NotSupportedYet,
-        "a join with a table above what keeps state cannot be read",
+        "a join with a table above what keeps state cannot be read, at line 1 of the SQL: ak = id AND bn > 1",
     ),
     "the time of day": (
         lambda s: s.a.join(s.b, F.expr(f"{NEAR} AND ats < now()"), "left_outer"),

@@ -53,6 +53,12 @@ def checked(bench: Bench, text: str, *options: str) -> tuple[int, str, str]:
     return found.exit_code, found.stdout, found.stderr
 
 
+def line_of(bench: Bench, text: str) -> int:
+    """The line of the job that has a text."""
+    lines = (bench.folder / "job.py").read_text().splitlines()
+    return 1 + next(number for number, line in enumerate(lines) if text in line)
+
+
 def test_a_bounded_job(bench: Bench) -> None:
     code, out, err = checked(bench, BOUNDED)
     assert code == 0, err
@@ -72,7 +78,32 @@ def test_an_unbounded_job_and_its_json(bench: Bench) -> None:
 def test_a_query_that_cannot_be_read(bench: Bench) -> None:
     code, _, err = checked(bench, BOUNDED + UNREAD)
     assert code == 2
-    assert "query_2: error: Penstock knows the output modes append and update, not complete" in err
+    place = f"job.py:{line_of(bench, 'outputMode')}: query_2"
+    assert f"{place}: error: Penstock knows the output modes append and update, not complete" in err
+
+
+def test_what_was_found_before_a_job_failed_is_told_and_a_limit_with_its_place(bench: Bench) -> None:
+    code, out, err = checked(bench, BOUNDED + "\nnear.limit(\n    3\n).writeStream.start()\nraise ValueError('late')")
+    assert code == 2
+    assert out.startswith("✓ near: BOUNDED")
+    job = bench.folder / "job.py"
+    made, started = (f"{job}:{line_of(bench, text)}" for text in ("near.limit", ").writeStream.start"))
+    assert f"{started}: query_2: error: limit above what keeps state cannot be read, at {made}\n" in err
+    assert f"job.py, line {line_of(bench, 'raise')}, failed: ValueError: late" in err
+
+
+def test_the_arguments_of_a_job(bench: Bench) -> None:
+    asked = "\nimport argparse\np = argparse.ArgumentParser()\np.add_argument('--out', required=True)\np.parse_args()\n"
+    code, _, err = checked(bench, asked + BOUNDED)
+    assert (code, "ended with exit code 2" in err, "--args '…'" in err) == (2, True, True)
+    code, out, _ = checked(bench, asked + BOUNDED, "--args", "--out 'a folder'")
+    assert (code, out[:6]) == (0, "✓ near")
+
+
+def test_an_adopted_job_is_checked_as_before(bench: Bench) -> None:
+    adopted = "\nimport penstock\n" + BOUNDED.replace("near.writeStream", "penstock.adopt(near).writeStream")
+    code, out, err = checked(bench, adopted)
+    assert (code, out[:6]) == (0, "✓ near"), err
 
 
 def test_jobs_that_fail_or_start_nothing(bench: Bench, tmp_path: Path) -> None:

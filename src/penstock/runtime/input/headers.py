@@ -91,6 +91,8 @@ def header_of(plan: Plan, stream: str, place: int, data: Any) -> Header:
         if in_rows:
             climbs[column] = rise.climbs(ceil(max(in_rows) * plan.monitor.factor))
         for promise in promises:
+            if plan.by_batch and promise.kind is PromiseKind.ORDERED_TIME and promise.high is not None:
+                continue
             needed = rise.needed(promise)
             is_learned = (promise.high if promise.kind is PromiseKind.ORDERED_TIME else promise.rows) is None
             if is_learned and promise.kind is PromiseKind.ORDERED_ROWS:

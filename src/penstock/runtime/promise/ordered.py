@@ -7,6 +7,10 @@ than c times k rows back only the highest is remembered, so what a row needs is 
 more is said to need what that climb asks for, at least. NULL makes no promise and breaks none. After ADAPT has widened
 k, headers still tell the last rows for the declared one: m may then be lower than it could be, never higher.
 
+Where batches are instants (`Plan.by_batch`), an order in time is promised against earlier batches alone:
+the rows of one batch are in no order to each other, and what they would need among themselves breaks nothing. What is
+closed is closed after the batch in either case.
+
 The d of WITHIN AUTO, for an event time, is learned from how far rows lie below the highest before them (KMON 6.3): rows
 of the cell against earlier chunks, all rows of a chunk among themselves by its header. The latter break nothing: no
 promise was made between them.
@@ -109,7 +113,9 @@ class OrderedWatch(Watch):
         if header.stream != self.stream:
             return
         start = count - header.rows if header.start is None else header.start
-        self._chunks.append(Before(start, header.late.get(self.promise.constraint, NOT_LATE), self._climbs))
+        is_instant = self.plan.by_batch and self.in_time and self._chunks
+        climbs = self._chunks[0].climbs if is_instant else self._climbs
+        self._chunks.append(Before(start, header.late.get(self.promise.constraint, NOT_LATE), climbs))
         self._count = count
         self._swing = max(self._swing, header.swings.get(self.promise.constraint, 0))
         self._climb(chunk, start)

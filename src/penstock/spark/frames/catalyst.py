@@ -6,6 +6,7 @@ and expressions; every attribute has an expression id, by which it is known wher
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,6 +22,8 @@ Node = Any
 
 WATERMARK = "spark.watermarkDelayMs"
 """Where Spark notes the delay of a watermark, with the attribute."""
+_SHOWN = 60
+"""Characters of SQL that a place shows."""
 _TIMES = ("timestamp", "timestamp_ntz")
 """What a clock may be; Spark also notes it with windows of such a column."""
 
@@ -74,6 +77,13 @@ class Catalyst:
         left, right = children(join)
         on = self._jvm.scala.Some(self._all(conditions)) if conditions else self._nothing
         return self._sql.catalyst.plans.logical.Join(left, right, join.joinType(), on, join.hint())
+
+    def none_missing(self, values: Sequence[Node]) -> Node:
+        """That none of some values is NULL or, of floating-point numbers, NaN."""
+        make = self._sql.catalyst.expressions
+        asked = [make.IsNotNull(value) for value in values]
+        floating = (one for one in values if str(one.dataType().simpleString()) in ("float", "double"))
+        return self._all([*asked, *(make.Not(make.IsNaN(one)) for one in floating)])
 
     def _all(self, conditions: Sequence[Node]) -> Node:
         first, *rest = conditions
@@ -152,19 +162,36 @@ def delay_of(attribute: Node) -> int | None:
 
 
 def place_of(node: Node) -> str | None:
-    """Where in the job a node comes from, as far as Spark knows: a file and a line, or a line of SQL."""
-    for one in (node, *_expressions(node)):
-        origin = one.origin()
-        context = origin.pysparkErrorContext()
-        if context.isDefined():
-            return str(context.get()._2())
+    """Where in the job a node or an expression comes from, as far as Spark knows: a file and line, or a line of SQL."""
+    origins = [one.origin() for one in (node, *_expressions(node))]
+    contexts = (origin.pysparkErrorContext() for origin in origins)
+    in_file = next((str(context.get()._2()) for context in contexts if context.isDefined()), None)
+    if in_file is not None:
+        return in_file
+    for origin in origins:
         if origin.sqlText().isDefined() and origin.line().isDefined():
-            return f"line {origin.line().get()} of the SQL"
+            number = int(origin.line().get())
+            written = str(origin.sqlText().get()).splitlines()[number - 1 : number]
+            shown = textwrap.shorten(" ".join(written), _SHOWN, placeholder=" …")
+            return f"line {number} of the SQL: {shown}"
+    return None
+
+
+def nearest_place(node: Node) -> str | None:
+    """The place of the nearest node below that has one."""
+    level = [child for child in children(node) if child.isStreaming()]
+    while level:
+        for one in level:
+            if (place := place_of(one)) is not None:
+                return place
+        level = [child for one in level for child in children(one) if child.isStreaming()]
     return None
 
 
 def _expressions(node: Node) -> list[Node]:
+    """The expressions of a node with all that they are made of; those that an expression is made of."""
     try:
-        return items(node.expressions())
+        own = items(node.expressions())
     except Py4JError:
-        return []  # an expression itself
+        own = children(node)  # an expression itself
+    return [part for one in own for part in (one, *_expressions(one))]

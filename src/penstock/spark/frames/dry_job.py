@@ -7,6 +7,8 @@ answered otherwise, as long as the file runs:
   has ended, so that the job goes on to its next;
 - writes of a batch, and the function given to `foreachBatch`: they do not run, and the report says so;
 - the master of a session: `local[*]`, whatever the job says.
+
+Every DataFrame is noted with the line that makes it, so that what cannot be read is told with its place.
 """
 
 from __future__ import annotations
@@ -15,7 +17,7 @@ import inspect
 import runpy
 import sys
 import traceback
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -23,11 +25,13 @@ from typing import Any
 from uuid import uuid4
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.classic.dataframe import DataFrame as ClassicFrame
 from pyspark.sql.readwriter import DataFrameWriter, DataFrameWriterV2
 from pyspark.sql.streaming.query import StreamingQueryManager
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.errors import UsageError
+from penstock.spark.frames.call_sites import line_in, note_site, noted_sites
 
 _BATCH_WRITES = ("save", "saveAsTable", "insertInto", "json", "parquet", "text", "csv", "orc", "xml", "jdbc")
 _V2_WRITES = ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions")
@@ -41,6 +45,8 @@ class WouldStart:
     name: str
     frame: DataFrame
     mode: str
+    line: int | None
+    """Where in the job's file it is started."""
 
 
 @dataclass
@@ -50,6 +56,8 @@ class DryRun:
     queries: int = 0
     left_out: list[str] = field(default_factory=list)
     """What did not run, beside the queries."""
+    failure: UsageError | None = None
+    """What ended the job before its time."""
 
 
 @dataclass(frozen=True)
@@ -83,33 +91,33 @@ class EndedQuery:
         """It did not fail."""
 
 
-def run_dry(path: Path, ask: Callable[[WouldStart], None]) -> DryRun:
+def run_dry(path: Path, ask: Callable[[WouldStart], None], arguments: Sequence[str] = ()) -> DryRun:
     """Run a job's file; `ask` is called with each query that it would start, while its session is there."""
+    if not path.exists():
+        raise UsageError(f"there is no file {path}")
     found = DryRun()
-    arguments, paths = sys.argv, list(sys.path)
+    before, paths = sys.argv, list(sys.path)
     try:
         # What the job prints is not the report.
-        with _answered(found, ask), redirect_stdout(sys.stderr):
-            sys.argv = [str(path)]
+        with noted_sites(), _answered(found, ask, path), redirect_stdout(sys.stderr):
+            sys.argv = [str(path), *arguments]
             sys.path.insert(0, str(path.parent))
             runpy.run_path(str(path), run_name="__main__")
     except SystemExit as leaving:
         if leaving.code not in (None, 0):
-            raise UsageError(f"{path} ended with exit code {leaving.code}") from None
-    except FileNotFoundError as error:
-        if not path.exists():
-            raise UsageError(f"there is no file {path}") from None
-        raise _failed(path, error) from error
+            hint = "--args '…' has the arguments of the job" if not arguments else "the job must run to its queries"
+            found.failure = UsageError(f"{path} ended with exit code {leaving.code}", hint=hint)
     except Exception as error:
-        raise _failed(path, error) from error
+        found.failure = _failed(path, error)
     finally:
-        sys.argv, sys.path[:] = arguments, paths
+        sys.argv, sys.path[:] = before, paths
     return found
 
 
 def _failed(path: Path, error: Exception) -> UsageError:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
-    where = f", line {lines[-1]}," if lines else ""
+    line = lines[-1] if lines else None
+    where = "" if line is None else f", line {line},"
     said = (str(error).splitlines() or [""])[0]
     return UsageError(
         f"{path}{where} failed: {type(error).__name__}: {said}", hint="the job must run as far as its queries"
@@ -117,7 +125,7 @@ def _failed(path: Path, error: Exception) -> UsageError:
 
 
 @contextmanager
-def _answered(found: DryRun, ask: Callable[[WouldStart], None]) -> Iterator[None]:
+def _answered(found: DryRun, ask: Callable[[WouldStart], None], path: Path) -> Iterator[None]:
     """Spark's classes with our answers in them."""
     before: list[tuple[Any, str, Any]] = []
 
@@ -132,7 +140,7 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None]) -> Iterator[None
         mode = asked.get("outputMode") or getattr(writer, _MODE, None) or "append"
         if getattr(writer, _FUNCTION, None):
             found.left_out.append(f"the function of {getattr(writer, _FUNCTION)} of {name}")
-        ask(WouldStart(name, writer._df, mode))
+        ask(WouldStart(name, writer._df, mode, line_in(path)))
         return EndedQuery(name)
 
     def started(original: Any) -> Any:
@@ -169,6 +177,14 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None]) -> Iterator[None
 
         return called
 
+    def noting_site(original: Any) -> Any:
+        def called(frame: Any, jdf: Any, *given: Any, **named: Any) -> None:
+            original(frame, jdf, *given, **named)
+            note_site(jdf, path)
+
+        return called
+
+    put(ClassicFrame, "__init__", noting_site)
     put(DataStreamWriter, "start", started)
     put(DataStreamWriter, "toTable", started)
     put(DataStreamWriter, "outputMode", noting(_MODE, str))

@@ -69,7 +69,7 @@ class ExpressionTexts:
         return [self._placed(attribute) for attribute in known.values()]
 
     def _expanded(self, expression: Node, known: dict[int, Node]) -> Node:
-        """The expression without the forms that only stand for another: BETWEEN, and a part that is named once.
+        """The expression without the forms that only stand for another: BETWEEN, dropna, a part that is named once.
 
         What is named once is evaluated once; of a deterministic expression that is no matter.
         """
@@ -80,6 +80,8 @@ class ExpressionTexts:
             return self._expanded(expression.child(), known | named)
         if kind(expression) == "CommonExpressionRef" and int(expression.id().id()) in known:
             return known[int(expression.id().id())]
+        if kind(expression) == "AtLeastNNonNulls" and int(expression.n()) == len(children(expression)):
+            return self._expanded(self.catalyst.none_missing(children(expression)), known)
         below = [self._expanded(child, known) for child in children(expression)]
         return expression.withNewChildren(self.catalyst.seq(below)) if below else expression
 

@@ -24,7 +24,15 @@ from penstock.spark.frames.expression_texts import parts
 
 PASSES = "passes"
 """The name of the flag, if no column has it."""
-_KEEPS_ROWS = ("Project", "SubqueryAlias", "View", "ResolvedHint")
+_KEEPS_ROWS = (
+    "Project",
+    "SubqueryAlias",
+    "View",
+    "ResolvedHint",
+    "Repartition",
+    "RepartitionByExpression",
+    "RebalancePartitions",
+)
 
 
 def hidden_clock(leaf: Node) -> Node | None:
@@ -42,11 +50,6 @@ def hidden_clock(leaf: Node) -> Node | None:
         not (kind(one) in _KEEPS_ROWS or _keeps_stream(one, child) or _is_below(one, node)) for one, child in above
     )
     return node if hides else None
-
-
-def _keeps_times(node: Node, mark: Node) -> bool:
-    """Whether a node drops a row only after one with the same time."""
-    return kind(node) == "Deduplicate" and number_of(mark.eventTime()) in map(number_of, items(node.keys()))
 
 
 def _is_below(node: Node, mark: Node) -> bool:

@@ -6,10 +6,10 @@ Three parts of a plan, from below:
   `dropDuplicates` on top of such a one, which gives a row at once or never, so that what its input promises holds of
   it. They stay Spark's own. A union of streams with watermarks is no leaf: each member keeps its own clock.
 - **the region** that is read: joins of streams, groups, distinct rows, unions, and between them filters and columns.
-- **above**: what lies on top and keeps no state. It is put back on the answer. Filters and columns right above a join
-  are read with it, since they say which rows must meet and which columns are needed; a filter of which only a part can
-  be read is read in that part, and stays above as a whole. What of the condition of an inner join on top cannot be read
-  becomes such a filter.
+- **above**: what lies on top and keeps no state, or one of the user's own that asks for no event time. It is put back
+  on the answer. Filters and columns right above a join are read with it, since they say which rows must meet and which
+  columns are needed; a filter of which only a part can be read is read in that part, and stays above as a whole. What
+  of the condition of an inner join on top cannot be read becomes such a filter.
 
 A node is read only if all that it says is (its expressions: `expression_texts`); any other node that keeps state is
 refused with its place. What Spark notes with an attribute says which columns have a watermark.
@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.errors import NotSupportedYet, UsageError
+from penstock.errors import UsageError
 from penstock.frames.job_relations import (
     JobAggregate,
     JobColumn,
@@ -35,18 +35,22 @@ from penstock.frames.job_relations import (
     placeholder,
 )
 from penstock.frames.job_script import JobPromise
-from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output, place_of
+from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output
 from penstock.spark.frames.deduplications import DEDUPLICATIONS
 from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.heartbeats import PASSES, hidden_clock
+from penstock.spark.frames.kept_state import holds_state, is_own_state, keeps_state
 from penstock.spark.frames.promised_plans import PromisedPlan
 from penstock.spark.frames.source_names import name_of
 from penstock.spark.frames.tables_below import with_table_below
+from penstock.spark.frames.unread_nodes import unread, unread_node, words_of
 from penstock.spark.frames.window_groups import time_window
 from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
 
 _TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
 """Nodes that say nothing of rows."""
+_MOVES = ("Repartition", "RepartitionByExpression", "RebalancePartitions")
+"""Nodes that say only where rows are worked on."""
 _READ = ("Join", "Aggregate", "Distinct", "Deduplicate")
 _BY_NAME = (*_TRANSPARENT, "Project", "Filter", "Join", "Generate", "EventTimeWatermark", "MapInPandas", "MapInArrow")
 """Nodes that read columns by name, and only those that they refer to."""
@@ -59,30 +63,6 @@ _KINDS = {
     "LEFT SEMI": "LEFT SEMI",
     "LEFT ANTI": "LEFT ANTI",
 }
-_ADVICE = {
-    "FlatMapGroupsWithState": "adopt what it reads, and let it stand on top of the answer in a query of its own",
-    "GlobalLimit": "a limit needs the end of the stream: leave it out, or take rows by ROW_NUMBER() within a window",
-    "LocalLimit": "a limit needs the end of the stream: leave it out, or take rows by ROW_NUMBER() within a window",
-    "Sort": "an order needs the end of the stream: sort where the answer is read",
-    "Window": "functions OVER a stream need its end: group by a window of time instead",
-}
-_STATEFUL = (
-    "FlatMapGroupsWithState",
-    "FlatMapGroupsInPandasWithState",
-    "TransformWithState",
-    "TransformWithStateInPySpark",
-    "TransformWithStateInPandas",
-    "GlobalLimit",
-    "LocalLimit",
-    "Sort",
-    "Window",
-    "Intersect",
-    "Except",
-    "Sample",
-    "Offset",
-    "Tail",
-)
-
 
 _FLAGS = 10**15
 """Numbers from here on are no expression ids of Spark's."""
@@ -102,6 +82,11 @@ class ReadJob:
     """The nodes above it, from the top down."""
     plan: Node
     """All of it."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of the user's on top that have a state of their own."""
+        return tuple(words_of(node) for node in self.path if is_own_state(node))
 
     @property
     def wanted(self) -> list[Node]:
@@ -142,12 +127,14 @@ class PlanReader:
         self.plan = plan
         path: list[Node] = []
         node = plan
-        while not _keeps_state(node):
+        while not keeps_state(node) or is_own_state(node):
             below = [child for child in children(node) if holds_state(child)]
             if len(below) != 1 or kind(node) == "Union":
                 break
             path.append(node)
             (node,) = below
+        if is_own_state(node):
+            raise unread_node(node)
         if not holds_state(node):
             # Nothing keeps state: the whole plan is one leaf.
             return ReadJob(self._leaf(plan), tuple(self.leaves), (), plan, (), plan)
@@ -220,7 +207,7 @@ class PlanReader:
             self._is_promised(node) or not (_unites_clocks(node) or (self.promised and self._holds_promise(node)))
         ):
             return self._leaf(node)
-        if kind(node) in _TRANSPARENT:
+        if kind(node) in (*_TRANSPARENT, *_MOVES):
             return self._relation(children(node)[0])
         match kind(node):
             case "Filter":
@@ -235,10 +222,10 @@ class PlanReader:
             case "EventTimeWatermark":
                 below = self._relation(node.child())
                 found = _with_delay(below, number_of(node.eventTime()), output(node))
+                if found is None and not holds_state(node):
+                    raise unread(node, "withWatermark above what is promised", "promise it of what withWatermark gives")
                 if found is None:
-                    raise _unread(
-                        node, "withWatermark above what is promised", "promise it of what withWatermark gives"
-                    )
+                    raise unread_node(node)
                 return found
             case "Distinct":
                 return JobDistinct(self._relation(node.child()))
@@ -247,7 +234,7 @@ class PlanReader:
             case "Union":
                 return JobUnion(tuple(map(self._relation, children(node))), tuple(map(_column, output(node))))
             case _:
-                raise _unread(node, f"{_words(node)} above what keeps state", _ADVICE.get(kind(node)))
+                raise unread_node(node)
 
     def _leaf(self, plan: Node) -> JobLeaf | JobFilter:
         if not self._is_promised(plan):
@@ -273,13 +260,13 @@ class PlanReader:
     def _join(self, node: Node) -> JobRelation:
         written = str(node.joinType().sql())
         if written not in _KINDS:
-            raise _unread(node, f"a {written} join of streams")
+            raise unread(node, f"a {written} join of streams")
         left, right = children(node)
         if not (left.isStreaming() and right.isStreaming()):
             below = with_table_below(self.catalyst, node)
             if below is not None:
                 return self._relation(below)
-            raise _unread(
+            raise unread(
                 node, "a join with a table above what keeps state", "join the table with its stream before the others"
             )
         condition = node.condition()
@@ -313,7 +300,7 @@ class PlanReader:
         shown = [attribute for attribute in output(node) if number_of(attribute) in keys]
         others = {number_of(attribute) for attribute in output(node)} - keys
         if others & _read_above(self.plan, node):
-            raise _unread(
+            raise unread(
                 node,
                 "dropDuplicates by some of the columns of a joined stream, with others read above it,",
                 "deduplicate the streams before they are joined, or select the columns that tell rows apart",
@@ -326,7 +313,7 @@ class PlanReader:
         text = self.texts.text(expression)
         if text is None:
             hint = "work it out before the streams meet, or on top of the answer"
-            raise _unread(node, f"the expression {expression.sql()}", hint, place_of(expression))
+            raise unread(node, f"the expression {expression.sql()}", hint, expression)
         return text
 
 
@@ -358,23 +345,9 @@ def _column(attribute: Node) -> JobColumn:
     return JobColumn(number_of(attribute), str(attribute.name()), str(attribute.dataType().sql()), delay_of(attribute))
 
 
-def _keeps_state(node: Node) -> bool:
-    """Whether a node itself needs to remember rows of a stream, or its end."""
-    if not node.isStreaming():
-        return False
-    if kind(node) != "Union" and sum(child.isStreaming() for child in children(node)) > 1:
-        return True
-    return kind(node) in ("Aggregate", "Distinct", *DEDUPLICATIONS, *_STATEFUL)
-
-
-def holds_state(node: Node) -> bool:
-    """Whether a node, or what it stands on, keeps state."""
-    return _keeps_state(node) or any(map(holds_state, children(node)))
-
-
 def _is_left_to_spark(node: Node) -> bool:
     """Whether a sub-plan keeps no state, or none but that of deduplication: it gives rows at once or never."""
-    kept = _keeps_state(node) and kind(node) not in DEDUPLICATIONS
+    kept = keeps_state(node) and kind(node) not in DEDUPLICATIONS
     return not kept and all(map(_is_left_to_spark, children(node)))
 
 
@@ -387,15 +360,3 @@ def _unites_clocks(node: Node) -> bool:
 
 def _has(node: Node, wanted: str) -> bool:
     return kind(node) == wanted or any(_has(child, wanted) for child in children(node))
-
-
-def _words(node: Node) -> str:
-    return str(node.nodeName())
-
-
-def _unread(node: Node, what: str, hint: str | None = None, place: str | None = None) -> NotSupportedYet:
-    where = place or place_of(node)
-    return NotSupportedYet(
-        f"{what} cannot be read" + (f", at {where}" if where is not None else ""),
-        hint=hint or "leave this query to Spark as it is, or write it as a script",
-    )

@@ -81,7 +81,7 @@ def test_the_small_package_checks_and_says_what_brings_the_rest(tmp_path: Path, 
     assert "BOUNDED" in made.penstock("check", "script.sql")
     assert "out" in made.penstock("explain", "script.sql")
     made.penstock("implies", "script.sql", "PRIMARY KEY (k) ON a", code=3)
-    assert "pip install 'penstock[spark]'" in made.penstock("run", "script.sql", code=1)
+    assert "pip install 'penstock[spark]'" in made.penstock("run", "script.sql", "--checkpoint", "ck", code=1)
 
 
 @pytest.mark.thorough

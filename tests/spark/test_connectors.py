@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.spark.conftest import Bench
+from tests.spark.test_run import JOIN, KN, PLAIN, expected, rows
 
 STREAM = "CREATE STREAM s (k BIGINT) USING {format} OPTIONS (path '{data}/s'); "
 SINK = "CREATE SINK out USING {format} OPTIONS (path '{out}'); INSERT INTO out "
@@ -29,3 +30,12 @@ def test_a_function_of_python_is_no_format(bench: Bench) -> None:
     ran = bench.run(parquet + SINK.replace("{format}", "foreachBatch") + "SELECT k FROM s;")
     assert ran.code == 2
     assert "sink out: USING foreachBatch is no format, but a call of a function of Python" in ran.err
+
+
+def test_a_sink_has_the_folders_that_it_asks_for(bench: Bench) -> None:
+    bench.write("s", rows(0, 6, keys=3), KN)
+    bench.write("t", rows(0, 6, keys=3), KN)
+    ran = bench.run(PLAIN.replace("path '{out}'", "path '{out}', partitionBy 'm'") + JOIN)
+    assert ran.code == 0, ran.err
+    answer = expected(rows(0, 6, keys=3), rows(0, 6, keys=3))
+    assert {path.name for path in (bench.folder / "out").glob("m=*")} == {f"m={m}" for _, m in answer}

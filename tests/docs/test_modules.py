@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "src" / "penstock"
 _MODULES = {path.relative_to(SOURCE).as_posix() for path in SOURCE.rglob("*.py")}
 _NAMED = re.compile(r"(?<![\w/-])((?:[\w-]+/)*\w+\.py)\b")
-_OTHERS = {"main.py", "job.py"}
+_OTHERS = {"main.py", "job.py", "jobs/orders.py"}
 """Files of a user that examples speak of."""
 
 

@@ -55,7 +55,7 @@ def rescaled(seed: int, depth: int) -> bool | None:
 
 @pytest.mark.parametrize("depth", [0, 1, 2])
 def test_a_query_that_is_rescaled_gives_what_it_would_have_given(depth: int) -> None:
-    examples = size(60, 3000)
+    examples = size(30, 3000)
     first = random.SystemRandom().randrange(10**9) if FULL else 7000
     found = [rescaled(seed, depth) for seed in range(first, first + examples)]
     assert sum(moved is True for moved in found) > examples * 0.3

@@ -232,7 +232,12 @@ GROUPS = [QUESTIONS[start : start + 4] for start in range(0, len(QUESTIONS), 4)]
 
 
 WAYS = [("2", 1), ("5", None)]
-RUNS = [(group, *way) for n, group in enumerate(GROUPS) for m, way in enumerate(WAYS) if FULL or (n + m) % 2 == 0]
+RUNS = [
+    pytest.param(group, *way, marks=pytest.mark.thorough if n > 1 and not FULL else ())
+    for n, group in enumerate(GROUPS)
+    for m, way in enumerate(WAYS)
+    if FULL or (n + m) % 2 == 0
+]
 
 
 @pytest.mark.measure

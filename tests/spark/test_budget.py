@@ -102,6 +102,7 @@ def test_a_three_way_join_over_ten_times_its_budget_keeps_it_to_the_row_and_beat
     assert len(rows) >= offline_prob(streams, 600)
 
 
+@pytest.mark.thorough
 def test_what_the_archive_gives_later_completes_the_answer_and_a_restart_changes_nothing(
     bench: Bench, streams: dict[str, Any]
 ) -> None:

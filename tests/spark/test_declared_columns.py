@@ -56,7 +56,7 @@ def test_the_names_of_a_csv_header_and_not_the_places_of_its_columns(bench: Benc
     assert "header" in ran.err.lower()
 
 
-@pytest.mark.parametrize("decoder", ["penstock", "spark"])
+@pytest.mark.parametrize("decoder", ["penstock", pytest.param("spark", marks=pytest.mark.thorough)])
 def test_a_later_file_that_lacks_a_column_is_named(bench: Bench, decoder: str) -> None:
     bench.write("s", [{"k": 1, "n": 2}], KN)
     for number in range(8):

@@ -213,6 +213,7 @@ def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
         assert outside.sink("kinds") == kinds
 
 
+@pytest.mark.thorough
 def test_a_cache_that_is_deleted_and_garbled_all_the_time(bench: Bench) -> None:
     pairs, kinds = write_files(bench, 4)
     stop = threading.Event()

@@ -84,7 +84,7 @@ WINDOWED = {
 @pytest.mark.parametrize(
     "names",
     [
-        ("sliding", "sessions"),
+        pytest.param(("sliding", "sessions"), marks=pytest.mark.thorough),
         pytest.param(("first_rows", "values", "sets"), marks=pytest.mark.thorough),
         pytest.param(("some_groups", "calendar", "first_groups", "of_sessions"), marks=pytest.mark.thorough),
     ],

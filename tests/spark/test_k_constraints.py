@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pyarrow as pa
+import pytest
 
 from tests.spark.conftest import Bench
 from tests.spark.oracle import joined, same
@@ -121,6 +122,7 @@ INSERT INTO out SELECT o.n, i.n AS m FROM orders AS o LEFT JOIN items AS i
 TIMED = pa.schema([("k", pa.int64()), ("ts", pa.int64()), ("n", pa.int64())])
 
 
+@pytest.mark.thorough
 def test_a_match_that_comes_late_is_recovered_and_the_row_that_it_contradicts_counted(bench: Bench) -> None:
     """The order of key 1 is given without an item; its item comes two files later, after a restart."""
     given: list[dict[str, Any]] = []

@@ -54,6 +54,7 @@ def test_rows_without_columns_are_counted_given_and_joined(bench: Bench, reader:
         assert found == wanted, name
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reader", ["spark", "penstock"][: size(1, 2)])
 def test_all_rows_are_counted_of_which_nothing_is_read(spark: SparkSession, bench: Bench, reader: str) -> None:
     for stream, batches in (("s", [(0, 1, 2), (3,)]), ("t", [(0, 1)])):

@@ -222,6 +222,7 @@ def test_sparks_own_metrics_system_has_them_where_streaming_metrics_are_asked_fo
     assert float(told.read_text().splitlines()[-1].split(",")[1]) == 18
 
 
+@pytest.mark.thorough
 def test_what_spark_observes_has_a_name_that_stays(bench: Bench, spark: SparkSession, tmp_path: Path) -> None:
     """And when a query that a program starts has ended, nothing of it is left on the host."""
     bench.write("s", rows(0, 6), KN)

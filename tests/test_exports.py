@@ -31,7 +31,7 @@ def test_the_settings_that_the_command_knows_are_those_that_something_reads() ->
     import re
     from pathlib import Path
 
-    from penstock.cli import SETTINGS
+    from penstock.cli.settings import SETTINGS
 
     source = Path(__file__).parents[1] / "src" / "penstock"
     named = {

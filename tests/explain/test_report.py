@@ -24,7 +24,7 @@ from penstock.analysis.finding import (
     Verdict,
     Witness,
 )
-from penstock.cli import UNBOUNDED, UNDECIDED, _exit_code
+from penstock.cli.outcome import UNBOUNDED, UNDECIDED, exit_code
 from penstock.compile import plan_of
 from penstock.explain.ink import Ink
 from penstock.explain.page import page
@@ -139,8 +139,8 @@ def test_unbounded_weighs_more_than_undecided() -> None:
     undecided = Verdict(
         "other", "undecided", Strategy.NONE, True, (), MemoryFinding(None), PurgeFinding(None, ()), RewriteFinding(None)
     )
-    assert _exit_code([undecided, VERDICT]) == UNBOUNDED
-    assert _exit_code([undecided]) == UNDECIDED
+    assert exit_code([undecided, VERDICT]) == UNBOUNDED
+    assert exit_code([undecided]) == UNDECIDED
 
 
 @pytest.mark.parametrize("width", [60, 80, 120])

@@ -384,6 +384,6 @@ def _require_mode(query: Query, mode: str) -> None:
         )
     if query.is_grouped and mode == "update" and once:
         raise UsageError(
-            "the groups of this query are closed by watermarks, and each is given once, when it is complete",
+            "the groups of this query are closed by watermarks, and each is emitted once, when it is complete",
             hint="write it in append mode: adopt(…), and leave outputMode out",
         )

@@ -103,7 +103,7 @@ def test_page_says_what_is_tested_after_the_join_and_when_a_row_is_final(
     page = _Page()
     page.feed((tmp_path / "page.html").read_text(encoding="utf-8"))
     assert "after the join: b.price IS NULL" in page.text
-    assert "a row of a without a match in b is given with NULLs once 9 more rows of a have arrived" in page.text
+    assert "a row of a without a match in b is emitted with NULLs once 9 more rows of a have arrived" in page.text
 
 
 def test_page_that_cannot_be_written_is_exit_2(penstock: Run, script: Write) -> None:

@@ -15,6 +15,6 @@ def test_each_number_has_its_phrase() -> None:
     known = Exactness(9, 3, {"ORDERED BY ts ON s": 1_200}, 1, 2, 1, 1, 0.05)
     assert exactness_told(known) == (
         "INEXACT: 1,200 rows broke ORDERED BY ts ON s, 1 result known to be lost, 2 rows evicted by the BUDGET, "
-        "1 row given as unmatched that a late match contradicts, counts stand for joins, and may be off by 5.0%, "
+        "1 row emitted as unmatched that a late match contradicts, counts stand for joins, and may be off by 5.0%, "
         "what 1 batch broke is not known: the run was killed before it was told, answers may be wrong since batch 3"
     )

@@ -28,5 +28,5 @@ def test_the_partitions_of_a_topic_are_its_parts() -> None:
 
 
 def test_the_part_that_holds_the_clock_back_is_named_where_its_name_is_known() -> None:
-    assert held_back("s", {"waited": 10, "slowest": 3}).startswith("s: its part 3 has given no row for 10 batches")
+    assert held_back("s", {"waited": 10, "slowest": 3}).startswith("s: its part 3 has brought no row for 10 batches")
     assert held_back("s", {"waited": 10}).startswith("s: one of its parts has")

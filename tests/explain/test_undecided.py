@@ -28,13 +28,13 @@ def said(select: str, held: dict[str, int]) -> list[str]:
         (
             f"a.n FROM a LEFT JOIN b ON {BAND}",
             {"a": 5, "b": 7},
-            "up to 5 rows of a may still be emitted: a row of a without a match in b is given with NULLs once b.ts has "
-            "passed a.ts + 1 HOUR",
+            "up to 5 rows of a may still be emitted: a row of a without a match in b is emitted with NULLs once b.ts "
+            "has passed a.ts + 1 HOUR",
         ),
         (
             f"a.n FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE {BAND})",
             {"a": 1, "b": 0},
-            "up to 1 row of a may still be emitted: a row of a without a match in b is given once b.ts has passed "
+            "up to 1 row of a may still be emitted: a row of a without a match in b is emitted once b.ts has passed "
             "a.ts + 1 HOUR",
         ),
         (

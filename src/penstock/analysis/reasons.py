@@ -154,6 +154,7 @@ class WhyOpen(ReasonKind):
     STUCK = auto()
     WAITS_FOR = auto()
     WAITS_FOR_UNORDERED = auto()
+    WAIT_FOR_UNORDERED = auto()
     WAITS_FOR_KEYS = auto()
     WAITS_FOR_ANYTHING = auto()
     WAITS_FOR_MORE = auto()

@@ -128,7 +128,7 @@ DECIDER_WORDS: dict[ReasonKind, Words] = {
     CountReason.BY_EXPRESSION: "the counts are grouped by an expression, {}",
     CountReason.EXPRESSION: "{} is an expression, which is left as it is",
     CountReason.NO_SUM: "{} is no sum of multiples of counts, so that nothing is known of its error",
-    CountReason.HAVING: "HAVING {} asks which groups are given, and a count that is off may leave one out",
+    CountReason.HAVING: "HAVING {} asks which groups are emitted, and a count that is off may leave one out",
     CountReason.NO_EVENT_TIME: "stream {} has no event time",
     CountReason.BY_ARRIVAL: "{} depends on the order of arrival",
     CountReason.BESIDE_EXISTS: "{} beside EXISTS is left as it is",

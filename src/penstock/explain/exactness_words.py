@@ -30,7 +30,7 @@ class KnownOfAnswer(Protocol):
 
     @property
     def contradicted(self) -> int:
-        """Rows given as unmatched that a late match contradicts."""
+        """Rows emitted as unmatched that a late match contradicts."""
 
     @property
     def off_by(self) -> float:
@@ -50,7 +50,7 @@ def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
     if known.evicted:
         yield f"{_rows(known.evicted)} evicted by the BUDGET"
     if known.contradicted:
-        yield f"{_rows(known.contradicted)} given as unmatched that a late match contradicts"
+        yield f"{_rows(known.contradicted)} emitted as unmatched that a late match contradicts"
     if known.off_by:
         yield f"counts stand for joins, and may be off by {known.off_by:.1%}"
     if known.unknown:

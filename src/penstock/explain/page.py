@@ -13,7 +13,6 @@ from importlib.resources import files
 from penstock import __version__
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.finding import Bounded, StateFinding, Verdict, each_block
-from penstock.analysis.reasons import About, Reason, ReasonKind, Told, WhyOpen
 from penstock.analysis.safe_plans import safe_plans
 from penstock.explain.block_text import answer_lines, of_all_blocks
 from penstock.explain.counts_text import counts_items
@@ -28,6 +27,7 @@ from penstock.explain.fix_text import (
     offered,
     remarks_on,
 )
+from penstock.explain.gathered_reasons import gathered
 from penstock.explain.graph_svg import join_graph
 from penstock.explain.ink import Ink
 from penstock.explain.lifespan_html import lifespans
@@ -227,37 +227,14 @@ def _reasons(verdict: Verdict) -> Iterator[str]:
         yield f"<h3>Why it is bounded</h3>\n{_shared(reasoned)}"
 
 
-_GATHERED = (WhyOpen.WINDOW_WOULD_TOO, WhyOpen.WINDOW_WOULD_BOUND, WhyOpen.ENDLESS_COLUMNS_UNMERGED)
-"""What is said of one stream, or of its columns, and can be said of several at once."""
-
-
-def _gathered(states: Sequence[StateFinding]) -> Iterator[tuple[Told, list[str]]]:
-    """The reasons of several states, with the aliases that they are reasons for; alike ones of all states as one."""
-    alike: dict[object, tuple[list[About], list[str]]] = {}
-    for state in states:
-        for reason in state.finding.because:
-            if isinstance(reason, Reason) and reason.kind in _GATHERED:
-                about, of = alike.setdefault(reason.kind, ([], []))
-                about += reason.about[0] if isinstance(reason.about[0], tuple) else [reason.about[0]]
-                of.append(state.alias)
-            else:
-                yield reason, [state.alias]
-    for kind, (about, of) in alike.items():
-        assert isinstance(kind, ReasonKind)
-        yield kind(about), of
-
-
 def _shared(states: Sequence[StateFinding]) -> str:
     """The reasons of several states, each once, with those that it is a reason for."""
-    found: dict[str, list[str]] = {}
-    for reason, of in _gathered(states):
-        found.setdefault(told(reason), []).extend(of)
-    every = [state.alias for state in states]
+    every = tuple(state.alias for state in states)
     items = [
-        f"<li>{escape(reason)}"
-        + (f' <span class="of">{escape(", ".join(of))}</span>' if of != every or len(every) == 1 else "")
+        f"<li>{escape(one.text)}"
+        + (f' <span class="of">{escape(", ".join(one.of))}</span>' if one.of != every or len(every) == 1 else "")
         + "</li>"
-        for reason, of in found.items()
+        for one in gathered(states)
     ]
     return '<ul class="reasons">' + "".join(items) + "</ul>"
 

@@ -23,7 +23,7 @@ def held_back(stream: str, parts: Mapping[str, float]) -> str:
     """That a part which gives no rows holds the clock of its stream back; `parts` is what the metrics say of it."""
     which = f"its part {parts['slowest']}" if "slowest" in parts else "one of its parts"
     return (
-        f"{stream}: {which} has given no row for {int(parts['waited']):,} batches that brought others, "
+        f"{stream}: {which} has brought no row for {int(parts['waited']):,} batches that brought others, "
         "and holds back the clock and what waits for it; IDLE AFTER a duration, written after EVENT TIME, goes on "
         "without such a part; `parts` in --metrics follows it"
     )

@@ -118,7 +118,7 @@ def budget_lines(plan: Plan) -> list[str]:
         part = f"{room:,} of them are" if evict.rows is not None else f"{-(-room // BYTES['KB']):,} KB of it is"
         found.append(f"{part} for what {stage} remembers; once that is taken, what needs more is lost")
     if not plan.inner and any(plan.tree.root.preserves):
-        found.append("a row that comes after its partner may have been evicted is not given as one without a match")
+        found.append("a row that comes after its partner may have been evicted is not emitted as one without a match")
     if evict.values:
         shown = [value.text for value in evict.values]
         found.append(f"a result is worth {shown[0] if len(shown) == 1 else ' * '.join(f'({text})' for text in shown)}")
@@ -139,7 +139,7 @@ def after_lines(query: Query) -> list[str]:
 
 
 def group_lines(plan: Plan) -> list[str]:
-    """How the groups are worked out, what of each stream goes through the join for them, and when they are given."""
+    """How the groups are worked out, what of each stream goes through the join for them, and when they are emitted."""
     if plan.aggregate is None:
         return []
     lines = [told(plan.aggregate.how)]
@@ -152,8 +152,8 @@ def group_lines(plan: Plan) -> list[str]:
         lines.append(f"kept apart until the groups are added up: {', '.join(apart)}")
     if plan.aggregate.top is not None:
         lines.append(f"of each group the first {plan.aggregate.top.most} rows are kept, in order")
-    once = "each group is given once, when no result can fall into it any more"
-    lines.append(once if plan.aggregate.emits_once else "each batch gives the groups that it changed")
+    once = "each group is emitted once, when no result can fall into it any more"
+    lines.append(once if plan.aggregate.emits_once else "each batch emits the groups that it changed")
     return lines
 
 
@@ -259,7 +259,7 @@ def kept_text(source: SourcePlan) -> str:
 
 
 def filter_lines(source: SourcePlan, query: Query) -> list[str]:
-    """What is tested as a row arrives; a row that an outer join gives out unmatched fails no test."""
+    """What is tested as a row arrives; a row that an outer join emits unmatched fails no test."""
     lines = list(source.filters)
     lines += [f"matches only where {p}" for p in conditions_at(query, Moment.MEETING, source.alias)]
     lines += [" = ".join(columns) for columns in source.equal]

@@ -12,7 +12,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     HowGrouped.NO_JOIN: "there is no join",
     HowGrouped.JOINED_FOR_ROWS: "results are joined first, since [ROWS n] asks which row of a result came last",
     HowGrouped.JOINED_FOR_OUTER: (
-        "results are joined first: a row of several outer joins or EXISTS is added up when it is given"
+        "results are joined first: a row of several outer joins or EXISTS is added up when it is emitted"
     ),
     HowGrouped.JOINED_FOR_BUDGET: (
         "results are joined first, since a BUDGET may withhold some that seem to have no match"
@@ -44,7 +44,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     ),
     PlanObstacle.MAY_DIFFER: "{} may give another value each time, so nothing can be grouped by it or summed up of it",
     PlanObstacle.CONDITION_UNDER_BUDGET: (
-        "{} is asked of rows that have met, so what an evicted row would have given cannot be told, and a BUDGET "
+        "{} is asked of rows that have met, so what an evicted row would have made cannot be told, and a BUDGET "
         "could not say how much of the answer is left: leave out BUDGET, or the condition"
     ),
     PlanObstacle.CONDITION_RANDOM: (
@@ -65,14 +65,14 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     ),
     PlanObstacle.K_LEARNED_UNDER_BUDGET: (
         "the k of {} is learned from rows that meet, and rows that a BUDGET evicts meet nothing: it would be "
-        "learned too small, and rows given as unmatched too soon; write WITHIN n ROWS"
+        "learned too small, and rows emitted as unmatched too soon; write WITHIN n ROWS"
     ),
     PlanObstacle.ARCHIVE_OF_OUTER: (
         "an ARCHIVE is joined later for inner joins only: rows of outer joins and EXISTS that were withheld "
-        "cannot be told from those that were given; leave out ARCHIVE"
+        "cannot be told from those that were emitted; leave out ARCHIVE"
     ),
     PlanObstacle.ARCHIVE_AFTER_STAGE: (
-        "what an ARCHIVE gives later cannot be added to what {} has given: leave out ARCHIVE, or leave out {} "
+        "what an ARCHIVE gives later cannot be added to what {} has emitted: leave out ARCHIVE, or leave out {} "
         "and work it out over the sink and the archive's answers together"
     ),
     PlanObstacle.INSTEAD: "use ADAPT, which counts the loss it knows of, or QUARANTINE or FAIL",
@@ -84,7 +84,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "{} asks to RECOVER, which loses nothing, and a BUDGET is there to lose rows; {}"
     ),
     PlanObstacle.RECOVER_OF_WINDOW: (
-        "{} asks to RECOVER: a window of time is given once, so what is recovered later cannot be added; {}, "
+        "{} asks to RECOVER: a window of time is emitted once, so what is recovered later cannot be added; {}, "
         "or group by other columns"
     ),
     PlanObstacle.NAME_OF_ENGINE: "a name that begins with __ps_ is the engine's own: {}",
@@ -113,7 +113,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
     ),
     PlanObstacle.RUNNING_GROUPS: (
         "{} gives groups that go on changing, and nothing reads running groups: group by window(ts, '…') of an event "
-        "time as well, so that each group is given once"
+        "time as well, so that each group is emitted once"
     ),
     PlanObstacle.ARCHIVE_BELOW: "{} is read by another block, and what ARCHIVE keeps is not: leave ARCHIVE out",
     WhyUnkept.MERGING_ENDS: "merging rows of which min or max asks for {: and }",

@@ -14,11 +14,12 @@ from collections.abc import Sequence
 from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.analysis.implication.implied import Implication
-from penstock.analysis.reasons import Reason, Told
+from penstock.analysis.reasons import Reason, Told, WhyOpen
 from penstock.errors import visible
 from penstock.explain.block_text import block_lines, of_all_blocks
 from penstock.explain.counts_text import offer
 from penstock.explain.fix_text import fix_lines, listed, numbered
+from penstock.explain.gathered_reasons import by_those_concerned, gathered
 from penstock.explain.ink import Ink
 from penstock.explain.reason_words import each_told, told
 from penstock.explain.verdict_json import plain_value
@@ -136,16 +137,30 @@ def rows_text(finding: Finding) -> str:
             return "?"
 
 
+_LABEL = 20
+"""Aliases that are longer together stand in a line of their own."""
+
+
 def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
-    reasoned = [s for s in verdict.streams if s.finding.because]
-    if not reasoned:
+    """What is missing of the state that is open, then what bounds the rest; each reason once."""
+    open_ends = [s for s in verdict.streams if not isinstance(s.finding, Bounded)]
+    bounded = [s for s in verdict.streams if isinstance(s.finding, Bounded)]
+    # That rows cannot be merged is told once: with the conditions that forbid it, where there are any.
+    told_below = (WhyOpen.ENDLESS_COLUMNS_UNMERGED,) if verdict.memory.violates and _memory(verdict, ink) else ()
+    groups = [
+        each for states in (open_ends, bounded) for each in by_those_concerned(gathered(states, without=told_below))
+    ]
+    if not groups:
         return []
     lines = [f"  {ink.strong('why')}"]
-    width = max(len(s.alias) for s in reasoned)
-    for state in reasoned:
-        for number, reason in enumerate(each_told(state.finding.because)):
-            label = state.alias if number == 0 else ""
-            lines += ink.wrapped(reason, f"    {label:<{width}}  - ", " " * (width + 8))
+    labels = [", ".join(map(visible, aliases)) for aliases, _ in groups]
+    width = max((len(label) for label in labels if len(label) <= _LABEL), default=0)
+    for label, (_, reasons) in zip(labels, groups, strict=True):
+        if len(label) > _LABEL:
+            lines += ink.wrapped(label, "    ")
+        lead = label if len(label) <= _LABEL else ""
+        for number, reason in enumerate(reasons):
+            lines += ink.wrapped(reason, f"    {lead if number == 0 else '':<{width}}  - ", " " * (width + 8))
     return lines
 
 

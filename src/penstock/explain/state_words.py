@@ -34,8 +34,16 @@ def _no_value_left(columns: tuple[str, ...], because: tuple[str, ...]) -> str:
     return f"{' = '.join(columns)} can take no value: {' and '.join(dict.fromkeys(because))}"
 
 
+_MOST_COLUMNS = 8
+"""So many columns are named; of more the first half of that, and how many there are."""
+
+
 def _has(columns: tuple[str, ...]) -> str:
-    return f"{', '.join(columns)} {'have' if len(columns) > 1 else 'has'} no finite domain"
+    named = ", ".join(columns)
+    if len(columns) > _MOST_COLUMNS:
+        shown = columns[: _MOST_COLUMNS // 2]
+        named = f"{', '.join(shown)} and {len(columns) - len(shown)} other columns"
+    return f"{named} {'have' if len(columns) > 1 else 'has'} no finite domain"
 
 
 def _punctuated_values(column: str, values: int) -> str:
@@ -102,7 +110,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     Because.IN_NO_RESULT: "no row of {} is ever in a result",
     Because.NO_RESULT: "there is never a result",
     Because.OUT_OF_REACH: "{} on {}: a row is out of reach once {} more arrived",
-    Because.MAY_COME_LATE: "a join may give rows of {: and } that came in time later, and they match it then",
+    Because.MAY_COME_LATE: "a join may emit rows of {: and } that came in time later, and they match it then",
     Because.EVICTED_OVER_BUDGET: "over the budget, rows are evicted and results lost",
     Because.CANNOT_ALL_HOLD: "these cannot all hold: {:; }",
     Because.NO_VALUE_LEFT: _no_value_left,
@@ -167,6 +175,10 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     WhyOpen.WAITS_FOR_UNORDERED: (
         "a row of {} waits for rows of {} still to come: {: and } limits how late they come, but nothing says that {} "
         "is ordered"
+    ),
+    WhyOpen.WAIT_FOR_UNORDERED: (
+        "rows of {:, } wait for rows of {} still to come: conditions limit how late they come, but nothing says "
+        "that {} is ordered"
     ),
     WhyOpen.WAITS_FOR_KEYS: (
         "a row of {} waits for rows of {} still to come: they match on {: and }, and nothing says when no more of one "
@@ -267,12 +279,12 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "value will come; promise_rows in the metrics counts them"
     ),
     Notice.RENAMED: "columns of the answer whose names stood there already are called {:, }; AS gives them others",
-    Final.UNMATCHED_WITH_NULLS: "a row of {} without a match in {} is given with NULLs once {:, or }",
-    Final.UNMATCHED: "a row of {} without a match in {} is given once {:, or }",
-    Final.FIRST_MATCH: "a row of {} is given at its first match in {}",
-    Final.NEVER: ("a row of {} without a match in {} is never certain to have none, so it could never be given"),
+    Final.UNMATCHED_WITH_NULLS: "a row of {} without a match in {} is emitted with NULLs once {:, or }",
+    Final.UNMATCHED: "a row of {} without a match in {} is emitted once {:, or }",
+    Final.FIRST_MATCH: "a row of {} is emitted at its first match in {}",
+    Final.NEVER: ("a row of {} without a match in {} is never certain to have none, so it could never be emitted"),
     Final.NEVER_UNLESS: (
-        "a row of {} without a match in {} is never certain to have none, so it could never be given; {} would tell"
+        "a row of {} without a match in {} is never certain to have none, so it could never be emitted; {} would tell"
     ),
     Promised.FRONTIER: (
         "{0} is {1}, and nothing is emitted with one before the rows that are stored or still to come: {2}; {3}"

@@ -355,7 +355,7 @@ def test_what_a_session_lacks_is_set_and_said_once(
 
 def test_groups_in_update_mode(s: Streams) -> None:
     assert penstock.adopt(s.a.groupBy("ak").count(), mode="update", allow_unbounded=True).columns == ["ak", "count"]
-    with pytest.raises(UsageError, match="each is given once"):
+    with pytest.raises(UsageError, match="each is emitted once"):
         penstock.adopt(s.a.groupBy(F.window("ats", "4 seconds")).count(), mode="update")
 
 

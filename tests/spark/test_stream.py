@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -117,6 +118,22 @@ def test_a_default_session_is_made_ready_and_told_once(
     finally:
         for name, value in known.items():
             spark.conf.set(name, value)
+
+
+def test_workers_run_the_python_of_the_program_where_nobody_named_another(
+    spark: SparkSession, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    context = spark.sparkContext
+    monkeypatch.setattr(context, "pythonExec", "no-such-python3")
+    monkeypatch.setenv("PYSPARK_PYTHON", "no-such-python3")
+    make_ready(spark)
+    assert context.pythonExec == "no-such-python3"
+    monkeypatch.delenv("PYSPARK_PYTHON")
+    make_ready(spark)
+    assert context.pythonExec == sys.executable
+    assert capsys.readouterr().err == f"penstock: set in this session: PYSPARK_PYTHON={sys.executable}\n"
+    make_ready(spark)
+    assert capsys.readouterr().err == ""
 
 
 def test_a_client_of_spark_connect_is_told_what_to_use() -> None:

@@ -90,7 +90,8 @@ def make_ready(session: SparkSession) -> None:
     """Set what the engine needs of a session where the user did not, and say so, once; raises UsageError otherwise.
 
     State is kept in RocksDB. A task for each core is enough, and every partition beyond costs a store and a worker in
-    each batch: Spark's own 200 would take most of the time.
+    each batch: Spark's own 200 would take most of the time. On one machine the workers run the Python of this program:
+    Spark takes the `python3` of the PATH, which in an environment that was not activated is one without Penstock.
     """
     if not hasattr(session, "_jsparkSession"):
         raise UsageError(
@@ -102,6 +103,8 @@ def make_ready(session: SparkSession) -> None:
     for name, value in missing.items():
         session.conf.set(name, value)
     _set_by_us.setdefault(session, set()).update(missing)
+    if _lacks_our_python(session):
+        session.sparkContext.pythonExec = missing["PYSPARK_PYTHON"] = sys.executable
     if missing:
         shown = ", ".join(f"{name}={value}" for name, value in missing.items())
         sys.stderr.write(f"penstock: set in this session: {shown}\n")
@@ -110,6 +113,16 @@ def make_ready(session: SparkSession) -> None:
             "Penstock keeps its state in Spark's RocksDB store, and this session uses another",
             hint=f'spark.conf.set("{PROVIDER}", "{ROCKSDB}")',
         )
+
+
+def _lacks_our_python(session: SparkSession) -> bool:
+    """Whether workers would run another Python than this program, and nobody asked for it."""
+    context = session.sparkContext
+    if "PYSPARK_PYTHON" in os.environ or not str(context.master).startswith("local"):
+        return False
+    found, ours = shutil.which(context.pythonExec), Path(sys.executable)
+    # `python` and `python3` of one folder are one; an environment's own leads to the one that it was made of.
+    return found is None or Path(found).parent != ours.parent or Path(found).resolve() != ours.resolve()
 
 
 @contextmanager

@@ -194,7 +194,7 @@ def test_quarantine_gives_only_results_of_rows_that_it_let_in(workload: Workload
     [
         ("s.n FROM s LEFT JOIN t ON s.k = t.k", None),
         ("s.n FROM s WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.k = s.k)", None),
-        ("s.n FROM s LEFT JOIN t ON s.k = t.k LEFT JOIN s AS u ON u.k = t.k", "complete rows of another join"),
+        ("s.n FROM s LEFT JOIN t ON s.k = t.k LEFT JOIN s AS u ON u.k = t.k", None),
         ("/*+ BUDGET(10 ROWS) */ s.n FROM s, t WHERE s.k = t.k", "a BUDGET is there to lose rows"),
         ("window(s.ts, 5) AS w, count(*) AS n FROM s, t WHERE s.k = t.k GROUP BY window(s.ts, 5)", "is emitted once"),
         ("s.k, count(*) AS n FROM s, t WHERE s.k = t.k GROUP BY s.k", None),

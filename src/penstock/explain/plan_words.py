@@ -76,10 +76,6 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "and work it out over the sink and the archive's answers together"
     ),
     PlanObstacle.INSTEAD: "use ADAPT, which counts the loss it knows of, or QUARANTINE or FAIL",
-    PlanObstacle.RECOVER_UNDER_OUTER: (
-        "{} asks to RECOVER: under outer joins and EXISTS of three or more streams a late row may complete "
-        "rows of another join that have left; {}"
-    ),
     PlanObstacle.RECOVER_WITH_BUDGET: (
         "{} asks to RECOVER, which loses nothing, and a BUDGET is there to lose rows; {}"
     ),

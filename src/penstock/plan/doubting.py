@@ -3,9 +3,10 @@
 A k that is learned is in doubt, and every k where the query says MONITOR (KMON 4.3, 5.3, 6.3). TRUST does not look.
 What is set aside of two streams that meet by an outer join or EXISTS is found as among inner joins: of EXISTS nothing
 is then wrong; a row that was given out with NULLs cannot be taken back, and is counted as contradicted by the match
-that came late (below). Nothing is set aside where more streams meet so, nor where a budget is there to lose rows. To
-see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees every row that is late by
-itself, CLUSTERED BY remembers the ends of clusters for a while, and FOLLOWS the keys of rows that it let go.
+that came late (below). Where more streams meet so, rows are set aside under RECOVER alone, and nowhere under a budget,
+which is there to lose rows. To see that a declared k has risen takes less, and is done without MONITOR: ORDERED BY sees
+every row that is late by itself, CLUSTERED BY remembers the ends of clusters for a while, and FOLLOWS the keys of rows
+that it let go.
 
 **RECOVER** (KMON 1.5): nothing may be lost when the constraint is broken. What the constraint lets go is set aside on
 disk, and a late row finds it there. That makes up for an answer to which results are only added: joins, EXISTS,
@@ -18,10 +19,10 @@ the same is found and given, which is what TRUST, ADAPT and RECOVER have in comm
 that it contradicts is counted: nothing that is due is missing, and the metrics say how many rows too many there are
 (`contradicted`). A late row that is itself kept by the join finds its partners, so it is never given wrongly.
 
-That is done where two streams meet. With more, a late row may complete rows of a join below whose other tuples have all
-left, and that waited for nothing any more; these are not set aside, so there RECOVER is refused, as it is for a window
-of time that was given once and for rows that a budget evicts: acting as ADAPT would lose results that it promised to
-keep.
+With more than two streams a late row may complete rows of a join below whose other tuples have all left, and that
+waited for nothing any more: there all that leaves is set aside, and what it changes is worked out anew
+(`runtime/discarded/late_matches.py`). RECOVER is refused for a window of time that was given once and for rows that a
+budget evicts: acting as ADAPT would lose results that it promised to keep.
 """
 
 from __future__ import annotations
@@ -36,13 +37,17 @@ from penstock.model.stream import Stream
 from penstock.plan.plan import ORDERS, Plan, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import PlanObstacle
 
-_PAIR = 2
 _INSTEAD = PlanObstacle.INSTEAD()
 
 
 def sets_aside(plan: Plan) -> bool:
     """Whether anything can be set aside in a query."""
-    return plan.evict is None and (plan.inner or plan.tree.is_pair)
+    return plan.evict is None and (plan.inner or plan.tree.is_pair or recovers(plan))
+
+
+def works_anew(plan: Plan) -> bool:
+    """Whether what a late row changes is worked out anew, as several joins stand above each other."""
+    return not plan.inner and not plan.tree.is_pair and plan.evict is None and recovers(plan)
 
 
 def can_audit(plan: Plan) -> bool:
@@ -92,8 +97,6 @@ def recovery_obstacles(query: Query) -> Iterator[Reason]:
     named = next((text for source in query.all_sources if (text := _recovered(source.stream)) is not None), None)
     if named is None:
         return
-    if not query.is_inner and len(query.all_sources) > _PAIR:
-        yield PlanObstacle.RECOVER_UNDER_OUTER(named, _INSTEAD)
     if query.hints.budget is not None:
         yield PlanObstacle.RECOVER_WITH_BUDGET(named, _INSTEAD)
     if emits_once(query):

@@ -49,7 +49,6 @@ class PlanObstacle(ReasonKind):
     ARCHIVE_OF_OUTER = auto()
     ARCHIVE_AFTER_STAGE = auto()
     INSTEAD = auto()
-    RECOVER_UNDER_OUTER = auto()
     RECOVER_WITH_BUDGET = auto()
     RECOVER_OF_WINDOW = auto()
     NAME_OF_ENGINE = auto()

@@ -31,6 +31,7 @@ from penstock.runtime.input.wire_columns import ORDER, hidden_columns
 from penstock.runtime.join.frontier import frontier
 from penstock.runtime.join.join_tree import JoinTree
 from penstock.runtime.join.merge import BUCKET, Merge, stand_together
+from penstock.runtime.join.node import SETTLED_RULE
 from penstock.runtime.join.purged import Asking, Patience, Purged, PurgeSchedule
 from penstock.runtime.join.rows import no_result_rows, result_rows
 from penstock.runtime.match.matching import Matcher, Partial
@@ -177,6 +178,9 @@ class Cell(Component):
 
     def join(self, now: UnderWay) -> None:
         """Find what the batch adds to the answer by its matches."""
+        if self.doubted_rows.has_late_rows(self.tree):
+            now.rows = self._rows([])  # What the batch adds is worked out with its promises made.
+            return
         now.rows, now.lost = self._answered(now.batch)
         self.doubted_rows.send_away(self.tree)
 
@@ -202,10 +206,13 @@ class Cell(Component):
         now.asking = self.purge_schedule.asking(self._stored)
         if self.eviction is not None:
             self.eviction.settle(now.step, now.touched, now.met, now.asking)
+        late, done = self.doubted_rows.work_out_anew()
         certain, now.purged = self.tree.settle(now.touched, now.asking, now.met)
+        for alias, ids in done.items():
+            now.purged.add(alias, SETTLED_RULE, ids)
         now.let_go = let_go_by(self.plan, self.synopses, self.closedness, now.purged)
         if certain:
-            now.rows = self._rows(certain, now.rows)
+            now.rows = self._rows([*late, *self.doubted_rows.emit(certain)], now.rows)
             if self.eviction is not None:
                 self.eviction.gave(now.rows)
 
@@ -235,7 +242,7 @@ class Cell(Component):
         """What the batch adds by its matches, as rows or groups; and what is known to be lost."""
         if self.carrying is None or not self.carrying.counts_matches:
             found, missed = self.doubted_rows.without_lost(self._joined(batch))
-            return self._rows(found), sum(self._results_in(partial) for partial in missed)
+            return self._rows(self.doubted_rows.emit(found)), sum(self._results_in(partial) for partial in missed)
         lost = 0
         if self.doubted_rows.has_shadows:
             lost = sum(self._results_in(partial) for partial in self.doubted_rows.without_lost(self._joined(batch))[1])
@@ -286,6 +293,7 @@ class Cell(Component):
     def finish(self, now: UnderWay) -> None:  # noqa: ARG002 - a phase
         """Tidy up: what survived of the batch becomes part of the state."""
         self._state.finish()
+        self.doubted_rows.finish()
         if self.eviction is not None:
             self.eviction.finish()
         widest: dict[str, int] = {}

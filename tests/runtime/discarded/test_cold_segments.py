@@ -41,8 +41,7 @@ def test_rows_and_whether_they_have_matched_are_there_after_a_restart(on_disk: b
     assert segment.table.to_pydict() == {"k": [0, 10, 20]}
     assert (segment.arrival.tolist(), segment.batch.tolist()) == ([0, 1, 2], [5, 6, 7])
     assert segment.marks[MATCHED].tolist() == [True, False, True]
-    # Promises about values are asked of stored rows: what they said of these is void.
-    assert not segment.marks["other"].any()
+    assert segment.marks["other"].all()
     assert after.write("piles", EntryWriter(9)) == told
 
 

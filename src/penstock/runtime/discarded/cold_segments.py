@@ -3,7 +3,8 @@
 On disk (the **cold tier** of RECOVER) the rows of a pile are an entry of the store, `cold/<name>`, committed
 with the batch that wrote it and read back only when its filter has a key that is asked for; `fetch` reads it. The
 filters are entries of their own, which a restored cell reads whole. In memory (the shadows of monitored constraints)
-the rows stay with the cell. Neighbours of like size are taken together, so that there are few filters to ask.
+the rows stay with the cell. Neighbours of like size are taken together, so that there are few filters to ask. Rows keep
+the marks that they are set aside with.
 """
 
 from __future__ import annotations
@@ -17,14 +18,13 @@ import pyarrow as pa
 
 from penstock.runtime.columns.codes import Bools, Ints, flat
 from penstock.runtime.discarded.bloom import BloomFilter
-from penstock.runtime.promise.marks import MATCHED
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
 
 _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
 _ARRIVAL, _BATCH, _HOME, _STANDS_FOR = "__ps_arrival", "__ps_batch", "__ps_home", "__ps_stands_for"
-_MATCHED = "__ps_matched"
+_MARK = "__ps_mark_"
 
 
 @dataclass(eq=False)
@@ -95,6 +95,13 @@ class ColdSegments:
         if pile.name is not None:
             self._gone += [self._entry(pile), self._filter_entry(pile)]
 
+    def take_out(self, pile: ColdSegment, segment: Segment, rest: Ints) -> None:
+        """Let all rows of a pile go but some."""
+        place = self.piles.index(pile)
+        self.drop(pile)
+        if len(rest):
+            self.piles.insert(place, self._pile(segment.taken(rest), pile.since))
+
     def rows_of(self, pile: ColdSegment) -> Segment:
         """The rows of a pile."""
         if pile.segment is not None:
@@ -106,9 +113,10 @@ class ColdSegments:
         hidden = [c for c in (_ARRIVAL, _BATCH, _HOME, _STANDS_FOR) if c in table.column_names]
         arrival, batch, home, *counts = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
         marks: dict[str, Bools] = {name: np.zeros(len(arrival), np.bool_) for name in self.marks}
-        if _MATCHED in table.column_names:
-            marks[MATCHED] = np.array(flat(table.column(_MATCHED)).to_numpy(zero_copy_only=False))
-            hidden.append(_MATCHED)
+        for name in self.marks:
+            if _MARK + name in table.column_names:
+                marks[name] = np.array(flat(table.column(_MARK + name)).to_numpy(zero_copy_only=False))
+                hidden.append(_MARK + name)
         segment = Segment(table.drop_columns(hidden), arrival, batch, home, marks)
         segment.counts = counts[0] if counts else None
         return segment
@@ -128,7 +136,7 @@ class ColdSegments:
                 table = pile.segment.table
                 own = pile.segment
                 hidden = {_ARRIVAL: own.arrival, _BATCH: own.batch, _HOME: own.home, _STANDS_FOR: own.counts}
-                hidden[_MATCHED] = own.marks.get(MATCHED)
+                hidden |= {_MARK + mark: mask for mark, mask in own.marks.items() if mask.any()}
                 for column, values in hidden.items():
                     table = table if values is None else table.append_column(column, pa.array(values))
                 to.put[self._entry(pile)] = to_ipc(table)

@@ -13,6 +13,9 @@ Of an outer join or EXISTS of two streams a row is set aside with its mark: whet
 is answered late has its answer for good; a kept row that matches late, and had not before, was given without a match,
 which is counted once. So the places of rows that matched while they were aside are remembered: as many as came late.
 
+With more streams all that leaves is set aside, with all its marks, and under RECOVER alone; what late rows change is
+worked out anew (`late_matches.py`).
+
 Theorem: a row that left is **final**, and not set aside, if promises that are not in doubt close every other source for
 it: whatever result it is in is out, with stored rows and with those set aside. Rows that leave by [ROWS n] are final by
 the meaning of the query. Other rows are set aside though some of them are final: more than need be, never less.
@@ -28,11 +31,13 @@ import pyarrow as pa
 
 from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
-from penstock.plan.doubting import can_audit, has_shadows, sets_aside
+from penstock.plan.doubting import can_audit, has_shadows, sets_aside, works_anew
 from penstock.plan.plan import CLOCKS, Closer, CloserKind, Plan
-from penstock.runtime.columns.codes import Bools, Ints, union
+from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import mix
 from penstock.runtime.discarded.cold_segments import ColdSegments
+from penstock.runtime.discarded.emitted_rows import EmittedRows
+from penstock.runtime.discarded.late_matches import Anew, component, has_decided, put_in_order
 from penstock.runtime.discarded.recall import Recall, axis_columns
 from penstock.runtime.input.wire_columns import matching_columns, order_column
 from penstock.runtime.join.join_tree import JoinTree
@@ -57,6 +62,7 @@ class DoubtedRows(Component):
 
     tables = ("piles",)
     arrays = ("answered",)
+    parts = ("emitted",)
 
     def __init__(
         self, plan: Plan, synopses: Mapping[str, Synopsis], closing: Closedness, watches: tuple[Watch, ...]
@@ -74,7 +80,12 @@ class DoubtedRows(Component):
             for alias in (plan.aliases if doubted or can_audit(plan) else ())
         }
         self._audited = plan.audit if can_audit(plan) else 0.0
-        self.answered: dict[str, Any] = dict.fromkeys(self.piles if not plan.inner else ())
+        self.emitted = EmittedRows(plan) if works_anew(plan) else None
+        """What was emitted, where what a late row changes is worked out anew."""
+        self._recall: Recall | None = None
+        self._anew: Anew | None = None
+        self._out_of_order: tuple[str, ...] = ()
+        self.answered: dict[str, Any] = dict.fromkeys(self.piles if plan.tree.is_pair else ())
         """By alias, the places in the order of arrival of rows that matched while they were aside, if there are any."""
         self.contradicted = 0
         """Rows that were given without the match that this batch shows them to have."""
@@ -89,13 +100,16 @@ class DoubtedRows(Component):
         """Say how entries of the store are read; from then on rows on disk are not held in memory."""
         for piles in self.piles.values():
             piles.fetch = fetch
+        if self.emitted is not None:
+            self.emitted.fetch_by(fetch)
 
     def bring_back(self) -> None:
         """Let rows that may stand with fresh ones stand among the stored rows."""
         self._sent = {}
         self.contradicted = 0
         is_any = any(piles.piles for piles in self.piles.values())
-        for alias, segments in (Recall(self.plan, self.synopses, self.piles).run() if is_any else {}).items():
+        self._recall = Recall(self.plan, self.synopses, self.piles) if is_any else None
+        for alias, segments in (self._recall.run() if self._recall is not None else {}).items():
             synopsis = self.synopses[alias]
             place = len(synopsis.segments) - 1 if synopsis.has_fresh else len(synopsis.segments)
             first = sum(len(segment) for segment in synopsis.segments[:place])
@@ -105,6 +119,59 @@ class DoubtedRows(Component):
             self._brought[alias] = (first, first + sum(len(segment) for segment in whole))
             if alias in self.answered:
                 self._unmatched[alias] = np.concatenate([~segment.marks[MATCHED] for segment in whole])
+
+    def has_late_rows(self, tree: JoinTree) -> bool:
+        """Whether what the batch adds must be worked out anew; what was brought back and is no part of it goes away."""
+        if self.emitted is None:
+            return False
+        reached = component(self.plan, self.synopses)
+        is_back = any(reached[alias][slice(*span)].any() for alias, span in self._brought.items())
+        if not is_back and not has_decided(self.synopses, reached):
+            self.send_away(tree)
+            return False
+        for alias, (first, end) in self._brought.items():
+            back = np.flatnonzero(reached[alias][first:end])
+            kept = self._only(alias, first, end, back)
+            reached[alias] = np.delete(reached[alias], np.setdiff1d(np.arange(first, end), back + first))
+            assert self._recall is not None
+            self._recall.take_out(alias, kept)
+        self._out_of_order, self._brought = tuple(self._brought), {}
+        ids = {alias: np.flatnonzero(mask) for alias, mask in reached.items()}
+        self._anew = Anew(self.plan, tree, self.emitted, ids)
+        return True
+
+    def work_out_anew(self) -> tuple[list[Partial], dict[str, Ints]]:
+        """Where that is so: the results to emit, and by alias what left."""
+        if self._anew is None:
+            return [], {}
+        given, self.contradicted, done = self._anew.work_out()
+        self._anew = None
+        return [given], done
+
+    def _only(self, alias: str, first: int, end: int, rows: Ints) -> Ints:
+        """Of rows that were brought back let some stay, in the order of arrival; gives their places in that order."""
+        synopsis = self.synopses[alias]
+        starts = np.cumsum([0, *(len(segment) for segment in synopsis.segments)])
+        span = [n for n in range(len(synopsis.segments)) if first <= starts[n] < end]
+        stay: list[Segment] = []
+        if len(rows):
+            whole = Segment.merged(synopsis.segments[span[0] : span[-1] + 1]).taken(rows)
+            stay = [whole.taken(np.argsort(whole.arrival, kind="stable"))]
+        synopsis.segments[span[0] : span[-1] + 1] = stay
+        synopsis.rebase()
+        return stay[0].arrival if stay else empty_ids()
+
+    def emit(self, partials: list[Partial]) -> list[Partial]:
+        """Note results that are about to be emitted, where that is needed; gives those that were not before."""
+        if self.emitted is None:
+            return partials
+        return [self.emitted.emit(rows, self.synopses) for rows in partials]
+
+    def finish(self) -> None:
+        """After a step: what was brought back to stay stands where it arrived."""
+        for alias in self._out_of_order:
+            put_in_order(self.synopses[alias])
+        self._out_of_order = ()
 
     def _as_answered(self, alias: str, segments: list[Segment]) -> list[Segment]:
         """The rows without those of EXISTS that have their answer, and with the marks of those that have matched."""
@@ -184,13 +251,14 @@ class DoubtedRows(Component):
         """Set aside what promises in doubt have let go, and let go of what has been aside for long enough."""
         since = {w.promise.constraint: w.position for w in self.monitored}
         for alias, piles in self.piles.items():
-            ids = purged.by_promises(alias)
-            if len(ids):
-                wanted = self._sampled(piles, ids) if can_audit(self.plan) else ~self._final(alias, ids)
-                ids = np.sort(ids[wanted])
+            ids = purged.of(alias) if self.emitted is not None else purged.by_promises(alias)
+            if len(ids) and self.emitted is None:
+                ids = ids[self._sampled(piles, ids) if can_audit(self.plan) else ~self._final(alias, ids)]
+            ids = np.sort(ids)
             if len(ids):
                 piles.add(self._segment(alias, ids), since)
-            self._expire(piles)
+            if self.emitted is None:
+                self._expire(piles)
 
     def _sampled(self, piles: ColdSegments, ids: Ints) -> Bools:
         """Which rows belong to the share of the keys that is audited."""
@@ -222,8 +290,8 @@ class DoubtedRows(Component):
         batch: Ints = synopsis.gather(ids, lambda s: s.batch)
         home: Bools = synopsis.gather(ids, lambda s: s.home)
         marks: dict[str, Bools] = {name: np.zeros(len(ids), np.bool_) for name in mark_names(self.plan, alias)}
-        if MATCHED in marks:
-            marks[MATCHED] = synopsis.marked(MATCHED, ids).copy()
+        for name in marks if self.emitted is not None else [MATCHED] if MATCHED in marks else []:
+            marks[name] = synopsis.marked(name, ids).copy()
         segment = Segment(pa.table({c: synopsis.arrow(c, ids) for c in columns}), arrival, batch, home, marks)
         segment.counts = None if synopsis.segments[0].counts is None else synopsis.counts(ids)
         return segment

@@ -1,10 +1,10 @@
 """Which rows that were set aside may stand in one result with a fresh row?
 
-Rows meet along the axes, the classes of columns that are equal in every result. So from the fresh rows, along the axes,
-to rows set aside and to stored ones, and on from these until nothing new is met: every result with a fresh row whose
-other rows are stored or set aside lies within what is reached. A pile is read only if its filter has one of the keys.
-More may be reached than stands in a result; the join decides. Where the axes do not connect all sources, every row
-that was set aside is taken.
+Rows meet along the axes, the classes of columns that are equal in every result; under outer joins and EXISTS along the
+equalities of each node and block too. So from the fresh rows, along these, to rows set aside and to stored ones, and on
+from these until nothing new is met: every result with a fresh row whose other rows are stored or set aside lies within
+what is reached. A pile is read only if its filter has one of the keys. More may be reached than stands in a result; the
+join decides. Where these links do not connect all sources, or not the two sides of every node, every row is taken.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from penstock.plan.parts import KeyAxis
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.columns.hashing import Hashes
@@ -54,8 +55,16 @@ class Recall:
                 found.setdefault(alias, []).append(segment.taken(np.flatnonzero(chosen)))
         return found
 
+    def take_out(self, alias: str, places: Ints) -> None:
+        """Take rows that were reached out of the piles, by their places in the order of arrival."""
+        for number, (one, segment, _) in self._taken.items():
+            stays = ~np.isin(segment.arrival, places)
+            if one == alias and not stays.all():
+                pile = next(pile for pile in self.piles[alias].piles if id(pile) == number)
+                self.piles[alias].take_out(pile, segment, np.flatnonzero(stays))
+
     def _meet(self, alias: str, keys: dict[str, Hashes]) -> None:
-        for axis in self.plan.axes:
+        for axis in links(self.plan):
             own = axis.column(alias)
             if own is None:
                 continue
@@ -102,14 +111,28 @@ class Recall:
 
 def axis_columns(plan: Plan, alias: str) -> tuple[str, ...]:
     """The columns by which rows of an alias meet others, one for each axis."""
-    found = (axis.column(alias) for axis in plan.axes)
+    found = (axis.column(alias) for axis in links(plan))
     return tuple(dict.fromkeys(column for column in found if column is not None))
 
 
+def links(plan: Plan) -> tuple[KeyAxis, ...]:
+    """The classes of columns by whose values rows meet."""
+    blocks = [axis for node in plan.nodes if node.block is not None for axis in node.block.axes]
+    return tuple(dict.fromkeys((*plan.axes, *(axis for node in plan.nodes for axis in node.equalities), *blocks)))
+
+
 def _connected(plan: Plan) -> bool:
-    reached = {plan.aliases[0]}
+    if plan.inner:
+        return _connect(plan.axes, plan.aliases)
+    return all(
+        node.equalities if node.block is None else _connect(node.block.axes, node.aliases) for node in plan.nodes
+    )
+
+
+def _connect(axes: tuple[KeyAxis, ...], aliases: tuple[str, ...]) -> bool:
+    reached = {aliases[0]}
     while True:
-        further = {ref.alias for axis in plan.axes for ref in axis.columns if any(axis.column(a) for a in reached)}
+        further = {ref.alias for axis in axes for ref in axis.columns if any(axis.column(a) for a in reached)}
         if further <= reached:
-            return reached == set(plan.aliases)
+            return reached >= set(aliases)
         reached |= further

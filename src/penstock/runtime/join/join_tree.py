@@ -15,6 +15,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from penstock.model.nodes import NodeKind
+from penstock.plan.doubting import works_anew
 from penstock.plan.plan import Plan
 from penstock.plan.tree import NodePlan
 from penstock.runtime.budget.doubt import Doubt
@@ -33,7 +34,7 @@ from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, a
 from penstock.runtime.match.row_conditions import RowConditions
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED, UNSURE
+from penstock.runtime.promise.marks import DECIDED, DOUBTED, LEFT, MATCHED, UNSURE
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 
@@ -81,6 +82,7 @@ class JoinTree(Component):
                 self.blocks[number] = Purge(plan, node, own, closing, self.windows)
         self.root = self.blocks.get(len(plan.nodes) - 1)
         """The rule of the block that gives the answer; None where a join or an EXISTS does."""
+        self._notes_decided = works_anew(plan)
         self._left: dict[int, list[Rows]] = {}
         """By node, the rows that left its sides in this step."""
         self._done: dict[str, list[Ints]] = {}
@@ -307,6 +309,8 @@ class JoinTree(Component):
             side = self.nodes[number].sides[left.side]
             rows = side.rows_of(left.keys)
             self._left.setdefault(number, []).append(rows)
+            for alias, ids in rows.items() if self._notes_decided else ():
+                self.synopses[alias].mark(DECIDED, ids[ids != ABSENT])
             if isinstance(side, StreamSide) and not side.retained:
                 self._purged.add(side.alias, left.rule, left.keys)
                 continue

@@ -7,7 +7,7 @@ matched, and leave.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Protocol
 
 import numpy as np
@@ -179,7 +179,7 @@ class WaitingSide(Component):
         self._new = sum(len(s) for s in self.waiting.segments)
         if not size:
             return
-        columns = {a: pa.array(_arrivals(self.synopses[a], rows[a])) for a in self.aliases}
+        columns = {a: pa.array(arrivals(self.synopses[a], rows[a])) for a in self.aliases}
         numbers = np.arange(self._number, self._number + size)
         marks: dict[str, Bools] = {name: np.zeros(size, np.bool_) for name in self.marks}
         if given.unsure is not None:
@@ -214,6 +214,21 @@ class WaitingSide(Component):
         found: Bools = self.waiting.gather(keys, lambda s: s.marks[UNSURE]).astype(np.bool_)
         return found
 
+    def add_as_on(self, other: WaitingSide) -> None:
+        """Let the rows wait too that wait on another side of its kind."""
+        keys = other.waiting.ids(ALL)
+        if len(keys):
+            columns = {alias: pa.array(other.waiting.codes(alias, keys)) for alias in self.aliases}
+            numbers = np.arange(self._number, self._number + len(keys))
+            marks = {name: np.array(other.waiting.gather(keys, _mask_reader(name))) for name in self.marks}
+            batches: Ints = np.array(other.waiting.gather(keys, lambda s: s.batch))
+            self.waiting.segments.append(
+                Segment(pa.table(columns), numbers, batches, np.ones(len(keys), np.bool_), marks)
+            )
+            self.waiting.rebase()
+            self._number += len(keys)
+        self._new = self.waiting.rows
+
     def begin_as(self, other: WaitingSide) -> None:
         """Let the rows wait that wait on another side of its kind; of these all are sure."""
         segments = [segment.taken(segment.living()) for segment in other.waiting.segments if segment.live]
@@ -232,8 +247,8 @@ class WaitingSide(Component):
 
     def naming(self, alias: str, ids: Ints, which: str = ALL) -> Ints:
         """The rows of a part, not of the new one, that some tuples of a stream are part of; found by an index."""
-        arrivals = np.unique(_arrivals(self.synopses[alias], ids))
-        return self._of(union([self.waiting.probe_values(ALL, alias, arrivals)[1]]), which)
+        named = np.unique(arrivals(self.synopses[alias], ids))
+        return self._of(union([self.waiting.probe_values(ALL, alias, named)[1]]), which)
 
     def added_in(self, batch: int) -> Ints:
         """The rows that came in a batch, the last one."""
@@ -243,11 +258,11 @@ class WaitingSide(Component):
         """See Side."""
         return self.waiting.alive(keys)
 
-    def evicting(self, alias: str, arrivals: Ints) -> None:
+    def evicting(self, alias: str, gone: Ints) -> None:
         """Let the rows go that are made of tuples which are evicted, named by their places in the order of arrival."""
         keys = self.waiting.ids(ALL)
         if len(keys):
-            self.leave(keys[np.isin(self.waiting.codes(alias, keys), arrivals)])
+            self.leave(keys[np.isin(self.waiting.codes(alias, keys), gone)])
 
     def leave(self, keys: Ints) -> None:
         """See Side."""
@@ -256,11 +271,16 @@ class WaitingSide(Component):
     def names(self, alias: str, ids: Ints) -> Bools:
         """Which tuples of a stream some row is made of."""
         found: Bools = np.zeros(len(ids), np.bool_)
-        found[self.waiting.probe_values(ALL, alias, _arrivals(self.synopses[alias], ids))[0]] = True
+        found[self.waiting.probe_values(ALL, alias, arrivals(self.synopses[alias], ids))[0]] = True
         return found
 
 
-def _arrivals(synopsis: Synopsis, ids: Ints) -> Ints:
+def _mask_reader(name: str) -> Callable[[Segment], Bools]:
+    return lambda segment: segment.mask(name)
+
+
+def arrivals(synopsis: Synopsis, ids: Ints) -> Ints:
+    """The places of tuples in the order of arrival; ABSENT stays."""
     found = np.full(len(ids), ABSENT, np.int64)
     there = ids != ABSENT
     found[there] = synopsis.gather(ids[there], lambda s: s.arrival)

@@ -20,6 +20,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
+from penstock.plan.doubting import works_anew
 from penstock.plan.plan import Plan
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.input.arrival_order import ArrivalOrder
@@ -117,7 +118,7 @@ def seen_columns(plan: Plan, alias: str) -> tuple[str, ...]:
 
 def _carried(plan: Plan, alias: str) -> dict[str, str]:
     """By counted stream, the column in which tuples of a source carry what they have seen of it."""
-    if not plan.tree.joins_late_rows:
+    if not plan.tree.joins_late_rows and not works_anew(plan):
         return {}
     own = plan.by_alias[alias].stream
     return {stream: f"{SEEN}{stream}" for stream in plan.streams if stream in plan.rows_windowed and stream != own}

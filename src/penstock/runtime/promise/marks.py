@@ -6,6 +6,7 @@ its name.
 
 from __future__ import annotations
 
+from penstock.plan.doubting import works_anew
 from penstock.plan.plan import Closer, CloserKind, Plan
 
 _SIGNS = {CloserKind.KEY: "", CloserKind.PUNCTUATION: "!", CloserKind.CLUSTER: "~"}
@@ -17,6 +18,9 @@ stored only because rows that it is part of wait."""
 DOUBTED, UNSURE = "#doubted", "#unsure"
 """Where a budget evicts partners: one that was evicted may have matched the row; the row itself may be none, as what it
 is made of was in doubt."""
+
+DECIDED = "#decided"
+"""Where what a late row changes is worked out anew: the row was part of one that left a side of a node."""
 
 _ACCOUNT = "account:"
 TWICE = (MATCHED, LEFT, DOUBTED)
@@ -37,6 +41,7 @@ def of_account(mark: str) -> str:
 def mark_names(plan: Plan, alias: str) -> tuple[str, ...]:
     """The masks that rows of an alias carry."""
     closers = [c for c in plan.closers if c.is_marked]
-    own = () if plan.inner else (MATCHED, LEFT)
+    own: tuple[str, ...] = () if plan.inner else (MATCHED, LEFT)
+    own += (DECIDED,) if works_anew(plan) else ()
     evicting = () if plan.inner or plan.evict is None else (DOUBTED, *map(of_account, TWICE))
     return (*dict.fromkeys(mark_name(c) for c in closers if c.source == alias), *own, *evicting)

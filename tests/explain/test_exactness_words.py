@@ -11,6 +11,20 @@ def test_an_exact_answer_is_told_in_a_word() -> None:
     assert list(inexact_because(Exactness())) == []
 
 
+def test_a_promise_whose_break_may_go_unseen_is_named() -> None:
+    unseen = ("PRIMARY KEY (x) ON p", "FOLLOWS p (x) ON (x) WITHIN 3 ROWS ON c")
+    assert exactness_told(Exactness(), unseen) == (
+        "exact, as far as is seen: rows that break PRIMARY KEY (x) ON p or FOLLOWS p (x) ON (x) WITHIN 3 ROWS ON c "
+        "are not all found (see explain)"
+    )
+    assert exactness_told(Exactness(since=2, lost=1), unseen).startswith("INEXACT: 1 result known")
+
+
+def test_where_nobody_counts_what_is_lost_that_is_said() -> None:
+    known = Exactness(since=2, broken={"PRIMARY KEY (x) ON p": 1}, uncounted=True)
+    assert list(inexact_because(known))[1] == "0 results known to be lost (how many in all is not known)"
+
+
 def test_each_number_has_its_phrase() -> None:
     known = Exactness(9, 3, {"ORDERED BY ts ON s": 1_200}, 1, 2, 1, 1, 0.05)
     assert exactness_told(known) == (

@@ -42,11 +42,12 @@ def holds(predicate: Predicate, combined: Combined) -> bool:
 
 
 class Evaluator:
-    """The answer of a query over a history."""
+    """The answer of a query over a history; [ROWS n] counts rows of `counted`, where some are kept out."""
 
-    def __init__(self, query: Query, history: History) -> None:
+    def __init__(self, query: Query, history: History, counted: History | None = None) -> None:
         self.query = query
         self.history = history
+        self.counted = history if counted is None else counted
         self.rank = {name: n for n, name in enumerate(dict.fromkeys(s.stream.name for s in query.all_sources))}
 
     def answer(self) -> Counter[tuple[Any, ...]]:
@@ -120,7 +121,7 @@ class Evaluator:
             if isinstance(source.window, RowsWindow):
                 name = source.stream.name
                 last = max(moments)
-                so_far = sum(1 for a in self.history[name] if (a.batch, self.rank[name], a.place) <= last)
+                so_far = sum(1 for a in self.counted[name] if (a.batch, self.rank[name], a.place) <= last)
                 if there[source.alias].place < so_far - source.window.count:
                     return False
         return True

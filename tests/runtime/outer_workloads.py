@@ -13,7 +13,6 @@ from penstock.model.expressions import ColumnRef, Constant
 from penstock.model.predicates import Bound, Comparison, Difference, NullTest, Op, Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Block, Existence, FromTree, Join, JoinKind, Leaf
-from penstock.model.schemes import Policy
 from penstock.model.simplify import simplified
 from penstock.model.spans import Span
 from penstock.model.stream import Arrival, Column, Stream
@@ -23,7 +22,17 @@ from penstock.plan.plan import Plan
 from penstock.runtime import Batch, Chunk
 from tests.runtime.outer_reference import holds
 from tests.runtime.reference import Arrived, Punctuation
-from tests.runtime.workloads import BIGINT, STRING, Workload, answered, declarations, histories, table_of, windows
+from tests.runtime.workloads import (
+    BIGINT,
+    STRING,
+    Broken,
+    Workload,
+    answered,
+    declarations,
+    histories,
+    table_of,
+    windows,
+)
 
 
 @dataclass(frozen=True)
@@ -147,18 +156,25 @@ class Wanted:
 
 @st.composite
 def outer_workloads(
-    draw: st.DrawFn, wanted: Wanted, most_rows: int = 7, *, broken: Policy | None = None, batches: int = 5
+    draw: st.DrawFn,
+    wanted: Wanted,
+    most_rows: int = 7,
+    *,
+    broken: Broken = None,
+    batches: int = 5,
+    seldom: bool = False,
 ) -> OuterWorkload:
-    """With `broken`, rows come as they like, and every declaration has that policy."""
+    """With `broken`, rows come as they like, and every declaration has that policy; see `histories` for `seldom`."""
     query, key_type = draw(outer_queries(wanted, broken))
     number = draw(st.integers(1, batches))
     streams = tuple({source.stream.name: source.stream for source in query.all_sources}.values())
-    history, punctuations = draw(histories(streams, key_type, number, most_rows, kept=broken is None))
+    kept = broken is None or seldom
+    history, punctuations = draw(histories(streams, key_type, number, most_rows, kept=kept, seldom=seldom))
     return OuterWorkload(query, history, number, draw(st.integers(1, 2)), punctuations)
 
 
 @st.composite
-def outer_queries(draw: st.DrawFn, wanted: Wanted, policy: Policy | None = None) -> tuple[Query, DataType]:
+def outer_queries(draw: st.DrawFn, wanted: Wanted, policy: Broken = None) -> tuple[Query, DataType]:
     """A query, and the type of its keys; with a policy, every declaration has it."""
     held = len(wanted.existences)
     least = 1 if held else 2

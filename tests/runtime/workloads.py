@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import product
 from random import Random
 from typing import Any, Self
+from zlib import crc32
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -47,6 +48,11 @@ ARROW = {Kind.BIGINT: pa.int64(), Kind.STRING: pa.string()}
 COLUMNS = ("n", "a", "b", "ts")
 """n names the row, a and b are keys, ts is the event time."""
 
+Broken = Policy | tuple[Policy, ...] | None
+"""The policy of all declarations, or several of which each has one."""
+
+_BREAKING = 0.15
+"""How often a row is added though it may break a declaration, where that is done now and then."""
 _STEPS, _LEAPS, _PACE = 9, 4, 0.7
 """How many small steps streams take as they move on, and how many large ones; how often one takes part in a small one.
 """
@@ -204,9 +210,15 @@ def table_of(stream: Stream, rows: list[dict[str, Any]]) -> Any:
 
 @st.composite
 def workloads(
-    draw: st.DrawFn, most_sources: int = 4, most_rows: int = 9, *, broken: Policy | None = None, batches: int = 5
+    draw: st.DrawFn,
+    most_sources: int = 4,
+    most_rows: int = 9,
+    *,
+    broken: Broken = None,
+    batches: int = 5,
+    seldom: bool = False,
 ) -> Workload:
-    """With `broken`, rows come as they like, and every declaration has that policy."""
+    """With `broken`, rows come as they like, and every declaration has that policy; see `histories` for `seldom`."""
     count = draw(st.integers(2, most_sources))
     key_type = draw(st.sampled_from([BIGINT, BIGINT, STRING]))
     names = [f"s{n}" for n in range(count)]
@@ -225,13 +237,20 @@ def workloads(
             where.append(Bound(ColumnRef(source.alias, "b"), draw(st.sampled_from([Op.LT, Op.LT, Op.EQ])), limit))
     query = query_over(sources, where)
     count = draw(st.integers(1, batches))
-    kept = broken is None
-    history, punctuations = draw(histories(tuple(streams.values()), key_type, count, most_rows, kept=kept))
+    kept = broken is None or seldom
+    made = histories(tuple(streams.values()), key_type, count, most_rows, kept=kept, seldom=seldom)
+    history, punctuations = draw(made)
     return Workload(query, history, count, draw(st.integers(1, 2)), punctuations)
 
 
-def answered(schemes: tuple[Scheme, ...], policy: Policy | None) -> tuple[Scheme, ...]:
-    return schemes if policy is None else tuple(replace(s, on_violation=OnViolation(policy)) for s in schemes)
+def answered(schemes: tuple[Scheme, ...], policy: Broken) -> tuple[Scheme, ...]:
+    if policy is None:
+        return schemes
+    some = policy if isinstance(policy, tuple) else (policy,)
+    return tuple(
+        replace(s, on_violation=OnViolation(some[(crc32(s.text.encode()) + n) % len(some)]))
+        for n, s in enumerate(schemes)
+    )
 
 
 def windows() -> st.SearchStrategy[Any]:
@@ -331,8 +350,12 @@ def histories(
     *,
     punctuating: float = 0.3,
     kept: bool = True,
+    seldom: bool = False,
 ) -> tuple[History, Punctuations]:
-    """Rows and punctuations that keep the declarations: what would break one is not added, unless it may be."""
+    """Rows and punctuations that keep the declarations: what would break one is not added, unless it may be.
+
+    With `seldom`, a row that breaks one is added now and then, and a partner that a FOREIGN KEY promises may lack.
+    """
     # Seeded, not drawn: hypothesis would draw mostly small numbers, and streams with few rows show little.
     random = Random(draw(st.integers(0, 2**32)))
     keeper = Keeper(streams)
@@ -355,7 +378,8 @@ def histories(
                 if nulls and random.random() < 0.1:
                     values[random.choice(["a", "b", "ts"])] = None
                 row = Arrived(batch, len(history[stream.name]), values)
-                if not kept or keeper.allows(history, stream.name, row):
+                may_break = not kept or (seldom and random.random() < _BREAKING)
+                if may_break or keeper.allows(history, stream.name, row):
                     history[stream.name].append(row)
                 schemes = tuple(
                     s for s in stream.schemes if isinstance(s, Punctuated) and random.random() < punctuating
@@ -367,7 +391,8 @@ def histories(
                     made = Punctuation(batch, len(history[stream.name]), named, schemes)
                     keeper.punctuations[stream.name].append(made)
         clock += random.randint(0, 5)
-    return with_partners(streams, history, keeper.punctuations) if kept else (history, keeper.punctuations)
+    lacks_partners = not kept or (seldom and random.random() < 2 * _BREAKING)
+    return (history, keeper.punctuations) if lacks_partners else with_partners(streams, history, keeper.punctuations)
 
 
 def with_partners(

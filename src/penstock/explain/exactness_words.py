@@ -5,7 +5,7 @@ What stands against it is worked out in `runtime/exactness.py`, and comes as num
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 
@@ -37,6 +37,10 @@ class KnownOfAnswer(Protocol):
         """The share by which counts in place of joins may be off."""
 
     @property
+    def uncounted(self) -> bool:
+        """Whether a promise broke of which nobody counts the results that it lost."""
+
+    @property
     def unknown(self) -> int:
         """Batches of which nothing was seen."""
 
@@ -46,7 +50,8 @@ def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
     for constraint, count in known.broken.items():
         yield f"{_rows(count)} broke {constraint}"
     if known.broken or known.lost:
-        yield f"{known.lost:,} result{'' if known.lost == 1 else 's'} known to be lost"
+        in_all = " (how many in all is not known)" if known.uncounted else ""
+        yield f"{known.lost:,} result{'' if known.lost == 1 else 's'} known to be lost{in_all}"
     if known.evicted:
         yield f"{_rows(known.evicted)} evicted by the BUDGET"
     if known.contradicted:
@@ -58,8 +63,10 @@ def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
         yield f"what {batches} broke is not known: the run was killed before it was told"
 
 
-def exactness_told(known: KnownOfAnswer) -> str:
-    """`exact`, or what is not."""
+def exactness_told(known: KnownOfAnswer, unseen: Sequence[str] = ()) -> str:
+    """`exact`, or what is not; `unseen` are constraints on which the answer rests and whose break may go unseen."""
+    if known.since is None and unseen:
+        return f"exact, as far as is seen: rows that break {' or '.join(unseen)} are not all found (see explain)"
     if known.since is None:
         return "exact"
     return f"INEXACT: {', '.join(inexact_because(known))}, answers may be wrong since batch {known.since}"

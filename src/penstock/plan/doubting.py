@@ -70,6 +70,12 @@ def has_shadows(plan: Plan, promise: PromisePlan) -> bool:
     return plan.monitor.declared and has_k(promise) and promise.policy is not Policy.TRUST
 
 
+def counts_losses(plan: Plan, constraint: str) -> bool:
+    """Whether results that are lost because a constraint broke are counted, as far as shadows go."""
+    broken = [(block, p) for block in plan.all_blocks for p in block.promises if p.constraint == constraint]
+    return bool(broken) and all(has_shadows(block, promise) for block, promise in broken)
+
+
 def remembers_past_clusters(plan: Plan, promise: PromisePlan) -> bool:
     """Whether the ends of clusters are remembered beyond the need for them; a budget has no room for that."""
     return promise.kind is PromiseKind.CLUSTERED and promise.policy is not Policy.TRUST and plan.evict is None

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.reasons import Reason
+from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.model.script import policy_of
@@ -34,6 +35,22 @@ def unseen(query: Query, plan: Plan, alias: str) -> tuple[Reason, ...]:
     told = {s.on(stream.name) for s in stated} if source.below is not None else watched
     found += [Unseen.OF(p.constraint, why) for p in promises if p.constraint in told for why in _forgets(plan, p)]
     return tuple(dict.fromkeys(found))
+
+
+def rests_on_unseen(query: Query, plan: Plan) -> tuple[str, ...]:
+    """The constraints on which an answer rests and that may break without being seen; RECOVER makes up for its own."""
+    below = {source.stream.name: source.below for source in blocks_below(query)}
+    found: dict[str, None] = {}
+    for block in plan.blocks:
+        member = below[block.query]
+        assert isinstance(member, Query)
+        found.update(dict.fromkeys(rests_on_unseen(member, block)))
+    for promise in plan.promises:
+        # What follows from below, or is recovered from, does no harm.
+        is_derived = plan.by_alias[promise.alias].block is not None and promise.policy is Policy.TRUST
+        if promise.policy is not Policy.RECOVER and not is_derived and any(_forgets(plan, promise)):
+            found[promise.constraint] = None
+    return tuple(found)
 
 
 def _why_not(scheme: Scheme) -> Reason:

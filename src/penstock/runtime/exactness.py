@@ -11,7 +11,11 @@ counts were never seen, because the run was killed between their end and the tel
 
 The words of it are made in `explain/exactness_words.py`.
 
-Not decided: promises that break without being seen (`explain` and the first lines of a run name them).
+How many results a broken promise lost is known while what it let go is remembered (`plan/doubting.py`): else the
+account says that nobody counted.
+
+Not decided: promises that break without being seen. A bounded state cannot remember every key that ever came, so where
+an answer rests on such a promise its line names it (`plan/watching.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +25,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from penstock.model.schemes import Policy
+from penstock.plan.doubting import counts_losses
 from penstock.plan.plan import Plan
 
 _HARMLESS = (Policy.QUARANTINE, Policy.RECOVER)
@@ -43,6 +48,8 @@ class Exactness:
     """Batches of which nothing was seen."""
     off_by: float = 0.0
     """The share by which counts in place of joins may be off."""
+    uncounted: bool = False
+    """Whether a promise broke of which nobody counts the results that it lost."""
 
     @property
     def is_exact(self) -> bool:
@@ -61,6 +68,7 @@ class Exactness:
             evicted=self.evicted + line["evicted"],
             contradicted=self.contradicted + line.get("contradicted", 0),
             off_by=off_by,
+            uncounted=self.uncounted or any(not counts_losses(plan, constraint) for constraint in broken),
         )
         is_wrong = broken or line["lost"] or line["evicted"] or line.get("contradicted") or off_by
         return replace(found, since=line["batch"]) if is_wrong and self.since is None else found

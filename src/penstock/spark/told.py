@@ -29,7 +29,7 @@ from penstock.model.script import Script
 from penstock.plan.doubting import has_k, has_shadows, sets_aside
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import second_room
-from penstock.plan.watching import unseen
+from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed
 from penstock.spark.file_order import unheld
 from penstock.spark.running import Running
@@ -55,7 +55,7 @@ def unordered_files(script: Script, plan: Plan) -> Iterator[str]:
 
 def last_lines(ran: Sequence[Running]) -> list[str]:
     """Of each query whether its answer is exact, and if not why; the last that a run says."""
-    return [f"{one.query.name}: {exactness_told(one.exactness)}" for one in ran]
+    return [f"{one.query.name}: {exactness_told(one.exactness, rests_on_unseen(one.query, one.plan))}" for one in ran]
 
 
 def waiting_lines(ran: Sequence[Running], undecided: Mapping[str, Iterable[str]]) -> list[str]:

@@ -43,7 +43,7 @@ POLICIES: tuple[Broken, ...] = (
     tuple(Policy),
 )
 SILENT = settings(
-    max_examples=size(25, 2000),
+    max_examples=size(8, 2000),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.reuse, Phase.generate],

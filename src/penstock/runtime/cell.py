@@ -39,7 +39,7 @@ from penstock.runtime.match.node_matching import NO_TESTS, Truth
 from penstock.runtime.match.rows_windows import seen_columns
 from penstock.runtime.promise.closing import Closedness
 from penstock.runtime.promise.items import ItemWatch
-from penstock.runtime.promise.violations import Answers
+from penstock.runtime.promise.violations import Answers, PromiseBroken
 from penstock.runtime.promise.watch import WatchStep
 from penstock.runtime.promise.watches import remembered, watches_of
 from penstock.runtime.state.component import Component, State
@@ -166,6 +166,8 @@ class Cell(Component):
         self._answer_breaches(now, of_all_rows=True)
         self.intake.drop_unmatchable(self.synopses, now.dropped)
         self._answer_breaches(now, of_all_rows=False)
+        if now.answers.failed:
+            raise PromiseBroken(now.answers.failed)
 
     def merge_fresh(self, now: UnderWay) -> None:
         """Let one row of the batch stand for those that the query cannot tell from it."""

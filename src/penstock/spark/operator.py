@@ -24,7 +24,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor, Stateful
 from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import bucket_room
-from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, StepResult, Truth
+from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, PromiseBroken, StepResult, Truth
 from penstock.runtime.counts import counts_of, second_counts_of
 from penstock.runtime.group.between_stages import together
 from penstock.runtime.join.frontier import answer_frontier
@@ -32,7 +32,8 @@ from penstock.runtime.promise.items import Reports
 from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.batch_times import cell_times, now
-from penstock.spark.cache import WarmCache
+from penstock.spark.broken_cells import with_other_cells
+from penstock.spark.cache import WarmCache, cache_root
 from penstock.spark.cells import CELLS
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
@@ -263,9 +264,13 @@ class CellProcessor(StoredProcessor[Cell]):
         cell.doubted_rows.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
-        result = cell.step(
-            Batch(number, tuple(unpacked.chunks), keep, unpacked.is_last, unpacked.frontiers, self._named())
-        )
+        batch = Batch(number, tuple(unpacked.chunks), keep, unpacked.is_last, unpacked.frontiers, self._named())
+        try:
+            result = cell.step(batch)
+        except PromiseBroken as error:
+            place, took = (cache_root(), self.run), time.monotonic() - began
+            of, cells = f"{self.owner}{number}", len(self.keys)
+            raise with_other_cells(error, place, of, key[0], cells=cells, took=took) from None
         self.seconds = (time.monotonic() - began) / keep
         name = f"{number:09d}-{self.owner}{key[0]}"
         kept_out = [kept for kept in result.quarantined if kept.constraint in self.writes]

@@ -15,7 +15,7 @@ import pyarrow as pa
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import bucket_room
-from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, StepResult
+from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, PromiseBroken, StepResult
 from penstock.runtime.counts import (
     combined,
     counts_of,
@@ -29,6 +29,7 @@ from penstock.runtime.counts import (
 from penstock.runtime.group.between_stages import deal, together
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.join.frontier import answer_frontier
+from penstock.runtime.promise.violations import BrokenRows
 from penstock.runtime.redeal import redealt_buckets, redealt_cells, require_dealt
 from penstock.testing.answering import Answering
 from penstock.testing.reading import TableReader
@@ -102,10 +103,16 @@ class BlockRun:
     ) -> BlockStep:
         """One batch: what its streams bring, their parts that are named, and how far those have come of blocks."""
         pieces = self.reading.read(tables)
-        given = [
-            cell.step(Batch(number, tuple(p.chunk(n) for p in pieces), 1.0, is_last, frontiers, parts))
-            for n, cell in enumerate(self.cells)
-        ]
+        given, broken = [], list[BrokenRows]()
+        for n, cell in enumerate(self.cells):
+            try:
+                given.append(
+                    cell.step(Batch(number, tuple(p.chunk(n) for p in pieces), 1.0, is_last, frontiers, parts))
+                )
+            except PromiseBroken as error:
+                broken += error.broken
+        if broken:
+            raise PromiseBroken(broken)
         arrays = [counts_of(self.plan, result.metrics) for result in given]
         known = metrics_of(self.plan, combined(vocabulary(self.plan), arrays))
         rows = [self.answering.typed(result.rows) for result in given if result.rows.num_rows]

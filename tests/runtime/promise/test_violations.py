@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
 import pytest
 
 from penstock.runtime import PromiseBroken
+from penstock.testing import Run
 from tests.runtime.driving import Driver, rows_of
 
 FIELDS = "k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts"
@@ -174,3 +176,19 @@ def test_rows_of_both_streams_that_lie_outside_a_window_are_counted_and_handed_o
     assert rows_of(result) == []
     assert sorted(n for held in result.quarantined for n in held.rows.column("n").to_pylist()) == [3, 4]
     assert sum(result.metrics.violations.values()) == 2
+
+
+@pytest.mark.parametrize("cells", [1, 4])
+def test_fail_counts_the_rows_of_all_cells_and_of_all_constraints(cells: int) -> None:
+    failing = "PRIMARY KEY (k) ON VIOLATION FAIL"
+    run = Run(join(f"{failing}, ORDERED BY ts WITHIN 2 ON VIOLATION FAIL", ORDERED), cells=cells)
+    some = pa.table({"k": list(range(20)), "ts": [9] * 20, "n": list(range(20))})
+    run.step({"s": some})
+    late = pa.table({"k": [*range(16), 99], "ts": [9] * 16 + [1], "n": [1] * 17})
+    with pytest.raises(PromiseBroken) as caught:
+        run.step({"s": late})
+    told = {"a row of s breaks ORDERED BY ts WITHIN 2 ON s", "16 rows of s break PRIMARY KEY (k) ON s"}
+    assert set(caught.value.message.split("; ")) == told
+    assert caught.value.detail is not None
+    assert caught.value.detail.endswith("; and 7 more")
+    assert caught.value.detail.count("k = ") == 10

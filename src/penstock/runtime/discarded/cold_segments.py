@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from penstock.runtime.columns.codes import Bools, Ints, flat
 from penstock.runtime.discarded.bloom import BloomFilter
+from penstock.runtime.promise.marks import MATCHED
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.store import COLD, EntryReader, EntryWriter, from_ipc, to_ipc
 
@@ -25,6 +26,7 @@ _MERGE_BELOW = 1 << 17
 """Rows from which on a pile is merged with no neighbour."""
 _ARRIVAL, _BATCH, _HOME, _STANDS_FOR = "__ps_arrival", "__ps_batch", "__ps_home", "__ps_stands_for"
 _MARK = "__ps_mark_"
+_MATCHED = "__ps_matched"
 
 
 @dataclass(eq=False)
@@ -114,9 +116,9 @@ class ColdSegments:
         arrival, batch, home, *counts = (flat(table.column(c)).to_numpy(zero_copy_only=False) for c in hidden)
         marks: dict[str, Bools] = {name: np.zeros(len(arrival), np.bool_) for name in self.marks}
         for name in self.marks:
-            if _MARK + name in table.column_names:
-                marks[name] = np.array(flat(table.column(_MARK + name)).to_numpy(zero_copy_only=False))
-                hidden.append(_MARK + name)
+            if (column := _mark_column(name)) in table.column_names:
+                marks[name] = np.array(flat(table.column(column)).to_numpy(zero_copy_only=False))
+                hidden.append(column)
         segment = Segment(table.drop_columns(hidden), arrival, batch, home, marks)
         segment.counts = counts[0] if counts else None
         return segment
@@ -136,7 +138,7 @@ class ColdSegments:
                 table = pile.segment.table
                 own = pile.segment
                 hidden = {_ARRIVAL: own.arrival, _BATCH: own.batch, _HOME: own.home, _STANDS_FOR: own.counts}
-                hidden |= {_MARK + mark: mask for mark, mask in own.marks.items() if mask.any()}
+                hidden |= {_mark_column(mark): mask for mark, mask in own.marks.items() if mask.any()}
                 for column, values in hidden.items():
                     table = table if values is None else table.append_column(column, pa.array(values))
                 to.put[self._entry(pile)] = to_ipc(table)
@@ -159,3 +161,8 @@ class ColdSegments:
             if not self.on_disk or (self.fetch is None and self._entry(pile) in source.entries):
                 pile.segment = self._segment(from_ipc(source.take(self._entry(pile))))
             self.piles.append(pile)
+
+
+def _mark_column(mark: str) -> str:
+    """The column that holds a mark."""
+    return _MATCHED if mark == MATCHED else _MARK + mark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,24 +19,55 @@ from penstock.runtime.input.batch import Quarantined
 from penstock.runtime.input.wire_columns import ORDER
 from penstock.runtime.state.synopsis import Synopsis
 
-_MOST_NAMED = 10
+MOST_NAMED = 10
 """Rows that FAIL names."""
+
+
+@dataclass(frozen=True)
+class BrokenRows:
+    """Rows of one batch that break a constraint: how many, and some of them."""
+
+    constraint: str
+    alias: str
+    rows: Any
+    count: int
+
+    @property
+    def told(self) -> str:
+        """How many break what."""
+        many = f"a row of {self.alias} breaks" if self.count == 1 else f"{self.count:,} rows of {self.alias} break"
+        return f"{many} {self.constraint}"
 
 
 class PromiseBroken(PenstockError):
     """Rows broke a constraint that is declared ON VIOLATION FAIL; the batch must not be committed."""
 
-    def __init__(self, constraint: str, alias: str, rows: Any, count: int) -> None:
-        named = "; ".join(rows_read(rows))
-        more = f"; and {count - rows.num_rows:,} more" if count > rows.num_rows else ""
+    def __init__(self, broken: Sequence[BrokenRows]) -> None:
+        self.broken = tuple(_by_constraint(broken))
+        count = sum(one.count for one in self.broken)
+        names: list[str] = []
+        for one in self.broken:
+            names += rows_read(one.rows.slice(0, MOST_NAMED - len(names)))
+        more = f"; and {count - len(names):,} more" if count > len(names) else ""
         super().__init__(
-            f"a row of {alias} breaks {constraint}" if count == 1 else f"{count:,} rows of {alias} break {constraint}",
-            detail=f"the row is: {named}" if count == 1 else f"the rows are: {named}{more}",
+            "; ".join(one.told for one in self.broken),
+            detail=f"the row{' is' if count == 1 else 's are'}: {'; '.join(names)}{more}",
             hint="ON VIOLATION ADAPT, RECOVER, QUARANTINE or TRUST would go on",
         )
-        self.constraint = constraint
-        self.alias = alias
-        self.rows = rows
+        self.constraint, self.alias, self.rows = (
+            self.broken[0].constraint,
+            self.broken[0].alias,
+            self.broken[0].rows,
+        )
+
+
+def _by_constraint(broken: Sequence[BrokenRows]) -> Iterator[BrokenRows]:
+    """What several cells found, together; of a constraint and an alias all rows are counted."""
+    places = dict.fromkeys((one.constraint, one.alias) for one in broken)
+    for constraint, alias in places:
+        mine = [one for one in broken if (one.constraint, one.alias) == (constraint, alias)]
+        rows = pa.concat_tables([one.rows for one in mine], promote_options="permissive")
+        yield BrokenRows(constraint, alias, rows.slice(0, MOST_NAMED), sum(one.count for one in mine))
 
 
 @dataclass(frozen=True)
@@ -60,6 +91,8 @@ class Answers:
     """By constraint and stream, the rows that are counted, by arrival: a stream may stand under two aliases."""
     violations: dict[str, int] = field(default_factory=dict)
     quarantined: list[Quarantined] = field(default_factory=list)
+    failed: list[BrokenRows] = field(default_factory=list)
+    """What broke constraints that say FAIL: all of a batch is looked at before it ends."""
 
     def answer(self, breach: Breach, synopsis: Synopsis) -> bool:
         """Count, stop or keep out, as the policy says; gives whether the constraint is to adapt."""
@@ -70,11 +103,13 @@ class Answers:
         self.violations[constraint] = self.violations.get(constraint, 0) + len(counted)
         match breach.promise.policy:
             case Policy.FAIL:
-                split = synopsis.split(np.sort(breach.ids)[:_MOST_NAMED])
+                # A copy of a row that another cell counts ends the batch too.
+                told = counted if len(counted) else breach.ids
+                split = synopsis.split(np.sort(told)[:MOST_NAMED])
                 named = [_declared(segment.table.take(rows)) for segment, _, rows in split]
-                raise PromiseBroken(
-                    constraint, breach.alias, pa.concat_tables(named, promote_options="permissive"), len(breach.ids)
-                )
+                rows = pa.concat_tables(named, promote_options="permissive")
+                self.failed.append(BrokenRows(constraint, breach.alias, rows, len(counted)))
+                return False
             case Policy.QUARANTINE:
                 for segment, _, rows in synopsis.split(counted):
                     taken = _declared(segment.table.take(rows))

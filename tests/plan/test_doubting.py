@@ -59,7 +59,7 @@ def test_what_may_be_set_aside_and_then_contradict(select: str, s: str, aside: b
         ("r.n FROM r WHERE EXISTS (SELECT 1 FROM s WHERE r.k = s.k)", None),
         (THREE, None),
         (f"/*+ BUDGET(9 ROWS) */ {INNER}", "a BUDGET is there to lose rows"),
-        ("count(*) AS c FROM r, s WHERE r.k = s.k GROUP BY window(s.ts, 5)", "given once"),
+        ("count(*) AS c FROM r, s WHERE r.k = s.k GROUP BY window(s.ts, 5)", "emitted once"),
         ("s.k, count(*) AS c FROM r, s WHERE r.k = s.k GROUP BY s.k", None),
     ],
 )

@@ -60,3 +60,15 @@ def test_out_of_a_window_of_rows_no_tuple_to_come_matches() -> None:
     driver.step(a=[(1, 0, 1)], b=[])
     assert rows_of(driver.step(a=[(2, 0, 2)], b=[])) == []
     assert rows_of(driver.step(a=[(3, 0, 3)], b=[])) == [(1, None)]
+
+
+def test_what_a_condition_says_of_one_side_alone_settles_rows_of_the_other() -> None:
+    """`a.k = b.k` of NOT EXISTS ties f to b too: once b has passed the value of a row of f, the row leaves."""
+    select = "SELECT a.n, b.n AS m FROM a [ROWS 1], b [ROWS 1] WHERE a.ts <= b.ts AND "
+    select += "NOT EXISTS (SELECT 1 FROM e WHERE e.k = a.k AND a.ts < 0) AND "
+    select += "NOT EXISTS (SELECT 1 FROM f WHERE f.k = a.k AND a.k = b.k);"
+    by_key = "ORDERED BY k"
+    driver = Driver(streams(a=f"FOLLOWS f (k) ON (k)", b=by_key, e=by_key, f=by_key) + select)
+    driver.step(a=[(3, 0, 1)], b=[(3, 0, 1)], e=[(3, 0, 1)], f=[(1, 0, 1), (2, 0, 2), (3, 0, 3)])
+    last = driver.step(a=[(9, 1, 2)], b=[(9, 1, 2)], e=[(9, 1, 2)], f=[(9, 1, 4)])
+    assert last.metrics.state_rows["f"] <= 1

@@ -102,3 +102,13 @@ def test_a_condition_on_no_rows_holds_of_none() -> None:
     matcher = matcher_of([(1, 0)], [(1, 0)], PartTies(("s", "t"), (), ()))
     none = np.zeros(0, np.int64)
     assert not len(matcher.holds(predicate(Op.LT, 1), {"s": none, "t": none}))
+
+
+def test_columns_that_equal_one_column_equal_each_other() -> None:
+    own, middle, other = (ColumnRef(alias, "k") for alias in "stu")
+    same = PairPredicate(middle, Op.EQ, other, None, "")
+    apart = PairPredicate(middle, Op.EQ, other, 0, "")
+    ties = PartTies(("s", "t", "u"), (KEY,), (same,))
+    assert ties.closed().axes == (KEY, KeyAxis((own, middle, other)))
+    assert PartTies(("s", "t", "u"), (KEY,), (apart,)).closed().axes == (KEY,)
+    assert ties.closed().predicates == ties.predicates

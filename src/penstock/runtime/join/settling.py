@@ -73,8 +73,9 @@ class Settling:
             tuple(a for a in self.plan.aliases if a in aliases),
             # The axes of the plan hold wherever two of their streams stand together, so they tie what no ON does.
             (*matcher.ties.axes, *node.block.axes, *self.plan.axes),
-            (*matcher.ties.predicates, *node.block.predicates),
-        )
+            # What ON says of the other side alone holds of whatever matches.
+            (*matcher.ties.predicates, *matcher.within, *node.block.predicates),
+        ).closed()
         return Expansion(ties, Matcher(ties, self.synopses, frozenset(aliases)), self.closing).useless_together(partial)
 
     def _by_sides(self, partial: Rows, matcher: NodeMatcher, node: NodePlan, number: int) -> Bools:

@@ -13,7 +13,7 @@ together, and what is found comes in pieces: memory follows the rows and the pai
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -61,6 +61,22 @@ class PartTies:
     aliases: tuple[str, ...]
     axes: tuple[KeyAxis, ...]
     predicates: tuple[PairPredicate, ...]
+
+    def closed(self) -> PartTies:
+        """The same with what follows: columns that equal one column equal each other, whatever lies between them.
+
+        Partial results grow stream by stream, and two that no condition names together would not be compared.
+        """
+        equal = [set(axis.columns) for axis in self.axes]
+        equal += [{p.left, p.right} for p in self.predicates if p.op is Op.EQ and p.ticks is None]
+        classes: list[set[ColumnRef]] = []
+        for columns in equal:
+            meeting = [found for found in classes if not found.isdisjoint(columns)]
+            classes = [found for found in classes if found.isdisjoint(columns)]
+            classes.append(columns.union(*meeting))
+        known = [set(axis.columns) for axis in self.axes]
+        more = [KeyAxis(tuple(sorted(columns))) for columns in classes if columns not in known]
+        return replace(self, axes=(*self.axes, *more))
 
 
 class Matcher:

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from penstock.jobs import to_sql as to_sql
     from penstock.model.script import Script as Script
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 _HOME = {
     "parse": "penstock.compile",

@@ -84,7 +84,8 @@ def remembers_past_clusters(plan: Plan, promise: PromisePlan) -> bool:
 def remembers_past_followers(plan: Plan, promise: PromisePlan) -> bool:
     """Whether the keys of rows that a FOLLOWS let go are remembered, where these are not set aside anyway."""
     is_declared = promise.kind is PromiseKind.FOLLOWS_ROWS and not is_learned(promise)
-    is_there = has_shadows(plan, promise) or recovers(plan)
+    # What a promise lets go that is not itself recovered from is not set aside, though others' may be.
+    is_there = has_shadows(plan, promise) or promise.policy is Policy.RECOVER
     return is_declared and not is_there and promise.policy is not Policy.TRUST and plan.evict is None
 
 

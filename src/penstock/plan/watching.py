@@ -15,7 +15,7 @@ from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.model.script import policy_of
-from penstock.plan.doubting import has_shadows, recovers, remembers_past_clusters, remembers_past_followers
+from penstock.plan.doubting import has_shadows, remembers_past_clusters, remembers_past_followers
 from penstock.plan.memory_choice import cluster_memories
 from penstock.plan.plan import CLOCKS, MATCHES, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import Unseen
@@ -80,7 +80,7 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[Reason]:
         if has_shadows(plan, promise) or remembers_past_followers(plan, promise):
             sampled = Unseen.MATCH_OF_MERGED_SAMPLED if is_merged else Unseen.MATCH_SAMPLED
             yield sampled(_sampled(plan))
-        elif promise.kind is not PromiseKind.FOLLOWS_ROWS or not recovers(plan):
+        elif promise.kind is not PromiseKind.FOLLOWS_ROWS or promise.policy is not Policy.RECOVER:
             yield Unseen.MATCH_OF_MERGED() if is_merged else Unseen.MATCH()
     elif promise.kind is PromiseKind.CLUSTERED:
         if remembers_past_clusters(plan, promise):

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import random
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from math import prod
 from statistics import median
 
@@ -91,8 +91,10 @@ def _continuations(query: Query, copies: MemoryWitness, beside: Sequence[Row]) -
     """Rows to come that may tell states apart: the rest of a copy, rows that come again, and both.
 
     A mean needs two values to take the mean of: the rest of two copies, in one group if their own values would put them
-    into two; or the rest of one and a row beside the set with another value. A median needs rows that come again and
-    again, also from beside the set. None where a sum cannot tell how much it adds up, since all that it adds is 0.
+    into two; or the rest of one and a row beside the set with another value. Where both values meet all that is there,
+    they weigh alike and the mean tells nothing: so the rest of two copies, and a third value that meets less of it. A
+    median needs rows that come again and again, also from beside the set. None where a sum cannot tell how much it adds
+    up, since all that it adds is 0.
     """
     functions = {o.value.function: o.value for o in query.outputs if isinstance(o.value, Aggregate)}
     for function in ("sum", "avg"):
@@ -114,6 +116,11 @@ def _continuations(query: Query, copies: MemoryWitness, beside: Sequence[Row]) -
         later += [
             (*probe, *_raised(argument, [row], by)) for probe in copies.probes for row in beside for by in (1, -1)
         ]
+        later += [
+            (*one, *other, third)
+            for one, other in combinations(copies.probes, 2)
+            for third in _elsewhere(argument, one, [*copies.rows, *one, *other])
+        ]
         later += [*pairs, *(_in_the_group_of(query, of, pair) for of in copies.probes for pair in pairs)]
     return later
 
@@ -130,6 +137,15 @@ def _raised(ref: ColumnRef, rows: Sequence[Row], by: int) -> tuple[Row, ...]:
         )
         for name, row in rows
     )
+
+
+def _elsewhere(ref: ColumnRef, rows: Sequence[Row], among: Sequence[Row]) -> Iterator[Row]:
+    """The rows that hold a column, with another value of it, and in another of their columns one that lies nearby."""
+    known = {value for _, row in among for _, value in row if isinstance(value, int)}
+    nearby = sorted({value + by for value in known for by in (-1, 0, 1)})
+    for name, row in _raised(ref, [row for row in rows if row[0] == ref.alias], 1):
+        for changed, value in product([column for column, _ in row if column != ref.column], nearby):
+            yield name, tuple((column, value if column == changed else own) for column, own in row)
 
 
 def _in_the_group_of(query: Query, one: Sequence[Row], rows: Sequence[Row]) -> tuple[Row, ...]:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.runtime.discarded.late_matches import put_in_order
-from tests.runtime.driving import Driver, rows_of
+from penstock.runtime.discarded.late_matches import put_in_order, tuple_links
+from tests.runtime.driving import Driver, plan_of, rows_of
 from tests.runtime.stored import stored
 
 STREAM = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts ON VIOLATION RECOVER);"
@@ -72,3 +72,12 @@ def test_segments_are_put_in_the_order_of_arrival() -> None:
     synopsis.rebase()
     put_in_order(synopsis)
     assert synopsis.codes("k", synopsis.ids("all")).tolist() == [1, 2, 3]
+
+
+def test_tuples_are_linked_by_a_key_where_there_is_one() -> None:
+    """By a band alone, tuples would be met whose partners lie aside under keys that nobody asks for."""
+    select = "SELECT r.n FROM r FULL JOIN s ON s.k = r.k {0} FULL JOIN t ON t.ts > r.ts AND t.n = s.n;"
+    linked = [(tie.aliases, len(tie.axes)) for tie in tuple_links(plan_of(STREAMS + select.format("AND s.ts > r.ts")))]
+    assert linked == [(("r", "s"), 1), (("s", "t"), 1)]
+    crossed = "SELECT r.n FROM r FULL JOIN s ON s.k = r.k FULL JOIN t ON t.ts > r.ts;"
+    assert [(tie.aliases, len(tie.axes)) for tie in tuple_links(plan_of(STREAMS + crossed))][1] == (("r", "t"), 0)

@@ -3,10 +3,10 @@
 A late row may complete rows of a join whose tuples have left, make one of them a match that was emitted with NULLs, and
 change what the joins above made of that. So all that leaves is set aside, and it is remembered what was emitted.
 
-Two tuples are **linked** if they agree at some node or in some block on all that ties their two streams there. Tuples
-of one row are linked, some with others, for rows are made by matches; where nothing ties the two sides of a node, all
-are linked. The **component** of a batch is what the links lead to from its rows, stored or set aside. So no row that
-any node makes lies in it and outside of it: it can be worked out by itself.
+Two tuples are **linked** if they agree at some node or in some block on all that ties their two streams there, by a key
+if there is one. Tuples of one row are linked, some with others, for rows are made by matches; where nothing ties the
+two sides of a node, all are linked. The **component** of a batch is what the links lead to from its rows, stored or set
+aside. So no row that any node makes lies in it and outside of it: it can be worked out by itself.
 
 Theorem: if no tuple of the component has left, and none stood in a row that left a side of a node (DECIDED), the joins
 are right as they are: what they lack are the rows that left, and a match with one of them would have linked it.
@@ -48,7 +48,7 @@ _TOLD = (MATCHED, LEFT)
 def component(plan: Plan, synopses: Mapping[str, Synopsis]) -> dict[str, Bools]:
     """By alias, which tuples are linked with rows of the batch, by one link or by several."""
     reached: dict[str, Bools] = {alias: np.zeros(synopsis.rows, np.bool_) for alias, synopsis in synopses.items()}
-    linked = [(ties, Matcher(ties, synopses)) for ties in _links(plan)]
+    linked = [(ties, Matcher(ties, synopses)) for ties in tuple_links(plan)]
     frontier = {alias: synopsis.ids(FRESH) for alias, synopsis in synopses.items()}
     while frontier:
         alias, ids = frontier.popitem()
@@ -74,11 +74,17 @@ def has_decided(synopses: Mapping[str, Synopsis], reached: Mapping[str, Bools]) 
     return False
 
 
-def _links(plan: Plan) -> Iterator[PartTies]:
-    """Each pair of streams whose tuples may be linked, with what ties them there."""
+def tuple_links(plan: Plan) -> Iterator[PartTies]:
+    """Each pair of streams whose tuples may be linked, with what ties them there.
+
+    Whatever matches at a node agrees on each of its equalities, so one of them links it. What equalities link is found
+    among the rows that were set aside, too (`recall.py`); where a node or a block has none, these are all there.
+    """
     for node in plan.nodes:
         if node.block is not None:
             ties = list(_tied(node.aliases, node.aliases, node.block.axes, node.block.predicates))
+            keyed = [tie for tie in ties if tie.axes]
+            ties = keyed if len(list(_parts(node.aliases, keyed))) == 1 else ties
             yield from ties
             for one, other in pairwise(_parts(node.aliases, ties)):
                 yield PartTies((one, other), (), ())
@@ -86,9 +92,10 @@ def _links(plan: Plan) -> Iterator[PartTies]:
             assert node.left is not None
             assert node.right is not None
             left, right = plan.nodes[node.left].aliases, plan.nodes[node.right].aliases
-            tied = list(_tied(left, right, node.equalities, node.predicates))
-            yield from tied
-            if not tied:
+            ties = list(_tied(left, right, node.equalities, node.predicates))
+            keyed = [tie for tie in ties if tie.axes] or ties
+            yield from keyed[:1]
+            if not ties:
                 yield from (PartTies((one, other), (), ()) for one in left for other in right)
 
 

@@ -12,9 +12,11 @@ import os
 from collections import Counter
 from typing import Any
 
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, given, settings
 
+import penstock.testing
 from penstock.analysis.check import check_query
 from penstock.plan.planner import make_plan
 from penstock.runtime import Cell, Patience
@@ -82,3 +84,17 @@ def test_a_lazy_cell_gives_the_same_answer(workload: Workload) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(purged, "LEAST_ROWS", 4)
         run(workload.moved_on(), restart=True, how=Patience.LAZY)
+
+
+def test_in_a_cross_product_a_row_waits_for_each_other_that_is_not_closed() -> None:
+    """So streams have moved on only where what closes their new rows has come, too: see `Workload.moved_on`."""
+    run = penstock.testing.Run("""
+        CREATE STREAM p (a BIGINT, kind BIGINT, ts BIGINT, EVENT TIME ts, PUNCTUATED ON (a) WHEN kind = -1);
+        CREATE STREAM q (a BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);
+        CREATE STREAM r (n BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts);
+        SELECT r.n FROM p, q, r [RANGE 5] WHERE p.a = q.a;
+    """)
+    run.step({"r": pa.table({"n": [1], "ts": [10]}), "q": pa.table({"a": [7], "ts": [12]})})
+    moved_on = {"q": pa.table({"a": [9], "ts": [200]}), "r": pa.table({"n": [2], "ts": [200]})}
+    assert run.step(moved_on).metrics["state_rows"]["r"] == 2
+    assert run.step({"p": pa.table({"a": [7], "kind": [-1], "ts": [100]})}).metrics["state_rows"]["r"] == 1

@@ -106,7 +106,9 @@ class Workload:
         """The workload, and then batches in which every stream moves on: new keys, later times, no old key again.
 
         First by small steps, some streams ahead of others, so that what closes a row comes in any order; then far
-        beyond every bound. All old keys are punctuated on the way. Rows of these batches have a negative n.
+        beyond every bound. All old keys are punctuated on the way, and each new one in the batch after its row: a
+        stream whose punctuations stay out has not moved on, and in a cross product an old row waits for each new one
+        that is not closed. Rows of these batches have a negative n.
         """
         history = {name: list(rows) for name, rows in self.history.items()}
         punctuations = {name: [*self.punctuations.get(name, ())] for name in history}
@@ -136,6 +138,13 @@ class Workload:
                 )
                 for a, b in product(keys, keys)
                 if schemes
+            ]
+            made += [
+                Punctuation(
+                    row.batch + 1, sum(one.batch <= row.batch + 1 for one in history[name]), dict(row.values), schemes
+                )
+                for row in history[name][len(self.history[name]) :]
+                if schemes and row.batch + 1 < self.batches + _STEPS + _LEAPS
             ]
             punctuations[name] += sorted(made, key=lambda p: p.batch)
         batches = self.batches + _STEPS + _LEAPS

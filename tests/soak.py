@@ -37,6 +37,9 @@ CORE = (
     "tests/runtime/promise/test_items.py",
     "tests/runtime/input/test_arrival_order.py",
     "tests/runtime/test_hot_keys.py",
+    "tests/runtime/test_broken_promises.py",
+    "tests/runtime/test_broken_outer.py",
+    "tests/runtime/test_never_silent.py",
 )
 KILLS = "tests/spark/test_faults.py::test_killed_at_random_moments_and_restarted"
 _EXAMPLES, _KILLS, _SCRIPT_SECONDS = 40, 5, 60.0

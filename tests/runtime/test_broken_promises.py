@@ -7,6 +7,7 @@ results of rows that it let in, and hands over each row that it kept out once.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from decimal import Decimal
@@ -35,7 +36,7 @@ from tests.runtime.reference import answer
 from tests.runtime.test_core_against_reference import bag
 from tests.runtime.workloads import Workload, workloads
 
-EXAMPLES = size(25, 2000)
+EXAMPLES = int(os.environ.get("PENSTOCK_EXAMPLES", size(25, 2000)))
 # Rows are drawn from a seed, so there is little to shrink, and it would take minutes.
 BROKEN = settings(
     max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck), phases=[Phase.reuse, Phase.generate]

@@ -8,6 +8,7 @@ says so, or the query rests on a promise that may break without being seen, and 
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from dataclasses import replace
 from typing import Any
@@ -43,7 +44,7 @@ POLICIES: tuple[Broken, ...] = (
     tuple(Policy),
 )
 SILENT = settings(
-    max_examples=size(8, 2000),
+    max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", size(8, 2000))),
     deadline=None,
     suppress_health_check=list(HealthCheck),
     phases=[Phase.reuse, Phase.generate],

@@ -35,6 +35,13 @@ def script(select: str = "k FROM s", derived: str = "", options: str = "", where
         script(where=" WHERE length(reflect('a', t)) > 0"),
         script("from_protobuf(t, 'M', '/etc/x.desc') AS r FROM s"),
         script("from_xml(t, 'a INT', map('rowValidationXSDPath', '/etc/passwd')) AS r FROM s"),
+        script("from_xml(t, 'a INT', map(concat('rowValidation', 'XSDPath'), '/etc/passwd')) AS r FROM s"),
+        script("from_xml(t, 'a INT COMMENT \\')\\'', map(concat('rowValidation', 'XSDPath'), 'x')) AS r FROM s"),
+        script("schema_of_xml('<a/>', map(concat('rowValidation', 'XSDPath'), '/etc/passwd')) AS r FROM s"),
+        script("k FROM s WHERE t <> r'\\' || reflect('a', 'b') || ''"),
+        script("k FROM s WHERE t <> 'a\\' || reflect(' || reflect('a', 'b')"),
+        script("from_avro(unhex(t), '\"int\"', map('avroSchema' || 'Url', '/etc/passwd')) AS r FROM s"),
+        script(options=", avroschemaurl '/etc/passwd'"),
         script(options=", cleanSource 'delete'"),
         script(options=", cleanSource 'archive', sourceArchiveDir '/tmp/x'"),
     ],
@@ -47,7 +54,14 @@ def test_code_and_files_that_no_source_names(found: penstock.Script) -> None:
 
 @pytest.mark.parametrize(
     "found",
-    [script(), script("s.t AS reflect FROM s"), script(options=", cleanSource 'off'"), script("upper(t) AS u FROM s")],
+    [
+        script(),
+        script("s.t AS reflect FROM s"),
+        script(options=", cleanSource 'off'"),
+        script("upper(t) AS u FROM s"),
+        script("k FROM s WHERE t = 'reflect (on it)' OR t = 'it''s java_method('"),
+        script("from_xml(t, 'a INT, b INT') AS r FROM s"),
+    ],
 )
 def test_most_scripts_do_nothing_beyond(found: penstock.Script) -> None:
     assert beyond(found) == ()

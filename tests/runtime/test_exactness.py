@@ -96,3 +96,11 @@ def test_where_what_was_let_go_is_remembered_the_count_is_the_count() -> None:
     learned = STREAMS.replace("{policy}", "ADAPT").replace("ORDERED BY ts ON", "ORDERED BY ts WITHIN AUTO ON")
     broken = Exactness().then(plan_of(learned), line(2, violations={"ORDERED BY ts WITHIN AUTO ON s": 1}, lost=2))
     assert list(inexact_because(broken))[1] == "2 results known to be lost"
+
+
+def test_files_that_vanished_stand_against_it_from_their_batch_on() -> None:
+    known = Exactness().then(plan(), line(0)).without_files(1, []).without_files(2, ["a", "b"]).without_files(4, ["c"])
+    assert Exactness(**asdict(known)) == known
+    assert exactness_told(known) == (
+        "INEXACT: 3 files gone before the batch was done that was to read them (a), answers may be wrong since batch 2"
+    )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import json
+
 import pyarrow as pa
 import pytest
+from pyarrow import orc
 from pyspark.sql import SparkSession
 
+import penstock
+from penstock.errors import DataError
 from tests.measure import size
 from tests.spark.conftest import Bench
 
@@ -73,3 +78,91 @@ def test_a_later_file_that_lacks_a_column_is_named(bench: Bench, decoder: str) -
     assert "lacking" in ran.err
     assert "has no column n, which is declared" in ran.err
     assert sum(bench.sink().values()) == rows
+
+
+def write_orc(bench: Bench, rows: dict[str, list[object]]) -> None:
+    path = bench.place("s", f"{bench.files:04d}.orc")
+    aside = path.with_name("." + path.name)
+    orc.write_table(pa.table(rows), str(aside))
+    bench.date(aside, path)
+
+
+def test_a_later_file_of_orc_lacks_a_column_or_has_another_type(bench: Bench) -> None:
+    """Of either Spark gives NULL and says nothing."""
+    for number in range(9):
+        write_orc(bench, {"k": [number, number], "n": [number, None]})
+    made = script("k BIGINT, n BIGINT", "orc", where=", s.n").replace("/s');", "/s') WHERE n > 4;")
+    ran = bench.run(made)
+    assert ran.code == 0, ran.err
+    assert sum(bench.sink().values()) == 4
+    write_orc(bench, {"k": [99]})
+    lacking = bench.run(made)
+    assert lacking.code == 1
+    assert "0009.orc has no column n, which is declared" in lacking.err
+    (bench.folder / "data" / "s" / "0009.orc").unlink()
+    write_orc(bench, {"k": [99], "n": ["many"]})
+    other = bench.run(made, checkpoint="other")
+    assert other.code == 1
+    assert "0010.orc has column n as string, and it is declared as int64" in other.err
+
+
+@pytest.mark.thorough
+def test_a_later_file_of_avro_lacks_a_column(spark: SparkSession, bench: Bench) -> None:
+    fill(spark, bench, "avro")
+    made = script("k BIGINT, n BIGINT, m STRUCT<a: INT>", "avro", where=", s.n")
+    whole = "named_struct('a', 1) AS m"
+    folder = bench.folder / "data" / "s"
+    spark.range(3).selectExpr("id AS k", "id AS n", whole).coalesce(1).write.format("avro").mode("overwrite").save(
+        str(folder)
+    )
+    assert bench.run(made).code == 0
+    assert sum(bench.sink().values()) == 3
+    for lacking, said in (("id AS n", "no column m"), ("named_struct('b', 1) AS m", "no column m.a")):
+        columns = ["id AS k", "id AS n", *([lacking] if "m" in lacking.split() else [])]
+        spark.range(1).selectExpr(*columns).coalesce(1).write.format("avro").mode("append").save(str(folder))
+        ran = bench.run(made, checkpoint="again" if "m." in said else "checkpoint")
+        assert ran.code == 1
+        assert said in ran.err
+
+
+ROWS = """
+CREATE STREAM s (k BIGINT) USING json OPTIONS (path '{data}/s');
+CREATE TABLE d (k BIGINT, fee BIGINT) USING {format} OPTIONS (path '{data}/d'{options});
+CREATE SINK out USING parquet OPTIONS (path '{out}');
+INSERT INTO out SELECT s.k, d.fee FROM s LEFT JOIN d ON s.k = d.k;
+"""
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "said"),
+    [
+        ("json", '{"k": 1, "fees": 5}', "table d declares column fee, which is not in any row of it"),
+        ("json", '{"k": 1, "fee": "five"}', "table d: a row does not read as declared in "),
+        pytest.param("csv", "fee,k\n5,1", "header", marks=pytest.mark.thorough),
+        pytest.param("csv", "k,fee\n1,five", "table d: a row does not read as declared", marks=pytest.mark.thorough),
+        pytest.param("csv", "k,fee\n1,5", "", marks=pytest.mark.thorough),
+    ],
+)
+def test_a_table_has_what_it_declares(bench: Bench, kind: str, text: str, said: str) -> None:
+    bench.write_text("s", "0.json", '{"k": 1}\n')
+    bench.write_text("d", f"0.{kind}", f"{text}\n")
+    options = ", header 'true'" if kind == "csv" else ""
+    ran = bench.run(ROWS.replace("{format}", kind).replace("{options}", options))
+    assert ran.code == (1 if said else 0)
+    assert said in ran.err
+    assert bench.sink() == ({} if said else {(1, 5): 1})
+
+
+def test_a_dataframe_whose_values_may_not_fit_is_refused_where_spark_would_not_say_so(
+    spark: SparkSession, bench: Bench
+) -> None:
+    bench.write_text("s", "0.json", json.dumps({"k": 3_000_000_000, "n": "x"}))
+    frame = spark.readStream.schema("k BIGINT, n STRING").json(str(bench.folder / "data" / "s"))
+    script = penstock.parse("CREATE STREAM s (k INT, n STRING); SELECT s.k, s.n FROM s;")
+    penstock.stream(spark, script, inputs={"s": frame})
+    spark.conf.set("spark.sql.ansi.enabled", "false")
+    try:
+        with pytest.raises(DataError, match="has k as BIGINT, declared as INT"):
+            penstock.stream(spark, script, inputs={"s": frame})
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")

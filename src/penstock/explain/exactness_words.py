@@ -41,6 +41,14 @@ class KnownOfAnswer(Protocol):
         """Whether a promise broke of which nobody counts the results that it lost."""
 
     @property
+    def gone(self) -> int:
+        """Files that were no longer there when their batch was done."""
+
+    @property
+    def gone_first(self) -> str:
+        """The first of them."""
+
+    @property
     def unknown(self) -> int:
         """Batches of which nothing was seen."""
 
@@ -58,6 +66,9 @@ def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
         yield f"{_rows(known.contradicted)} emitted as unmatched that a late match contradicts"
     if known.off_by:
         yield f"counts stand for joins, and may be off by {known.off_by:.1%}"
+    if known.gone:
+        files = "1 file" if known.gone == 1 else f"{known.gone:,} files"
+        yield f"{files} gone before the batch was done that was to read them ({known.gone_first})"
     if known.unknown:
         batches = "1 batch" if known.unknown == 1 else f"{known.unknown:,} batches"
         yield f"what {batches} broke is not known: the run was killed before it was told"

@@ -3,7 +3,8 @@
 An answer is **exact** as long as it is that of the full history. What may make it otherwise is told by the counts of a
 batch: rows that broke a promise on which ADAPT or TRUST went on (what it had let go is lost, and what it had called
 final may be wrong), results known to be lost, rows that a budget evicted, rows given as unmatched that a late match
-contradicts, and counts in place of joins. Rows that QUARANTINE keeps out are no part of the answer, and RECOVER finds
+contradicts, files that vanished before it is known that they were read, and counts in place of joins. Rows that
+QUARANTINE keeps out are no part of the answer, and RECOVER finds
 what was let go: they leave it exact. FAIL ends the run.
 
 Once inexact, always inexact: the account lives as long as the checkpoint, and says since which batch. Batches whose
@@ -20,7 +21,7 @@ an answer rests on such a promise its line names it (`plan/watching.py`).
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,6 +51,9 @@ class Exactness:
     """The share by which counts in place of joins may be off."""
     uncounted: bool = False
     """Whether a promise broke of which nobody counts the results that it lost."""
+    gone: int = 0
+    """Files that were no longer there when their batch was done."""
+    gone_first: str = ""
 
     @property
     def is_exact(self) -> bool:
@@ -72,6 +76,13 @@ class Exactness:
         )
         is_wrong = broken or line["lost"] or line["evicted"] or line.get("contradicted") or off_by
         return replace(found, since=line["batch"]) if is_wrong and self.since is None else found
+
+    def without_files(self, batch: int, gone: Sequence[str]) -> Exactness:
+        """With files of a batch that were no longer there when it was done."""
+        if not gone:
+            return self
+        since = batch if self.since is None else self.since
+        return replace(self, gone=self.gone + len(gone), gone_first=self.gone_first or gone[0], since=since)
 
     def unseen_upto(self, committed: int) -> Exactness:
         """With batches that were committed and whose counts nobody saw."""

@@ -35,13 +35,14 @@ from penstock.spark.file_heads import has_heads, head_of_file
 from penstock.spark.final import End
 from penstock.spark.groups import Dealt, deal, show
 from penstock.spark.hadoop_path import HadoopPath, place_of, worker_folder
-from penstock.spark.malformed import answer_to, columns_read, judged, quarantines
+from penstock.spark.malformed import answer_to, judged, quarantines
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, SecondProcessor
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
-from penstock.spark.sources import depends_on_order, has_column, read_stream, with_declared_columns, with_filters
+from penstock.spark.readers import declared_columns
+from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import DEALT, TOLD, EvaluatedRedealer, Redealer, output_columns
 from penstock.spark.worker_files import WorkerFolder
@@ -242,11 +243,11 @@ def packed_stream(
     if given is not None:
         frame, ordered = with_declared_columns(_with_source_parts(given, stream), stream, in_order, straight=False)
     else:
-        frame, kept = judged(read_stream(spark, stream, in_order), stream, columns_read(plan, stream), observation)
-        if has_heads(stream) and has_column(frame, "_metadata.row_index"):
-            kept = (*kept, head_of_file())
+        frame, kept = judged(read_stream(spark, stream, in_order), stream, observation)
+        if has_heads(stream):
+            kept = (*kept, head_of_file(stream))
+            packer = replace(packer, declared=arrow_schema(declared_columns(stream)))
         frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
-        packer = replace(packer, declared=tuple(c.name for c in stream.carried if c.derived is None))
     frame = with_filters(frame, plan, stream.name, ordered)
     return mapped(frame, replace(packer, ordered=ordered), PACKED)
 

@@ -6,13 +6,14 @@ the first of those that are there are asked (each file that the packer decodes i
 CSV file with a header is checked by Spark as it reads, told to do so (`enforceSchema`). A row of JSON or XML need not
 have every field: a column is missing if no row of the first batch has it.
 
-Of Parquet files that come later and that Spark decodes, `file_heads` asks as they are read. Not looked at: ORC and Avro
-files that come later; text, which has one column; CSV without a header.
+Of Parquet, ORC and Avro files that come later and that Spark decodes, `file_heads` asks as they are read. Not looked
+at: text, which has one column; CSV without a header.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -20,6 +21,7 @@ from penstock.errors import DataError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
+from penstock.spark.file_heads import require_as
 from penstock.spark.file_order import escaped, options_for_spark
 from penstock.spark.malformed import own_record
 from penstock.spark.option_values import option_values
@@ -33,8 +35,16 @@ _TRIGGERS = ("maxfilespertrigger", "maxbytespertrigger", "latestfirst", "filenam
 """Options that are about which files are read, and when."""
 
 
-def require_columns(spark: SparkSession, stream: Stream) -> None:
-    """Raise DataError if a declared column is not in the first files."""
+def is_told_by_rows(stream: Stream) -> bool:
+    """Whether only its rows say which columns the stream has."""
+    return stream.storage is not None and stream.storage.format.lower() in _BY_FIELD
+
+
+def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream", all_as: Any = None) -> None:
+    """Raise DataError if a declared column is not in the first files.
+
+    With a schema of Arrow, all files of a local disk that are there must be as it says, in what they say of themselves.
+    """
     assert stream.storage is not None
     kind = stream.storage.format.lower()
     text = own_record(stream)
@@ -45,7 +55,9 @@ def require_columns(spark: SparkSession, stream: Stream) -> None:
     if kind in _SELF_DESCRIBING:
         for path in files[:_FEW]:
             if (found := _columns(spark, stream, [path])) is not None:
-                _require(stream, wanted, found, path)
+                _require(what, stream, wanted, found, path)
+        for path in files if all_as is not None else ():
+            require_as(path, all_as)
         return
     options = {name.lower(): value for name, value in option_values(stream.storage)}
     batch = files[: int(limit)] if (limit := options.get("maxfilespertrigger", "")).isdigit() else files
@@ -53,7 +65,8 @@ def require_columns(spark: SparkSession, stream: Stream) -> None:
         found = _columns(spark, stream, part) if part else None
         if found is None or wanted.keys() <= found:
             return
-    _require(stream, wanted, found or (), "any row of the first batch")
+    where = "any row of the first batch" if what == "stream" else "any row of it"
+    _require(what, stream, wanted, found or (), where)
 
 
 def _first_files(spark: SparkSession, stream: Stream) -> list[str]:
@@ -84,12 +97,12 @@ def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset
     return frozenset(found | folders)
 
 
-def _require(stream: Stream, wanted: dict[str, str], found: Iterable[str], where: str) -> None:
+def _require(what: str, stream: Stream, wanted: dict[str, str], found: Iterable[str], where: str) -> None:
     missing = [name for folded, name in wanted.items() if folded not in found]
     if missing:
         several = len(missing) > 1
         raise DataError(
-            f"stream {stream.name} declares {'columns' if several else 'column'} {', '.join(map(quoted, missing))}, "
+            f"{what} {stream.name} declares {'columns' if several else 'column'} {', '.join(map(quoted, missing))}, "
             f"{'which are' if several else 'which is'} not in {where}",
             detail=f"there are: {', '.join(sorted(found)) or 'none'}",
             hint=f"spell {'them' if several else 'it'} as the data does, or leave {'them' if several else 'it'} out",

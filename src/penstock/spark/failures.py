@@ -19,14 +19,14 @@ SPARK_ERRORS = (PySparkException, Py4JError)
 """What a call of Spark may raise; it translates most of its own errors, and not all."""
 
 _OURS = re.compile(
-    r"(?:(?:PromiseBroken|DataError): error: |\[USER_RAISED_EXCEPTION\] (?=stream ))(?P<message>[^\n]*)"
+    r"(?:(?:PromiseBroken|DataError): error: |\[USER_RAISED_EXCEPTION\] (?=stream |table ))(?P<message>[^\n]*)"
     r"(?:\n  detail: (?P<detail>[^\n]*))?(?:\n  hint: (?P<hint>[^\n]*))?"
 )
 _JAVA = re.compile(r"^:? ?(?:Caused by: )?(?:[a-z][\w$]*\.)+[A-Z][\w$]*(?:Exception|Error): ")
 _PYTHON = re.compile(r"Traceback \(most recent call last\):\n(?:[ \t].*\n)*(\S.*)")
 """What a trace of Python ends with."""
 _CAUSE = re.compile(r"^Caused by: (.+)$", re.MULTILINE)
-_VAGUE = ("[TASK_WRITE_FAILED]", "Job aborted")
+_VAGUE = ("[TASK_WRITE_FAILED]", "[FAILED_READ_FILE.NO_HINT]", "Job aborted")
 """Beginnings of lines that say what failed and not why."""
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
 _LONGEST = 400

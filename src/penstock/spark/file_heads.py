@@ -1,51 +1,64 @@
-"""Whether a Parquet file that Spark decodes has the declared columns, asked as its first row goes by.
+"""Whether a file that Spark decodes has the declared columns, asked as its rows go by: Parquet, ORC and Avro.
 
-Spark gives NULL for a column that a file lacks. The first files are looked at before anything starts
-(`declared_columns`); files that come later are looked at here, by the task that packs their rows. The first row of a
-file brings its name, whatever the WHERE of its stream says of that row; the packer reads the footer, and drops the row
-if WHERE does.
+Spark gives NULL for a column that a file lacks, and for a field within one. The first files are looked at before
+anything starts (`declared_columns`); files that come later are looked at here, by the task that packs their rows. The
+first row of a Parquet file brings its name; of the other formats, which do not tell the number of a row, every row
+does, whatever the WHERE of its stream says of that row. The packer reads what the file says of itself
+(`file_schemas`), and drops the row if WHERE does.
 
-Only files of a local disk, and only Parquet: other formats do not tell the number of a row.
+Spark's reader of ORC also gives NULL for a value that the declared type cannot hold; those of Parquet and Avro refuse
+a file of another type. So of ORC the types are compared too.
+
+Only files of a local disk: `told.py` says so of others.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Any
 from urllib.parse import unquote, urlparse
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pyspark.sql import Column
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.errors import DataError
 from penstock.model.stream import Stream
+from penstock.spark.file_order import is_local
+from penstock.spark.file_schemas import columns_lacking, schema_of, types_changed
 
 HEAD = "__ps_head"
-"""The name of a file, in its first row; NULL in every other."""
+"""The name of a file, in its first row or in every one; NULL in others."""
 OUTSIDE = "__ps_outside"
 """Whether WHERE drops the row."""
+_LOOKED_AT = frozenset({"parquet", "orc", "avro"})
 
 
 def has_heads(stream: Stream) -> bool:
     """Whether the files of a stream that Spark decodes are looked at."""
-    is_parquet = stream.storage is not None and stream.storage.format.lower() == "parquet"
-    return is_parquet and not stream.tables
+    return stream.storage is not None and stream.storage.format.lower() in _LOOKED_AT and not stream.tables
 
 
-def head_of_file() -> Column:
-    """HEAD, of a frame that is read from Parquet files."""
-    return F.when(F.col("_metadata.row_index") == 0, F.col("_metadata.file_path")).alias(HEAD)
+def passes_unseen(stream: Stream) -> bool:
+    """Whether files that lack a declared column would not be seen to."""
+    return stream.storage is not None and stream.storage.format.lower() in _LOOKED_AT and not is_local(stream)
 
 
-def looked_at(table: Any, declared: Iterable[str]) -> Any:
-    """The rows without HEAD and OUTSIDE; raises DataError if a file that begins among them lacks a declared column."""
+def head_of_file(stream: Stream) -> Column:
+    """HEAD, of a frame that is read from the files of a stream."""
+    assert stream.storage is not None
+    path = F.col("_metadata.file_path")
+    if stream.storage.format.lower() == "parquet":
+        path = F.when(F.col("_metadata.row_index") == 0, path)
+    return path.alias(HEAD)
+
+
+def looked_at(table: Any, declared: Any) -> Any:
+    """The rows without HEAD and OUTSIDE; raises DataError if a file of theirs is not as `declared`, an Arrow schema."""
     if HEAD not in table.column_names:
         return table
-    for path in table.column(HEAD).drop_null().to_pylist():
-        _require(path, declared)
+    for path in pc.unique(table.column(HEAD)).drop_null().to_pylist():
+        require_as(path, declared)
     table = table.drop_columns([HEAD])
     if OUTSIDE not in table.column_names:
         return table
@@ -53,20 +66,27 @@ def looked_at(table: Any, declared: Iterable[str]) -> Any:
     return table.drop_columns([OUTSIDE]).filter(inside)
 
 
-def _require(path: str, declared: Iterable[str]) -> None:
+def require_as(path: str, declared: Any) -> None:
+    """Raise DataError if a file of a local disk lacks a declared column, or has it as what Spark reads as NULL."""
     parsed = urlparse(path)
     if parsed.scheme not in ("", "file"):
         return
     file = unquote(parsed.path)
     try:
-        names = pq.read_schema(file).names
-    except (pa.ArrowException, OSError):
+        found = schema_of(file)
+    except (pa.ArrowException, OSError, ValueError):
         return  # Spark has read it.
-    folders = (part.partition("=")[0] for part in file.split("/")[:-1] if "=" in part)
-    found = {name.casefold() for name in (*names, *folders)}
-    if missing := [name for name in declared if name.casefold() not in found]:
+    folders = {part.partition("=")[0].casefold() for part in file.split("/")[:-1] if "=" in part}
+    wanted = pa.schema([field for field in declared if field.name.casefold() not in folders])
+    if missing := list(columns_lacking(wanted, found.fields)):
         raise DataError(
             f"{path} has no column {', '.join(missing)}, which is declared",
-            detail=f"it has: {', '.join(names) or 'none'}",
+            detail=f"it has: {', '.join(field.name for field in found.fields) or 'none'}",
             hint="spell it as the file does, or leave it out of the stream",
+        )
+    for name, given, kind in types_changed(wanted, found.fields) if found.needs_types else ():
+        raise DataError(
+            f"{path} has column {name} as {given}, and it is declared as {kind}",
+            detail="Spark would read NULL for a value that does not fit",
+            hint="declare the type that the file has, and derive another of it: name TYPE AS (expression)",
         )

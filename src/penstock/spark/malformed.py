@@ -5,14 +5,17 @@ value did not read; that is how such a row is known here, before WHERE or any fi
 the file, the text of the row and its columns that have no value; QUARANTINE hands file and text to the packer, and a
 cell writes them (`quarantine`); NULL goes on with what Spark reads. The rows are counted under every policy.
 
-Values are looked at in the columns that the query reads; a row of CSV is also malformed if it has more or fewer values
-than the stream has columns. A stream that itself declares the column in which Spark puts the text (`_corrupt_record`)
-takes malformed rows as they are. What other formats hold has a type of its own.
+Values are looked at in all declared columns, those that the query does not read among them: what is wrong with a row is
+no matter of who asks. A row of CSV is also malformed if it has more or fewer values than the stream has columns. A
+stream that itself declares the column in which Spark puts the text (`_corrupt_record`) takes malformed rows as they
+are. What other formats hold has a type of its own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from functools import reduce
+from operator import add
 from typing import Any
 
 from pyspark.sql import Column, DataFrame
@@ -21,7 +24,6 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from penstock.errors import UsageError
 from penstock.model.names import fold, quoted
 from penstock.model.stream import OF_RECORD, MalformedPolicy, OnMalformed, Stream
-from penstock.plan.plan import Plan
 from penstock.spark.option_values import option_values
 
 _TEXTS = frozenset({"json", "csv", "xml"})
@@ -92,26 +94,21 @@ def malformed_counts(observation: str, streams: Collection[str], observed: Mappi
 
 
 def judged(
-    frame: DataFrame, stream: Stream, read: Collection[str], observation: str | None = None
+    frame: DataFrame, stream: Stream, observation: str | None = None, what: str = "stream"
 ) -> tuple[DataFrame, tuple[Column, ...]]:
-    """What was read of a stream, with malformed rows counted and answered; and what is kept of those in quarantine.
-
-    `read` are the columns that the query reads.
-    """
+    """What was read of a stream, with malformed rows counted and answered; and what is kept of those in quarantine."""
     if not is_text(stream):
         return frame, ()
     own = OF_RECORD if stream.is_kafka else ()
     plain = [
         c for c in stream.carried if c.derived is None and c.name != own_record(stream) and fold(c.name) not in own
     ]
-    # A column at least must be read for its text to be known; a STRING is never malformed.
-    strings = [c for c in plain if str(c.type) == "STRING"]
-    looked_at = [c for c in plain if c.name in read] or (strings or plain)[:1]
     record = F.col(quoted(record_column(stream)))
     if observation is not None:
         rows = F.count_if(record.isNotNull()).alias("rows")
-        others = [F.count(F.col(quoted(column.name))).alias("others") for column in looked_at[:1]]
-        frame = frame.observe(observation_of(observation, stream.name), rows, *others)
+        # Spark looks at the values of columns that are asked for, and at no other.
+        absent = [F.count_if(F.col(quoted(column.name)).isNull()) for column in plain]
+        frame = frame.observe(observation_of(observation, stream.name), rows, *(reduce(add, absent).alias("absent"),))
     file = F.col(ORIGIN if stream.is_kafka else "_metadata.file_path")
     match answer_to(stream).policy:
         case MalformedPolicy.NULL:
@@ -119,35 +116,28 @@ def judged(
         case MalformedPolicy.QUARANTINE:
             return frame, (F.when(record.isNotNull(), file).alias(KEPT[0]), record.alias(KEPT[1]))
         case MalformedPolicy.FAIL:
-            absent = [F.when(F.col(quoted(c.name)).isNull(), F.lit(f"{c.name} {c.type}")) for c in looked_at]
-            failure = F.raise_error(_message(stream, file, record, F.concat_ws(", ", *absent)))
+            absent = [F.when(F.col(quoted(c.name)).isNull(), F.lit(f"{c.name} {c.type}")) for c in plain]
+            failure = F.raise_error(_message(stream, what, file, record, F.concat_ws(", ", *absent)))
             return frame.where(F.when(record.isNull(), F.lit(True)).otherwise(failure.cast("boolean"))), ()
 
 
-def _message(stream: Stream, file: Column, record: Column, absent: Column) -> Column:
+def _message(stream: Stream, what: str, file: Column, record: Column, absent: Column) -> Column:
     """What is raised; `failures` reads it again where it stands behind what Spark says before a raised text.
 
     It stands in the plan as well, which Spark prints with every failure.
     """
+    may_answer = what == "stream"
     row = F.regexp_replace(F.substring(record, 1, _LONGEST), r"\\s+", " ")
     return F.concat(
-        F.lit(f"stream {stream.name}: a row does not read as declared in "),
+        F.lit(f"{what} {stream.name}: a row does not read as declared in "),
         file,
         F.lit("\n  detail: the row is "),
         row,
         F.when(absent != "", F.concat(F.lit("; it gives no value of "), absent)).otherwise(F.lit("")),
-        F.lit("\n  hint: declare the type that it has, or say what is to be done: "),
-        F.lit("ON MALFORMED QUARANTINE | NULL, among the columns\n"),
+        F.lit("\n  hint: declare the type that it has"),
+        F.lit(", or say what is to be done: ON MALFORMED QUARANTINE | NULL, among the columns" if may_answer else ""),
+        F.lit("\n"),
     )
-
-
-def columns_read(plan: Plan, stream: Stream) -> frozenset[str]:
-    """The plain columns that a plan reads of a stream, those that derived ones are made of among them."""
-    read = {c.name for s in plan.sources if s.stream == stream.name for c in s.read}
-    for column in reversed(stream.carried):
-        if column.name in read and column.derived is not None:
-            read |= {ref.column for ref in column.derived.columns}
-    return frozenset(read)
 
 
 def own_record(stream: Stream) -> str | None:

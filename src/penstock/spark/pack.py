@@ -80,8 +80,8 @@ class Packer:
     stream: str
     grid: KeyedGrid
     ordered: bool
-    declared: tuple[str, ...] = ()
-    """The columns that a file must have, where files are looked at as their heads go by."""
+    declared: Any = None
+    """The columns that a file must have, a schema of Arrow's, where files are looked at as their rows go by."""
 
     def __call__(self, batches: Iterable[Any]) -> Iterator[Any]:
         """For mapInArrow: the rows of one task."""

@@ -2,7 +2,7 @@
 
 Spark notes which files a batch has before it begins, and reads them again after a restart. For a file that is gone by
 then it gives no rows, and says nothing. So its notes are read before it starts. Only files of a local disk are looked
-at; a file that vanishes while a run goes on, between the moment it is listed and the moment it is read, is not seen.
+at. Files that vanish while a run goes on are asked for by `batch_files`.
 """
 
 from __future__ import annotations
@@ -15,6 +15,14 @@ from urllib.parse import unquote, urlparse
 from penstock.errors import DataError
 from penstock.spark.hadoop_path import AnyPath
 
+UNREADABLE = (OSError, ValueError, KeyError, TypeError, AttributeError)
+"""What comes of notes that are not as Spark writes them."""
+
+
+def files_of_batch(spark: AnyPath, batch: int) -> Iterator[Path]:
+    """The files that a batch has, by Spark's own checkpoint; raises what is UNREADABLE."""
+    return _files(spark, batch, batch - 1)
+
 
 def require_files(query: str, spark: AnyPath) -> None:
     """Raise DataError if the batch that is to be done again, by Spark's own checkpoint, lacks a file."""
@@ -23,7 +31,7 @@ def require_files(query: str, spark: AnyPath) -> None:
         return
     try:
         gone = [path for path in _files(spark, begun, done) if not path.exists()]
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except UNREADABLE:
         return  # What is wrong with the checkpoint is said by Spark.
     if gone:
         raise DataError(
@@ -54,8 +62,8 @@ def _entries(notes: AnyPath, number: int) -> Iterator[str]:
     plain = notes / str(number)
     file = plain if plain.exists() else notes / f"{number}.compact"
     for line in file.read_text(encoding="utf-8").splitlines()[1:]:
-        entry = json.loads(line)
-        if entry["batchId"] == number:
+        # A compact one has all files ever read.
+        if f'"batchId":{number}' in line and (entry := json.loads(line))["batchId"] == number:
             yield str(entry["path"])
 
 

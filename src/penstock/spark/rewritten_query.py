@@ -36,7 +36,7 @@ from penstock.spark.cache import new_run
 from penstock.spark.essence import Essence, stream_text
 from penstock.spark.lags import KEY, LIMITS, MEASURED, Measurer, sampled_rows
 from penstock.spark.late_rows import WINDOWS, WatermarkBefore, late_rows, order_broken, windows_of
-from penstock.spark.malformed import columns_read, judged
+from penstock.spark.malformed import judged
 from penstock.spark.sources import read_stream, with_declared_columns
 
 SAMPLE = "penstock.sample"
@@ -67,7 +67,7 @@ def counted_answer(
         given = by_name.get(fold(source.stream))
         if given is None:
             read = read_stream(spark, stream, in_order=True)
-            given, _ = judged(read, stream, columns_read(plan, stream), observation)
+            given, _ = judged(read, stream, observation)
         frame, _ = with_declared_columns(given, stream, False)
         parts.append(_rows(frame, made, source, input_observation(observation, source.alias)))
     rows = reduce(DataFrame.unionAll, parts)

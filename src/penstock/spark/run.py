@@ -25,6 +25,7 @@ from penstock.model.stream import KAFKA, Sink
 from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
 from penstock.spark.apart import require_apart
+from penstock.spark.batch_files import BatchFiles
 from penstock.spark.cells import CELLS, whole_cells
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.cluster import forget_everywhere
@@ -262,7 +263,17 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     clock = WatermarkBefore(checkpoint.spark if checkpoint is not None else None)
     exactness = checkpoint.exactness() if checkpoint is not None else Exactness()
     drains = drains_of(script, plan, checkpoint)
-    return Running(query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness)
+    files = _files_of(spark, script, plan, checkpoint)
+    return Running(
+        query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness, files=files
+    )
+
+
+def _files_of(spark: SparkSession, script: Script, plan: Plan, checkpoint: Checkpoint | None) -> BatchFiles | None:
+    if checkpoint is None:
+        return None
+    streams = [stream for name in plan.read_streams if (stream := script.stream(name)) is not None]
+    return BatchFiles(spark, checkpoint.spark, streams, is_counted=plan.rewriting is not None)
 
 
 def _start(script: Script, one: Running, options: RunOptions) -> None:

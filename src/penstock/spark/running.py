@@ -19,6 +19,7 @@ from penstock.plan.plan import Plan
 from penstock.runtime.counts import metrics_line, metrics_of, second_stage_of, with_blocks, with_second_stage
 from penstock.runtime.exactness import Exactness
 from penstock.spark.assembly import answer_observation, leaves_out, second_observation
+from penstock.spark.batch_files import BatchFiles
 from penstock.spark.batch_times import split
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.late_rows import WatermarkBefore
@@ -53,6 +54,10 @@ class Running:
     observed: Observed | None = None
     """What the samples of this run show, where joins are replaced by counts."""
     clock: WatermarkBefore = field(default_factory=WatermarkBefore)
+    files: BatchFiles | None = None
+    """What is asked of the files of each batch."""
+    looked_at: int = -1
+    """The last batch whose files were."""
 
     @property
     def held(self) -> dict[str, int]:
@@ -75,6 +80,7 @@ def take_progress(one: Running, metrics: TextIO | None, follow: Follower | None)
     """Take note of the batches that Spark has told of since the last time: write them, and tell who follows."""
     assert one.handle is not None
     for progress in one.handle.recentProgress:
+        _look_at_files(one, progress["batchId"])
         if progress["batchId"] <= one.seen or one.assembled.observation not in progress["observedMetrics"]:
             continue
         line = _metrics_line(one, progress)
@@ -91,6 +97,14 @@ def take_progress(one: Running, metrics: TextIO | None, follow: Follower | None)
             metrics.flush()
         if follow is not None:
             follow(one, line)
+
+
+def _look_at_files(one: Running, batch: int) -> None:
+    if one.files is None or batch <= one.looked_at:
+        return
+    one.looked_at = batch
+    if gone := one.files.gone_of(batch):
+        _account(one, one.exactness.without_files(batch, list(map(str, gone))))
 
 
 def _account(one: Running, now: Exactness) -> None:

@@ -8,34 +8,31 @@ costs room in the exchange, so it is added only where an answer depends on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TypeVar
+from typing import Any
 
 from pyspark.errors import AnalysisException
-from pyspark.sql import Column, DataFrame, DataFrameReader, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
-from pyspark.sql.streaming.readwriter import DataStreamReader
 
 from penstock.errors import DataError, UsageError
 from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import SOURCE_PARTS, Stream
+from penstock.model.stream import Column as Declared
 from penstock.plan.plan import ORDERS, Plan, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.connectors import require_connector
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.file_heads import HEAD, OUTSIDE
-from penstock.spark.file_order import is_deeper, options_for_spark, pattern_of
-from penstock.spark.kafka import has_headers, reading_kafka, rows_of_records
-from penstock.spark.malformed import KEPT, is_text, reading_columns, reading_options
-from penstock.spark.option_values import option_values
+from penstock.spark.file_order import is_deeper, pattern_of
+from penstock.spark.kafka import rows_of_records
+from penstock.spark.malformed import KEPT
 from penstock.spark.pack import PLACE, passes
 from penstock.spark.punctuations import conditions
-from penstock.spark.sinks import FILES
+from penstock.spark.readers import read_error, reader_of
 from penstock.spark.table_joins import as_query_reads
 from penstock.spark.types import carried, spark_type
-
-Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 
 
 def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFrame:
@@ -59,32 +56,6 @@ def read_stream(spark: SparkSession, stream: Stream, in_order: bool) -> DataFram
         raise read_error(stream, error) from error
 
 
-def reader_of(reader: Reader, stream: Stream) -> Reader:
-    """A reader of streams or of batches, told what the stream's storage says."""
-    assert stream.storage is not None
-    options = dict(option_values(stream.storage))
-    if stream.storage.format.lower() in FILES:
-        options = options_for_spark(stream.storage)
-    elif stream.is_kafka:
-        options = reading_kafka(stream.storage, with_headers=has_headers(stream))
-    reader = reader.format(stream.storage.format).options(**options)
-    if stream.storage.format.lower() == "csv":
-        # By their names, if the file tells them, and not by their places.
-        reader = reader.option("enforceSchema", dict(option_values(stream.storage)).get("enforceSchema", "false"))
-    if stream.storage.format.lower() in FILES:
-        columns = [f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None]
-        if is_text(stream):
-            columns += reading_columns(stream)
-            reader = reader.options(**reading_options(stream))
-        reader = reader.schema(", ".join(columns))
-    return reader
-
-
-def read_error(stream: Stream, error: Exception) -> DataError:
-    """What to say where Spark cannot read a stream."""
-    return DataError(f"cannot read stream {stream.name}", detail=what_it_says(error), hint="see its USING and OPTIONS")
-
-
 def with_declared_columns(
     frame: DataFrame, stream: Stream, ordered: bool, straight: bool = True, beside: Sequence[Column] = ()
 ) -> tuple[DataFrame, bool]:
@@ -101,6 +72,8 @@ def with_declared_columns(
             f"stream {stream.name} has no column {', '.join(missing)} in its data",
             detail=f"there are: {', '.join(frame.columns)}",
         )
+    if not straight:
+        _require_whole_casts(frame, plain, named, stream)
     columns = [F.col(quoted(named[c.name.casefold()])).cast(spark_type(str(c.type))).alias(c.name) for c in plain]
     columns += [F.col(name) for name in (SOURCE_PARTS,) if name in frame.columns]
     ordered = ordered and (PLACE in frame.columns or has_column(frame, "_metadata.file_path"))
@@ -127,6 +100,24 @@ def with_declared_columns(
             passed = passed | F.col(HEAD).isNotNull()
         frame = frame.where(passed)
     return as_query_reads(frame, stream), ordered
+
+
+def _require_whole_casts(frame: DataFrame, plain: list[Declared], named: dict[str, str], stream: Stream) -> None:
+    """Raise DataError where Spark would cast a value to another, or to NULL, without a word: with ANSI off."""
+    spark = frame.sparkSession
+    if str(spark.conf.get("spark.sql.ansi.enabled")).lower() == "true":
+        return  # It ends the query instead.
+    jvm: Any = spark._jvm
+    types = jvm.org.apache.spark.sql.types.DataType
+    for column in plain:
+        given = frame.schema[named[column.name.casefold()]].dataType.simpleString()
+        there, wanted = (types.fromDDL(text) for text in (given, spark_type(str(column.type))))
+        if not jvm.org.apache.spark.sql.catalyst.expressions.Cast.canUpCast(there, wanted):
+            raise DataError(
+                f"the input {stream.name} has {quoted(column.name)} as {given.upper()}, declared as {column.type}",
+                detail="with spark.sql.ansi.enabled off, Spark gives NULL or another value for one that does not fit",
+                hint="cast it in the DataFrame, declare the type that it has, or turn spark.sql.ansi.enabled on",
+            )
 
 
 def _place(frame: DataFrame, once_a_file: bool) -> Column:

@@ -17,7 +17,7 @@ from penstock.errors import DataError
 from penstock.model.names import quoted
 from penstock.model.stream import Exploded, Storage, Stream, TableJoin
 from penstock.model.table import column_of
-from penstock.spark.file_order import options_for_spark
+from penstock.spark.read_tables import read_table
 from penstock.spark.types import spark_type
 
 _MET = "__met"
@@ -67,9 +67,9 @@ def _met(frame: DataFrame, join: TableJoin, among: Column | None) -> DataFrame:
 def _table(spark: SparkSession, join: TableJoin) -> DataFrame:
     """A table, or what a query makes of some."""
     if isinstance(join.storage, Storage):
-        return _read_table(spark, join.columns, join.storage)
+        return read_table(spark, join.table, join.columns, join.storage)
     read: dict[str, Any] = {
-        table.key: _read_table(spark, table.columns, table.storage) for table in join.storage.tables
+        table.key: read_table(spark, table.name, table.columns, table.storage) for table in join.storage.tables
     }
     made = spark.sql(join.storage.text, **read).toDF(*(name for name, _ in join.columns))
     require_types(made, join.columns, join.table)
@@ -80,11 +80,6 @@ def _one_row(table: DataFrame) -> DataFrame:
     """A row of NULLs with the columns of a table."""
     columns = [F.lit(None).cast(field.dataType).alias(field.name) for field in table.schema]
     return table.sparkSession.range(1).select(*columns)
-
-
-def _read_table(spark: SparkSession, columns: tuple[tuple[str, str], ...], storage: Storage) -> DataFrame:
-    schema = ", ".join(f"{quoted(name)} {spark_type(kind)}" for name, kind in columns)
-    return spark.read.format(storage.format).options(**options_for_spark(storage)).schema(schema).load()
 
 
 def _exploded(frame: DataFrame, made: Exploded, among: Column | None) -> DataFrame:

@@ -26,8 +26,9 @@ from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
 from penstock.spark.malformed import judged
 from penstock.spark.option_values import option_values
+from penstock.spark.readers import read_error, reader_of
 from penstock.spark.sinks import FILES
-from penstock.spark.sources import has_column, read_error, reader_of, with_declared_columns
+from penstock.spark.sources import has_column, with_declared_columns
 from penstock.spark.types import carried
 
 POS = "__ps_pos"
@@ -80,7 +81,7 @@ def arrived(spark: SparkSession, stream: Stream, columns: Sequence[str]) -> Prof
     require_readable(stream)
     assert stream.storage is not None
     try:
-        raw, kept = judged(reader_of(spark.read, stream).load(), stream, columns)
+        raw, kept = judged(reader_of(spark.read, stream).load(), stream)
         raw = raw if not kept else raw.where(kept[1].isNull())
         place = _place(raw)
         frame, _ = with_declared_columns(raw, replace(stream, where=()), ordered=False, beside=place)

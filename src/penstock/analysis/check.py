@@ -44,11 +44,12 @@ from penstock.analysis.unbounded import settled, unknown_growth
 from penstock.analysis.witness.purge_witness import Scenario, scenarios
 from penstock.model.block_tree import blocks_below, is_block, over
 from penstock.model.clauses import RowsWindow, Union
+from penstock.model.formats import meant
 from penstock.model.hints import Budget
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Follows
 from penstock.model.simplify import simplified
-from penstock.model.stream import Stream
+from penstock.model.stream import Storage, Stream, TableJoin
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
 
@@ -172,9 +173,18 @@ def _counting_notice(query: Query, rewrite: RewriteFinding) -> Iterator[Reason]:
         yield Notice.ERROR_REMOVES_NOTHING(rewrite.because[0])
 
 
+def _misspelt_formats(query: Query) -> Iterator[Reason]:
+    for stream in (source.stream for source in query.all_sources):
+        tables = [(join.table, join.storage) for join in stream.tables if isinstance(join, TableJoin)]
+        for name, storage in ((stream.name, stream.storage), *tables):
+            if isinstance(storage, Storage) and (close := meant(storage.format)) is not None:
+                yield Notice.FORMAT_MISSPELT(storage.format, name, close)
+
+
 def _notices(query: Query, graph: ClosingGraph) -> Iterator[Reason]:
     for source in query.all_sources:
         yield from (Notice.TABLE_JOINED(source.alias, join.table) for join in source.stream.tables)
+    yield from dict.fromkeys(_misspelt_formats(query))
     if renamed := [output.name for output in query.answer if output.is_renamed]:
         yield Notice.RENAMED(renamed)
     yield from dict.fromkeys(_notices_of_parts(query, graph))

@@ -241,6 +241,7 @@ class Notice(ReasonKind):
     CLUSTERS_REMEMBERED = auto()
     RENAMED = auto()
     TABLE_JOINED = auto()
+    FORMAT_MISSPELT = auto()
 
 
 class Final(ReasonKind):

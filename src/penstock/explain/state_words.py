@@ -251,6 +251,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
         "all of them are in results"
     ),
     Notice.TABLE_JOINED: "Spark joins the rows of {} with the table {} as they come, and keeps no state for it",
+    Notice.FORMAT_MISSPELT: "Spark has no format {} of its own, which {} is read from: {} may be meant",
     Notice.COUNTS_WATCH_NOTHING: "counts watch no declaration: a row that breaks one is counted like any other",
     Notice.ERROR_REMOVES_NOTHING: "ERROR removes no join here: {}",
     Notice.COUNTED_AS_READ: (

@@ -208,3 +208,23 @@ def test_a_key_with_nine_rows_of_ten_costs_at_most_three_times_what_spread_keys_
     )
     assert most[True] < 2_000_000_000
     assert not FULL or seconds[True] <= 3 * seconds[False]
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("a.n, b.m FROM a [ROWS 3], b [ROWS 3] WHERE a.k = b.k", 9 * ROWS),
+        ("a.n, b.m FROM a [ROWS 3], b WHERE a.k = b.k AND b.m > a.n", 3 * BATCHES),
+        ("a.n, b.m FROM a [ROWS 3] LEFT JOIN b [ROWS 3] ON a.k = b.k", 9 * ROWS + ROWS - 3),
+        ("a.n FROM a [ROWS 3] WHERE EXISTS (SELECT 1 FROM b [ROWS 3] WHERE a.k = b.k)", ROWS + 3),
+    ],
+)
+def test_rows_of_one_key_in_windows_of_rows_take_time_by_the_row(query: str, answer: int) -> None:
+    """Each batch brings all of a, then all of b; the pairs of one key, tested one by one, would take minutes."""
+    driven = Run(f"{STREAMS.format(kind='BIGINT', a='', b='')} SELECT {query};")
+    start, found = time.process_time(), 0
+    for batch in range(BATCHES):
+        step = driven.step({"a": stream("BIGINT", "n", batch), "b": stream("BIGINT", "m", batch)})
+        found += step.rows.num_rows
+    assert time.process_time() - start < 2 + ROWS / 4_000
+    assert found == answer

@@ -57,7 +57,7 @@ class _Growing:
         here = frozenset(partial)
         target = _next(self.matcher, here, parts)
         rest = {alias: part for alias, part in parts.items() if alias != target}
-        for left, right in self.matcher.pieces(partial, target, parts[target]):
+        for left, right in self.matcher.pieces(partial, target, parts[target], windows=self.windows):
             if len(left):
                 longer = {**{a: ids[left] for a, ids in partial.items()}, target: right}
                 yield from self.grown(_only(longer, self.conditions.passing(longer, here)), rest)

@@ -54,6 +54,13 @@ class Ties(Protocol):
         """The other conditions between two streams."""
 
 
+class Reaching(Protocol):
+    """What else limits which rows meet: windows of rows."""
+
+    def reach(self, rows: Partial, target: str, ids: Ints) -> tuple[Ints, Ints, Ints] | None:
+        """A number of each row of a target, and from which to which of them each of the rows may meet; None for all."""
+
+
 @dataclass(frozen=True)
 class PartTies:
     """What ties some of the streams of a plan: those of a block, or of the two sides of a node."""
@@ -113,14 +120,22 @@ class Matcher:
         return joined(self.pieces(partial, target, part, implied))
 
     def pieces(
-        self, partial: Partial, target: str, part: str, implied: tuple[PairPredicate, ...] = ()
+        self,
+        partial: Partial,
+        target: str,
+        part: str,
+        implied: tuple[PairPredicate, ...] = (),
+        windows: Reaching | None = None,
     ) -> Iterator[tuple[Ints, Ints]]:
-        """The pairs, in one piece unless a hot key, or no key, would make too many that do not agree."""
+        """The pairs, in one piece unless a hot key, or no key, would make too many that do not agree.
+
+        Pairs that are out of the `windows` may be left out then.
+        """
         synopsis = self.synopses[target]
         if not _size(partial) or synopsis.size(part) == 0:
             return
         predicates = self.predicates(frozenset(partial), target) + implied
-        for left, right in self._candidates(partial, target, part, predicates):
+        for left, right in self._candidates(partial, target, part, predicates, windows):
             for predicate in predicates:
                 if len(left):
                     keep = self._holds(predicate, partial, target, left, right)
@@ -143,7 +158,12 @@ class Matcher:
         return found
 
     def _candidates(
-        self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...]
+        self,
+        partial: Partial,
+        target: str,
+        part: str,
+        predicates: tuple[PairPredicate, ...],
+        windows: Reaching | None,
     ) -> Iterator[tuple[Ints, Ints]]:
         """Pairs that agree on all keys, or in the order of a column where no key is shared: all that agree, or more."""
         axes = self.shared_axes(frozenset(partial), target)
@@ -154,15 +174,21 @@ class Matcher:
             else:
                 found = self._ranged(partial, target, part, predicates, most)
         except TooManyPairs:
-            yield from self._crowded(partial, target, part, predicates, most)
+            yield from self._crowded(partial, target, part, predicates, windows)
         else:
             yield found
 
     def _crowded(
-        self, partial: Partial, target: str, part: str, predicates: tuple[PairPredicate, ...], most: int
+        self,
+        partial: Partial,
+        target: str,
+        part: str,
+        predicates: tuple[PairPredicate, ...],
+        windows: Reaching | None,
     ) -> Iterator[tuple[Ints, Ints]]:
         """The same where they are many: by ranges of each key's rows (`key_ranges.py`)."""
         synopsis, size = self.synopses[target], _size(partial)
+        most = most_pairs(size + synopsis.size(part))
         axes = self.shared_axes(frozenset(partial), target)
         keys = grouped([self.synopses[holder].arrow(own, partial[holder]) for holder, own, _ in axes], size)
         if axes:
@@ -179,6 +205,12 @@ class Matcher:
             in_ticks, column = chosen[0].ticks is not None, chosen[0].left.column
             ranges = KeyRanges(key, self._values(target, column, rows, in_ticks) if len(rows) else key)
             begin, end = ranges.between(keys.of, *self._range_asked(chosen, partial))
+        if windows is not None and (reach := windows.reach(partial, target, rows)) is not None:
+            numbers, low, high = reach
+            by_windows = KeyRanges(key, numbers)
+            fewer = by_windows.between(keys.of, low, high)
+            if int((fewer[1] - fewer[0]).sum()) < int((end - begin).sum()):
+                ranges, (begin, end) = by_windows, fewer
         for left, place in pieces(begin, end, most):
             yield left, rows[ranges.order[place]]
 

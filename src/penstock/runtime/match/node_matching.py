@@ -115,7 +115,7 @@ class NodeMatcher:
         in_range = self._by_windows.predicates(frozenset(present), side.alias)
         partial = present or dict([next(iter(known.items()))])
         found = []
-        for left, right in self.matcher.pieces(partial, side.alias, part, in_range):
+        for left, right in self.matcher.pieces(partial, side.alias, part, in_range, self.windows):
             if len(left):
                 keep = self.able({side.alias: right})
                 if side.retained:

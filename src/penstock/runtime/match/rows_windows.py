@@ -9,6 +9,10 @@ Where each new combination holds a fresh tuple, seen is worked out for the batch
 than what was there when it began, and a fresh one has seen that. Where rows come late from a join below, a match may
 hold no fresh tuple: there each tuple carries what it has seen, as a column for each counted stream.
 
+For one tuple more that is fixed before it is paired: those of W from place `seen - n` on, and, since seen never falls,
+those of any stream up to the last that had seen no more of W than `place(w) + n`. Where a hot key would make the square
+of its rows, `reach` so gives a range of places in place of all of them.
+
 A tuple is **out of reach** once any row still to be taken in comes too late for it. It may yet match rows that wait,
 all of whose tuples came in time.
 """
@@ -22,7 +26,7 @@ import pyarrow as pa
 
 from penstock.plan.doubting import works_anew
 from penstock.plan.plan import Plan
-from penstock.runtime.columns.codes import Bools, Ints
+from penstock.runtime.columns.codes import INT64, Bools, Ints
 from penstock.runtime.input.arrival_order import ArrivalOrder
 from penstock.runtime.input.clock import Clock
 from penstock.runtime.input.wire_columns import ORDER, SEEN
@@ -67,6 +71,28 @@ class RowsWindows:
             places = _places(self.synopses[alias], rows[alias])
             keep &= (rows[alias] == ABSENT) | (last[self.streams[alias]] - places <= most)
         return keep
+
+    def reach(self, rows: Rows, target: str, ids: Ints) -> tuple[Ints, Ints, Ints] | None:
+        """The places of tuples of a target, and from which to which of them each of the rows may meet one in a window.
+
+        None where no window says. What lies between is in the windows, or not: `inside` says.
+        """
+        windows = {alias: most for alias, most in self.rows.items() if alias in rows}
+        if not windows and target not in self.rows:
+            return None
+        places = _places(self.synopses[target], ids)
+        low, high = np.full(count(rows), INT64.min), np.full(count(rows), INT64.max)
+        if target in self.rows:
+            low = self.last_seen(self.streams[target], rows) - self.rows[target]
+        order = np.argsort(places, kind="stable")
+        for alias, most in windows.items() if len(ids) else ():
+            seen = self.seen(self.streams[alias], target, ids)[order]
+            if (seen[1:] < seen[:-1]).any():
+                continue
+            upto = np.searchsorted(seen, _places(self.synopses[alias], rows[alias]) + most, "right")
+            last = np.where(upto > 0, places[order][upto - 1], INT64.min)
+            high = np.where(rows[alias] == ABSENT, high, np.minimum(high, last))
+        return places, low, high
 
     def last_seen(self, counted: str, rows: Rows) -> Ints:
         """How many rows of a stream had arrived when the last tuple of each combination did."""

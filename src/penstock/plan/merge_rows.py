@@ -37,7 +37,6 @@ from penstock.model.types import DataType, Kind
 from penstock.plan.merge_plan import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
 from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import WhyUnkept
-from penstock.plan.promises import promise_of
 
 BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 """The declarations that look at single rows."""
@@ -137,18 +136,6 @@ def merge_plan(synopsis: SynopsisForm, stream: Stream) -> MergePlan:
     )
 
 
-def checks_of(query: Query, merged: Mapping[str, MergePlan | Reason]) -> Iterator[PromisePlan]:
-    """The CHECKs of merged sources, as far as the engine can compare: a row that breaks one has no bucket."""
-    for alias, plan in merged.items():
-        if not isinstance(plan, MergePlan):
-            continue
-        stream = query.by_alias[alias].stream
-        for scheme in stream.schemes:
-            bounds = [c.column for c in plan.checks if c.constraint == scheme.on(stream.name)]
-            if bounds:
-                yield promise_of(PromiseKind.CHECK, query.by_alias[alias], scheme, tuple(dict.fromkeys(bounds)))
-
-
 def _checked(stream: Stream) -> Iterator[CheckedColumn]:
     """The conditions that codes decide exactly: no times that depend on the session's zone, no fractions."""
     types = {column.name: column.type for column in stream.carried}
@@ -163,12 +150,12 @@ def _checked(stream: Stream) -> Iterator[CheckedColumn]:
                 case _:
                     continue
             kind = types.get(predicate.column.column)
-            values = tuple(text for constant in constants if (text := _exact(constant.value)) is not None)
-            if kind is not None and kind.kind in _EXACT and len(values) == len(constants):
+            values = tuple(text for constant in constants if (text := exact_text(constant.value)) is not None)
+            if kind is not None and kind.kind in EXACT and len(values) == len(constants):
                 yield CheckedColumn(scheme.on(stream.name), predicate.column.column, op, values)
 
 
-def _exact(value: Value) -> str | None:
+def exact_text(value: Value) -> str | None:
     """The text of a constant that is exactly a code, or a string."""
     if isinstance(value, Decimal | float | dt.datetime) or (isinstance(value, int) and abs(value) >= 2**63):
         return None
@@ -222,7 +209,7 @@ def _text(value: Value | None, kind: DataType | None = None) -> str | None:
             return str(int(value))
 
 
-_EXACT = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.STRING)
+EXACT = (Kind.BOOLEAN, Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT, Kind.DATE, Kind.STRING)
 
 
 def without_covered(query: Query, verdict: Verdict) -> Query:

@@ -168,7 +168,10 @@ class PromisePlan:
     policy: Policy
     into: str | None
     when: str | None = None
-    """For PUNCTUATED, which rows make it: WHEN, its columns bare; then the filters that fix its other ON columns."""
+    """For PUNCTUATED, which rows make it: WHEN, its columns bare; then the filters that fix its other ON columns.
+
+    For CHECK, what is compared (`watched_checks.py` reads it); None where the buckets of a merged source have it.
+    """
 
 
 @dataclass(frozen=True)

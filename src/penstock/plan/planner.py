@@ -40,7 +40,6 @@ from penstock.plan.merge_plan import MergePlan
 from penstock.plan.merge_rows import (
     BY_ROW,
     Merging,
-    checks_of,
     merge_by_value,
     merge_plan,
     stay,
@@ -75,6 +74,7 @@ from penstock.plan.purge_decisions import with_decisions
 from penstock.plan.purge_trees import find_purge_trees
 from penstock.plan.second_stage_plan import item_closers
 from penstock.plan.tree import TreePlan
+from penstock.plan.watched_checks import checks_of
 
 
 def as_run(query: Query, verdict: Verdict) -> Query:

@@ -92,7 +92,7 @@ def _forgets(plan: Plan, promise: PromisePlan) -> Iterator[Reason]:
     elif promise.kind is PromiseKind.PUNCTUATED:
         yield Unseen.AFTER_PUNCTUATION()
     elif promise.kind is PromiseKind.CHECK and promise.policy not in (Policy.FAIL, Policy.QUARANTINE):
-        yield Unseen.NO_BUCKET()
+        yield from (Unseen.NO_BUCKET(),) if plan.by_alias[promise.alias].merge is not None else ()
     if promise.kind in _LOOKED_AT_IF_STORED and plan.by_alias[promise.alias].filters:
         yield Unseen.FILTERED()
 

@@ -27,7 +27,7 @@ from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.doubting import has_k, has_shadows, sets_aside
-from penstock.plan.plan import Plan
+from penstock.plan.plan import Plan, PromiseKind
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed
@@ -223,6 +223,8 @@ def _answer(plan: Plan, constraint: str, k: dict[str, Any]) -> str:
             return "TRUST goes on as if it held"
         case Policy.RECOVER:
             return "RECOVER finds what was set aside"
+        case _ if any(p.constraint == constraint and p.kind is PromiseKind.CHECK for p in plan.promises):
+            return "such rows are joined with what is there; what was concluded of it may lose results of theirs"
         case _:
             widened = (
                 f"ADAPT widens it, to {_length(plan, constraint, k[constraint])} now"

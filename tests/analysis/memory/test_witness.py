@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+import penstock
 from penstock.analysis.memory.constant_memory import growing_copies, memory_finding, memory_witness
 from tests.analysis.memory.queries import query
 
@@ -32,3 +33,10 @@ def test_there_is_none_where_constant_memory_suffices() -> None:
     asked = query("SELECT DISTINCT s.b FROM s WHERE s.b > 0 AND s.b < 5")
     assert memory_finding(asked).bounded is True
     assert memory_witness(asked, 5) is None
+
+
+@pytest.mark.parametrize("condition", ["x < 1.5", "x = 2.5", "x IN (1.5, 2.5)", "x <> 2", "n <> 'a'"])
+def test_a_check_of_a_column_that_the_query_does_not_read_stands_in_no_way(condition: str) -> None:
+    declared = f"CREATE STREAM s (k BIGINT, x DOUBLE, n STRING, CHECK ({condition})); CREATE STREAM t (k BIGINT);"
+    found = penstock.check(penstock.parse(f"{declared} SELECT s.k FROM s, t WHERE s.k = t.k;"))
+    assert found.verdict != "bounded"

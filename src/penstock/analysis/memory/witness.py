@@ -229,7 +229,7 @@ class _Layout:
         """The values that `<>` and NOT IN keep classes from."""
         found: dict[ColumnRef, frozenset[object]] = {}
         for condition in self._reading.binding:
-            if isinstance(condition.predicate, NoneOf):
+            if isinstance(condition.predicate, NoneOf) and condition.predicate.column in self._order.columns:
                 head = self._head(condition.predicate.column)
                 values = frozenset(constant.value for constant in condition.predicate.constants)
                 found[head] = found.get(head, frozenset()) | values
@@ -243,6 +243,8 @@ class _Layout:
             predicate = condition.predicate
             if not isinstance(predicate, Bound | OneOf) or not is_measured(predicate, self._reading.kind):
                 continue
+            if predicate.column not in self._order.columns:
+                continue  # A CHECK of a column that the query does not read.
             head = self._head(predicate.column)
             about = [c for c in self._reading.binding if c.predicate.columns == predicate.columns]
             for value in named_numbers(predicate):

@@ -34,7 +34,7 @@ from penstock.runtime.state.synopsis import ALL, Synopsis
 Partial = dict[str, Ints]
 """Facts of rows: for each alias the ids, all of one length."""
 
-_COMPARE = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
+COMPARE = {Op.EQ: np.equal, Op.LT: np.less, Op.LE: np.less_equal, Op.GT: np.greater, Op.GE: np.greater_equal}
 _ARROW_COMPARE = {Op.EQ: pc.equal, Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}
 
 
@@ -319,7 +319,7 @@ class Matcher:
         if isinstance(own, np.ndarray):
             if p.ticks is not None:
                 return _difference_holds(own, other, p.op, p.ticks)
-            held: Bools = _COMPARE[p.op](own, other)
+            held: Bools = COMPARE[p.op](own, other)
             return held
         compared = _ARROW_COMPARE[p.op](own, other)
         known = pc.fill_null(compared, False) if compared.null_count else compared
@@ -385,7 +385,7 @@ def _difference_holds(own: Ints, other: Ints, op: Op, ticks: int) -> Bools:
     """own - other op ticks, right at the ends of the range too, where the difference itself would wrap."""
     difference = own - other
     wrapped = ((own ^ other) & (own ^ difference)) < 0
-    held: Bools = _COMPARE[op](difference, np.int64(max(min(ticks, INT64.max), INT64.min)))
+    held: Bools = COMPARE[op](difference, np.int64(max(min(ticks, INT64.max), INT64.min)))
     if not wrapped.any():
         return held
     upper = op in (Op.GE, Op.GT)

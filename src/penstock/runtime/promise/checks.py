@@ -1,9 +1,10 @@
-"""CHECK (condition) on a merged source: a row that makes a condition false breaks it.
+"""CHECK (condition): a row that makes a condition false breaks it.
 
 A merged source has a bucket only for what its CHECKs leave (MEMORY, section 9), so a row outside of them is seen before
 it is merged: FAIL and QUARANTINE answer it as they always do. Under the others it meets what is stored and is then
-left out; a later partner does not find it. Only conditions that codes decide exactly are watched (plan/merge_rows.py);
-a NULL makes none of them false.
+left out; a later partner does not find it. A row of any other source stays as long as what was concluded of the CHECK
+lets it. Only conditions that codes decide exactly are watched (plan/watched_checks.py); a NULL makes none of them
+false but those that ask for it.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.merge_plan import CheckedColumn
 from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.watched_checks import CheckedRow, conditions_in
 from penstock.runtime.columns.codes import Bools, compared
+from penstock.runtime.match.matching import COMPARE
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.segment import Segment
@@ -31,7 +33,9 @@ class CheckWatch(Watch):
     def __init__(self, plan: Plan, promise: PromisePlan) -> None:
         super().__init__(plan, promise)
         merge = plan.by_alias[promise.alias].merge
-        self._conditions = [] if merge is None else [c for c in merge.checks if c.constraint == promise.constraint]
+        checks = () if merge is None else merge.checks
+        of_bucket = tuple(CheckedRow(c.column, c.op, c.values) for c in checks if c.constraint == promise.constraint)
+        self._conditions = of_bucket if promise.when is None else conditions_in(promise.when)
 
     def breaches(self, step: WatchStep) -> list[Breach]:
         """See Watch."""
@@ -46,9 +50,16 @@ class CheckWatch(Watch):
         return [Breach(self.promise, self.promise.alias, ids, np.zeros(len(ids), np.int64))] if len(ids) else []
 
 
-def _is_false(condition: CheckedColumn, segment: Segment) -> Bools:
+def _is_false(condition: CheckedRow, segment: Segment) -> Bools:
     column = segment.column(condition.column)
-    holds: Bools = column.is_null().to_numpy(zero_copy_only=False).copy()
-    for value in condition.values:
-        holds |= compared(_OPS[condition.op], column, value)
-    return ~holds
+    null: Bools = column.is_null().to_numpy(zero_copy_only=False)
+    if condition.op is None:
+        return null if condition.is_negated else ~null
+    op = Op(condition.op)
+    if condition.other is None:
+        holds: Bools = np.zeros(len(null), np.bool_)
+        for value in condition.values:
+            holds |= compared(_OPS[op], column, value)
+        return ~null & (holds if condition.is_negated else ~holds)
+    null = null | segment.column(condition.other).is_null().to_numpy(zero_copy_only=False)
+    return ~null & ~COMPARE[op](segment.codes(condition.column), segment.codes(condition.other))

@@ -7,6 +7,8 @@ from typing import Any
 import pytest
 from hypothesis.core import StateForActualGivenExecution
 
+from tests import measure
+
 _once = StateForActualGivenExecution.execute_once
 _drawn = 0
 
@@ -21,4 +23,4 @@ StateForActualGivenExecution.execute_once = _counted  # type: ignore[method-assi
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
-    terminalreporter.write_line(f"{_drawn} random cases")
+    terminalreporter.write_line(f"{_drawn + measure.drawn} random cases")

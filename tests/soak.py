@@ -1,10 +1,10 @@
 """`make soak`: kills, random cases and fuzzed scripts from fresh seeds, for as long as one likes.
 
-Not part of the suite. Three things take turns until the time is over: random differential cases of the core (the tests
-of the suite, with seeds of their own and more examples), scripts with tokens and characters changed at random (each
-must be read, checked, or refused with an error of ours), and SIGKILLs of a run with every kind of query on real Spark.
-What fails is printed with the command that repeats it, and ends the soak with exit code 1. The counts go into
-docs/endurance.md, where they add up over all runs.
+Not part of the suite. Four things take turns until the time is over: random differential cases of the core (the tests
+of the suite, with seeds of their own and more examples), random whole queries on Spark against DuckDB, scripts with
+tokens and characters changed at random (each must be read, checked, or refused with an error of ours), and SIGKILLs of
+a run with every kind of query on real Spark. What fails is printed with the command that repeats it, and ends the soak
+with exit code 1. The counts go into docs/endurance.md after every turn, where they add up over all runs.
 """
 
 from __future__ import annotations
@@ -40,9 +40,14 @@ CORE = (
     "tests/runtime/test_broken_promises.py",
     "tests/runtime/test_broken_outer.py",
     "tests/runtime/test_never_silent.py",
+    "tests/runtime/test_budget.py",
+    "tests/whole_queries/test_whole_queries.py",
+    "tests/whole_queries/test_windows_and_budgets.py",
+    "tests/whole_queries/test_streams_with_parts.py",
 )
+ON_SPARK = "tests/spark/test_whole_queries.py"
 KILLS = "tests/spark/test_faults.py::test_killed_at_random_moments_and_restarted"
-_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 40, 5, 60.0
+_EXAMPLES, _SPARK_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 40, 8, 5, 60.0
 _ROW = re.compile(r"^\| (\d{4}-[^|]+)\| ([^|]+)\|((?: *[\d,]+ *\|){4}) ([^|]*)\|$")
 
 
@@ -80,6 +85,12 @@ def core(counts: Counts, seed: int) -> None:
     counts.cases += int(re.findall(r"(\d+) random cases", told)[-1])
 
 
+def spark(counts: Counts, seed: int) -> None:
+    """Random whole queries on Spark against DuckDB."""
+    told = tests(ON_SPARK, seed, "not measure", PENSTOCK_EXAMPLES=str(_SPARK_EXAMPLES))
+    counts.cases += int(re.findall(r"(\d+) random cases", told)[-1])
+
+
 def kills(counts: Counts, seed: int) -> None:
     """A run with every kind of query, killed and started again."""
     told = tests(KILLS, seed, "measure", PENSTOCK_KILLS=str(_KILLS))
@@ -99,12 +110,16 @@ def scripts(counts: Counts, seed: int) -> None:
             for query in script.queries:
                 penstock.check(script, query.name)
         except InternalError as error:
-            raise Failed(f"{error}\n{text}\nseed {seed}") from error
+            raise Failed(f"{error}\n{text}\n{_again('scripts', seed)}") from error
         except PenstockError:
             pass
         except Exception as error:
-            raise Failed(f"{type(error).__name__}: {error}\n{text}\nseed {seed}") from error
+            raise Failed(f"{type(error).__name__}: {error}\n{text}\n{_again('scripts', seed)}") from error
         counts.scripts += 1
+
+
+def _again(name: str, seed: int) -> str:
+    return f"again: python -m tests.soak --only {name} --seed {seed}"
 
 
 def _tokens(text: str) -> list[str]:
@@ -132,7 +147,7 @@ def mutated(rng: random.Random, text: str, words: list[str]) -> str:
     return "".join(tokens)
 
 
-KINDS: dict[str, Callable[[Counts, int], None]] = {"core": core, "scripts": scripts, "kills": kills}
+KINDS: dict[str, Callable[[Counts, int], None]] = {"core": core, "scripts": scripts, "spark": spark, "kills": kills}
 
 
 def recorded(text: str) -> Iterator[tuple[int, int, int, int]]:
@@ -162,30 +177,34 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="make soak", description=__doc__)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--only", choices=sorted(KINDS), action="append")
+    parser.add_argument("--seed", type=int, help="one turn of each kind, from this seed: what a failure says to do")
     parser.add_argument("--record", action="store_true", help="write the counts into docs/endurance.md")
     asked = parser.parse_args()
+    names = asked.only or list(KINDS)
     counts, began = Counts(), time.monotonic()
+    ledger, when = LEDGER.read_text(), datetime.now(UTC)
     turns = 0
-    try:
-        while time.monotonic() - began < asked.minutes * 60:
-            name = (asked.only or list(KINDS))[turns % len(asked.only or KINDS)]
-            seed = secrets.randbelow(1 << 32)
+    while turns < len(names) if asked.seed is not None else time.monotonic() - began < asked.minutes * 60:
+        name = names[turns % len(names)]
+        seed = secrets.randbelow(1 << 32) if asked.seed is None else asked.seed
+        try:
             KINDS[name](counts, seed)
-            counts.seeds.append(f"{name}:{seed}")
-            turns += 1
-            print(
-                f"{name} {seed}: {counts.cases:,} cases, {counts.scripts:,} scripts, {counts.kills:,} kills", flush=True
-            )
-    except Failed as failure:
-        print(failure, file=sys.stderr)
-        return 1
-    counts.minutes = round((time.monotonic() - began) / 60)
-    if asked.record:
-        commit = subprocess.run(
-            ["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True
-        )
-        LEDGER.write_text(with_row(LEDGER.read_text(), counts, commit.stdout.strip(), datetime.now(UTC)))
+        except Failed as failure:
+            print(failure, _again(name, seed), sep="\n", file=sys.stderr)
+            return 1
+        counts.seeds.append(f"{name}:{seed}")
+        counts.minutes = round((time.monotonic() - began) / 60)
+        turns += 1
+        print(f"{name} {seed}: {counts.cases:,} cases, {counts.scripts:,} scripts, {counts.kills:,} kills", flush=True)
+        if asked.record:
+            # After each turn: a soak that is stopped has done what it has done.
+            LEDGER.write_text(with_row(ledger, counts, _commit(), when))
     return 0
+
+
+def _commit() -> str:
+    told = subprocess.run(["git", "rev-parse", "--short", "HEAD"], cwd=ROOT, capture_output=True, text=True, check=True)
+    return told.stdout.strip()
 
 
 if __name__ == "__main__":

@@ -101,28 +101,24 @@ def test_a_later_file_of_orc_lacks_a_column_or_has_another_type(bench: Bench) ->
     assert "0009.orc has no column n, which is declared" in lacking.err
     (bench.folder / "data" / "s" / "0009.orc").unlink()
     write_orc(bench, {"k": [99], "n": ["many"]})
-    other = bench.run(made, checkpoint="other")
+    other = bench.run(made.replace("{out}", "{out}_other"), checkpoint="other")
     assert other.code == 1
     assert "0010.orc has column n as string, and it is declared as int64" in other.err
 
 
 @pytest.mark.thorough
 def test_a_later_file_of_avro_lacks_a_column(spark: SparkSession, bench: Bench) -> None:
-    fill(spark, bench, "avro")
+    folder = str(bench.folder / "data" / "s")
+    whole = spark.range(0, 9, 1, 9).selectExpr("id AS k", "id AS n", "named_struct('a', 1) AS m")
+    whole.write.format("avro").save(folder)
     made = script("k BIGINT, n BIGINT, m STRUCT<a: INT>", "avro", where=", s.n")
-    whole = "named_struct('a', 1) AS m"
-    folder = bench.folder / "data" / "s"
-    spark.range(3).selectExpr("id AS k", "id AS n", whole).coalesce(1).write.format("avro").mode("overwrite").save(
-        str(folder)
-    )
-    assert bench.run(made).code == 0
-    assert sum(bench.sink().values()) == 3
-    for lacking, said in (("id AS n", "no column m"), ("named_struct('b', 1) AS m", "no column m.a")):
-        columns = ["id AS k", "id AS n", *([lacking] if "m" in lacking.split() else [])]
-        spark.range(1).selectExpr(*columns).coalesce(1).write.format("avro").mode("append").save(str(folder))
-        ran = bench.run(made, checkpoint="again" if "m." in said else "checkpoint")
-        assert ran.code == 1
-        assert said in ran.err
+    ran = bench.run(made)
+    assert ran.code == 0, ran.err
+    assert sum(bench.sink().values()) == 9
+    spark.range(1).selectExpr("id AS k", "id AS n").coalesce(1).write.format("avro").mode("append").save(folder)
+    lacking = bench.run(made)
+    assert lacking.code == 1
+    assert "has no column m, which is declared" in lacking.err
 
 
 ROWS = """

@@ -73,6 +73,18 @@ FROM one, other WHERE one.k = other.k AND other.ts >= one.ts AND other.ts - one.
 GROUP BY window(one.ts, '2 seconds');
 """
 """Counts in place of the join, whatever the data keep. The late rows of s come for a window that is given."""
+OUTER = """
+CREATE SINK unmatched USING parquet OPTIONS (path '{out}/unmatched');
+INSERT INTO unmatched SELECT s.n, t.n AS m FROM s LEFT JOIN t ON s.k = t.k AND s.ts = t.ts AND t.n > s.n;
+CREATE SINK alone USING parquet OPTIONS (path '{out}/alone');
+INSERT INTO alone SELECT s.n FROM s WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.k = s.k AND t.ts = s.ts);
+CREATE SINK topped USING parquet OPTIONS (path '{out}/topped');
+INSERT INTO topped SELECT g.since, max(g.results) AS most FROM (
+  SELECT window(s.ts, '1 second').start AS since, s.k, count(*) AS results
+  FROM s [RANGE 1 SECONDS], t [RANGE 1 SECONDS] WHERE s.k = t.k GROUP BY window(s.ts, '1 second'), s.k) AS g
+GROUP BY g.since;
+"""
+"""Rows given once it is certain that nothing meets them, and groups of groups: a block above another."""
 Rows = list[dict[str, Any]]
 
 
@@ -110,7 +122,7 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     kills = int(os.environ.get("PENSTOCK_KILLS", size(1, 20)))
     files = 4 if kills < 2 else 50
     pairs, kinds = write_files(outside, files)
-    script = SCRIPT + MERGED + GROUPED + BUDGETED + COUNTED
+    script = SCRIPT + MERGED + GROUPED + BUDGETED + COUNTED + OUTER
     rng = random.Random(int(os.environ.get("PENSTOCK_SEED", "11")))
     for _ in range(kills):
         before = offsets(outside)
@@ -132,6 +144,7 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     # The clock of both stands 2 seconds behind the last second, and what it has not passed may still come.
     assert outside.sink("counts") == grouped(outside, START + timedelta(seconds=files - 2))
     assert outside.sink("rewritten") == rewritten(outside, START + timedelta(seconds=files - 2))
+    assert_outer(outside, START + timedelta(seconds=files - 2))
     # Spark drops what the clock of the batch before had passed, so nothing in the first two.
     lines = [line for line in ran.batches if line["query"] == "rewritten" and line["rows_in"]["one"]]
     assert any(line["batch"] > 1 for line in lines)
@@ -151,6 +164,26 @@ def assert_budget_was_kept(bench: Bench, pairs: Bag) -> None:
     assert quiet.code == 0, quiet.err
     late = [pq.read_table(file) for file in (bench.folder / "out" / "archive" / "answers").rglob("*.parquet")]
     assert kept + bag(tuple(row.values()) for table in late for row in table.to_pylist()) == pairs
+
+
+def assert_outer(bench: Bench, until: datetime) -> None:
+    """The answers of OUTER: unmatched rows and groups up to that, matches whenever they are."""
+    s, t = ([r for r in pq.read_table(bench.folder / "data" / name).to_pylist() if r["n"] >= 0] for name in "st")
+    met: dict[tuple[int, datetime], list[int]] = {}
+    for row in t:
+        met.setdefault((row["k"], row["ts"]), []).append(row["n"])
+    larger = {row["n"]: [n for n in met.get((row["k"], row["ts"]), []) if n > row["n"]] for row in s}
+    matched = bag((row["n"], n) for row in s for n in larger[row["n"]])
+    assert bench.sink("unmatched") == matched + bag(
+        (row["n"], None) for row in s if not larger[row["n"]] and row["ts"] < until
+    )
+    assert bench.sink("alone") == bag(
+        (row["n"],) for row in s if (row["k"], row["ts"]) not in met and row["ts"] < until
+    )
+    most: dict[datetime, int] = {}
+    for since, _, results, _ in grouped(bench, until):
+        most[since] = max(most.get(since, 0), results)
+    assert bench.sink("topped") == bag(most.items())
 
 
 def merged(bench: Bench) -> Bag:

@@ -14,7 +14,7 @@ import pytest
 
 from penstock.compile import parse
 from penstock.errors import PenstockError
-from tests.measure import FULL, size
+from tests.measure import each, seeds
 from tests.spark.conftest import Bench
 from tests.whole_queries.grammar import STREAMS, TABLES, Writer
 from tests.whole_queries.test_whole_queries import SCHEMA, batches, by_duckdb
@@ -25,11 +25,11 @@ _READ = " USING parquet OPTIONS (path '{data}/%s', maxFilesPerTrigger '1');"
 
 @pytest.mark.thorough
 def test_random_queries_on_spark_give_what_duckdb_gives(bench: Bench) -> None:
-    first = random.SystemRandom().randrange(10**9) if FULL else 3000
-    ran, seed = 0, first
-    while ran < size(6, 200):
+    wanted = seeds(3000, 6, 200)
+    ran, drawn = 0, each(range(wanted.start, wanted.start + 10 * len(wanted)))
+    while ran < len(wanted):
+        seed = next(drawn)
         ran += _compared(bench, seed, depth=seed % 3)
-        seed += 1
 
 
 def _compared(bench: Bench, seed: int, depth: int) -> bool:

@@ -1,0 +1,102 @@
+"""One process dies, and the others live: a Python worker, the JVM, the driver; or another run wants the checkpoint.
+
+What is left ends by itself with one clear error, or goes on; started again, the same command gives the exact answer.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from tests.spark.conftest import Bench, Ran
+from tests.spark.test_faults import GROUPED, START, STREAMS, grouped, offsets, write_files
+
+SCRIPT = STREAMS + GROUPED
+FILES = 8
+
+
+def begun(bench: Bench, process: subprocess.Popen[str]) -> None:
+    """Wait until batches are under way."""
+    deadline = time.monotonic() + 120
+    while process.poll() is None and offsets(bench) < 2 and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert process.poll() is None, process.communicate()[1]
+
+
+def members(leader: int, name: str) -> list[int]:
+    """The processes of a session whose command line has that in it, the youngest first; not the leader."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int(entry.name) != leader:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[3]) == leader and name in (entry / "cmdline").read_text():
+                    found.append((int(fields[19]), int(entry.name)))
+        except (OSError, IndexError):
+            continue
+    return [pid for _, pid in sorted(found, reverse=True)]
+
+
+def again(bench: Bench) -> None:
+    """Start it once more: the answer is whole."""
+    ran = bench.finish(bench.start(SCRIPT, unbounded=False))
+    assert ran.code == 0, ran.err
+    assert bench.sink("counts") == grouped(bench, START + timedelta(seconds=FILES - 2))
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("victim", ["worker", "jvm", "driver", "terminated"])
+def test_one_process_dies(outside: Bench, victim: str) -> None:
+    write_files(outside, FILES)
+    process = outside.start(SCRIPT, unbounded=False, now=False)
+    begun(outside, process)
+    ran: Ran | None = None
+    match victim:
+        case "worker":
+            for pid in members(process.pid, "penstock.spark.daemon")[:1]:
+                os.kill(pid, signal.SIGKILL)
+            time.sleep(5)
+            process.send_signal(signal.SIGINT)
+            ran = outside.finish(process, timeout=120)
+            assert ran.code in (1, 130), ran.err
+        case "jvm":
+            os.kill(members(process.pid, "java")[-1], signal.SIGKILL)
+            ran = outside.finish(process, timeout=120)
+            assert ran.code == 1, ran.err
+            assert "error: " in ran.err
+        case "driver":
+            others = members(process.pid, "")
+            os.kill(process.pid, signal.SIGKILL)
+            process.communicate()
+            deadline = time.monotonic() + 60
+            while any(Path(f"/proc/{pid}/stat").exists() for pid in others) and time.monotonic() < deadline:
+                time.sleep(0.5)
+        case _:
+            process.send_signal(signal.SIGTERM)
+            ran = outside.finish(process, timeout=120)
+            assert ran.code in (130, 143), ran.err
+    if ran is not None:
+        assert "Traceback" not in ran.err
+        assert "py4j" not in ran.err.lower()
+    again(outside)
+
+
+@pytest.mark.thorough
+def test_two_runs_at_once_on_one_checkpoint(outside: Bench) -> None:
+    write_files(outside, FILES)
+    first = outside.start(SCRIPT, unbounded=False, now=False)
+    begun(outside, first)
+    second = outside.finish(outside.start(SCRIPT, unbounded=False), timeout=120)
+    assert second.code in (1, 2)
+    assert "checkpoint" in second.err
+    assert "Traceback" not in second.err
+    assert first.poll() is None
+    first.send_signal(signal.SIGINT)
+    assert outside.finish(first, timeout=120).code == 130
+    again(outside)

@@ -53,7 +53,7 @@ def main(arguments: Sequence[str]) -> int:
             kept = _written("declarations kept", traffic(seconds, connections, breaking=False), home / "kept", files)
             runs = _measured(watched, kept, home, say)
             held = claims(runs, watched, kept)
-            lines += [*as_text(connections, runs, watched, kept), *as_lines(held)]
+            lines += [*as_text(connections, files, runs, watched, kept), *as_lines(held)]
             lines += [] if judged else ["  too small a run to judge: with few connections chance alone is more"]
             wrong = [run.system for run in runs if run.is_exact and not watched.agrees(run)]
             if given.json is not None:

@@ -94,7 +94,7 @@ def test_the_report_puts_the_papers_figures_beside() -> None:
     watched, kept = (Watched(name, made, truth, bounds) for name in ("as it comes", "declarations kept"))
     assert watched.agrees(runs[0])
     assert not watched.agrees(runs[1])
-    lines = as_text(10, runs, watched, kept)
+    lines = as_text(10, 8, runs, watched, kept)
     assert any("5.0" in line and "Spark's joins" in line for line in lines)
     assert any(line.startswith("  Spark's joins") and "0.00 % (0.00 %)" in line for line in lines)
     assert any("at most 3 %" in line for line in lines)

@@ -10,6 +10,7 @@ from typing import Any
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
+from pyspark.sql import SparkSession
 
 from penstock.errors import DataError, PenstockError
 from penstock.spark.hadoop_path import AnyPath
@@ -33,8 +34,9 @@ _LONGEST = 400
 
 
 def quiet_errors() -> None:
-    """Keep PySpark from printing each error of its own, trace and all, besides raising it."""
+    """Keep PySpark and its gateway from printing each error of their own, trace and all, besides raising it."""
     if not os.environ.get("PENSTOCK_DEBUG"):
+        logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
             PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
 
@@ -52,6 +54,18 @@ def failure_of(query: str, error: Exception, resuming: AnyPath | None = None) ->
             hint=f"if that does not say why, it may be damaged; Spark's own log is {spark_log()}",
         )
     return DataError(f"query {query} failed", detail=said, hint=f"Spark's own log is {spark_log()}")
+
+
+def has_ended(spark: SparkSession) -> bool:
+    """Whether the JVM that this process started is no longer there."""
+    process = getattr(spark.sparkContext._gateway, "proc", None)
+    return process is not None and process.poll() is not None
+
+
+def jvm_ended(resuming: bool) -> PenstockError:
+    """The error that a run ends with whose JVM has."""
+    goes_on = "what was committed stays, and the same command goes on from there; " if resuming else ""
+    return DataError("Spark's JVM has ended while the run was under way", hint=f"{goes_on}its log is {spark_log()}")
 
 
 def what_it_says(error: Exception) -> str:

@@ -30,7 +30,7 @@ from penstock.spark.cells import CELLS, whole_cells
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.cluster import forget_everywhere
 from penstock.spark.connectors import require_connector
-from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
+from penstock.spark.failures import SPARK_ERRORS, failure_of, has_ended, jvm_ended, quiet_errors
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.hadoop_path import worker_folder
 from penstock.spark.interrupts import Interrupt, noted_interrupts
@@ -116,7 +116,14 @@ def run_script(
         for note in unknown_options(spark, script):
             say(f"note: {note}")
     with noted_interrupts() as interrupt:
-        return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt, say=say)
+        try:
+            return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt, say=say)
+        except (*SPARK_ERRORS, OSError, PenstockError, KeyboardInterrupt) as error:
+            if not has_ended(spark):
+                raise
+            # Whoever ends a whole group of processes ends the JVM too, and may be first at it.
+            interrupt.heed()
+            raise jvm_ended(resuming=options.checkpoint is not None) from error
 
 
 def _run(

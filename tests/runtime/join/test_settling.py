@@ -68,7 +68,7 @@ def test_what_a_condition_says_of_one_side_alone_settles_rows_of_the_other() -> 
     select += "NOT EXISTS (SELECT 1 FROM e WHERE e.k = a.k AND a.ts < 0) AND "
     select += "NOT EXISTS (SELECT 1 FROM f WHERE f.k = a.k AND a.k = b.k);"
     by_key = "ORDERED BY k"
-    driver = Driver(streams(a=f"FOLLOWS f (k) ON (k)", b=by_key, e=by_key, f=by_key) + select)
+    driver = Driver(streams(a="FOLLOWS f (k) ON (k)", b=by_key, e=by_key, f=by_key) + select)
     driver.step(a=[(3, 0, 1)], b=[(3, 0, 1)], e=[(3, 0, 1)], f=[(1, 0, 1), (2, 0, 2), (3, 0, 3)])
     last = driver.step(a=[(9, 1, 2)], b=[(9, 1, 2)], e=[(9, 1, 2)], f=[(9, 1, 4)])
     assert last.metrics.state_rows["f"] <= 1

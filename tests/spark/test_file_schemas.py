@@ -9,7 +9,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import orc
 
+import penstock
+from penstock.compile import plan
 from penstock.spark.file_schemas import columns_lacking, schema_of, types_changed
+from penstock.spark.told import opening_lines
 
 _AVRO_HEAD = (
     b"Obj\x01\x02\x16avro.schema%s\x00"  # one entry: its name has 11 bytes
@@ -90,3 +93,10 @@ def test_a_file_that_ends_too_soon_is_none(tmp_path: Path) -> None:
     (tmp_path / "cut").write_bytes(avro("{}")[:12])
     with pytest.raises((ValueError, KeyError)):
         schema_of(str(tmp_path / "cut"))
+
+
+@pytest.mark.parametrize(("path", "notes"), [("hdfs://host/s", 1), ("/data/s", 0)])
+def test_files_that_are_not_asked_are_told(path: str, notes: int) -> None:
+    script = penstock.parse(f"CREATE STREAM s (k BIGINT) USING orc OPTIONS (path '{path}'); SELECT s.k FROM s;")
+    said = opening_lines(script, [(script.queries[0], plan(script))])
+    assert len([line for line in said if "not asked for their columns" in line]) == notes

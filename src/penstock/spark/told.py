@@ -31,6 +31,7 @@ from penstock.plan.plan import Plan, PromiseKind
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed
+from penstock.spark.file_heads import passes_unseen
 from penstock.spark.file_order import unheld
 from penstock.spark.running import Running
 from penstock.spark.sources import depends_on_order
@@ -41,7 +42,7 @@ def opening_lines(script: Script, plans: Sequence[tuple[Query, Plan]]) -> list[s
     return [
         f"note: {query.name}: {why}"
         for query, plan in plans
-        for why in (*unwatched_failures(query, plan), *unordered_files(script, plan))
+        for why in (*unwatched_failures(query, plan), *unordered_files(script, plan), *unasked_files(script, plan))
     ]
 
 
@@ -51,6 +52,16 @@ def unordered_files(script: Script, plan: Plan) -> Iterator[str]:
         if stream is not None and (plan.rewriting is not None or depends_on_order(plan, stream.name)):
             why = unheld(stream)
             yield from () if why is None else (why,)
+
+
+def unasked_files(script: Script, plan: Plan) -> Iterator[str]:
+    """The streams of which a later file may lack a declared column unseen."""
+    for stream in map(script.stream, plan.read_streams):
+        if stream is not None and passes_unseen(stream):
+            yield (
+                f"files of {stream.name} that come later lie on no local disk, and are not asked for their columns: "
+                "Spark gives NULL for one that a file lacks"
+            )
 
 
 def last_lines(ran: Sequence[Running]) -> list[str]:

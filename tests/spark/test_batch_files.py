@@ -49,13 +49,11 @@ def test_a_file_that_was_listed_and_is_gone_when_its_batch_begins_is_told(
 def test_a_column_that_the_first_rows_of_json_lack_where_no_file_was_there_at_the_start(outside: Bench) -> None:
     outside.place("s", "0.json")
     process = outside.start(SCRIPT.replace("{format}", "json"), now=False)
-    before = [0.0]
 
     def write() -> None:
         while process.poll() is None and not list((outside.folder / "checkpoint").rglob("metadata")):
             time.sleep(0.2)
         time.sleep(1)
-        before[0] = time.monotonic()
         outside.write_text("s", "0.json", '{"key": 1}\n')
 
     writer = threading.Thread(target=write)

@@ -80,7 +80,8 @@ def take_progress(one: Running, metrics: TextIO | None, follow: Follower | None)
     """Take note of the batches that Spark has told of since the last time: write them, and tell who follows."""
     assert one.handle is not None
     for progress in one.handle.recentProgress:
-        _look_at_files(one, progress["batchId"])
+        if "addBatch" in progress["durationMs"]:  # Else it tells that it waits for that batch.
+            _look_at_files(one, progress["batchId"])
         if progress["batchId"] <= one.seen or one.assembled.observation not in progress["observedMetrics"]:
             continue
         line = _metrics_line(one, progress)

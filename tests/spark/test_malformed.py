@@ -85,12 +85,12 @@ def test_quarantine_keeps_the_text_and_its_file_once(bench: Bench, spark: SparkS
 
 
 def test_a_query_that_reads_no_column_sees_broken_rows_too(bench: Bench) -> None:
-    bench.write_text("s", "0.json", GOOD + BROKEN)
+    bench.write_text("s", "0.json", GOOD + WRONG + BROKEN)
     made = script(s=", ON MALFORMED NULL").split("INSERT")[0].replace("WHERE k < 100", "")
     ran = bench.run(made + "INSERT INTO out SELECT 1 AS one FROM s;")
     assert ran.code == 0, ran.err
-    assert bench.sink("answer") == bag([(1,)] * 3)
-    assert [line["malformed"] for line in ran.batches] == [{"s": 1}]
+    assert bench.sink("answer") == bag([(1,)] * 4)
+    assert [line["malformed"] for line in ran.batches] == [{"s": 2}]
 
 
 def test_dropping_rows_in_silence_is_refused() -> None:

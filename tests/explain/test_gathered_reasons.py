@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.analysis.check import check_query
 from penstock.compile import parse
-from penstock.explain.gathered_reasons import Shared, by_those_concerned, gathered
+from penstock.explain.gathered_reasons import SharedReason, by_those_concerned, gathered
 
 TIMES = "ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE"
 SCRIPT = f"""
@@ -16,7 +16,7 @@ SELECT a.k FROM a, b, c WHERE a.k = b.k AND a.k = c.k
 """
 
 
-def reasons(*aliases: str) -> list[Shared]:
+def reasons(*aliases: str) -> list[SharedReason]:
     verdict = check_query(parse(SCRIPT).queries[0])
     return gathered([state for state in verdict.streams if state.alias in aliases])
 

@@ -21,14 +21,14 @@ _OF_ONE = (WhyOpen.WINDOW_WOULD_TOO, WhyOpen.WINDOW_WOULD_BOUND, WhyOpen.ENDLESS
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedReason:
     """A reason in words, and the aliases that it is a reason for."""
 
     text: str
     of: tuple[str, ...]
 
 
-def gathered(states: Sequence[StateFinding], *, without: Container[ReasonKind] = ()) -> list[Shared]:
+def gathered(states: Sequence[StateFinding], *, without: Container[ReasonKind] = ()) -> list[SharedReason]:
     """The reasons of these states, each once; `without` those that are told elsewhere."""
     alike: dict[object, list[tuple[Told, str]]] = {}
     for state in states:
@@ -40,10 +40,10 @@ def gathered(states: Sequence[StateFinding], *, without: Container[ReasonKind] =
     for _, reasons in sorted(alike.items(), key=lambda item: item[0] in _OF_ONE):
         aliases = list(dict.fromkeys(alias for _, alias in reasons))
         found.setdefault(told(_as_one([reason for reason, _ in reasons], aliases)), []).extend(aliases)
-    return [Shared(text, tuple(dict.fromkeys(of))) for text, of in found.items()]
+    return [SharedReason(text, tuple(dict.fromkeys(of))) for text, of in found.items()]
 
 
-def by_those_concerned(shared: Iterable[Shared]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
+def by_those_concerned(shared: Iterable[SharedReason]) -> Iterator[tuple[tuple[str, ...], list[str]]]:
     """The reasons that are of the same states, together."""
     groups: dict[tuple[str, ...], list[str]] = {}
     for one in shared:

@@ -35,9 +35,11 @@ from tests.runtime.test_outer import KINDS
 from tests.runtime.test_outer_aggregates import COLUMNS, plain, run_of
 
 
-def run(workload: OuterWorkload, *, restart: bool) -> tuple[list[Counter[tuple[Any, ...]]], int, int]:
+def run(
+    workload: OuterWorkload, *, restart: bool, audit: float = 0.0
+) -> tuple[list[Counter[tuple[Any, ...]]], int, int]:
     """What each batch gives, the end of all streams last; and how many rows are said to be contradicted, or lost."""
-    plan = make_plan(workload.query, check_query(workload.query))
+    plan = replace(make_plan(workload.query, check_query(workload.query)), audit=audit)
     absent = workload.absent(plan)
     cell, store, found, contradicted, lost = Cell(plan, absent=absent), dict[str, bytes](), [], 0, 0
     for number in range(workload.batches + 1):
@@ -183,3 +185,32 @@ def test_the_end_of_the_streams_sets_nothing_aside() -> None:
     cell = driver.cell
     assert cell.step(Batch(1, (), is_last=True)).rows.num_rows == 1
     assert all(piles.rows == 0 for piles in cell.doubted_rows.piles.values())
+
+
+@pytest.mark.parametrize("kind", ["left", "full", "exists", "not exists"])
+@pytest.mark.parametrize("is_broken", [False, True], ids=["kept", "broken"])
+def test_an_audit_of_everything_finds_only_what_is_lost_or_wrong(kind: str, is_broken: bool) -> None:
+    """Of streams that keep their promises nothing, and the answer stays as it is.
+
+    Of others no more than is lost, or wrong: and a row that meets one which is kept for the audit has matched, so it is
+    not emitted without a match, and EXISTS has its answer.
+    """
+    policy = Policy.ADAPT if is_broken else None
+
+    @settings(BROKEN, max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", size(8, 2000))))
+    @given(outer_workloads(KINDS[kind], most_rows=12, broken=policy, batches=8), st.booleans())
+    def look(workload: OuterWorkload, restart: bool) -> None:
+        assume(not simplified(workload.query).is_inner)
+        plain, *nothing = run(workload, restart=restart)
+        found, contradicted, lost = run(workload, restart=restart, audit=1.0)
+        assert nothing == [0, 0]
+        whole, given_rows = Evaluator(workload.query, workload.history).answer(), sum(found, Counter())
+        without = sum(plain, Counter())
+        assert not (given_rows - without) - whole
+        assert not (without - given_rows) & whole
+        assert is_broken or found == plain
+        assert lost <= (whole - given_rows).total()
+        assert contradicted <= (given_rows - whole).total()
+        assert is_broken or (lost, contradicted) == (0, 0)
+
+    look()

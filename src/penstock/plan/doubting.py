@@ -51,14 +51,20 @@ def works_anew(plan: Plan) -> bool:
 
 
 def can_audit(plan: Plan) -> bool:
-    """Whether rows that promises let go can be kept for an audit: in an inner join of which none are kept anyway."""
+    """Whether rows that promises let go can be kept for an audit: where they would be found, and none are kept anyway.
+
+    Of three or more streams under outer joins or EXISTS a row may leave for another reason than that it can match
+    nothing more, so that a row which agrees with it tells nothing.
+    """
     is_watched = recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises)
-    return plan.inner and len(plan.sources) > 1 and plan.evict is None and not is_watched
+    return sets_aside(plan) and len(plan.sources) > 1 and not is_watched
 
 
 def may_contradict(plan: Plan) -> bool:
     """Whether a row may be found to have been given without the match that it has."""
-    return not plan.inner and (recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises))
+    is_audited = plan.audit > 0 and can_audit(plan)
+    is_watched = recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises)
+    return not plan.inner and (is_audited or is_watched)
 
 
 def has_shadows(plan: Plan, promise: PromisePlan) -> bool:

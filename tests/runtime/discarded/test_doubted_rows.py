@@ -110,3 +110,23 @@ def test_a_share_of_the_keys_is_audited_and_none_after_it_is_turned_off() -> Non
     off = one.step({"r": rows((998, 1001, 0))})
     assert "audited" not in off.metrics
     assert sum(piles.rows for cell in one.top.cells for piles in cell.doubted_rows.piles.values()) == 0
+
+
+@pytest.mark.parametrize(
+    ("select", "given", "lost", "contradicted"),
+    [
+        (f"SELECT r.n, s.n AS m FROM r LEFT JOIN s ON {NEAR};", 0, 1, 1),
+        (f"SELECT r.n FROM r WHERE NOT EXISTS (SELECT 1 FROM s WHERE {NEAR});", 0, 0, 1),
+        (f"SELECT r.n FROM r WHERE EXISTS (SELECT 1 FROM s WHERE {NEAR});", 0, 1, 0),
+    ],
+)
+def test_an_audit_of_an_outer_join_or_exists_finds_what_was_lost_and_what_was_wrong(
+    select: str, given: int, lost: int, contradicted: int
+) -> None:
+    one = AuditedRun(TRUSTED + select)
+    one.step({"r": rows((1, 10, 1))})
+    one.step({"r": rows((2, 100, 1)), "s": rows((3, 100, 2))})
+    one.restart()
+    late = one.step({"s": rows((1, 12, 3))})
+    assert late.rows.num_rows == given
+    assert (late.metrics["lost"], late.metrics["contradicted"], late.metrics["exact"]) == (lost, contradicted, False)

@@ -61,6 +61,7 @@ class DoubtedRows(Component):
     """What one cell has set aside."""
 
     tables = ("piles",)
+    may_lack = ("piles",)
     arrays = ("answered",)
     parts = ("emitted",)
 

@@ -66,6 +66,8 @@ class Component:
     arrays: ClassVar[tuple[str, ...]] = ()
     numbers: ClassVar[tuple[str, ...]] = ()
     parts: ClassVar[tuple[str, ...]] = ()
+    may_lack: ClassVar[tuple[str, ...]] = ()
+    """The tables that an older store of the same version may lack: they begin empty."""
 
     def resume(self) -> None:
         """All state was loaded: work out what follows from it."""
@@ -112,6 +114,12 @@ class State:
         self._components = components_of(root)
         components = self._components.items()
         self._tables = tables_of(root)
+        self._lacking = {
+            _in(path, name)
+            for path, one in components
+            for attribute in one.may_lack
+            for name, _ in _members(attribute, getattr(one, attribute))
+        }
         self._arrays = [array for path, one in components for array in _arrays(path, one)]
         self._synopses = [table for table in self._tables.values() if isinstance(table, Synopsis)]
         self._serial = 0
@@ -160,10 +168,14 @@ class State:
         source = EntryReader(entries)
         saved = from_json(self._whole(NUMBERS, source))
         _require_same("components", saved["numbers"], self._components)
-        _require_same("tables", saved["tables"], self._tables)
+        told_of = saved["tables"]
+        begins_empty = {name for name in self._lacking if name not in told_of}
+        _require_same("tables", told_of, self._tables.keys() - begins_empty)
         self._serial = saved["serial"]
         for name, table in self._tables.items():
-            told = saved["tables"][name]
+            if name in begins_empty:
+                continue
+            told = told_of[name]
             if isinstance(table, Synopsis):
                 read_synopsis(name, told, table, source)
             else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
@@ -33,7 +33,7 @@ from tests.runtime.workloads import workloads
 
 
 class Leaf(Component):
-    tables = ("rows", "log")
+    tables: ClassVar[tuple[str, ...]] = ("rows", "log")
     numbers = ("count", "seen")
 
     def __init__(self) -> None:
@@ -134,6 +134,28 @@ def test_a_store_that_lacks_something_or_has_more_is_refused() -> None:
         loaded({**store, "segment/leaves/c/rows/000000000001": b""})
     assert "nothing knows its entries segment/leaves/c" in str(refused.value.detail)
     loaded({**store, "cold/leaves/c": b""})
+
+
+class Grown(Leaf):
+    tables = ("rows", "log", "more")
+    may_lack = ("more",)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.more = Synopsis(("k",))
+
+
+def test_a_table_that_an_older_store_may_lack_begins_empty_and_no_other_does() -> None:
+    before, store = Leaf(), dict[str, bytes]()
+    add(before, 1)
+    state = State(before)
+    state.finish()
+    saved(store, state)
+    grown = Grown()
+    State(grown).load(store)
+    assert (grown.rows.live, grown.more.live) == (before.rows.live, 0)
+    with pytest.raises(DataError, match="not the one that the query has"):
+        State(Leaf()).load({**store, **State(grown).save().put})
 
 
 def test_a_store_of_other_components_is_refused_by_name() -> None:

@@ -13,15 +13,13 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.readwriter import DataStreamWriter
+from pyspark.sql import SparkSession
 
 from penstock.errors import PenstockError, UsageError
 from penstock.explain.changed_text import written_lines
-from penstock.model.names import fold
 from penstock.model.query import Query
 from penstock.model.script import Script
-from penstock.model.stream import KAFKA, Sink
+from penstock.model.stream import Sink
 from penstock.plan.plan import Plan
 from penstock.runtime.exactness import Exactness
 from penstock.spark.apart import require_apart
@@ -34,10 +32,8 @@ from penstock.spark.failures import SPARK_ERRORS, failure_of, has_ended, jvm_end
 from penstock.spark.file_order import LISTS_AT_ONCE, is_local
 from penstock.spark.hadoop_path import worker_folder
 from penstock.spark.interrupts import Interrupt, noted_interrupts
-from penstock.spark.kafka import records_of_rows, writing_kafka
 from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
-from penstock.spark.option_values import option_values
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine import drains_of, into_of
@@ -58,11 +54,9 @@ from penstock.spark.stream import (
     trigger_seconds,
 )
 from penstock.spark.succession import take_over
-from penstock.spark.upserts import upserting
+from penstock.spark.writers import writer_of
 
 _POLL_SECONDS = 0.2
-_FOLDERS = "partitionby"
-"""The option of a sink that names columns for its folders; Spark takes it by a call."""
 
 
 @dataclass(frozen=True)
@@ -311,28 +305,6 @@ def _partitions(assembled: Assembled, cores: int) -> int:
     A task costs more than a cell: a store that is opened, a worker that is spoken to.
     """
     return min(assembled.cells or cores, cores)
-
-
-def writer_of(answer: DataFrame, sink: Sink | None, query: Query) -> DataStreamWriter:
-    """What writes the answer of a query, as its sink says; to the console if there is none."""
-    if sink is None:
-        return answer.writeStream.format("console").option("truncate", "false")
-    if sink.key:
-        return answer.writeStream.foreachBatch(upserting(answer, sink, query))
-    if sink.storage.format.lower() == KAFKA:
-        return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
-    given = dict(option_values(sink.storage))
-    asked = [name for name in given if name.lower() == _FOLDERS]
-    columns = [column.strip() for name in asked for column in given.pop(name).split(",")]
-    known = {fold(name): name for name in answer.columns}
-    for column in columns:
-        if fold(column) not in known:
-            raise UsageError(
-                f"sink {sink.name}: partitionBy names {column}, which is no column of the answer",
-                detail=f"there are: {', '.join(answer.columns)}",
-            )
-    writer = answer.writeStream.format(sink.storage.format).options(**given)
-    return writer.partitionBy(*(known[fold(column)] for column in columns)) if columns else writer
 
 
 _HASTE = "Python worker failed to connect back"

@@ -1,0 +1,39 @@
+"""What writes the answer of a query: Spark's own writers, told what its sink says."""
+
+from __future__ import annotations
+
+from pyspark.sql import DataFrame
+from pyspark.sql.streaming.readwriter import DataStreamWriter
+
+from penstock.errors import UsageError
+from penstock.model.names import fold
+from penstock.model.query import Query
+from penstock.model.stream import KAFKA, Sink
+from penstock.spark.kafka import records_of_rows, writing_kafka
+from penstock.spark.option_values import option_values
+from penstock.spark.upserts import upserting
+
+_FOLDERS = "partitionby"
+"""The option of a sink that names columns for its folders; Spark takes it by a call."""
+
+
+def writer_of(answer: DataFrame, sink: Sink | None, query: Query) -> DataStreamWriter:
+    """What writes the answer of a query, as its sink says; to the console if there is none."""
+    if sink is None:
+        return answer.writeStream.format("console").option("truncate", "false")
+    if sink.key:
+        return answer.writeStream.foreachBatch(upserting(answer, sink, query))
+    if sink.storage.format.lower() == KAFKA:
+        return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
+    given = dict(option_values(sink.storage))
+    asked = [name for name in given if name.lower() == _FOLDERS]
+    columns = [column.strip() for name in asked for column in given.pop(name).split(",")]
+    known = {fold(name): name for name in answer.columns}
+    for column in columns:
+        if fold(column) not in known:
+            raise UsageError(
+                f"sink {sink.name}: partitionBy names {column}, which is no column of the answer",
+                detail=f"there are: {', '.join(answer.columns)}",
+            )
+    writer = answer.writeStream.format(sink.storage.format).options(**given)
+    return writer.partitionBy(*(known[fold(column)] for column in columns)) if columns else writer

@@ -405,8 +405,9 @@ class FromBinder:
         return Part(tree, {**left.tables, **right.tables}, columns, *lifted)
 
     def _refuse_twins(self, left: Part, right: Part, written: FromJoin) -> None:
+        known = set(map(fold, left.tables))
         for alias in right.tables:
-            if any(fold(known) == fold(alias) for known in left.tables):
+            if fold(alias) in known:
                 item = next(i for i in reversed(items_of(written.right)) if fold(alias_of(i)) == fold(alias))
                 at = item.alias.at if item.alias is not None else item.at
                 self.report(f"{alias} stands twice in the query", at, "give each its own alias: stream AS a")
@@ -414,10 +415,11 @@ class FromBinder:
     def scope_of(self, left: Part, right: Part) -> Scope:
         """What ON sees."""
         seen = {**left.tables, **right.tables}
+        known = set(map(fold, seen))
         hidden = {
             fold(alias): "ON sees the two sides of its own join; put the condition into WHERE"
             for alias in self.all_aliases
-            if all(fold(alias) != fold(known) for known in seen)
+            if fold(alias) not in known
         }
         for table in self.late_tables:
             hidden[fold(table.alias)] = "it is joined after the streams; put the condition into WHERE"

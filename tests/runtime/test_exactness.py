@@ -104,3 +104,21 @@ def test_files_that_vanished_stand_against_it_from_their_batch_on() -> None:
     assert exactness_told(known) == (
         "INEXACT: 3 files gone before the batch was done that was to read them (a), answers may be wrong since batch 2"
     )
+
+
+@pytest.mark.parametrize(
+    ("select", "lost"),
+    [
+        ("c.x FROM c, p WHERE c.x = p.x", 2),
+        ("c.x, p.x AS y FROM c LEFT JOIN p ON c.x = p.x", 2),
+        ("p.x FROM p WHERE EXISTS (SELECT 1 FROM c WHERE c.x = p.x)", 0),
+    ],
+)
+def test_under_monitor_what_a_key_let_go_is_remembered_and_what_it_lost_is_counted(select: str, lost: int) -> None:
+    run = Run(KEYED.replace("c.x FROM c, p WHERE c.x = p.x", f"/*+ MONITOR(2, 1, 100) */ {select}"))
+    run.step({"c": pa.table({"x": [7, 7]}), "p": pa.table({"x": [7]})})
+    again = run.step({"p": pa.table({"x": [7]})})
+    assert (again.metrics["lost"], again.metrics["exact"]) == (lost, False)
+    assert again.metrics["inexact_because"][1] == f"{lost} results known to be lost"
+    # Of EXISTS the row of c that was set aside is an answer.
+    assert again.rows.num_rows == (1 if lost == 0 else 0)

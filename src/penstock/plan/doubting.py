@@ -56,14 +56,14 @@ def can_audit(plan: Plan) -> bool:
     Of three or more streams under outer joins or EXISTS a row may leave for another reason than that it can match
     nothing more, so that a row which agrees with it tells nothing.
     """
-    is_watched = recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises)
+    is_watched = recovers(plan) or any(is_doubted(plan, promise) for promise in plan.promises)
     return sets_aside(plan) and len(plan.sources) > 1 and not is_watched
 
 
 def may_contradict(plan: Plan) -> bool:
     """Whether a row may be found to have been given without the match that it has."""
     is_audited = plan.audit > 0 and can_audit(plan)
-    is_watched = recovers(plan) or any(has_shadows(plan, promise) for promise in plan.promises)
+    is_watched = recovers(plan) or any(is_doubted(plan, promise) for promise in plan.promises)
     return not plan.inner and (is_audited or is_watched)
 
 
@@ -76,10 +76,20 @@ def has_shadows(plan: Plan, promise: PromisePlan) -> bool:
     return plan.monitor.declared and has_k(promise) and promise.policy is not Policy.TRUST
 
 
+def is_doubted(plan: Plan, promise: PromisePlan) -> bool:
+    """Whether shadows tell what is lost when a promise breaks: of one with a k, or under MONITOR of a key that closes.
+
+    A key has no k by which it could be known how long to remember what it let go: of that there is a sample at once.
+    """
+    is_key = promise.kind in (PromiseKind.PRIMARY_KEY, PromiseKind.PUNCTUATED) and promise.policy is not Policy.TRUST
+    is_counted = is_key and plan.monitor.declared and sets_aside(plan) and not recovers(plan)
+    return is_counted or has_shadows(plan, promise)
+
+
 def counts_losses(plan: Plan, constraint: str) -> bool:
     """Whether results that are lost because a constraint broke are counted, as far as shadows go."""
     broken = [(block, p) for block in plan.all_blocks for p in block.promises if p.constraint == constraint]
-    return bool(broken) and all(has_shadows(block, promise) for block, promise in broken)
+    return bool(broken) and all(is_doubted(block, promise) for block, promise in broken)
 
 
 def remembers_past_clusters(plan: Plan, promise: PromisePlan) -> bool:

@@ -26,7 +26,7 @@ import pyarrow as pa
 
 from penstock.errors import NotSupportedYet
 from penstock.plan.dealing import dealt_columns
-from penstock.plan.doubting import has_shadows, is_learned, recovers
+from penstock.plan.doubting import is_doubted, is_learned, recovers
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.runtime.cell import Cell
 from penstock.runtime.columns.codes import Ints
@@ -59,7 +59,7 @@ def require_dealt(plan: Plan, grids: Sequence[Grid]) -> None:
         (plan.evict is not None, "a BUDGET, whose statistics are of the rows that each cell saw"),
         (plan.in_arrival_order, "ARRIVES BY, and rows that wait for their turn"),
         (any(p.kind is PromiseKind.CLUSTERED for p in plan.promises), "CLUSTERED BY, which counts the rows of a cell"),
-        (any(has_shadows(plan, p) or is_learned(p) for p in plan.promises), "MONITOR or WITHIN AUTO, learned by cell"),
+        (any(is_doubted(plan, p) or is_learned(p) for p in plan.promises), "MONITOR or WITHIN AUTO, learned by cell"),
         (recovers(plan), "RECOVER, and rows that lie aside"),
         (plan.audit > 0, "an audit, and rows that it keeps"),
         (any(_copies(plan, grid) for grid in grids), "keys that not all streams have, so that rows are copied"),

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from penstock.plan.doubting import has_shadows, is_learned, recovers
+from penstock.plan.doubting import is_doubted, is_learned, recovers
 from penstock.plan.plan import Plan, PromiseKind, PromisePlan
 from penstock.runtime.cell import Cell
 from penstock.runtime.promise.ordered import OrderedWatch
@@ -55,7 +55,7 @@ def _of_promises(before: Plan, after: Plan) -> Iterator[str]:
         return  # Told by what is left of the plans.
     for then, now in zip(before.promises, after.promises, strict=True):
         name = now.constraint
-        if is_learned(then) != is_learned(now) or has_shadows(before, then) != has_shadows(after, now):
+        if is_learned(then) != is_learned(now) or is_doubted(before, then) != is_doubted(after, now):
             yield f"of {name} something else is watched"
         if (then.rows, then.low) != (now.rows, now.low):
             yield f"{name} counts rows, or compares two streams, and what is kept for it goes by its WITHIN"
@@ -70,7 +70,7 @@ def _of_promises(before: Plan, after: Plan) -> Iterator[str]:
 def _of_columns(before: Plan, after: Plan) -> Iterator[str]:
     if after.distinct or after.aggregate is not None or after.frontiers:
         yield "DISTINCT, groups or a query above remember what was selected"
-    doubted = recovers(after) or any(has_shadows(after, p) or is_learned(p) for p in after.promises)
+    doubted = recovers(after) or any(is_doubted(after, p) or is_learned(p) for p in after.promises)
     if doubted or after.audit:
         yield "rows lie aside, with the columns that were selected"
     for source in after.sources:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, TextIO
 
 from penstock.errors import visible
@@ -26,7 +27,7 @@ from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
-from penstock.plan.doubting import has_k, has_shadows, sets_aside
+from penstock.plan.doubting import counts_losses
 from penstock.plan.plan import Plan, PromiseKind
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
@@ -263,9 +264,9 @@ def _length(plan: Plan, constraint: str, k: float) -> str:
 
 
 def _uncounted(plan: Plan, constraint: str) -> str:
-    """That the results which a broken k may have lost are not counted, if that is so."""
-    broken = [p for p in plan.promises if p.constraint == constraint and has_k(p)]
-    if not sets_aside(plan) or not broken or has_shadows(plan, broken[0]):
+    """That the results which a broken promise may have lost are not counted, if MONITOR would count them."""
+    monitored = replace(plan, monitor=replace(plan.monitor, declared=True))
+    if counts_losses(plan, constraint) or not counts_losses(monitored, constraint):
         return ""
     return "; results that this may lose are counted with MONITOR"
 

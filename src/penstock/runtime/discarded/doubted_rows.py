@@ -31,7 +31,7 @@ import pyarrow as pa
 
 from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
-from penstock.plan.doubting import can_audit, has_shadows, sets_aside, works_anew
+from penstock.plan.doubting import can_audit, has_shadows, is_doubted, sets_aside, works_anew
 from penstock.plan.plan import CLOCKS, Closer, CloserKind, Plan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import mix
@@ -74,7 +74,7 @@ class DoubtedRows(Component):
         doubted = {p.constraint for p in plan.promises if p.policy is Policy.RECOVER and sets_aside(plan)}
         self.recovers = bool(doubted)
         self.monitored = tuple(w for w in watches if has_shadows(plan, w.promise))
-        doubted |= {w.promise.constraint for w in self.monitored}
+        doubted |= {p.constraint for p in plan.promises if is_doubted(plan, p)}
         self._trusted = tuple(c for c in plan.closers if not _rests_on(plan, c, doubted))
         self.piles = {
             alias: ColdSegments(alias, axis_columns(plan, alias), mark_names(plan, alias), on_disk=self.recovers)

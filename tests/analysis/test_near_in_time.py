@@ -56,3 +56,9 @@ def test_a_stream_without_a_time_of_the_calendar_has_none() -> None:
     text = "CREATE STREAM a (k BIGINT, ts BIGINT, EVENT TIME ts); CREATE STREAM b (k BIGINT); "
     (query,) = penstock.parse(text + "SELECT a.k FROM a, b WHERE a.k = b.k;").queries
     assert near_in_time(query) is None
+
+
+def test_times_of_two_types_have_no_difference() -> None:
+    dated = "CREATE STREAM d (k BIGINT, ts DATE, EVENT TIME ts);"
+    (query,) = penstock.parse(f"{TIMED.format('a', '')}{dated} SELECT a.k FROM a, d WHERE a.k = d.k;").queries
+    assert near_in_time(query) is None

@@ -12,6 +12,7 @@ join the condition belongs to its ON, and which of several blocks it belongs to 
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import product
 
 from penstock.analysis.check import check_query
 from penstock.analysis.facts.together import Facts
@@ -33,6 +34,9 @@ def near_in_time(query: Query) -> NearInTime | None:
     is_plain = query.is_inner and not query.existences and all(source.below is None for source in sources)
     if not is_plain or not 2 <= len(sources) <= _MOST or not all(map(_has_instants, sources)):
         return None
+    clocks = [source.stream.clock for source in sources]
+    if any(one is None or other is None or not one.compares_with(other) for one, other in product(clocks, repeat=2)):
+        return None  # Of a DATE and a TIMESTAMP there is no difference.
     pairs = tuple(_apart(query))
     if not pairs:
         return None

@@ -23,7 +23,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import penstock
+from penstock.compile import plan
 from penstock.errors import InternalError, PenstockError
+from tests.sql.typed_scripts import TypedWriter
 
 ROOT = Path(__file__).resolve().parents[1]
 LEDGER = ROOT / "docs" / "endurance.md"
@@ -47,6 +49,8 @@ CORE = (
 ON_SPARK = "tests/spark/test_whole_queries.py"
 KILLS = "tests/spark/test_faults.py::test_killed_at_random_moments_and_restarted"
 _EXAMPLES, _SPARK_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 40, 8, 5, 60.0
+_MUTATED = 0.7
+"""The share of the scripts that are known ones with something changed."""
 _ROW = re.compile(r"^\| (\d{4}-[^|]+)\| ([^|]+)\|((?: *[\d,]+ *\|){4}) ([^|]*)\|$")
 
 
@@ -97,17 +101,19 @@ def kills(counts: Counts, seed: int) -> None:
 
 
 def scripts(counts: Counts, seed: int) -> None:
-    """Scripts of the examples and the golden cases, with something changed."""
+    """Scripts of the examples and the golden cases with something changed, and random ones with all types."""
     rng = random.Random(seed)
     known = [path.read_text() for path in sorted([*ROOT.glob("examples/*.sql"), *ROOT.glob("tests/golden/*/*.sql")])]
     words = sorted({word for text in known for word in _tokens(text) if word.strip()})
     ends = time.monotonic() + _SCRIPT_SECONDS
     while time.monotonic() < ends:
-        text = mutated(rng, rng.choice(known), words)
+        # As many that nearly all read well, with columns of all types.
+        text = mutated(rng, rng.choice(known), words) if rng.random() < _MUTATED else TypedWriter(rng).script()
         try:
             script = penstock.parse(text)
             for query in script.queries:
                 penstock.check(script, query.name)
+                plan(script, query.name)
         except InternalError as error:
             raise Failed(f"{error}\n{text}\n{_again('scripts', seed)}") from error
         except PenstockError:

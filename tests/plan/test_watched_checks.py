@@ -11,6 +11,7 @@ import penstock
 from penstock.compile import plan
 from penstock.plan.plan import PromiseKind
 from penstock.plan.watched_checks import CheckedRow, conditions_in, written
+from penstock.plan.watching import rests_on_unseen
 from penstock.testing import Run
 
 T = "CREATE STREAM t (k BIGINT, CHECK (k > 20));"
@@ -61,6 +62,22 @@ def test_what_is_not_watched(declared: str) -> None:
 
 def test_a_check_that_another_ties_to_a_column_of_the_query_is_watched_too() -> None:
     assert list(checks("CHECK (k <= a), CHECK (a <= b), CHECK (n = 'x')")) == ["CHECK (k <= a)", "CHECK (a <= b)"]
+
+
+@pytest.mark.parametrize(
+    ("declared", "unseen"),
+    [
+        ("CHECK (ts > TIMESTAMP '2024-01-01 00:00:00')", True),
+        ("CHECK (k < 10)", False),
+        ("CHECK (k % 2 = 0)", False),
+        ("CHECK (x < 1.5)", False),
+    ],
+)
+def test_what_may_break_unseen_is_named_where_the_answer_rests_on_it(declared: str, unseen: bool) -> None:
+    columns = f"k BIGINT, x DOUBLE, ts TIMESTAMP, EVENT TIME ts, {declared}"
+    script = penstock.parse(f"CREATE STREAM s ({columns}); {T} SELECT s.k FROM s, t WHERE s.k = t.k AND s.k > 1;")
+    found = rests_on_unseen(script.queries[0], plan(script))
+    assert found == ((f"{declared} ON s",) if unseen else ())
 
 
 def table(rows: dict[str, list[int | None]]) -> Any:

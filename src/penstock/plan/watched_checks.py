@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Source, columns_of
 from penstock.model.expressions import Constant
-from penstock.model.predicates import Bound, Comparison, NoneOf, NullTest, OneOf, Op, Predicate
+from penstock.model.predicates import Bound, Comparison, NoneOf, NullTest, OneOf, Op, Opaque, Predicate, Residual
 from penstock.model.query import Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
@@ -70,6 +70,18 @@ def checks_of(query: Query, merged: Mapping[str, MergePlan | Reason]) -> Iterato
                     dict.fromkeys(c for one in conditions for c in (one.column, one.other) if c is not None)
                 )
                 yield promise_of(PromiseKind.CHECK, source, scheme, columns, when=written(conditions))
+
+
+def unwatched_checks(query: Query) -> Iterator[str]:
+    """The CHECKs of which something may be concluded that nobody compares; of what only Spark evaluates nothing is."""
+    for source in query.all_sources:
+        named = _named(query, source) if source.below is None else set()
+        types = {column.name: column.type for column in source.stream.carried}
+        for scheme in source.stream.schemes if source.below is None else ():
+            if isinstance(scheme, Check) and named & set(scheme.own_columns):
+                understood = [p for p in scheme.condition if not isinstance(p, Opaque | Residual)]
+                if any(_comparison(predicate, types) is None for predicate in understood):
+                    yield scheme.on(source.stream.name)
 
 
 def written(conditions: tuple[CheckedRow, ...]) -> str:

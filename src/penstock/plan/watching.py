@@ -19,6 +19,7 @@ from penstock.plan.doubting import has_shadows, remembers_past_clusters, remembe
 from penstock.plan.memory_choice import cluster_memories
 from penstock.plan.plan import CLOCKS, MATCHES, CloserKind, Plan, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import Unseen
+from penstock.plan.watched_checks import unwatched_checks
 
 _LOOKED_AT_IF_STORED = (*CLOCKS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.CHECK)
 
@@ -48,8 +49,11 @@ def rests_on_unseen(query: Query, plan: Plan) -> tuple[str, ...]:
     for promise in plan.promises:
         # What follows from below, or is recovered from, does no harm.
         is_derived = plan.by_alias[promise.alias].block is not None and promise.policy is Policy.TRUST
+        if promise.kind is PromiseKind.CHECK:
+            continue  # A row that a filter drops is in no result, whatever it breaks; every other is looked at.
         if promise.policy is not Policy.RECOVER and not is_derived and any(_forgets(plan, promise)):
             found[promise.constraint] = None
+    found.update(dict.fromkeys(unwatched_checks(query)))
     return tuple(found)
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from dataclasses import replace
+from itertools import product
 from random import Random
 from typing import Any
 
@@ -30,8 +31,9 @@ from tests.runtime.outer_reference import Evaluator
 from tests.runtime.outer_workloads import OuterWorkload, outer_workloads
 from tests.runtime.reference import Arrived
 from tests.runtime.test_broken_promises import BROKEN, learned
+from tests.runtime.test_cells import share
 from tests.runtime.test_core_against_reference import bag
-from tests.runtime.test_outer import KINDS
+from tests.runtime.test_outer import KINDS, shares_of
 from tests.runtime.test_outer_aggregates import COLUMNS, plain, run_of
 
 
@@ -81,6 +83,29 @@ def test_every_match_is_recovered_and_what_it_contradicts_is_counted(kind: str) 
             workload = learned(workload, 3)  # type: ignore[assignment]
         assert obstacles(workload.query) == ()
         check(workload, *run(workload, restart=restart))
+
+    look()
+
+
+@pytest.mark.parametrize("kind", ["mixed", "exists and not exists", "mixed, counted in rows"])
+def test_so_it_is_in_many_cells(kind: str) -> None:
+    @settings(BROKEN, max_examples=int(os.environ.get("PENSTOCK_EXAMPLES", size(5, 2000))))
+    @given(outer_workloads(KINDS[kind], most_rows=12, broken=Policy.RECOVER, batches=8))
+    def look(workload: OuterWorkload) -> None:
+        assume(not simplified(workload.query).is_inner)
+        plan = make_plan(workload.query, check_query(workload.query))
+        cells = {place: Cell(plan, absent=workload.absent(plan)) for place in product(*shares_of(plan))}
+        found, contradicted = [], 0
+        for number in range(workload.batches + 1):
+            batch = workload.batch(plan, number)
+            rows: Counter[tuple[Any, ...]] = Counter()
+            for place, cell in cells.items():
+                part = tuple(share(plan, chunk, place) for chunk in batch.chunks)
+                result = cell.step(Batch(number, part, is_last=number == workload.batches))
+                rows += bag(result.rows)
+                contradicted += result.metrics.contradicted
+            found.append(rows)
+        check(workload, found, contradicted, 0)
 
     look()
 

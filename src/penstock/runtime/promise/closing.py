@@ -158,8 +158,8 @@ class Closedness:
         if closer.kind is CloserKind.NEVER:
             return np.ones(len(ids), np.bool_)
         closed = self._closed_by(closer, synopsis, ids)
-        missing = None if self.plan.inner else nulls(synopsis, closer.columns, ids)
-        # Outer joins keep rows that have a NULL there: such a row meets nothing.
+        missing = nulls(synopsis, closer.columns, ids)
+        # Outer joins keep rows that have a NULL there, as promises do: such a row meets nothing.
         return closed if missing is None else closed | missing
 
     def _closed_by(self, closer: Closer, synopsis: Synopsis, ids: Ints) -> Bools:

@@ -26,6 +26,14 @@ sys.meta_path.insert(0, Nothing())
 COMMAND = PLAIN + "from penstock.cli import main\nmain()\n"
 
 
+COMPILED = """
+from sqlglot import parser
+parser.__file__ = "parser.cpython-311-x86_64-linux-gnu.so"
+from penstock.cli import main
+main()
+"""
+
+
 def run(code: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code, *arguments], capture_output=True, text=True, check=False)
 
@@ -66,3 +74,10 @@ def test_every_extra_that_is_named_is_there_and_the_plain_package_is_small() -> 
 
 def test_an_import_that_fails_otherwise_is_no_missing_extra() -> None:
     assert missing_extra(ModuleNotFoundError("No module named 'penstok'", name="penstok")) is None
+
+
+def test_the_compiled_form_of_sqlglot_is_told() -> None:
+    done = run(COMPILED, "check", SCRIPT)
+    assert done.returncode == 1
+    assert "pip uninstall sqlglotc" in done.stderr
+    assert "bug in Penstock" not in done.stderr

@@ -138,7 +138,7 @@ class Writer:
         """A query, and the columns of its answer."""
         if depth > 0 and self.chance(0.15):
             return self._united(depth)
-        form = self.draw.choices(("select", "distinct", "group", "session"), (6, 2, 2, 1))[0]
+        form = self.draw.choices(("select", "distinct", "group", "session", "first"), (6, 2, 2, 1, 1))[0]
         named: list[tuple[str, str]] = []
         source = self._from(depth, named)
         where = [*source.where, *self._filters(source)]
@@ -150,6 +150,8 @@ class Writer:
             text, columns = self._grouped(source, where)
         elif form == "session":
             text, columns = self._in_sessions(source, where)
+        elif form == "first":
+            text, columns = self._first_rows(source, where)
         else:
             text, columns = self._selected(source, where, is_distinct=form == "distinct")
         common = ", ".join(f"{name} AS ({inner})" for name, inner in named)
@@ -345,6 +347,23 @@ class Writer:
         by = self.draw.choice((key, key, key, key, f"ROLLUP ({key})", f"GROUPING SETS (({key}), ())"))
         text = f"SELECT {shown} FROM {kept} GROUP BY {by}, [[{time}|{length}|]]{having}"
         return text, tuple(column for _, column in items)
+
+    def _first_rows(self, source: _From, where: list[str]) -> tuple[str, tuple[Column, ...]]:
+        """The first rows of each key in a window of time; what orders them are all columns that are shown."""
+        key, value = (self.draw.choice(source.every).name(role, self.draw) for role in ("key", "value"))
+        time = self.draw.choice(source.parts).name("time", self.draw)
+        kept = source.kept([*where, f"{time} IS NOT NULL"])
+        by = f"{value} {self.draw.choice(('ASC', 'DESC'))} NULLS {self.draw.choice(('FIRST', 'LAST'))}, {time}"
+        over = f"(PARTITION BY {key}, [[{time}|{self.draw.choice((2, 3, 5))}|]] ORDER BY {by})"
+        number, most = f"ROW_NUMBER() OVER {over}", self.draw.choice(("= 1", "<= 2", "< 3"))
+        columns = (Column("k", "key"), Column("ts", "time"), Column("v0", "value"))
+        items = f"{key} AS k, {time} AS ts, {value} AS v0"
+        if self.chance(0.5):
+            return f"SELECT {items} FROM {kept} QUALIFY {number} {most}", columns
+        return (
+            f"SELECT k, ts, v0 FROM (SELECT {items}, {number} AS rn FROM {kept}) {self.alias()} WHERE rn {most}",
+            columns,
+        )
 
     def _aggregate(self, source: _From, value: str) -> str:
         """An aggregate that is a number."""

@@ -26,7 +26,7 @@ from penstock.model.names import fold
 from penstock.model.predicates import Comparison, Difference, Opaque, Predicate, Residual, aliases_of
 from penstock.model.problem import Problem, Subject
 from penstock.model.relation import Join, JoinKind, joins, leaves
-from penstock.model.stream import span_problem
+from penstock.model.stream_problems import span_problem
 from penstock.model.types import DataType
 
 if TYPE_CHECKING:

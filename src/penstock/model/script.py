@@ -11,7 +11,8 @@ from penstock.model.problem import Problem, Subject, require
 from penstock.model.query import Query
 from penstock.model.schemes import Cooccurs, Follows, ForeignKey, OnViolation, Policy, Scheme, StreamKey, reference_of
 from penstock.model.spans import Span, Window
-from penstock.model.stream import OnMalformed, Sink, Stream, span_problem
+from penstock.model.stream import OnMalformed, Sink, Stream
+from penstock.model.stream_problems import span_problem
 from penstock.model.table import DeclaredTable
 
 

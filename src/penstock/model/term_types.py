@@ -12,25 +12,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from decimal import Decimal
-from enum import Enum
-from functools import reduce
 
 from penstock.model.clauses import Aggregate, Formula, Output, TimeWindow
 from penstock.model.expressions import Call, Cast, ColumnRef, Expression, Literal, Term
 from penstock.model.spans import Span, Unit
 from penstock.model.types import DataType, Kind
+from penstock.model.wider_types import MOST_DIGITS, NULL, Typed, moved_type, number_type, plain, widest
 
 ColumnTypes = Callable[[ColumnRef], DataType | None]
 
-
-class _Null(Enum):
-    """The type of NULL, which gives way to any other."""
-
-    NULL = "VOID"
-
-
-_Typed = DataType | _Null | None
-_NULL = _Null.NULL
 
 _BOOLEAN, _INT, _BIGINT, _DOUBLE, _STRING, _BINARY, _DATE, _TIMESTAMP, _NTZ = (
     DataType.of(kind)
@@ -40,12 +30,6 @@ _BOOLEAN, _INT, _BIGINT, _DOUBLE, _STRING, _BINARY, _DATE, _TIMESTAMP, _NTZ = (
     )
 )
 
-_WIDENING = (Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT)
-_DIGITS = {Kind.TINYINT: 3, Kind.SMALLINT: 5, Kind.INT: 10, Kind.BIGINT: 20}
-"""The digits of the DECIMAL that a whole number becomes beside a DECIMAL."""
-_MOST_DIGITS = 38
-_LEAST_SCALE = 6
-"""Digits after the point that arithmetic keeps where a result would have more than 38 digits."""
 
 _NAMES: dict[DataType, str] = {
     _BOOLEAN: """= <> < <= > >= <=> and or not xor like ilike rlike escape in between isnull isnotnull isnan startswith
@@ -82,13 +66,13 @@ _WHOLE_PARTS = {"YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DAYOFWEEK", "DOW", "
 def type_of(term: Term, column_type: ColumnTypes) -> DataType | None:
     """The type of an expression; None where it is not certain, and of NULL."""
     found = _type_of(term, column_type)
-    return None if found is _NULL else found
+    return None if found is NULL else found
 
 
 def common_type(types: Sequence[DataType | None]) -> DataType | None:
     """The type in which Spark compares or merges values of these types; None where that is not certain."""
-    found = _common(list(types))
-    return None if found is _NULL else found
+    found = widest(list(types))
+    return None if found is NULL else found
 
 
 def output_type(output: Output | Formula, column_type: ColumnTypes) -> DataType | None:
@@ -155,7 +139,7 @@ def aggregate_type(function: str, argument: DataType | None) -> DataType | None:
         case "max_by" | "min_by":
             return argument
         case "collect_list" | "collect_set" | "array_agg":
-            return None if argument is None else DataType(Kind.ARRAY, f"ARRAY<{_plain(argument).text}>")
+            return None if argument is None else DataType(Kind.ARRAY, f"ARRAY<{plain(argument).text}>")
         case "sum" | "avg" | "mean":
             return _total(function, argument)
         case _:
@@ -167,36 +151,29 @@ def _total(function: str, argument: DataType | None) -> DataType | None:
         return None
     if argument.precision is not None and argument.scale is not None:
         more, places = (10, 0) if function == "sum" else (4, 4)
-        return DataType.decimal(
-            min(argument.precision + more, _MOST_DIGITS), min(argument.scale + places, _MOST_DIGITS)
-        )
+        return DataType.decimal(min(argument.precision + more, MOST_DIGITS), min(argument.scale + places, MOST_DIGITS))
     return _BIGINT if function == "sum" and argument.is_integer else _DOUBLE
 
 
-def _type_of(term: Term, column_type: ColumnTypes) -> _Typed:
+def _type_of(term: Term, column_type: ColumnTypes) -> Typed:
     match term:
         case ColumnRef():
             return column_type(term)
         case Literal(value=value):
             return _literal(value)
         case Cast(to=to):
-            return None if to is None else _plain(to)
+            return None if to is None else plain(to)
         case Call(function=function, arguments=arguments) if function in _ALWAYS:
             return _ALWAYS[function]
         case Call(function=function, arguments=arguments):
             types = [_type_of(argument, column_type) for argument in arguments]
-            return _call(function, arguments, [_plain(t) if isinstance(t, DataType) else t for t in types])
+            return _call(function, arguments, [plain(t) if isinstance(t, DataType) else t for t in types])
 
 
-def _plain(kind: DataType) -> DataType:
-    """Texts of a limited length are STRING to an expression."""
-    return _STRING if kind.kind is Kind.STRING and not kind.is_collated else kind
-
-
-def _literal(value: object) -> _Typed:
+def _literal(value: object) -> Typed:
     match value:
         case None:
-            return _NULL
+            return NULL
         case bool():
             return _BOOLEAN
         case int():
@@ -220,10 +197,10 @@ def _decimal_of(value: Decimal) -> DataType | None:
     assert isinstance(exponent, int)
     scale = max(0, -exponent)
     precision = max(len(digits) + max(0, exponent), scale, 1)
-    return DataType.decimal(precision, scale) if precision <= _MOST_DIGITS else None
+    return DataType.decimal(precision, scale) if precision <= MOST_DIGITS else None
 
 
-def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _Typed:
+def _call(function: str, arguments: tuple[Term, ...], types: list[Typed]) -> Typed:
     match function, types:
         case "interval", _:
             return DataType(Kind.INTERVAL, "INTERVAL")  # of what, its unit would say
@@ -232,11 +209,11 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _T
         case (("-" | "+" | "abs" | "negative" | "positive"), [DataType() as only]) if only.is_number:
             return only
         case (("&" | "|" | "^"), [DataType() as left, DataType() as right]) if left.is_integer and right.is_integer:
-            return _common([left, right])
+            return widest([left, right])
         case "~", [DataType() as only] if only.is_integer:
             return only
         case (("<<" | ">>"), [DataType() as only, _]) if only.is_integer:
-            return _common([only, _INT])
+            return widest([only, _INT])
         case (("ceil" | "ceiling" | "floor"), [DataType() as only]) if only.is_number:
             return _whole(only)
         case (("round" | "bround"), [DataType() as first, *_]) if first.is_number:
@@ -244,11 +221,11 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _T
         case "nullif", [first, _]:
             return first
         case "nvl2", [_, *others]:
-            return _common(others)
+            return widest(others)
         case "if", [_, only]:
             return only  # a branch of CASE
         case "if", [_, one, other]:
-            return _common([one, other])
+            return widest([one, other])
         case "case", _:
             return _case(arguments, types)
         case (("concat" | "||"), _):
@@ -260,12 +237,12 @@ def _call(function: str, arguments: tuple[Term, ...], types: list[_Typed]) -> _T
         case "[]", [DataType(kind=Kind.ARRAY) as whole, DataType() as place] if place.is_integer:
             return _element(whole)
         case "array", [_, *_]:
-            common = _common(types)
+            common = widest(types)
             return DataType(Kind.ARRAY, f"ARRAY<{common}>") if isinstance(common, DataType) else None
         case (("datediff" | "date_diff"), _):
             return _INT if len(types) == 2 else _BIGINT
     if function in _COMMON:
-        return _common(types)
+        return widest(types)
     if function in _OF_TEXT_OR_BYTES and types and isinstance(types[0], DataType):
         return types[0] if types[0].kind in (Kind.STRING, Kind.BINARY) else None
     return None
@@ -278,12 +255,12 @@ def _element(array: DataType) -> DataType | None:
     return DataType.of(Kind(inside)) if plain else None
 
 
-def _case(arguments: tuple[Term, ...], types: list[_Typed]) -> _Typed:
+def _case(arguments: tuple[Term, ...], types: list[Typed]) -> Typed:
     """WHEN … THEN is an `if` of two arguments; before the first stands what is compared, after the last ELSE."""
     branches = [place for place, argument in enumerate(arguments) if is_branch(argument)]
     if not branches:
         return None
-    return _common([*(types[place] for place in branches), *types[branches[-1] + 1 :]])
+    return widest([*(types[place] for place in branches), *types[branches[-1] + 1 :]])
 
 
 def is_branch(term: Term) -> bool:
@@ -291,14 +268,14 @@ def is_branch(term: Term) -> bool:
     return isinstance(term, Call) and term.function == "if" and len(term.arguments) == 2
 
 
-def _joined(types: list[_Typed]) -> _Typed:
+def _joined(types: list[Typed]) -> Typed:
     known = [t for t in types if isinstance(t, DataType)]
     if None in types or any(t.kind in (Kind.ARRAY, Kind.MAP, Kind.STRUCT, Kind.VARIANT) for t in known):
         return None
     return _BINARY if known and all(t.kind is Kind.BINARY for t in known) and len(known) == len(types) else _STRING
 
 
-def _part_of_time(unit: Term) -> _Typed:
+def _part_of_time(unit: Term) -> Typed:
     name = unit.value.upper() if isinstance(unit, Literal) and isinstance(unit.value, str) else ""
     if name in ("SECOND", "SECONDS"):
         return DataType.decimal(8, 6)
@@ -308,29 +285,29 @@ def _part_of_time(unit: Term) -> _Typed:
 def _whole(kind: DataType) -> DataType:
     if kind.precision is None or kind.scale is None:
         return _BIGINT
-    return DataType.decimal(min(kind.precision - kind.scale + 1, _MOST_DIGITS), 0) if kind.scale else kind
+    return DataType.decimal(min(kind.precision - kind.scale + 1, MOST_DIGITS), 0) if kind.scale else kind
 
 
-def _rounded(kind: DataType, places: tuple[Term, ...]) -> _Typed:
+def _rounded(kind: DataType, places: tuple[Term, ...]) -> Typed:
     if kind.precision is None or kind.scale is None:
         return kind
     at = places[0] if places else Literal(0)
     if not isinstance(at, Literal) or not isinstance(at.value, int) or isinstance(at.value, bool) or at.value < 0:
         return None
     scale = min(kind.scale, at.value)
-    return DataType.decimal(min(kind.precision - kind.scale + 1 + scale, _MOST_DIGITS), scale)
+    return DataType.decimal(min(kind.precision - kind.scale + 1 + scale, MOST_DIGITS), scale)
 
 
-def _arithmetic(function: str, arguments: tuple[Term, ...], left: _Typed, right: _Typed) -> _Typed:
+def _arithmetic(function: str, arguments: tuple[Term, ...], left: Typed, right: Typed) -> Typed:
     if not isinstance(left, DataType) or not isinstance(right, DataType):
         # NULL takes the type of the other side, and dates have rules of their own.
         known = left if isinstance(left, DataType) else right
-        is_null = _NULL in (left, right) and isinstance(known, DataType) and known.is_number
-        return _numbers(function, known, known) if is_null and isinstance(known, DataType) else None
+        is_null = NULL in (left, right) and isinstance(known, DataType) and known.is_number
+        return number_type(function, known, known) if is_null and isinstance(known, DataType) else None
     if left.is_number and right.is_number:
         sides = [_beside(a, t, o) for a, t, o in zip(arguments, (left, right), (right, left), strict=True)]
-        return _numbers(function, *sides)
-    return _moved(function, left, right)
+        return number_type(function, *sides)
+    return moved_type(function, left, right)
 
 
 def _beside(argument: Term, kind: DataType, other: DataType) -> DataType:
@@ -338,93 +315,3 @@ def _beside(argument: Term, kind: DataType, other: DataType) -> DataType:
     if other.kind is Kind.DECIMAL and isinstance(argument, Literal) and isinstance(argument.value, int):
         return _decimal_of(Decimal(argument.value)) or kind
     return kind
-
-
-def _numbers(function: str, left: DataType, right: DataType) -> _Typed:
-    kinds = {left.kind, right.kind}
-    if Kind.DECIMAL in kinds and not kinds & {Kind.FLOAT, Kind.DOUBLE}:
-        return _decimals(function, left, right)
-    if function == "/":
-        return _DOUBLE
-    return _common([left, right])
-
-
-def _decimals(function: str, left: DataType, right: DataType) -> DataType:
-    (p1, s1), (p2, s2) = _digits(left), _digits(right)
-    match function:
-        case "+" | "-":
-            scale = max(s1, s2)
-            return _fitted(max(p1 - s1, p2 - s2) + scale + 1, scale)
-        case "*":
-            return _fitted(p1 + p2 + 1, s1 + s2)
-        case "/":
-            scale = max(_LEAST_SCALE, s1 + p2 + 1)
-            return _fitted(p1 - s1 + s2 + scale, scale)
-        case _:
-            scale = max(s1, s2)
-            return _fitted(min(p1 - s1, p2 - s2) + scale, scale)
-
-
-def _digits(kind: DataType) -> tuple[int, int]:
-    if kind.precision is None or kind.scale is None:
-        return _DIGITS[kind.kind], 0
-    return kind.precision, kind.scale
-
-
-def _fitted(precision: int, scale: int) -> DataType:
-    """Beyond 38 digits those after the point give way, down to six of them."""
-    if precision <= _MOST_DIGITS:
-        return DataType.decimal(precision, scale)
-    kept = max(_MOST_DIGITS - (precision - scale), min(scale, _LEAST_SCALE))
-    return DataType.decimal(_MOST_DIGITS, kept)
-
-
-def _moved(function: str, left: DataType, right: DataType) -> _Typed:
-    """Times with lengths of time added or taken away, and their differences."""
-    if function == "+" and right.is_instant:
-        left, right = right, left
-    if function not in ("+", "-") or not left.is_instant:
-        return None
-    if right.kind is Kind.INTERVAL:
-        if left.kind is not Kind.DATE:
-            return left
-        return _DATE if right.text == "INTERVAL DAY" else _TIMESTAMP if right.text in _FINE_INTERVALS else None
-    if left.kind is Kind.DATE and right.kind in (Kind.TINYINT, Kind.SMALLINT, Kind.INT):
-        return _DATE
-    if function == "-" and right.is_instant:
-        is_days = left.kind is right.kind is Kind.DATE
-        return DataType(Kind.INTERVAL, "INTERVAL DAY" if is_days else "INTERVAL DAY TO SECOND")
-    return None
-
-
-_FINE_INTERVALS = ("INTERVAL HOUR", "INTERVAL MINUTE", "INTERVAL SECOND", "INTERVAL DAY TO SECOND")
-
-
-def _common(types: Sequence[_Typed]) -> _Typed:
-    if not types or any(t is None for t in types):
-        return None
-    return reduce(_wider, types)
-
-
-def _wider(left: _Typed, right: _Typed) -> _Typed:
-    if left == right or right is _NULL:
-        return left
-    if left is _NULL:
-        return right
-    if left is None or right is None:
-        return None
-    left, right = _plain(left), _plain(right)
-    if left == right:
-        return left
-    if left.is_integer and right.is_integer:
-        return DataType.of(max(left.kind, right.kind, key=_WIDENING.index))
-    kinds = {left.kind, right.kind}
-    if left.is_number and right.is_number:
-        if kinds & {Kind.FLOAT, Kind.DOUBLE}:
-            return _DOUBLE
-        (p1, s1), (p2, s2) = _digits(left), _digits(right)
-        digits, scale = max(p1 - s1, p2 - s2) + max(s1, s2), max(s1, s2)
-        return DataType.decimal(digits, scale) if digits <= _MOST_DIGITS else None
-    if left.is_instant and right.is_instant:
-        return _TIMESTAMP if Kind.TIMESTAMP in kinds else _NTZ
-    return None

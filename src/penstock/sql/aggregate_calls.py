@@ -47,14 +47,14 @@ def calls_in(
         token = tokens[place]
         key = next((k for k in keys if words_of(tokens[place : place + len(k)]) == k), None)
         if token.token_type is TokenType.L_PAREN and _word(tokens, place + 1) in ("SELECT", "WITH"):
-            place = _closed(tokens, place)
+            place = call_end(tokens, place)
         elif key is not None:
             end = place + len(key)
             end += 2 if _word(tokens, end) == "." and _word(tokens, end + 1) in ("START", "END") else 0
             yield place, end, False
             place = end
         elif _is_call(tokens, place, functions):
-            end = _with_what_follows(tokens, _closed(tokens, place + 1))
+            end = _with_what_follows(tokens, call_end(tokens, place + 1))
             if _word(tokens, end) != "OVER":
                 yield place, end, True
             place = end
@@ -70,7 +70,7 @@ def words_of(tokens: Sequence[Token]) -> tuple[str, ...]:
 
 def is_one_call(tokens: Sequence[Token]) -> bool:
     """Whether these are a function with its arguments, and no more."""
-    return len(tokens) > 2 and tokens[1].token_type is TokenType.L_PAREN and _closed(tokens, 1) == len(tokens)
+    return len(tokens) > 2 and tokens[1].token_type is TokenType.L_PAREN and call_end(tokens, 1) == len(tokens)
 
 
 def around(tokens: Sequence[Token], calls: Sequence[tuple[int, int, bool]]) -> list[Token]:
@@ -122,11 +122,11 @@ def _with_what_follows(tokens: Sequence[Token], end: int) -> int:
         elif _word(tokens, end) in ("IGNORE NULLS", "RESPECT NULLS"):
             end += 1
         elif _word(tokens, end) == "FILTER" and _word(tokens, end + 1) == "(":
-            end = _closed(tokens, end + 1)
+            end = call_end(tokens, end + 1)
         elif _word(tokens, end) == "WITHIN" and _word(tokens, end + 1) == "GROUP":
-            end = _closed(tokens, end + 2)
+            end = call_end(tokens, end + 2)
         elif _word(tokens, end) == "WITHIN GROUP":
-            end = _closed(tokens, end + 1)
+            end = call_end(tokens, end + 1)
         else:
             return end
 
@@ -135,7 +135,7 @@ def _word(tokens: Sequence[Token], place: int) -> str | None:
     return tokens[place].text.upper() if place < len(tokens) else None
 
 
-def _closed(tokens: Sequence[Token], opened: int) -> int:
+def call_end(tokens: Sequence[Token], opened: int) -> int:
     """After the parenthesis that closes the one at this place."""
     depth, end = 1, opened + 1
     while depth and end < len(tokens):

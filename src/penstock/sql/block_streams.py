@@ -8,7 +8,7 @@ a column that is the event time of its stream, or the end of a window of time; o
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from penstock.errors import QueryMistake
 from penstock.model.clauses import Formula, Output, TimeWindow
@@ -23,13 +23,21 @@ from penstock.sql.streams import StreamBinder
 from penstock.sql.tree import CreateStream, Element, Name, Stretch
 
 
+@dataclass(frozen=True)
+class Declared:
+    """What declarations of a view may name: streams, and sinks by their folded names, each as it is spelt."""
+
+    outlines: Mapping[str, Outline | None]
+    sinks: Mapping[str, str | None]
+
+
 def block_stream(
     query: Query,
     *,
     elements: tuple[Element, ...],
     at: Stretch,
     source: SourceText,
-    outlines: Mapping[str, Outline | None],
+    known: Declared,
 ) -> Stream | None:
     """The stream that a block gives; None, and mistakes, if its columns cannot be told."""
     columns: list[Column] = []
@@ -46,7 +54,7 @@ def block_stream(
             return None
         columns.append(Column(output.name, kind))
     return declared_stream(
-        query.name, tuple(columns), kept_event_time(query), elements=elements, at=at, source=source, outlines=outlines
+        query.name, tuple(columns), kept_event_time(query), elements=elements, at=at, source=source, known=known
     )
 
 
@@ -58,35 +66,39 @@ def declared_stream(
     elements: tuple[Element, ...],
     at: Stretch,
     source: SourceText,
-    outlines: Mapping[str, Outline | None],
+    known: Declared,
 ) -> Stream | None:
     """A stream of such columns, of which something may be declared; `clock` is its event time where none is."""
     written = CreateStream(Name(name, at), elements, None, None, at)
-    bound = StreamBinder(source, written, outlines, {}, given=columns, clock=clock).bind()
+    bound = StreamBinder(source, written, known.outlines, known.sinks, given=columns, clock=clock).bind()
     return None if bound is None else bound.stream
 
 
 def with_window_ends(query: Query) -> Query:
     """The block with the ends of each window that it gives whole, so that these are columns above."""
-    if query.block.shown or not window_ends(query):
-        return query
     ends = [
         Output(name, replace(output.value, end=end))
-        for output in query.outputs
-        if isinstance(output.value, TimeWindow) and output.value.end is None
+        for output in _windows(query)
+        if isinstance(output.value, TimeWindow)
         for name, end in zip(_names_of_ends(output.name), ("start", "end"), strict=True)
     ]
     taken = {output.name for output in query.outputs}
-    return query.with_block(
-        replace(query.block, outputs=(*query.outputs, *(end for end in ends if end.name not in taken)))
-    )
+    added = tuple(end for end in ends if end.name not in taken)
+    shown = query.block.shown
+    shown = (*shown, *(end.name for end in ends if end.name not in shown)) if shown else ()
+    return query.with_block(replace(query.block, outputs=(*query.outputs, *added), shown=shown)) if ends else query
 
 
 def window_ends(query: Query) -> dict[str, tuple[str, str]]:
-    """The columns of a block that are windows, each with the names of its ends; none where expressions are shown."""
-    outputs = () if query.block.shown else query.outputs
-    whole = [o.name for o in outputs if isinstance(o.value, TimeWindow) and o.value.end is None]
-    return {name: _names_of_ends(name) for name in whole}
+    """The columns of a block that are windows, each with the names of its ends."""
+    return {output.name: _names_of_ends(output.name) for output in _windows(query)}
+
+
+def _windows(query: Query) -> list[Output]:
+    """The columns of the answer that are whole windows."""
+    shown = query.block.shown or tuple(output.name for output in query.outputs)
+    whole = (o for o in query.outputs if isinstance(o.value, TimeWindow) and o.value.end is None)
+    return [output for output in whole if output.name in shown]
 
 
 def _names_of_ends(name: str) -> tuple[str, str]:

@@ -6,6 +6,10 @@ So whatever works out counts, sums and extremes works out these, and a printed q
 `approx_count_distinct` is counted exactly, `any_value` is the least value. `max_by(x, y) FILTER (WHERE c)` is by `CASE
 WHEN c THEN y END`, since a row without a y is picked by nobody.
 
+`percentile_cont(p) WITHIN GROUP (ORDER BY x)` is `percentile(x, p)`. `listagg(x, s)` and `string_agg` are the elements
+of `collect_list(x)`, sorted, with s between them, and NULL where there are none. Where no order is asked for, Spark's
+own is none that could be told.
+
 `first(x)` and `last(x)` are of the rows of a stream in the order of their arrival, which is known where the stream
 declares ARRIVES BY col: they are `min_by(x, col)` and `max_by(x, col)`. Elsewhere Spark itself does not say which.
 """
@@ -17,9 +21,10 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.errors import Refused
-from penstock.model.clauses import AGGREGATES, COLLECTS, GROUPINGS, PICKS, Aggregate
-from penstock.model.expressions import Call, ColumnRef, Expression, Literal, Term
-from penstock.model.types import Kind
+from penstock.model.clauses import AGGREGATES, COLLECTS, GROUPINGS, PICKS, Aggregate, Formula
+from penstock.model.expressions import UNREAD, Call, Cast, ColumnRef, Expression, Literal, Term
+from penstock.model.types import DataType, Kind
+from penstock.sql.aggregate_calls import words_of
 from penstock.sql.constants import number_of
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.scope import Scope
@@ -42,7 +47,9 @@ KNOWN_AGGREGATES = (*AGGREGATES, "count_if", *_TRUTHS, "approx_count_distinct", 
 """What the language has, as a user writes it."""
 
 _OF_DISTINCT = ("count", "sum", "avg", "min", "max", *COLLECTS)
-_INSTEAD = dict.fromkeys(("listagg", "string_agg"), "write array_join(collect_list(x), ', ')")
+LISTS = ("listagg", "string_agg")
+"""Aggregates that are a text of all values."""
+_INSTEAD = {"percentile_disc": "write percentile_cont(0.9) WITHIN GROUP (ORDER BY x), which lies between two values"}
 _INSTEAD |= dict.fromkeys(("percentile_approx", "approx_percentile"), "write percentile(x, 0.9), which is exact")
 """What to write instead of an aggregate that the language has not."""
 
@@ -50,11 +57,25 @@ _CONDITIONS = frozenset({"=", "<>", "<", "<=", ">", ">=", "<=>", "and", "or", "n
 _NULL_TESTS = frozenset({"is null", "is not null"})
 
 
-def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
-    """The aggregate that a call means; None, and a mistake, if it cannot stand."""
+def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | Formula | None:
+    """The aggregate that a call means, or what is made of one; None, and a mistake, if it cannot stand."""
+    if call.name in LISTS:
+        return _listed(call, scope)
+    if call.name == "percentile_cont":
+        return _continuous(call, scope)
+    return _aggregate(call, scope)
+
+
+def _aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
     name = _SAME.get(call.name, call.name)
     if name not in KNOWN_AGGREGATES:
         refuse_aggregate(call.name, call.at, scope)
+        return None
+    if call.ordering:
+        hint = "it is for percentile_cont(p) and listagg(x); rows of a group have no order: max_by(x, ts) is the last x"
+        scope.source.report(
+            Refused, f"WITHIN GROUP after {call.name} is not in Penstock's language", call.at, hint=hint
+        )
         return None
     condition = bind_node(call.where.node, call.where.tokens, scope) if call.where is not None else None
     if call.where is not None and condition is None:
@@ -106,6 +127,56 @@ def bind_aggregate(call: AggregateCall, scope: Scope) -> Aggregate | None:
         return Aggregate("collect_set" if call.distinct else name, argument)
     # An extreme is the same of different values.
     return Aggregate(name, argument, call.distinct and name not in ("min", "max"), share=share)
+
+
+def _continuous(call: AggregateCall, scope: Scope) -> Aggregate | None:
+    """percentile_cont(p) WITHIN GROUP (ORDER BY x)."""
+    share = number_of(call.arguments[0].node) if len(call.arguments) == 1 and len(call.ordering) == 1 else None
+    if share is None or not 0 <= share <= 1 or call.distinct:
+        hint = "write percentile_cont(0.9) WITHIN GROUP (ORDER BY x)"
+        scope.report("percentile_cont takes a share from 0 to 1, and what to order by", call.at, hint)
+        return None
+    (by,) = call.ordering
+    found = _aggregate(replace(call, name="median", arguments=(by.code,), ordering=()), scope)
+    return None if found is None else replace(found, function="percentile", share=1 - share if by.descending else share)
+
+
+def _listed(call: AggregateCall, scope: Scope) -> Formula | None:
+    """listagg([DISTINCT] x [, between]) [WITHIN GROUP (ORDER BY x [DESC])]."""
+    if not 1 <= len(call.arguments) <= 2 or call.is_star:
+        hint = f"write {call.name}(x, ', ')"
+        scope.report(f"{call.name} takes what is listed, and what stands between", call.at, hint)
+        return None
+    listed, *between = call.arguments
+    if any(words_of(by.code.tokens) != words_of(listed.tokens) for by in call.ordering) or len(call.ordering) > 1:
+        told = f"{call.name}(x) in the order of something else is not in Penstock's language"
+        hint = "order by what is listed; or collect_list(struct(y, x)), and sort it: array_sort(…)"
+        scope.source.report(Refused, told, call.at, hint=hint)
+        return None
+    separator = bind_node(between[0].node, between[0].tokens, scope) if between else Expression("''", (), Literal(""))
+    name = "collect_set" if call.distinct else "collect_list"
+    values = _aggregate(replace(call, name=name, distinct=False, arguments=(listed,), ordering=()), scope)
+    if values is None or separator is None:
+        return None
+    if separator.columns:
+        scope.report(f"what stands between the values of {call.name} is a constant", between[0].at)
+        return None
+    ascending = "false" if call.ordering and call.ordering[0].descending else "true"
+    texts = ("CAST(sort_array(", f", {ascending}) AS ARRAY<STRING>)")
+    joined = ("array_join(", texts[0], values, texts[1], f", {separator.text})")
+    pieces = ("CASE WHEN size(", values, ") > 0 THEN ", *joined, " END")
+    return Formula("", _joined_texts(pieces), term=Cast(Call(UNREAD, ()), DataType.of(Kind.STRING)))
+
+
+def _joined_texts(pieces: tuple[str | Aggregate, ...]) -> tuple[str | Aggregate, ...]:
+    """Texts side by side as one."""
+    found: list[str | Aggregate] = []
+    for piece in pieces:
+        if isinstance(piece, str) and found and isinstance(found[-1], str):
+            found[-1] += piece
+        else:
+            found.append(piece)
+    return tuple(found)
 
 
 def _counted_together(call: AggregateCall, condition: Expression | None, scope: Scope) -> Aggregate | None:

@@ -30,10 +30,11 @@ from penstock.model.predicates import (
     Residual,
     aliases_of,
 )
-from penstock.model.spans import Span
+from penstock.model.spans import Span, Unit
 from penstock.model.term_types import common_type, type_of
 from penstock.model.types import Kind
-from penstock.sql.constants import constant_of, span_of, sum_of_spans
+from penstock.sql.constants import constant_of, number_of, span_of, span_or_none, sum_of_spans
+from penstock.sql.cursor import UNITS
 from penstock.sql.expressions import bind_column, bind_node, note_scalars, resolved_columns
 from penstock.sql.scope import Scope
 from penstock.sql.terms import term_of
@@ -331,12 +332,26 @@ def _sum(node: exp.Expr, scope: Scope) -> _Sum | None:
     ref = bind_column(node, scope)
     if ref is not None:
         return _Sum(added=(ref,))
+    if isinstance(node, exp.TimestampAdd):
+        return _moved_time(node, scope)
     if isinstance(node, exp.Add | exp.Sub):
         left, right = _sum(node.this, scope), _sum(node.expression, scope)
         if left is None or right is None:
             return None
         return left.plus(right if isinstance(node, exp.Add) else right.negative())
     return None
+
+
+def _moved_time(node: exp.TimestampAdd, scope: Scope) -> _Sum | None:
+    """`timestampadd(MINUTE, 10, ts)`, by less than a day: whole days are days of a calendar to Spark."""
+    ref, number, unit = bind_column(node.this, scope), number_of(node.expression), node.args.get("unit")
+    kind = None if ref is None else scope.type_of(ref)
+    if ref is None or kind is None or kind.kind not in (Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ) or number is None:
+        return None
+    known = UNITS.get(unit.name.upper()) if isinstance(unit, exp.Expr) else None
+    span = None if known is None or number != int(number) else span_or_none(number, known)
+    is_short = span is not None and abs(span.ticks) < Unit.DAY.value
+    return _Sum(added=(ref,), spans=(span,)) if span is not None and is_short else None
 
 
 def _difference(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope) -> Predicate | None:

@@ -12,12 +12,12 @@ from collections.abc import Callable, Set
 from decimal import Decimal
 from typing import NoReturn, TypeVar
 
-from sqlglot import exp
+from sqlglot import exp, parser
 from sqlglot.errors import ParseError
 from sqlglot.parsers.spark import SparkParser
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.errors import Mistake, Refused, SyntaxMistake
+from penstock.errors import MachineError, Mistake, Refused, SyntaxMistake
 from penstock.model.names import nearest
 from penstock.model.spans import Auto, Rows, Span, Unit, Window, Within, written_span
 from penstock.sql.source import SourceText
@@ -42,6 +42,13 @@ _MOST_DIGITS = 38
 """Of a number outside an expression: as many as Spark's widest."""
 
 UNITS = {name: unit for unit in Unit for name in (unit.name, unit.name + "S")}
+
+
+if not (parser.__file__ or "").endswith(".py"):
+    raise MachineError(
+        "sqlglot is installed in its compiled form (sqlglotc), whose parser no other can be made of",
+        hint="pip uninstall sqlglotc; sqlglot without it reads the same",
+    )
 
 
 class Stop(ParseError):

@@ -27,6 +27,16 @@ T = TypeVar("T")
 
 _STATEMENTS = ("CREATE", "INSERT", "SELECT", "WITH")
 
+_OTHER_STATEMENTS = {
+    "SET": "settings are given to the command: penstock run FILE.sql --conf key=value",
+    "EXPLAIN": "penstock explain FILE.sql shows the plan",
+    "MERGE": "a sink with a key takes updates: CREATE SINK s (PRIMARY KEY (id)) USING delta …; INSERT INTO s SELECT …",
+    "UPDATE": "a stream is read, not written",
+    "DELETE": "a stream is read, not written",
+    "FROM": "a query begins with SELECT or WITH",
+}
+"""Statements of Spark's that the language has not, and what there is instead."""
+
 _DEEPEST = 200
 """Parentheses within parentheses; deeper ones would exhaust Python's stack before they meant anything."""
 
@@ -41,10 +51,13 @@ class PenstockParser(QueryGrammar):
         elif self.words("INSERT"):
             made = self.insert()
         elif self.query_stands_next():
-            query = self.query()
-            made = Insert(None, query, query.at)
+            query = self.with_insert()
+            made = query if isinstance(query, Insert) else Insert(None, query, query.at)
         else:
             self.refuse_clause()
+            for word, hint in _OTHER_STATEMENTS.items():
+                if self.looking_at(word):
+                    self.refuse(word, hint)
             close = nearest(self._curr.text, _STATEMENTS)
             self.expected(
                 "CREATE STREAM, CREATE TABLE, CREATE VIEW, CREATE SINK, INSERT INTO or SELECT",
@@ -94,10 +107,15 @@ def read_statements(source: SourceText) -> list[Statement]:
 
 
 def _broken(tokens: list[Token]) -> BrokenDeclaration | None:
-    words = [token.text for token in tokens[:3]]
-    if len(words) == 3 and words[0].upper() == "CREATE" and words[1].upper() in ("STREAM", "TABLE", "VIEW", "SINK"):
-        return BrokenDeclaration(words[1].upper(), words[2])
+    words = [token.text for token in tokens[:8]]
+    said = [word for word in words if word.upper() not in _PASSED_OVER]
+    if len(said) >= 3 and said[0].upper() == "CREATE" and said[1].upper() in ("STREAM", "TABLE", "VIEW", "SINK"):
+        return BrokenDeclaration(said[1].upper(), said[2])
     return None
+
+
+_PASSED_OVER = ("OR", "REPLACE", "TEMP", "TEMPORARY", "IF", "NOT", "EXISTS")
+"""What may stand around the kind of what is declared."""
 
 
 def read_constraint(source: SourceText) -> tuple[Constraint, Name] | None:

@@ -47,6 +47,10 @@ class Environment:
     common: dict[int, NamedQuery] = field(default_factory=dict)
     """What is named by WITH, the same each time that it is looked at."""
     tables: Mapping[str, DeclaredTable | None] = field(default_factory=dict)
+    tables_are_streams: bool = False
+    """Whether a query over tables alone is bound, with these in the place of streams."""
+    outside: Mapping[str, str] = field(default_factory=dict)
+    """Folded aliases of a query around, which a query that stands by itself cannot name, and why."""
 
     def within(self, common: tuple[CommonTable, ...]) -> Environment:
         """Inside a WITH: each of its queries sees those before it."""

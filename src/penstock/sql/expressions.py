@@ -26,8 +26,13 @@ _REFUSED: tuple[tuple[type[exp.Expr], str, str], ...] = (
         "a subquery",
         "EXISTS and IN take one, as a condition of WHERE; of tables it may be a value",
     ),
-    (exp.Window, "a window function", "aggregate with GROUP BY window(ts, '5 minutes')"),
-    (exp.WithinGroup, "WITHIN GROUP", "use percentile(x, 0.9)"),
+    (
+        exp.Window,
+        "a window function",
+        "the first rows are ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn, and WHERE rn <= 3 around it; else "
+        "aggregate with GROUP BY window(ts, '5 minutes'), and join what that gives",
+    ),
+    (exp.WithinGroup, "WITHIN GROUP", "it stands after percentile_cont and listagg, in SELECT and HAVING"),
     (exp.Filter, "FILTER", "it stands after an aggregate, in SELECT and HAVING"),
     (exp.UDTF, "a table function", "derive a column in CREATE STREAM instead"),
     (exp.Explode, "a table function", "derive a column in CREATE STREAM instead"),
@@ -197,6 +202,8 @@ def _refusal(part: exp.Expr) -> tuple[str, str] | None:
         return "EXISTS", _AS_A_VALUE
     if isinstance(part, exp.Anonymous) and part.name.lower() == "session_window":
         return _refused_session(part)
+    if isinstance(part, exp.Anonymous) and any(a.name.lower() == "window_time" for a in part.find_all(exp.Anonymous)):
+        return "window_time(…)", "of a window that a query in FROM gives take its start: window(w.start, '1 hour')"
     if isinstance(part, exp.Anonymous) and part.name.lower() in _WINDOWS:
         return f"this {part.name.lower()}(…)", (
             "window(ts, '5 minutes') stands alone, in GROUP BY and in SELECT; in a condition write "

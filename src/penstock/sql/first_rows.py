@@ -1,10 +1,9 @@
 """`ROW_NUMBER() OVER (PARTITION BY … ORDER BY …) AS rn`, and `WHERE rn <= n` in the query around it.
 
-Spark has no other way to ask for the first rows of a partition. So of every query in FROM that numbers its rows it is
-asked how many the query around it wants, before either is bound: an upper limit of the number (`<=`, `<`, `=`, BETWEEN,
-IN), joined to the rest by AND. The query that numbers is then a block by itself whose groups are the partitions; the
-condition around it stays, as it may ask for less (`rn = 2`). Where the query around is no more than columns of it and
-that limit, the two are one.
+Spark has no other way to ask for the first rows of a partition. How many are wanted of each query that numbers its rows
+is known before any is bound (`row_limits`). The query that numbers is then a block by itself whose groups are the
+partitions; the conditions around it stay, as they may ask for less (`rn = 2`). Where the query around is no more than
+columns of it and that limit, the two are one.
 
 Not in the language: other window functions; a number that nothing limits; two numbers in one SELECT.
 """
@@ -13,7 +12,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from decimal import Decimal
 
 from sqlglot import exp
 
@@ -22,46 +20,35 @@ from penstock.model.clauses import TOP, Aggregate, Ordering, Output, Scalar, Tim
 from penstock.model.expressions import ColumnRef, Expression
 from penstock.model.names import fold
 from penstock.model.query import Query
-from penstock.sql.constants import number_of
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
 from penstock.sql.from_parts import items_of
+from penstock.sql.outputs import OutputBinder
+from penstock.sql.row_limits import RowLimit, limit_of, numbers_of
 from penstock.sql.scope import Scope
+from penstock.sql.time_windows import whole_window
 from penstock.sql.tree import Code, FromItem, FromQuery, QueryText, RowNumber, Select, SelectItem
 from penstock.sql.words import unwrapped
-
-_MOST = 2**62
-"""No partition has as many rows."""
-_MIRRORED: dict[type[exp.Expr], type[exp.Expr]] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.EQ: exp.EQ}
 
 
 @dataclass(frozen=True)
 class Numbered:
-    """A query in FROM that numbers its rows, and how many of each partition are wanted."""
+    """A query in FROM that numbers its rows."""
 
     select: Select
     item: SelectItem
-    most: int | None
-    is_all: bool
+    limit: RowLimit | None
     """Whether that they are among the first so many is all that the query around asks."""
-
-
-def numbers_of(select: Select) -> list[SelectItem]:
-    """The items that number rows."""
-    return [item for item in select.items if item.number is not None]
 
 
 def numbered_in(select: Select, environment: Environment) -> Iterator[Numbered]:
     """The queries in FROM that number their rows."""
     for item in items_of(select.source):
         inner = select_of(item, environment)
-        for numbered in numbers_of(inner) if inner is not None else ():
+        for number in numbers_of(inner) if inner is not None else ():
             assert inner is not None
-            name = "" if numbered.alias is None else numbered.alias.text
-            limits = [_limit(node, fold(name)) for node in _conjuncts(select.where)]
-            known = [limit for limit in limits if limit is not None]
-            most = min((limit for limit, _ in known), default=None)
-            yield Numbered(inner, numbered, most, len(known) == len(limits) and all(plain for _, plain in known))
+            limit = limit_of(select, item, number)
+            yield Numbered(inner, number, limit)
 
 
 def select_of(item: FromItem | FromQuery, environment: Environment) -> Select | None:
@@ -76,56 +63,13 @@ def select_of(item: FromItem | FromQuery, environment: Environment) -> Select | 
     return body if isinstance(body, Select) else None
 
 
-def _conjuncts(where: Code | None) -> Iterator[exp.Expr]:
-    waiting = [] if where is None else [where.node]
-    while waiting:
-        node = unwrapped(waiting.pop())
-        if isinstance(node, exp.And):
-            waiting += [node.this, node.expression]
-        else:
-            yield node
-
-
-def _limit(node: exp.Expr, name: str) -> tuple[int, bool] | None:
-    """The greatest number that a condition lets through, and whether it lets through all up to it."""
-    if isinstance(node, exp.Between) and _is_column(node.this, name):
-        low, high = (number_of(unwrapped(node.args[end])) for end in ("low", "high"))
-        return None if low is None or high is None else (_whole(high), low <= 1)
-    if isinstance(node, exp.In) and _is_column(node.this, name) and node.expressions:
-        numbers = [number_of(unwrapped(one)) for one in node.expressions]
-        known = {_whole(number) for number in numbers if number is not None and number == int(number)}
-        return (max(known), {*range(1, len(known) + 1)} == known) if known and None not in numbers else None
-    if not isinstance(node, exp.LTE | exp.LT | exp.EQ | exp.GTE | exp.GT):
-        return None
-    sides = (node.this, node.expression, type(node)), (node.expression, node.this, _MIRRORED.get(type(node)))
-    for left, right, kind in sides:
-        number = number_of(unwrapped(right))
-        if not _is_column(left, name) or number is None or kind is None:
-            continue
-        if kind in (exp.LTE, exp.LT, exp.EQ):
-            if kind is exp.EQ and number != int(number):
-                return None
-            most = _whole(number) - (kind is exp.LT and number == int(number))
-            return most, kind is not exp.EQ or most == 1
-    return None
-
-
-def _is_column(node: exp.Expr, name: str) -> bool:
-    node = unwrapped(node)
-    return isinstance(node, exp.Column) and fold(node.name) == name
-
-
-def _whole(number: Decimal) -> int:
-    return min(int(number), _MOST)
-
-
 def bind_partition(number: RowNumber, scope: Scope) -> tuple[tuple[Scalar, ...], tuple[Ordering, ...]] | None:
     """What rows are partitioned and ordered by; None, and mistakes, if it cannot be."""
-    keys = [_value(code, scope) for code in number.partition]
+    keys = [OutputBinder(scope).scalar(code) for code in number.partition]
     values = [(_value(item.code, scope), item) for item in number.ordering]
     if None in keys or any(value is None for value, _ in values):
         return None
-    known: list[Scalar] = [key for key in keys if key is not None]
+    known: list[Scalar] = [whole_window(key) for key in keys if key is not None]
     told = ((value, item) for value, item in values if value is not None and value not in known)
     ordering = [Ordering(value, item.descending, item.nulls_first) for value, item in told]
     return tuple(dict.fromkeys(known)), tuple(ordering)
@@ -140,7 +84,7 @@ def first_rows(
     outputs: tuple[Output, ...], keys: tuple[Scalar, ...], ordering: tuple[Ordering, ...]
 ) -> tuple[tuple[Output, ...], tuple[str, ...]]:
     """The columns of the rows that groups give, those by which they are ordered too; and which of them are shown."""
-    found = [o if isinstance(o.value, Aggregate) or o.value in keys else _of_row(o) for o in outputs]
+    found = [o if isinstance(o.value, Aggregate | TimeWindow) or o.value in keys else _of_row(o) for o in outputs]
     shown = tuple(output.name for output in found)
     taken = {fold(name) for name in shown}
     for by in ordering:
@@ -161,7 +105,8 @@ def _of_row(output: Output) -> Output:
 def folded(select: Select, query: Query, numbered: Numbered, item: FromItem | FromQuery) -> Query | None:
     """The query around a numbered one as a part of it, where it is no more than columns; None where it is more."""
     is_plain = not (select.distinct or select.group_by or select.groups_by_all or select.having or select.hints)
-    if not is_plain or not numbered.is_all or item.window is not None or query.top is None:
+    limit = numbered.limit
+    if not is_plain or limit is None or not limit.is_all or item.window is not None or query.top is None:
         return None
     alias = item.alias.text if item.alias is not None else item.stream.text if isinstance(item, FromItem) else ""
     known = {fold(output.name): output for output in query.answer if isinstance(output, Output)}
@@ -170,7 +115,8 @@ def folded(select: Select, query: Query, numbered: Numbered, item: FromItem | Fr
         if one.code is None:
             if one.star_of is not None and fold(one.star_of.text) != fold(alias):
                 return None
-            chosen += known.values()
+            left_out = {fold(name.text) for name in one.without}
+            chosen += (output for name, output in known.items() if name not in left_out)
             continue
         node = unwrapped(one.code.node)
         if not isinstance(node, exp.Column) or len(node.parts) > 2 or (node.table and fold(node.table) != fold(alias)):
@@ -181,7 +127,8 @@ def folded(select: Select, query: Query, numbered: Numbered, item: FromItem | Fr
     if len({fold(output.name) for output in chosen}) < len(chosen) or len({o.value for o in chosen}) < len(chosen):
         return None
     outputs, shown = first_rows(tuple(chosen), query.group_by, query.top.ordering)
-    return query.with_block(replace(query.block, outputs=outputs, shown=shown))
+    top = replace(query.top, most=min(query.top.most, limit.most))  # other places may ask for more
+    return query.with_block(replace(query.block, outputs=outputs, shown=shown, top=top))
 
 
 def refuse_beside_groups(item: SelectItem, scope: Scope) -> None:

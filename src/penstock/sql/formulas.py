@@ -36,7 +36,7 @@ Named = Mapping[int, Value]
 
 
 def bind_formula(
-    name: str, code: Code, values: list[Aggregate | Scalar], scope: Scope, named: Named | None = None
+    name: str, code: Code, values: list[Value], scope: Scope, named: Named | None = None
 ) -> Formula | None:
     """The formula whose calls are these values, in their order; None, and mistakes, if it cannot stand."""
     instead: dict[int, Value] = dict(named or {})
@@ -142,7 +142,7 @@ Linear = list[tuple[Aggregate | None, Fraction]]
 """Terms: a factor of an aggregate, or a number."""
 
 
-def _linear(node: exp.Expr, values: list[Aggregate | Scalar]) -> Linear | None:
+def _linear(node: exp.Expr, values: list[Value]) -> Linear | None:
     """The terms of an expression; None if it is not linear in its aggregates."""
     match node:
         case exp.Paren():

@@ -6,10 +6,12 @@ What joins what is only read here; sql/from_clause says what it means.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 
 from sqlglot.tokenizer_core import TokenType
 
 from penstock.model.clauses import RangeWindow, RowsWindow
+from penstock.model.names import fold
 from penstock.sql.cursor import Stop
 from penstock.sql.hint_grammar import HintGrammar
 from penstock.sql.tree import (
@@ -22,8 +24,12 @@ from penstock.sql.tree import (
     FromQuery,
     Name,
     QueryText,
+    Values,
     WrittenJoin,
 )
+
+UNNAMED = "subquery"
+"""What a query in FROM goes by that has no alias."""
 
 _REFUSED_CLAUSES = (
     (("HAVING",), "it stands once, after GROUP BY"),
@@ -34,17 +40,20 @@ _REFUSED_CLAUSES = (
     (("LIMIT",), "a stream has no end; stop the query instead"),
     (("OFFSET",), "a stream has no end"),
     (("FETCH",), "a stream has no end; stop the query instead"),
-    (("QUALIFY",), "number the rows in a query in FROM, and ask in the WHERE around it: WHERE rn = 1"),
-    (
-        ("WINDOW",),
-        "window functions are not in the language; a stream's window is written stream [RANGE d] or [ROWS n]",
-    ),
+    (("QUALIFY",), "it stands once, after GROUP BY and HAVING: QUALIFY ROW_NUMBER() OVER (…) = 1"),
+    (("WINDOW",), "WINDOW w AS (…) stands after WHERE; a stream's window is written stream [RANGE d] or [ROWS n]"),
     (("LATERAL",), "it stands in FROM: LATERAL VIEW explode(x) t AS y"),
     (("PIVOT",), "write a column for each value: count(*) FILTER (WHERE status = 'new') AS new"),
-    (("UNPIVOT",), "derive columns in CREATE STREAM instead"),
-    (("TABLESAMPLE",), "use a BUDGET to keep less"),
+    (("UNPIVOT",), "write LATERAL VIEW inline(array(struct('a', a), struct('b', b))) t AS name, value"),
+    (("WATERMARK",), "it is declared: CREATE STREAM s (…, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE)"),
+    (
+        ("WITH", "WATERMARK"),
+        "it is declared of the stream: CREATE STREAM s (…, EVENT TIME ts, ORDERED BY ts WITHIN 1 MINUTE)",
+    ),
+    (("TABLESAMPLE",), "say which rows: WHERE id % 10 = 0"),
 )
 
+_JOINS_FIRST = "as in Spark, joins stand before LATERAL VIEW: FROM a JOIN b ON … LATERAL VIEW explode(a.xs) t AS x"
 _JOINS = (
     (("JOIN",), WrittenJoin.INNER),
     (("INNER", "JOIN"), WrittenJoin.INNER),
@@ -97,9 +106,16 @@ class FromGrammar(HintGrammar):
             if not self.words("LATERAL", "VIEW"):
                 return part
             part = self._elements_of(part, index, is_outer=self.words("OUTER"), is_view=True)
+            if self._join_kind() is not None:
+                self.stop("a join after LATERAL VIEW", self.stretch_from(self._index - 1), hint=_JOINS_FIRST)
 
     def _elements_of(self, rows: FromPart, index: int, *, is_outer: bool, is_view: bool = False) -> FromElements:
         """`explode(x) t AS y`, or `explode(x) AS t (y)`."""
+        if self.ahead(TokenType.L_PAREN):
+            hint = (
+                "name an expression in SELECT, and use it after that; of a table, write LEFT JOIN (SELECT …) AS t ON …"
+            )
+            self.refuse("LATERAL (SELECT …)", hint)
         function = self.name(f"a function: {', '.join(ELEMENT_FUNCTIONS)}")
         if function.text.lower() not in ELEMENT_FUNCTIONS:
             self.refuse(
@@ -167,10 +183,18 @@ class FromGrammar(HintGrammar):
         if self.ahead(TokenType.L_PAREN):
             return self._from_parentheses()
         index = self._index
-        for word in ("LATERAL", "VALUES", "UNNEST"):
-            if self.looking_at(word):
-                self.refuse(f"{word} in FROM", "join streams by their names")
+        if self.looking_at("VALUES"):
+            values = self.values()
+            alias, columns = self._alias(None)
+            return FromQuery(QueryText((), values, values.at), None, alias, columns, self.stretch_from(index))
+        if self.looking_at("LATERAL"):
+            self.refuse("LATERAL in FROM", "it stands after a comma or JOIN: FROM s, LATERAL explode(s.xs) AS t (x)")
+        if self.looking_at("UNNEST"):
+            self.refuse("UNNEST in FROM", "write LATERAL VIEW explode(xs) t AS x")
+        in_parentheses = self._says_stream()
         stream = self.name("a stream")
+        if in_parentheses:
+            self.expect_symbol(TokenType.R_PAREN, ")")
         if self.symbol(TokenType.DOT):
             self.stop("a stream's name has one part", self.stretch_from(index), hint="name it as CREATE STREAM does")
         if self.ahead(TokenType.L_PAREN):
@@ -180,6 +204,43 @@ class FromGrammar(HintGrammar):
         if columns:
             self.stop("a stream's columns keep their names", hint="rename columns in SELECT: a AS b")
         return FromItem(stream, window, alias, self.stretch_from(index))
+
+    def _says_stream(self) -> bool:
+        """Pass over the STREAM of `STREAM name` and `STREAM(name)`; whether a parenthesis is open."""
+        after = self._tokens[self._index + 1] if self._index + 1 < self._tokens_size else None
+        if not self.looking_at("STREAM") or after is None:
+            return False
+        if after.token_type is TokenType.L_PAREN:
+            self._advance(2)
+            return True
+        if self.is_name(after) and not self._ends_item(1):
+            self._advance()
+        return False
+
+    def _ends_item(self, ahead: int) -> bool:
+        """Whether a word so far ahead begins what follows an item of FROM."""
+        self._advance(ahead)
+        ends = not self.name_ahead() or any(self.looking_at(*words) for words, _ in _JOINS)
+        self._retreat(self._index - ahead)
+        return ends
+
+    def values(self) -> Values:
+        """`VALUES (1, 'a'), (2, 'b')`."""
+        index = self._index
+        self.expect_words("VALUES")
+        rows = self.separated(self._values_row)
+        at = self.stretch_from(index)
+        if len({len(row) for row in rows}) > 1:
+            self.stop("the rows of VALUES have not all as many columns", at)
+        return Values(tuple(rows), at)
+
+    def _values_row(self) -> tuple[Code, ...]:
+        def value() -> Code:
+            return self.code(self._parse_disjunction, "a value")
+
+        if self.ahead(TokenType.L_PAREN):
+            return tuple(self.in_parentheses(lambda: self.separated(value)))
+        return (value(),)
 
     def _alias(self, window: RowsWindow | RangeWindow | None) -> tuple[Name | None, tuple[Name, ...]]:
         """`[[AS] alias [(a, b)]]`."""
@@ -198,7 +259,7 @@ class FromGrammar(HintGrammar):
         """A query, or a part of FROM."""
         index = self._index
         first = self._tokens[index + 1].text.upper() if index + 1 < self._tokens_size else ""
-        if first not in ("SELECT", "WITH"):
+        if first not in ("SELECT", "WITH", "VALUES"):
             try:
                 part = self.in_parentheses(self.from_parts)
                 if not self.name_ahead() and not self.looking_at("AS"):
@@ -230,3 +291,26 @@ class FromGrammar(HintGrammar):
             self.stop(str(error), self.stretch_from(index))
         self.expect_symbol(TokenType.R_BRACKET, "]")
         return window
+
+
+def with_names_for_queries(part: FromPart, taken: set[str] | None = None) -> FromPart:
+    """FROM with a name for each query in it that has none, but the first: as in Spark there may be several."""
+    taken = set() if taken is None else taken
+    match part:
+        case FromJoin(left=left, right=right):
+            left = with_names_for_queries(left, taken)
+            return replace(part, left=left, right=with_names_for_queries(right, taken))
+        case FromElements(rows=rows):
+            return replace(part, rows=with_names_for_queries(rows, taken))
+        case FromQuery(alias=None) if UNNAMED in taken:
+            number = 2
+            while f"{UNNAMED}_{number}" in taken:
+                number += 1
+            taken.add(f"{UNNAMED}_{number}")
+            return replace(part, alias=Name(f"{UNNAMED}_{number}", part.at))
+        case FromQuery(alias=alias):
+            taken.add(UNNAMED if alias is None else fold(alias.text))
+            return part
+        case FromItem(stream=stream, alias=alias):
+            taken.add(fold((alias or stream).text))
+            return part

@@ -15,6 +15,7 @@ from penstock.model.predicates import Predicate
 from penstock.model.query import Query
 from penstock.model.relation import Existence, FromTree
 from penstock.model.stream import Stream
+from penstock.sql.from_grammar import UNNAMED
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.source import SourceText
 from penstock.sql.tree import FromElements, FromItem, FromJoin, FromPart, FromQuery, Stretch, WrittenJoin
@@ -125,4 +126,4 @@ def alias_of(item: FromItem | FromQuery) -> str:
     """What it goes by."""
     if item.alias is not None:
         return item.alias.text
-    return item.stream.text if isinstance(item, FromItem) else "subquery"
+    return item.stream.text if isinstance(item, FromItem) else UNNAMED

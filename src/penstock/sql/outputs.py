@@ -7,23 +7,19 @@ that stands for then stands in its place; what gives another value each time has
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from decimal import Decimal, InvalidOperation
 from functools import partial
 
 from sqlglot import exp
 
 from penstock.errors import Refused
-from penstock.model.clauses import ROW_NUMBER, SESSION, WINDOW, Aggregate, Formula, Output, Scalar, TimeWindow
+from penstock.model.clauses import ROW_NUMBER, Aggregate, Formula, Output, Scalar
 from penstock.model.expressions import ColumnRef, Expression, is_random
 from penstock.model.names import fold
-from penstock.model.spans import Span, Unit
-from penstock.model.stream import span_problem
 from penstock.model.term_types import aggregate_type, output_type, type_of
 from penstock.model.types import DataType, Kind
 from penstock.sql.aggregate_calls import CALL, SPARK_AGGREGATES
 from penstock.sql.bound_aggregates import bind_aggregate
-from penstock.sql.constants import number_of, span_or_none, sum_of_spans
-from penstock.sql.cursor import UNITS
+from penstock.sql.constants import number_of
 from penstock.sql.dialect import read_expression
 from penstock.sql.expressions import bind_column, bind_node, subqueries_in
 from penstock.sql.formulas import Named, Value, bind_formula
@@ -31,6 +27,7 @@ from penstock.sql.output_names import NamedOutput, with_names_of_their_own
 from penstock.sql.scope import Scope, Visible
 from penstock.sql.spark_names import spark_name
 from penstock.sql.terms import NAME_META, term_of
+from penstock.sql.time_windows import WindowReader, function_of, whole_window
 from penstock.sql.tree import AggregateCall, Code, OverAggregates, Select, SelectItem, Stretch
 from penstock.sql.words import unwrapped
 
@@ -40,7 +37,7 @@ class OutputBinder:
 
     def __init__(self, scope: Scope) -> None:
         self.scope = scope
-        self._windows: list[TimeWindow] = []
+        self.windows = WindowReader(scope)
         self._positions: list[Output | Formula | None] = []
         """The outputs by number; None for one whose own mistake is reported."""
         self._failed: set[str] = set()
@@ -51,7 +48,7 @@ class OutputBinder:
 
     def outputs(self, select: Select, *, need_names: bool = True) -> Outputs:
         """The output columns and their places."""
-        self._windows = [w for code in select.group_by if (w := self._time_window(code.node)) is not None]
+        self.windows.note_keys(select.group_by)
         has_aggregates = select.having is not None or any(item.over is not None for item in select.items)
         self._is_grouped = has_aggregates or bool(select.group_by) or select.groups_by_all
         items = [(item, self._after_others(item, need_names)) for item in select.items]
@@ -69,20 +66,20 @@ class OutputBinder:
         keys: list[Scalar] = []
         if select.groups_by_all:
             shown = [o.value for o in self._positions if isinstance(o, Output)]
-            keys += [_whole(value) for value in shown if not isinstance(value, Aggregate)]
+            keys += [whole_window(value) for value in shown if not isinstance(value, Aggregate)]
         for code in select.group_by:
             key = self._group_key(code)
             if isinstance(key, Aggregate | Formula):
                 self.scope.report("an aggregate cannot be grouped by", code.at)
             elif key is not None:
-                keys.append(_whole(key))
+                keys.append(whole_window(key))
         return tuple(dict.fromkeys(keys))
 
     def grouping_sets(self, select: Select, keys: tuple[Scalar, ...]) -> tuple[tuple[int, ...], ...]:
         """The sets of keys that are grouped by, by the numbers of the keys."""
         before = len(self.scope.source.mistakes)
         read = [self._group_key(code) for code in select.group_by] if select.grouping_sets else []
-        found = [None if key is None or isinstance(key, Aggregate | Formula) else _whole(key) for key in read]
+        found = [None if key is None or isinstance(key, Aggregate | Formula) else whole_window(key) for key in read]
         self.scope.source.forget(before)
         places = [keys.index(key) if key in keys else None for key in found]
         sets = ([place for n in members if (place := places[n]) is not None] for members in select.grouping_sets)
@@ -115,7 +112,7 @@ class OutputBinder:
         column = bind_column(node, self.scope)
         if column is not None and column in group_by:
             return None
-        if (window := self._window_end(node)) is not None:
+        if (window := self.windows.end(node)) is not None:
             return window
         if len(node.parts) > 1:
             return None
@@ -136,7 +133,7 @@ class OutputBinder:
                 return named[0]
             if fold(node.name) in self._failed:
                 return None
-        return self._scalar(code)
+        return self.scalar(code)
 
     # Items
 
@@ -160,7 +157,7 @@ class OutputBinder:
         for column in node.find_all(exp.Column):
             value = self._earlier.get(fold(column.name)) if len(column.parts) == 1 else None
             if value is None and column is not unwrapped(node):
-                value = self._window_end(column)
+                value = self.windows.end(column)
             if value is not None and CALL not in column.meta and self._looked_up(column) is None:
                 found[id(column)] = value
         return found
@@ -193,7 +190,7 @@ class OutputBinder:
         elif named or (self._is_grouped and subqueries_in(item.code.node)):
             value = bind_formula("", item.code, [], self.scope, named)
         else:
-            value = self._scalar(item.code)
+            value = self.scalar(item.code)
         if value is None:
             return []
         # Spark's own name of what names an item before it tells of that.
@@ -210,10 +207,10 @@ class OutputBinder:
     def _own_name(self, item: SelectItem, code: Code) -> str | None:
         """The name that Spark gives to an item without one."""
         node = unwrapped(code.node)
-        if isinstance(node, exp.Dot) and (window := self._time_window(node.this)) is not None:
-            return f"{_function(window)}.{node.expression.name.lower()}"
-        if (window := self._time_window(node)) is not None:
-            return _function(window)
+        if isinstance(node, exp.Dot) and (window := self.windows.whole(node.this)) is not None:
+            return f"{function_of(window)}.{node.expression.name.lower()}"
+        if (window := self.windows.whole(node)) is not None:
+            return function_of(window)
         if isinstance(node, exp.Column) and bind_column(node, self.scope) is not None:
             found = self.scope.resolve(node)
             return None if found is None else found.column.name
@@ -239,7 +236,7 @@ class OutputBinder:
         column = bind_column(code.node, self.scope)
         return None if column is None else column.alias
 
-    def _over(self, written: OverAggregates, named: Named) -> Aggregate | Scalar | Formula | None:
+    def _over(self, written: OverAggregates, named: Named) -> Value | None:
         """An aggregate, or an expression over some and over keys."""
         values = self._values(written)
         if values is None:
@@ -249,9 +246,9 @@ class OutputBinder:
             return values[0]
         return bind_formula("", written.around, values, self.scope, named)
 
-    def _values(self, written: OverAggregates) -> list[Aggregate | Scalar] | None:
+    def _values(self, written: OverAggregates) -> list[Value] | None:
         """The aggregates and keys of an expression; None, and mistakes, if one cannot stand."""
-        read = [self._scalar(c) if isinstance(c, Code) else bind_aggregate(c, self.scope) for c in written.calls]
+        read = [self.scalar(c) if isinstance(c, Code) else bind_aggregate(c, self.scope) for c in written.calls]
         known = [value for value in read if value is not None]
         return known if len(known) == len(read) else None
 
@@ -269,78 +266,32 @@ class OutputBinder:
                     self.scope.source.guess(item.star_of.text, list(self.scope.tables)),
                 )
                 return []
-        return [NamedOutput(Output(column.name, column.value), of or None) for of, column in self.scope.star(alias)]
+        found = self.scope.star(alias)
+        left_out = self._left_out(item, [column.name for _, column in found])
+        return [
+            NamedOutput(Output(column.name, column.value), of or None)
+            for of, column in found
+            if fold(column.name) not in left_out
+        ]
 
-    def _scalar(self, code: Code) -> Scalar | None:
+    def _left_out(self, item: SelectItem, known: list[str]) -> set[str]:
+        """The folded names of what `* EXCEPT (…)` leaves out."""
+        names = {fold(name) for name in known}
+        for name in item.without:
+            if fold(name.text) not in names and not self.scope.missing:
+                self.scope.report(
+                    f"* EXCEPT: there is no column {name.text}", name.at, self.scope.source.guess(name.text, known)
+                )
+        return {fold(name.text) for name in item.without}
+
+    def scalar(self, code: Code) -> Scalar | None:
+        """A column, an expression or a window of time; None, and mistakes, if it is none."""
         node = unwrapped(code.node)
-        window = self._time_window(node) or self._window_end(node)
+        window = self.windows.window(node)
         if window is not None:
-            return window if self._window_fits(window, code.at) else None
+            return window if self.windows.fits(window, code.at) else None
         column = bind_column(node, self.scope)
         return column if column is not None else bind_node(code.node, code.tokens, self.scope)
-
-    # Windows of time
-
-    def _time_window(self, node: exp.Expr) -> TimeWindow | None:
-        node = unwrapped(node)
-        is_session = isinstance(node, exp.Anonymous) and node.name.lower() == SESSION
-        if not isinstance(node, exp.Anonymous) or node.name.lower() not in (WINDOW, SESSION):
-            return None
-        if len(node.expressions) not in ((2,) if is_session else (2, 3, 4)):
-            return None
-        column = bind_column(node.expressions[0], self.scope)
-        spans = [_window_length(part) for part in node.expressions[1:]]
-        if column is None or None in spans:
-            return None
-        span, slide, offset = (*spans, None, None)[:3]
-        assert span is not None
-        # What says nothing is left out, so that equal windows are one.
-        slide = None if slide is None or slide.ticks == span.ticks else slide
-        offset = None if offset is None or not offset.ticks else offset
-        return TimeWindow(column, span, None, slide, offset, is_session)
-
-    def _window_end(self, node: exp.Expr) -> TimeWindow | None:
-        """`window(…).start`, or `window.start` where the query groups by one window."""
-        whole: TimeWindow | None = None
-        if isinstance(node, exp.Dot):
-            whole = self._time_window(node.this)
-            end = node.expression.name.lower()
-        elif isinstance(node, exp.Column) and (named := self._window_named(node.table)) is not None:
-            whole, end = named, node.name.lower()
-        elif isinstance(node, exp.Column) and len(node.parts) == 1:
-            named = self._window_named(node.name)
-            return named if named is not None and bind_column(node, self.scope) is None else None
-        else:
-            return None
-        return replace(whole, end=end) if whole is not None and end in ("start", "end") else None
-
-    def _window_named(self, name: str) -> TimeWindow | None:
-        """The window that the query groups by and that goes by the name of its function."""
-        return next((w for w in self._windows if len(self._windows) == 1 and fold(name) == _function(w)), None)
-
-    def _window_fits(self, window: TimeWindow, at: Stretch) -> bool:
-        kind = self.scope.type_of(window.column)
-        if kind is None or not kind.is_clock:
-            what = f"{_function(window)}({window.column}, …): {kind} is no time"
-            self.scope.report(what, at, "TIMESTAMP, DATE and integers are; of a window take its start: w.start")
-            return False
-        spans = [span for span in (window.span, window.slide, window.offset) if span is not None]
-        why = next((why for span in spans if (why := span_problem(span, kind)) is not None), None)
-        if why is None and window.span.ticks <= 0:
-            why = "a window of time must be longer than 0"
-        if why is None and window.slide is not None and not 0 < window.slide.ticks <= window.span.ticks:
-            why = "windows of time lie apart by more than 0 and by at most their length"
-        if why is None and window.offset is not None and abs(window.offset.ticks) >= window.step:
-            why = "windows of time begin after a multiple of their distance by less than it"
-        if why is not None:
-            name = _function(window)
-            self.scope.report(why, at, f"write {name}(ts, '5 minutes') for a TIMESTAMP, {name}(t, 300) for an integer")
-        return why is None
-
-
-def _whole(key: Scalar) -> Scalar:
-    """The window of which a key is one end: either end tells which it is."""
-    return replace(key, end=None) if isinstance(key, TimeWindow) else key
 
 
 @dataclass(frozen=True)
@@ -382,34 +333,5 @@ class GroupColumns:
     shown: tuple[str | Formula, ...]
 
 
-def _function(window: TimeWindow) -> str:
-    return SESSION if window.is_session else WINDOW
-
-
 def _value_of(output: Output | Formula) -> Scalar | Aggregate | Formula:
     return output.value if isinstance(output, Output) else output
-
-
-def _window_length(node: exp.Expr) -> Span | None:
-    """'5 minutes', '1 hour 30 minutes', or a bare number."""
-    number = number_of(node)
-    if number is None and isinstance(node, exp.Literal) and node.is_string:
-        words = node.name.upper().removeprefix("INTERVAL ").split()
-        if len(words) == 1:
-            words.append("")
-        parts = [_part_of_length(*pair) for pair in zip(words[::2], words[1::2], strict=False)]
-        known = [part for part in parts if part is not None]
-        if not known or 2 * len(known) != len(words):
-            return None
-        return known[0] if len(known) == 1 else sum_of_spans(known)
-    return None if number is None else span_or_none(number)
-
-
-def _part_of_length(amount: str, unit: str) -> Span | None:
-    try:
-        number = Decimal(amount)
-    except InvalidOperation:
-        return None
-    if unit in ("WEEK", "WEEKS"):
-        return span_or_none(7 * number, Unit.DAY)
-    return span_or_none(number, UNITS[unit] if unit else None) if unit in (*UNITS, "") else None

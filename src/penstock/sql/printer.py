@@ -248,11 +248,12 @@ def _source(source: Source) -> str:
             text = f"{text} {_elements(join)}"
             continue
         kind = join.kind.replace("_", " ").upper()
-        table = quoted(join.table)
+        table, columns = quoted(join.table), ""
         if isinstance(join.storage, TableQuery):
             names = {read.key: quoted(read.name) for read in join.storage.tables}
             table = f"({join.storage.text.format(**names)})"
-        text += f" {kind} JOIN {table} AS {quoted(join.alias)} ON {join.on}"
+            columns = f" ({', '.join(quoted(name) for name, _ in join.columns)})"
+        text += f" {kind} JOIN {table} AS {quoted(join.alias)}{columns} ON {join.on}"
     return f"({text})" if source.stream.tables else text
 
 

@@ -14,7 +14,8 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.model.names import fold
 from penstock.sql.aggregate_calls import around, calls_in, is_one_call, mark_calls, words_of
-from penstock.sql.grouping_grammar import GroupingGrammar
+from penstock.sql.from_grammar import with_names_for_queries
+from penstock.sql.numbering_grammar import NumberingGrammar
 from penstock.sql.tree import (
     ELEMENT_FUNCTIONS,
     AggregateCall,
@@ -32,18 +33,16 @@ from penstock.sql.tree import (
     OverAggregates,
     QueryBody,
     QueryText,
-    RowNumber,
     Select,
     SelectItem,
     SetOperation,
-    Stretch,
 )
 
 CLAUSE_WORDS = ("FROM", "WHERE", "GROUP", "JOIN", "LEFT", "RIGHT", "FULL", "CROSS", "INNER", "ON", "AND", "UNION")
 """Words that may follow where a query is not at its end."""
 
 
-class QueryGrammar(GroupingGrammar):
+class QueryGrammar(NumberingGrammar):
     """SELECT and INSERT."""
 
     def insert(self) -> Insert:
@@ -52,6 +51,9 @@ class QueryGrammar(GroupingGrammar):
         if self.words("OVERWRITE"):
             self.refuse("INSERT OVERWRITE", "a stream's answer only grows: INSERT INTO", self.stretch_from(index))
         self.expect_words("INTO")
+        after = self._tokens[self._index + 1].text.upper() if self._index + 1 < self._tokens_size else ""
+        if self.looking_at("TABLE") and after not in ("SELECT", "WITH", "VALUES", "("):
+            self.words("TABLE")  # as Spark writes it too
         sink = self.name("a sink")
         if not self.query_stands_next():
             self.refuse_clause()
@@ -76,6 +78,7 @@ class QueryGrammar(GroupingGrammar):
                 else:
                     elements.append(part)
             self.expect_symbol(TokenType.R_PAREN, ") at the end of the view's declarations")
+        self._comment()
         self.expect_words("AS", hint="write CREATE VIEW name AS SELECT …")
         return CreateView(name, tuple(columns), tuple(elements), self.query(), self.stretch_from(index))
 
@@ -87,18 +90,38 @@ class QueryGrammar(GroupingGrammar):
         self._retreat(index)
         if opens:
             return self._element()
-        return self.name("a column's name, or a declaration such as PRIMARY KEY (id)")
+        name = self.name("a column's name, or a declaration such as PRIMARY KEY (id)")
+        self._comment()
+        return name
+
+    def _comment(self) -> None:
+        """Pass over `COMMENT 'text'`."""
+        if self.words("COMMENT"):
+            self.string("a text in quotes")
 
     def query_stands_next(self) -> bool:
         """Whether a query does, perhaps in parentheses."""
         index = self._index
         while index < self._tokens_size and self._tokens[index].token_type is TokenType.L_PAREN:
             index += 1
-        return index < self._tokens_size and self._tokens[index].text.upper() in ("SELECT", "WITH")
+        return index < self._tokens_size and self._tokens[index].text.upper() in ("SELECT", "WITH", "VALUES")
 
     def query(self) -> QueryText:
         """A query, up to the first token that is none of its own."""
         index = self._index
+        return self._query_over(self.common_tables(), index)
+
+    def with_insert(self) -> Insert | QueryText:
+        """`WITH a AS (…) INSERT INTO sink SELECT …`, as Spark takes it too, or a query."""
+        index = self._index
+        common = self.common_tables()
+        if not self.words("INSERT"):
+            return self._query_over(common, index)
+        made = self.insert()
+        return Insert(made.sink, QueryText(tuple(common), made.query, made.query.at), self.stretch_from(index))
+
+    def common_tables(self) -> list[CommonTable]:
+        """`WITH a AS (…), …`, if it stands next."""
         common: list[CommonTable] = []
         if self.words("WITH"):
             if self.words("RECURSIVE"):
@@ -107,6 +130,9 @@ class QueryGrammar(GroupingGrammar):
             for number, one in enumerate(common):
                 if any(fold(one.name.text) == fold(other.name.text) for other in common[:number]):
                     self.stop(f"{one.name.text} stands twice in WITH", one.name.at, hint="give each its own name")
+        return common
+
+    def _query_over(self, common: list[CommonTable], index: int) -> QueryText:
         body = self._set_operations(
             lambda: self._set_operations(self._query_term, ("INTERSECT",)), ("UNION", "EXCEPT", "MINUS")
         )
@@ -134,7 +160,9 @@ class QueryGrammar(GroupingGrammar):
         return CommonTable(name, columns, self.in_parentheses(self.query))
 
     def _query_term(self) -> QueryBody:
-        return self.in_parentheses(self.query) if self.ahead(TokenType.L_PAREN) else self.select()
+        if self.ahead(TokenType.L_PAREN):
+            return self.in_parentheses(self.query)
+        return self.values() if self.looking_at("VALUES") else self.select()
 
     def select(self) -> Select:
         """A SELECT, up to the first token that is none of its own."""
@@ -166,14 +194,18 @@ class QueryGrammar(GroupingGrammar):
         if self.words("HAVING"):
             condition = self.condition()
             having = self._over_aggregates(condition, keys) or OverAggregates(condition, ())
+        windows = self.windows()
+        qualify = self.condition() if self.words("QUALIFY") else None
+        windows |= self.windows()
+        items = self.numbered(items, windows)
         at = self.stretch_from(index)
         tokens = self._tokens[index : self._index]
         named = frozenset(fold(token.text) for token in tokens if token.token_type is not TokenType.STRING)
-        return Select(
+        made = Select(
             tuple(hints),
             distinct,
             tuple(items),
-            source,
+            with_names_for_queries(source),
             where,
             group_by,
             at,
@@ -182,6 +214,7 @@ class QueryGrammar(GroupingGrammar):
             named,
             grouping_sets,
         )
+        return made if qualify is None else self.qualified(made, windows, qualify)
 
     # What a query gives
 
@@ -207,7 +240,7 @@ class QueryGrammar(GroupingGrammar):
             several = self.names("a name for a column")
         elif says_as or self.name_ahead():
             alias = self.name("a name for the column")
-        return SelectItem(code, None, alias, self.stretch_from(index), several, number=self._row_number(code))
+        return SelectItem(code, None, alias, self.stretch_from(index), several)
 
     def _with_elements(self, source: FromPart, items: list[SelectItem]) -> tuple[FromPart, list[SelectItem]]:
         """`SELECT explode(x) AS y` is all columns of a LATERAL VIEW."""
@@ -226,35 +259,6 @@ class QueryGrammar(GroupingGrammar):
             source = FromElements(source, function, argument, is_outer, title, columns, item.at)
             found.append(SelectItem(None, title, None, item.at))
         return source, found
-
-    def _row_number(self, code: Code) -> RowNumber | None:
-        """`ROW_NUMBER() OVER (…)`; None for any other expression."""
-        if not isinstance(code.node, exp.Window) or code.tokens[0].text.upper() != "ROW_NUMBER":
-            return None
-        inner = self.among(code.tokens)
-        inner._advance(3)
-        inner.expect_words("OVER")
-        inner.expect_symbol(TokenType.L_PAREN, "(")
-        partition: list[Code] = []
-        if inner.words("PARTITION", "BY"):
-            partition = inner.separated(lambda: inner.code(inner._parse_disjunction, "a column to partition by"))
-        inner.expect_words("ORDER", "BY", hint="the rows of a partition are numbered in an order")
-        ordering = inner.separated(inner._order_item)
-        if not inner.symbol(TokenType.R_PAREN):
-            inner.expected(")", hint="ROW_NUMBER() has no frame")
-        return RowNumber(tuple(partition), tuple(ordering), code.at) if inner.at_end else None
-
-    def _order_item(self) -> OrderItem:
-        code = self.code(self._parse_disjunction, "a column to order by")
-        descending = self.words("DESC")
-        if not descending:
-            self.words("ASC")
-        nulls_first = not descending
-        if self.words("NULLS", "FIRST"):
-            nulls_first = True
-        elif self.words("NULLS", "LAST"):
-            nulls_first = False
-        return OrderItem(code, descending, nulls_first)
 
     def _over_aggregates(self, code: Code, keys: list[tuple[str, ...]]) -> OverAggregates | None:
         """An expression over aggregates, or over more than one key of the groups as it is; None if it is neither."""
@@ -285,10 +289,12 @@ class QueryGrammar(GroupingGrammar):
         ignores_nulls = self._nulls()
         self.expect_symbol(TokenType.R_PAREN, ")")
         ignores_nulls = self._nulls() or ignores_nulls
-        if self.looking_at("WITHIN", "GROUP"):
-            self.refuse(
-                "WITHIN GROUP", "use percentile(x, 0.9)", Stretch(self._tokens[0].start, self._tokens[-1].end + 1)
-            )
+        ordering: tuple[OrderItem, ...] = ()
+        if self.words("WITHIN", "GROUP"):
+            self.expect_symbol(TokenType.L_PAREN, "(")
+            self.expect_words("ORDER", "BY")
+            ordering = tuple(self.separated(self._order_item))
+            self.expect_symbol(TokenType.R_PAREN, ")")
         where = None
         if self.words("FILTER"):
             self.expect_symbol(TokenType.L_PAREN, "(")
@@ -297,7 +303,8 @@ class QueryGrammar(GroupingGrammar):
             self.expect_symbol(TokenType.R_PAREN, ")")
         if not self.at_end:
             self.expected("the end of an aggregate")
-        return AggregateCall(name, tuple(arguments), is_star, distinct, ignores_nulls, where, self.stretch_from(index))
+        at = self.stretch_from(index)
+        return AggregateCall(name, tuple(arguments), is_star, distinct, ignores_nulls, where, at, ordering)
 
     def _nulls(self) -> bool:
         """`IGNORE NULLS`; `RESPECT NULLS` is what is meant without it."""
@@ -307,9 +314,10 @@ class QueryGrammar(GroupingGrammar):
         return ignores
 
     def _star(self, of: Name | None, index: int) -> SelectItem:
-        if self.looking_at("EXCEPT") or self.looking_at("EXCLUDE"):
-            self.refuse("* EXCEPT", "name the columns")
-        return SelectItem(None, of, None, self.stretch_from(index))
+        if self.looking_at("EXCLUDE"):
+            self.refuse("* EXCLUDE", "write * EXCEPT (a, b)")
+        without = self.names("the columns to leave out") if self.words("EXCEPT") else ()
+        return SelectItem(None, of, None, self.stretch_from(index), without=without)
 
     # EXISTS and IN: sqlglot reads the predicate and asks for a query; it gets ours.
 

@@ -151,14 +151,14 @@ class Scope:
     @property
     def takes_scalars(self) -> bool:
         """Whether a subquery may stand for a value here."""
-        return any(scope._scalars is not None for scope in self._chain())
+        return any(scope._scalars is not None for scope in self.chain())
 
     def scalar(self, query: QueryText, beside: Set[str]) -> Visible | None:
         """The column that a subquery is, in which one value stands; `beside` are the aliases named beside it.
 
         None, and mistakes, if it is none.
         """
-        for scope in self._chain():
+        for scope in self.chain():
             if scope._scalars is not None:
                 found = scope._given.get(id(query)) or scope._scalars(query, beside)
                 if found is not None:
@@ -174,7 +174,7 @@ class Scope:
 
     def type_of(self, ref: ColumnRef) -> DataType | None:
         """The type of a column that can be named from here; None where it is not known."""
-        for scope in self._chain():
+        for scope in self.chain():
             if ref in scope._types:
                 return scope._types[ref]
             given = next((column.type for column in scope._given.values() if column.value == ref), None)
@@ -190,7 +190,7 @@ class Scope:
 
     def ends_of(self, ref: ColumnRef) -> tuple[ColumnRef, ColumnRef] | None:
         """The start and the end of a column that is a window of a block."""
-        columns = (c for scope in self._chain() for table in scope.tables.values() for c in table.columns)
+        columns = (c for scope in self.chain() for table in scope.tables.values() for c in table.columns)
         return next((column.ends for column in columns if column.value == ref), None)
 
     def star(self, alias: str | None = None) -> tuple[tuple[str, Visible], ...]:
@@ -269,7 +269,7 @@ class Scope:
         return next((alias for alias in self.tables if fold(alias) == fold(name)), None)
 
     def _is_alias_around(self, name: str) -> bool:
-        return self.around is not None and any(scope._alias(name) is not None for scope in self.around._chain())
+        return self.around is not None and any(scope._alias(name) is not None for scope in self.around.chain())
 
     def _holders(self, name: str) -> list[tuple[str, Visible]]:
         if fold(name) in self.merged:
@@ -306,7 +306,7 @@ class Scope:
             return
         in_declaration = "" in self.tables
         if len(parts) > 1 and not in_declaration:
-            for scope in self._chain():
+            for scope in self.chain():
                 alias = scope._alias(first.text)
                 if alias is not None:
                     names = [c.name for c in scope.tables[alias].columns]
@@ -320,14 +320,14 @@ class Scope:
                 if why is not None:
                     self.report(f"{first.text} cannot be used here", first.at, why)
                     return
-            named = {alias: t.name for scope in self._chain() for alias, t in scope.tables.items()}
+            named = {alias: t.name for scope in self.chain() for alias, t in scope.tables.items()}
             hidden = [alias for alias, stream in named.items() if fold(stream) == fold(first.text)]
             hint = self.source.guess(first.text, list(named))
             if hidden:
                 hint = f"in this query it goes by its alias, {' or '.join(hidden)}"
             self.report(f"unknown stream or alias {first.text}", first.at, hint)
             return
-        known = (c.name for scope in self._chain() for table in scope.tables.values() for c in table.columns)
+        known = (c.name for scope in self.chain() for table in scope.tables.values() for c in table.columns)
         if in_declaration and len(parts) > 1:
             self.report(
                 f"unknown column {first.text}", first.at, "in a declaration, columns stand without their stream's name"
@@ -335,8 +335,9 @@ class Scope:
             return
         self.report(f"unknown column {first.text}", first.at, self.source.guess(first.text, known))
 
-    def _chain(self) -> list[Scope]:
-        return [self] if self.around is None else [self, *self.around._chain()]
+    def chain(self) -> list[Scope]:
+        """This one, and those around it."""
+        return [self] if self.around is None else [self, *self.around.chain()]
 
 
 def _has_fields(column: Visible) -> bool:

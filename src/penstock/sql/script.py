@@ -15,10 +15,12 @@ from penstock.model.query import Query
 from penstock.model.schemes import Scheme
 from penstock.model.script import Script, reference_problems
 from penstock.model.stream import Sink, Stream
+from penstock.sql.block_streams import Declared
 from penstock.sql.constraints import ConstraintBinder, Outline
 from penstock.sql.dialect import read_constraint, read_statements
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.into_sinks import bound_sinks, sink_of, writing_into
+from penstock.sql.row_limits import limits_in
 from penstock.sql.selects import QueryBinder
 from penstock.sql.source import SourceText
 from penstock.sql.streams import BoundStream, StreamBinder
@@ -50,7 +52,7 @@ def parse_script(text: str, file: str = "<script>") -> Script:
     tables = dict.fromkeys(sorted(broken["TABLE"])) | bound_tables(source, written, {"stream": streams, "sink": sinks})
     views = [s for s in statements if isinstance(s, CreateView)]
     taken = {*streams, *sinks, *tables, *(fold(view.name.text) for view in views)}
-    binder = QueryBinder(source, outlines, taken)
+    binder = QueryBinder(source, Declared(outlines, {}), taken, limits_in(statements))
     start = Environment(streams, dict.fromkeys(sorted(broken["VIEW"])), tables=tables)
     environment = _views(source, views, start, sinks, binder)
     queries = _queries(source, [s for s in statements if isinstance(s, Insert)], environment, sinks, binder)

@@ -1,70 +1,72 @@
 """A query, bound: a SELECT with the streams of its FROM, its conditions and its outputs, over the blocks below it.
 
 `QueryBinder` binds the queries of one script. Each becomes one block, a `Query`; what FROM, EXISTS or IN name and
-cannot be inlined (`from_clause`) becomes a block below it.
+cannot be inlined (`inlining`) becomes a block below it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from penstock.errors import QueryMistake, Refused
-from penstock.model.clauses import Output, Scalar, Source, Top, Union
+from penstock.model.clauses import Scalar, Source, Top, Union
 from penstock.model.derived_columns import with_derived_columns
-from penstock.model.expressions import ColumnRef
 from penstock.model.hints import NO_HINTS, Hints
 from penstock.model.names import fold
 from penstock.model.problem import InvalidModel, Problem
 from penstock.model.query import Query
-from penstock.model.relation import Block, Existence, Leaf, certain, leaves
+from penstock.model.relation import Block, Existence, certain, leaves
 from penstock.model.stream import Stream
 from penstock.model.table import with_table_joins
-from penstock.sql.block_streams import block_stream, declared_stream, with_names, with_window_ends
+from penstock.sql.block_streams import Declared, block_stream, with_names, with_window_ends
 from penstock.sql.conditions import WrittenExists, bind_condition
-from penstock.sql.constraints import Outline
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.first_rows import (
     bind_partition,
     first_rows,
     folded,
     numbered_in,
-    numbers_of,
     refuse_beside_groups,
     refuse_unlimited,
 )
 from penstock.sql.from_clause import AskedOfJoins, FromBinder
-from penstock.sql.from_parts import Sources, appending
+from penstock.sql.from_parts import Sources
 from penstock.sql.hints import bind_hints
 from penstock.sql.late_tables import LateTables
 from penstock.sql.outputs import GroupColumns, OutputBinder, Outputs
+from penstock.sql.row_limits import numbers_of
 from penstock.sql.scope import Scope
+from penstock.sql.set_operations import SetBinder
 from penstock.sql.source import SourceText
 from penstock.sql.subqueries import SubqueryBinder
+from penstock.sql.table_values import scalars_of
+from penstock.sql.time_windows import is_window
 from penstock.sql.tree import (
     Element,
     FromItem,
     FromQuery,
-    Name,
     QueryBody,
     QueryText,
     Select,
     SetOperation,
     Stretch,
+    Values,
 )
 from penstock.sql.twin_streams import read_apart
-from penstock.sql.unions import all_equal, common_event_time, names_of, united, widened
 
 
 class QueryBinder:
-    """Binds the queries of one script; `outlines` are its streams, for what is declared of views."""
+    """Binds the queries of one script; `declared` is for what is declared of views."""
 
-    def __init__(self, source: SourceText, outlines: Mapping[str, Outline | None], taken: set[str]) -> None:
+    def __init__(self, source: SourceText, declared: Declared, taken: set[str], limits: Mapping[int, int]) -> None:
         self.source = source
-        self.outlines = outlines
+        self.declared = declared
         self._taken = taken
         """Folded names of streams, views and sinks, which no block of another name may have."""
+        self._sets = SetBinder(self)
         self._anonymous: dict[int, NamedQuery] = {}
-        self._limits: dict[int, int] = {}
+        self._limits = limits
         """How many rows of a partition are wanted, by the identity of the SELECT that numbers them."""
 
     def anonymous(self, written: FromQuery, named: NamedQuery) -> NamedQuery:
@@ -73,44 +75,14 @@ class QueryBinder:
 
     def bind(self, text: QueryText, environment: Environment, name: str, sink: str | None) -> Query | None:
         """The query; None, and mistakes, if it cannot be."""
-        body: QueryText | Select | SetOperation = text
+        body: QueryBody = text
         while isinstance(body, QueryText):
             environment, body = environment.within(body.common), body.body
-        if isinstance(body, SetOperation) and body.kind == "UNION":
-            return self._over_union(body, environment, name, sink)
         if isinstance(body, SetOperation):
-            return self._shared_rows(body, environment, name, sink)
+            return self._sets.bind(body, environment, name, sink)
+        if isinstance(body, Values):
+            return self._sets.values(body, environment, name, sink)
         return self._select(body, environment, name, sink)
-
-    def _over_union(self, written: SetOperation, environment: Environment, name: str, sink: str | None) -> Query | None:
-        """All columns of a union."""
-        bodies, is_distinct = united(written)
-        made = self._union(bodies, environment, self.free_name(f"{name}_rows"), written.at)
-        if made is None:
-            return None
-        union, stream = made
-        outputs = tuple(Output(column.name, ColumnRef(stream.name, column.name)) for column in stream.columns)
-        block = Block(Leaf(stream.name), outputs, distinct=is_distinct)
-        source = appending(Source(stream, stream.name, below=union))
-        return Query.select(name, (source,), block, sink=sink)
-
-    def _shared_rows(
-        self, written: SetOperation, environment: Environment, name: str, sink: str | None
-    ) -> Query | None:
-        """INTERSECT and EXCEPT: each row of the first query once that the second has, or has not."""
-        if written.keeps_all:
-            message = f"{written.kind} ALL is not in Penstock's language"
-            hint = f"{written.kind} gives each row once; rows that are to be told apart need a column that does"
-            self.source.report(Refused, message, written.at, hint=hint)
-            return None
-        members = self._members((written.left, written.right), environment, self.free_name(f"{name}_rows"), written.at)
-        if members is None:
-            return None
-        one, other = (appending(Source(stream, stream.name, below=query)) for query, stream in members)
-        existence = Existence(other, written.kind == "EXCEPT", all_equal(one, other))
-        outputs = tuple(Output(column.name, ColumnRef(one.alias, column.name)) for column in one.stream.columns)
-        block = Block(Leaf(one.alias), outputs, existences=(existence,), distinct=True)
-        return self.built(name, (one,), block, written.at, sink)
 
     def built(
         self, name: str, sources: tuple[Source, ...], block: Block, at: Stretch, sink: str | None = None
@@ -139,61 +111,12 @@ class QueryBinder:
             return None
         return Query.select(name, *with_derived_columns(*with_table_joins(*read)), sink=sink, hints=hints)
 
-    def _union(
-        self,
-        bodies: tuple[QueryBody, ...],
-        environment: Environment,
-        name: str,
-        at: Stretch,
-        *,
-        names: tuple[Name, ...] = (),
-        elements: tuple[Element, ...] = (),
-    ) -> tuple[Union, Stream] | None:
-        """Queries as one stream of a name, with names for its columns if they are given."""
-        members = self._members(bodies, environment, name, at, names=names)
-        if members is None:
-            return None
-        stream = declared_stream(
-            name,
-            members[0][1].columns,
-            common_event_time(members),
-            elements=elements,
-            at=at,
-            source=self.source,
-            outlines=self.outlines,
-        )
-        union = Union(tuple(Source(own, own.name, below=query) for query, own in members))
-        return None if stream is None else (union, stream)
-
-    def _members(
-        self,
-        bodies: tuple[QueryBody, ...],
-        environment: Environment,
-        name: str,
-        at: Stretch,
-        *,
-        names: tuple[Name, ...] = (),
-    ) -> list[tuple[Query, Stream]] | None:
-        """Queries with the same columns, of the same names and types, each with the stream that it is."""
-        members: list[tuple[Query, Stream]] = []
-        for number, body in enumerate(bodies, start=1):
-            named = NamedQuery(Name(f"{name}_{number}", at), QueryText((), body, at), environment)
-            query = self.bound(named)
-            if query is not None and (names or members):
-                first = names or names_of(members[0][0], at)
-                query = query if len(first) != len(query.answer) else with_names(query, first, self.source)
-            stream = None if query is None else self.stream_of(query, named.name.at, named.elements)
-            if query is None or stream is None:
-                return None
-            members.append((query, stream))
-        return widened(members, at, self.source)
-
     def block(self, named: NamedQuery) -> tuple[Query | Union, Stream] | None:
         """A named query as a block of its own, or several; None, and mistakes, if it cannot be."""
-        if named.block is None and not named.is_wrong and (rows := self._all_rows(named)) is not None:
+        if named.block is None and not named.is_wrong and (rows := self._sets.all_rows(named)) is not None:
             environment, bodies, at = rows
             name = named.name.text if named.is_view else self.free_name(named.name.text)
-            named.block = self._union(bodies, environment, name, at, names=named.columns, elements=named.elements)
+            named.block = self._sets.union(bodies, environment, name, at, names=named.columns, elements=named.elements)
             named.is_wrong = named.block is None
         elif named.block is None and not named.is_wrong:
             query = self.bound(named)
@@ -204,16 +127,6 @@ class QueryBinder:
             else:
                 named.block = query, stream
         return named.block
-
-    def _all_rows(self, named: NamedQuery) -> tuple[Environment, tuple[QueryBody, ...], Stretch] | None:
-        """The queries of a UNION ALL, and what names mean in them; None if it is none."""
-        environment: Environment = named.environment
-        body: QueryBody = named.query
-        while isinstance(body, QueryText):
-            environment, body = environment.within(body.common), body.body
-        if not isinstance(body, SetOperation) or body.kind != "UNION" or not body.keeps_all:
-            return None
-        return environment, united(body)[0], body.at
 
     def bound(self, named: NamedQuery) -> Query | None:
         """A named query by itself."""
@@ -231,7 +144,7 @@ class QueryBinder:
 
     def stream_of(self, query: Query, at: Stretch, elements: tuple[Element, ...] = ()) -> Stream | None:
         """The answer of a block as a stream, of which something may be declared."""
-        return block_stream(query, elements=elements, at=at, source=self.source, outlines=self.outlines)
+        return block_stream(query, elements=elements, at=at, source=self.source, known=self.declared)
 
     def free_name(self, wanted: str) -> str:
         """A name for a block that nothing else has."""
@@ -256,7 +169,9 @@ class QueryBinder:
         return tuple(existence for existence in found if existence is not None)
 
     def _select(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
-        self._note_limits(select, environment)
+        if _is_distinct_by_window(select):
+            # Each row once: the groups of all columns, which windows close.
+            select = replace(select, distinct=False, groups_by_all=True)
         if (whole := self._folded(select, environment, name, sink)) is not None:
             return whole
         before = len(self.source.mistakes)
@@ -283,7 +198,8 @@ class QueryBinder:
         missing = frozenset(binder.missing)
         outer = Scope(self.source, {}, missing=missing)
         if part is not None:
-            outer = part.scope(self.source, missing=missing, scalars=binder.scalars(part, environment))
+            scalars = scalars_of(binder, part, environment)
+            outer = part.scope(self.source, missing=missing, scalars=scalars, hidden=environment.outside)
         condition = bind_condition(select.where, outer, may_exist=True)
         condition = condition if late is None else late.left(condition)
         where = binder.predicates(condition)
@@ -330,13 +246,6 @@ class QueryBinder:
                 self.source.report(QueryMistake, problem.message, at, hint=hint)
             return None
 
-    def _note_limits(self, select: Select, environment: Environment) -> None:
-        """Note of each query in FROM that numbers its rows how many of a partition are wanted."""
-        for numbered in numbered_in(select, environment):
-            if numbered.most is not None and numbered.most >= 1:
-                known = self._limits.get(id(numbered.select), 0)
-                self._limits[id(numbered.select)] = max(known, numbered.most)
-
     def _folded(self, select: Select, environment: Environment, name: str, sink: str | None) -> Query | None:
         """A query that asks no more of a numbered one than its first rows, as one with it."""
         item, numbered = select.source, [*numbered_in(select, environment)]
@@ -375,6 +284,13 @@ class QueryBinder:
             found = bind_partition(item.number, scope)
             return None if found is None else (found[0], Top(self._limits[id(select)], found[1]))
         return None
+
+
+def _is_distinct_by_window(select: Select) -> bool:
+    is_grouped = bool(select.group_by or select.groups_by_all or select.having or numbers_of(select))
+    has_aggregates = any(item.over is not None for item in select.items)
+    by_window = any(item.code is not None and is_window(item.code) for item in select.items)
+    return select.distinct and by_window and not is_grouped and not has_aggregates
 
 
 def _place(problem: Problem, select: Select, outputs: Outputs, groups: GroupColumns, sources: Sources) -> Stretch:

@@ -56,6 +56,7 @@ _FILLED_IN = {"split": (2, ", -1"), "regexp_replace": (3, ", 1"), "months_betwee
 """Functions with so many arguments, and what Spark then shows of the others."""
 _KNOWN = _PLAIN | _CAPITAL | {*_FILLED_IN, "if"}
 _AGGREGATES = {"array_agg": "collect_list"}
+_IN_ORDER = ("listagg", "string_agg", "percentile_cont")
 _OF_NULLS = ("first", "first_value", "last", "last_value", "any_value")
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?")
 
@@ -204,6 +205,8 @@ class _Naming:
     def _aggregate(self, call: AggregateCall) -> str | None:
         arguments = self._each(code.tokens for code in call.arguments)
         if arguments is None or call.ignores_nulls or (call.name in _OF_NULLS and len(arguments) > 1):
+            return None
+        if call.ordering or call.name in _IN_ORDER:
             return None
         arguments += ["1"] if call.name == "percentile" else []
         name = _AGGREGATES.get(call.name, call.name)

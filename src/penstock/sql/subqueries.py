@@ -28,20 +28,38 @@ from penstock.model.table import DeclaredTable
 from penstock.sql.conditions import WrittenExists, bind_condition
 from penstock.sql.environment import Environment, NamedQuery
 from penstock.sql.expressions import bind_column, bind_node
-from penstock.sql.from_clause import AskedOfJoins, FromBinder, plain_select
+from penstock.sql.from_clause import AskedOfJoins, FromBinder
 from penstock.sql.from_parts import Part, Sources
+from penstock.sql.inlining import plain_select
 from penstock.sql.never_null import never_null
 from penstock.sql.outputs import OutputBinder
 from penstock.sql.scope import NamedColumns, Scope, Visible
 from penstock.sql.shared_columns import equality
 from penstock.sql.table_queries import reads_only_tables, table_of
 from penstock.sql.tables import TableBinder, table_named
-from penstock.sql.tree import FromItem, FromJoin, FromQuery, Name, Select, WrittenJoin
+from penstock.sql.tree import (
+    FromItem,
+    FromJoin,
+    FromQuery,
+    Name,
+    QueryBody,
+    QueryText,
+    Select,
+    SetOperation,
+    WrittenJoin,
+)
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
 
 _NAME = "subquery"
+_BY_ITSELF = (
+    "a query that groups, unites or makes distinct stands by itself: compare what it gives, (a, b) IN (SELECT …)"
+)
+_OF_EITHER = (
+    "write a query for each, the second without what the first gives: "
+    "SELECT … WHERE EXISTS (a) UNION ALL SELECT … WHERE NOT EXISTS (a) AND EXISTS (b)"
+)
 
 
 class SubqueryBinder:
@@ -90,7 +108,11 @@ class SubqueryBinder:
         inner = part.scope(self.source, around=around, missing=frozenset(self.binder.missing))
         items = self._items(select, inner, needed=written.members)
         before = len(self.source.mistakes)
-        condition = list(self.binder.predicates(bind_condition(select.where, inner)))
+        bound = bind_condition(select.where, inner)
+        if any(not aliases_of(p) <= set(self.binder.sources.by_alias) for p, _ in bound.predicates):
+            self._refuse_deep(written)
+            return None
+        condition = list(self.binder.predicates(bound))
         readable = len(self.source.mistakes) == before
         tied = items is not None and self._members(written, items, condition, around)
         if items is None or not tied:
@@ -235,9 +257,11 @@ class SubqueryBinder:
 
     def _of_block(self, written: WrittenExists, named: NamedQuery, around: Scope) -> Existence | None:
         """A query that groups, unites or makes distinct: it stands by itself."""
-        if not written.members and isinstance(written.query.body, Select) and written.query.body.group_by:
-            self.binder.report("GROUP BY inside EXISTS means nothing", written.at, "leave it out", Refused)
+        if not written.members and (refusal := _refused_in_exists(written.query)) is not None:
+            self.binder.report(refusal[0], written.at, refusal[1], Refused)
             return None
+        outside = {fold(alias): _BY_ITSELF for scope in around.chain() for alias in scope.tables}
+        named = replace(named, environment=replace(named.environment, outside=outside))
         made = self.queries.block(named)
         if made is None:
             return None
@@ -325,9 +349,24 @@ class SubqueryBinder:
         self.binder.report(
             "a query within EXISTS names a stream of the outermost query",
             written.at,
-            "name the streams of the query right around it",
+            "name the streams of the query right around it, or join its own to these: "
+            "EXISTS (SELECT 1 FROM a JOIN b ON … WHERE …)",
             Refused,
         )
+
+
+def _refused_in_exists(body: QueryBody) -> tuple[str, str] | None:
+    """What EXISTS cannot ask, and what to write instead."""
+    while isinstance(body, QueryText):
+        body = body.body
+    if isinstance(body, SetOperation):
+        return f"{body.kind} inside EXISTS is not in Penstock's language", _OF_EITHER
+    if isinstance(body, Select) and body.group_by:
+        return "GROUP BY inside EXISTS means nothing", "leave it out"
+    if isinstance(body, Select) and any(item.over is not None for item in body.items):
+        hint = "EXISTS (SELECT 1 FROM …) asks for a row; how many there are is for GROUP BY in a query in FROM"
+        return "an aggregate inside EXISTS always gives a row", hint
+    return None
 
 
 def _moved(column: Visible, moved: dict[ColumnRef, ColumnRef]) -> Visible:

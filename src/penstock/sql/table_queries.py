@@ -18,15 +18,29 @@ from sqlglot import exp
 
 from penstock.errors import QueryMistake, Refused
 from penstock.model.clauses import Formula
+from penstock.model.expressions import Literal
 from penstock.model.names import fold, quoted
 from penstock.model.query import Query
 from penstock.model.stream import Column, Storage, Stream, TableQuery, TableRead
 from penstock.model.table import DeclaredTable
-from penstock.model.term_types import output_type
+from penstock.model.term_types import common_type, output_type, type_of
 from penstock.sql.block_streams import with_names
 from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.expressions import bind_node
 from penstock.sql.from_parts import alias_of, items_of
-from penstock.sql.tree import Code, FromElements, FromItem, FromQuery, QueryBody, QueryText, Select, SetOperation
+from penstock.sql.scope import Scope
+from penstock.sql.source import SourceText
+from penstock.sql.tree import (
+    Code,
+    FromElements,
+    FromItem,
+    FromQuery,
+    QueryBody,
+    QueryText,
+    Select,
+    SetOperation,
+    Values,
+)
 
 if TYPE_CHECKING:
     from penstock.sql.selects import QueryBinder
@@ -41,6 +55,8 @@ def reads_only_tables(body: QueryBody, environment: Environment) -> bool:
             return reads_only_tables(left, environment) and reads_only_tables(right, environment)
         case Select(source=source):
             return all(_is_table(item, environment) for item in items_of(source))
+        case Values():
+            return not environment.tables_are_streams
 
 
 def _is_table(item: FromItem | FromQuery, environment: Environment) -> bool:
@@ -118,7 +134,26 @@ def _with_tables_as_streams(environment: Environment) -> Environment:
         else replace(named, environment=_with_tables_as_streams(named.environment))
         for name, named in environment.queries.items()
     }
-    return Environment(streams, queries)
+    return Environment(streams, queries, tables_are_streams=True)
+
+
+def stream_of_values(written: Values, name: str, source: SourceText) -> Stream | None:
+    """What VALUES are where tables stand in the place of streams; None, and mistakes, if they cannot be read."""
+    scope = Scope(source, {})
+    columns: list[Column] = []
+    for number, place in enumerate(zip(*written.rows, strict=True), start=1):
+        values = [bind_node(code.node, code.tokens, scope) for code in place]
+        known = [value for value in values if value is not None]
+        if len(known) < len(values):
+            return None
+        kinds = [type_of(value.term, scope.type_of) for value in known if value.term != Literal(None)]
+        kind = None if None in kinds else common_type([kind for kind in kinds if kind is not None])
+        if kind is None:
+            told = f"the type of column {number} of VALUES is not known without Spark"
+            source.report(QueryMistake, told, place[0].at, hint="name it in the first row: CAST(… AS type)")
+            return None
+        columns.append(Column(f"col{number}", kind))
+    return Stream(name, tuple(columns))
 
 
 @dataclass

@@ -148,7 +148,8 @@ class TableBinder:
     def joined(self, part: Part, position: Position) -> Part:
         """A part of FROM of which Spark joins one stream with the table; later if only then it is known with which."""
         if self.kind is None or self.item.window is not None:
-            told = f"{self.written.kind} JOIN and windows are not for a table"
+            told = f"{self.written.kind} JOIN would keep rows of a table that no stream meets"
+            told = told if self.item.window is None else "a table has no window"
             return self._refused(part, told, "write stream JOIN table ON …, or stream LEFT JOIN table ON …")
         if any(fold(known) == fold(self.alias) for known in part.tables):
             return self._refused(part, f"{self.alias} stands twice in the query", "give each its own alias: t AS a")
@@ -177,12 +178,12 @@ class TableBinder:
 
     def bound_on(self, part: Part) -> tuple[Predicate, ...]:
         """Its ON, and what USING and NATURAL say."""
-        scope = self.binder.scope_of(part, self.as_part)
+        scope = self.binder.joins.scope_of(part, self.as_part, self.written.kind)
         on = [predicate for predicate, _ in bind_condition(self.written.on, scope).predicates]
         return (*on, *(p for _, *both in self._shared(part) for p in equalities(*both)))
 
     def _shared(self, part: Part) -> list[tuple[str, Visible, Visible]]:
-        return self.binder.shared(part, self.as_part, self.written)
+        return self.binder.joins.shared(part, self.as_part, self.written)
 
     def joined_now(self, part: Part, on: tuple[Predicate, ...]) -> Part:
         """The part with the columns of the table; as it is, and a mistake, if they cannot be joined."""

@@ -232,8 +232,17 @@ FromPart = FromItem | FromQuery | FromJoin | FromElements
 
 
 @dataclass(frozen=True)
+class OrderItem:
+    """`expression [ASC | DESC] [NULLS FIRST | LAST]`."""
+
+    code: Code
+    descending: bool
+    nulls_first: bool
+
+
+@dataclass(frozen=True)
 class AggregateCall:
-    """`name([DISTINCT] arguments) [IGNORE NULLS] [FILTER (WHERE condition)]`; `*` is no argument."""
+    """`name([DISTINCT] x) [IGNORE NULLS] [WITHIN GROUP (ORDER BY …)] [FILTER (WHERE …)]`; `*` is no argument."""
 
     name: str
     """In lower case."""
@@ -243,15 +252,7 @@ class AggregateCall:
     ignores_nulls: bool
     where: Code | None
     at: Stretch
-
-
-@dataclass(frozen=True)
-class OrderItem:
-    """`expression [ASC | DESC] [NULLS FIRST | LAST]`."""
-
-    code: Code
-    descending: bool
-    nulls_first: bool
+    ordering: tuple[OrderItem, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -286,6 +287,8 @@ class SelectItem:
     """Where the expression holds aggregates, or more than a key of the groups."""
     number: RowNumber | None = None
     """Where it is the number of a row in its partition."""
+    without: tuple[Name, ...] = ()
+    """`* EXCEPT (a, b)`: the columns that are left out."""
 
 
 @dataclass(frozen=True)
@@ -352,7 +355,15 @@ class QueryText:
     at: Stretch
 
 
-QueryBody = Select | SetOperation | QueryText
+@dataclass(frozen=True)
+class Values:
+    """`VALUES (1, 'a'), (2, 'b')`: rows as they are written."""
+
+    rows: tuple[tuple[Code, ...], ...]
+    at: Stretch
+
+
+QueryBody = Select | SetOperation | QueryText | Values
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ SELECT u.a FROM u JOIN t [ROWS 5] ON u.a = t.a;
 SELECT u.a FROM s LEFT JOIN (u JOIN s AS v ON v.a = u.a JOIN t ON t.a = u.a AND t.name = v.b) ON s.a = u.a;
 SELECT s.a FROM s JOIN u ON s.a = u.a JOIN t ON t.a = s.a AND t.name = u.b JOIN u AS w ON w.b = name;
 SELECT s.a FROM s JOIN u ON s.a = u.a JOIN t ON t.a = s.a AND t.name = u.b JOIN u AS w ON w.b = t.name;
+SELECT s.a FROM s JOIN u ON s.a = u.a JOIN t ON t.a = s.a AND t.name = u.b LEFT JOIN u AS w ON w.b = t.name;
 SELECT /*+ BUDGET(100 ROWS) */ s.a FROM s JOIN u ON s.a = u.a JOIN t ON t.a = s.a AND t.name = u.b;
 SELECT u.a, v.name FROM u JOIN t AS v ON v.a = u.a AND v.nam = u.b;
 SELECT u.a FROM u WHERE EXISTS (SELECT 1 FROM t);

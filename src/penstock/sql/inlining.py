@@ -1,0 +1,161 @@
+"""Queries in FROM, inlined: made part of the query around them.
+
+A query in FROM is **inlined** where that changes nothing: its streams, conditions and columns become those of the query
+around it, so that all that is promised of its streams still counts. Else it is a block of its own, whose answer is a
+stream. Theorem: inlining gives the same bag if
+
+- the query is one SELECT without DISTINCT, groups, aggregates, hints, and nothing is declared of it;
+- its columns are columns, or deterministic expressions, which may be worked out wherever they are used;
+- on the side of an outer join that may be absent, such an expression is NULL where its columns are (it is strict and
+  has a column): an absent row has no literal in it;
+- its WHERE can be moved: to the WHERE above, where every join on the way keeps its rows apart from each other (INNER,
+  and the preserved side of LEFT and RIGHT); else to the filter of its one stream, or to the ON of its inner join;
+- windows mean the same: [RANGE] and [ROWS] are about the rows of one block. A stream with a window inside is inlined
+  only where FROM holds nothing else and WHERE has no EXISTS or IN; [RANGE] on the query itself, or anywhere in the FROM
+  around it, asks for its one event time, so it is inlined if it is one stream that keeps its own; [ROWS]: a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from penstock.model.clauses import Output, RowsWindow
+from penstock.model.expressions import ColumnRef, Expression, is_strict
+from penstock.model.names import fold
+from penstock.model.predicates import Predicate
+from penstock.model.relation import Existence, Join, JoinKind, Leaf, certain
+from penstock.model.term_types import type_of
+from penstock.sql.conditions import bind_condition
+from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.from_parts import Part, Position, items_of
+from penstock.sql.outputs import OutputBinder
+from penstock.sql.scope import NamedColumns, Scope, Visible
+from penstock.sql.table_values import scalars_of
+from penstock.sql.tree import FromItem, FromJoin, FromQuery, QueryText, Select
+
+if TYPE_CHECKING:
+    from penstock.sql.from_clause import FromBinder
+
+Wanted = tuple[str, str | None]
+"""The alias that a source is to have in the model, and the alias of the query that it is inlined from, if any."""
+
+
+class CannotInline(Exception):
+    """The query must be a block."""
+
+
+class Inliner:
+    """Makes a query a part of the FROM that it stands in."""
+
+    def __init__(self, binder: FromBinder) -> None:
+        self.binder = binder
+        self.source = binder.source
+        self.sources = binder.sources
+
+    def part(self, named: NamedQuery, item: FromItem | FromQuery, position: Position, wanted: Wanted) -> Part | None:
+        """The part that it is; None, and mistakes, if it is wrong. Raises CannotInline where it must be a block."""
+        alias, inside = wanted
+        environment, select = plain_select(named)
+        if select is None or named.elements or isinstance(item.window, RowsWindow):
+            raise CannotInline
+        if not position.is_alone and any(inner.window for inner in items_of(select.source)):
+            raise CannotInline
+        within = f"{inside}_{alias}" if inside else alias
+        single = None if isinstance(select.source, FromJoin) else wanted
+        here = replace(position, is_alone=position.is_alone and item.window is None)
+        known = len(self.binder.missing)
+        part = self.binder.part_of(select.source, here, environment, within, single)
+        if part is None or len(self.binder.missing) > known:
+            return None
+        if position.is_one and not isinstance(part.tree, Leaf):
+            raise CannotInline
+        missing = frozenset(self.binder.missing)
+        scope = part.scope(self.source, missing=missing, scalars=scalars_of(self.binder, part, environment))
+        condition = bind_condition(select.where, scope, may_exist=True)
+        self.binder.part = part
+        existences = self.binder.queries.existences(
+            condition.existences, scope, self.binder, environment, certain(part.tree)
+        )
+        before = len(self.source.mistakes)
+        outputs = OutputBinder(scope).outputs(select)
+        if len(self.source.mistakes) > before:
+            raise CannotInline
+        columns = [
+            self._visible(output.name, output.value if isinstance(output, Output) else output, scope, position)
+            for output in outputs.answer
+        ]
+        columns = self._named(columns, named)
+        part = self._with_conditions(part, self.binder.predicates(condition), existences, position)
+        part = self._with_window(part, item, columns)
+        return replace(part, tables={alias: NamedColumns(alias, columns)}, merged=())
+
+    def _visible(self, name: str, value: object, scope: Scope, position: Position) -> Visible:
+        match value:
+            case ColumnRef():
+                return Visible(name, value, scope.type_of(value), ends=scope.ends_of(value))
+            case Expression(columns=columns, term=term, deterministic=True):
+                if position.may_be_absent and not (columns and is_strict(term)):
+                    raise CannotInline
+                return Visible(name, value, type_of(term, scope.type_of))
+            case _:
+                raise CannotInline
+
+    def _named(self, columns: list[Visible], named: NamedQuery) -> list[Visible]:
+        given = [name.text for name in named.columns] or [column.name for column in columns]
+        if len(given) != len(columns) or len({fold(name) for name in given}) < len(given):
+            raise CannotInline  # The block says what is wrong.
+        return [replace(column, name=name) for column, name in zip(columns, given, strict=True)]
+
+    def _with_conditions(
+        self, part: Part, where: tuple[Predicate, ...], existences: tuple[Existence, ...], position: Position
+    ) -> Part:
+        """The part with the WHERE of the query that it comes from, moved to where it means the same."""
+        if position.lifts:
+            return replace(part, where=(*part.where, *where), existences=(*part.existences, *existences))
+        if existences:
+            raise CannotInline
+        match part.tree:
+            case Leaf(alias=alias):
+                own = self.sources.by_alias[alias]
+                self.sources.by_alias[alias] = replace(own, where=(*own.where, *where))
+                return part
+            case Join(kind=JoinKind.INNER) as join:
+                return replace(part, tree=replace(join, on=(*join.on, *where)))
+            case _ if where:
+                raise CannotInline
+        return part
+
+    def _with_window(self, part: Part, item: FromItem | FromQuery, columns: list[Visible]) -> Part:
+        """The part with the [RANGE] of the query, which is about its event time."""
+        if item.window is None and not self.binder.has_range:
+            return part
+        if not isinstance(part.tree, Leaf):
+            raise CannotInline
+        own = self.sources.by_alias[part.tree.alias]
+        kept = [column for column in columns if column.value == own.event_time]
+        if (own.event_time is not None and len(kept) != 1) or (item.window is not None and own.window is not None):
+            raise CannotInline
+        if item.window is not None:
+            self.sources.by_alias[part.tree.alias] = replace(own, window=item.window)
+            self.sources.places[part.tree.alias] = item.at
+        return part
+
+
+def plain_select(named: NamedQuery, *, may_repeat: bool = False) -> tuple[Environment, Select | None]:
+    """The SELECT that a query is, and what names mean in it; None if it is more than columns of joined, kept rows.
+
+    `may_repeat`: whether it does not matter how often a row is given, so that DISTINCT says nothing.
+    """
+    environment, body = named.environment, named.query
+    inner: QueryText | Select | object = body
+    while isinstance(inner, QueryText):
+        environment, inner = environment.within(inner.common), inner.body
+    if not isinstance(inner, Select) or inner.hints or (inner.distinct and not may_repeat):
+        return environment, None
+    if inner.group_by or inner.groups_by_all or inner.having is not None:
+        return environment, None
+    made = any(item.over is not None or (item.code and item.code.node.find(exp.Window)) for item in inner.items)
+    return environment, None if made else inner

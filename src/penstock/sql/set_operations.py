@@ -1,0 +1,141 @@
+"""UNION, INTERSECT, EXCEPT and VALUES, bound: several queries as one.
+
+UNION ALL is one stream whose rows several blocks give, UNION is DISTINCT over it; INTERSECT and EXCEPT are DISTINCT
+over EXISTS and NOT EXISTS with all columns equal (`unions` says why).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.errors import Refused
+from penstock.model.clauses import Output, Source, Union
+from penstock.model.expressions import ColumnRef
+from penstock.model.query import Query
+from penstock.model.relation import Block, Existence, Leaf
+from penstock.model.stream import Stream
+from penstock.sql.block_streams import declared_stream, with_names
+from penstock.sql.environment import Environment, NamedQuery
+from penstock.sql.from_parts import appending
+from penstock.sql.table_queries import stream_of_values
+from penstock.sql.tree import Element, Name, QueryBody, QueryText, SetOperation, Stretch, Values
+from penstock.sql.unions import all_equal, common_event_time, names_of, united, widened
+
+if TYPE_CHECKING:
+    from penstock.sql.selects import QueryBinder
+
+
+class SetBinder:
+    """Binds set operations by binding their queries."""
+
+    def __init__(self, queries: QueryBinder) -> None:
+        self.queries = queries
+        self.source = queries.source
+
+    def bind(self, written: SetOperation, environment: Environment, name: str, sink: str | None) -> Query | None:
+        """The query; None, and mistakes, if it cannot be."""
+        how = self._over_union if written.kind == "UNION" else self._shared_rows
+        return how(written, environment, name, sink)
+
+    def values(self, written: Values, environment: Environment, name: str, sink: str | None) -> Query | None:
+        """All columns of VALUES, where tables stand in the place of streams."""
+        if not environment.tables_are_streams:
+            hint = "join it with a stream: stream JOIN (VALUES (1, 'a')) AS t (k, v) ON …"
+            self.source.report(Refused, "VALUES is a table, and a query reads streams", written.at, hint=hint)
+            return None
+        stream = stream_of_values(written, self.queries.free_name("values"), self.source)
+        if stream is None:
+            return None
+        outputs = tuple(Output(column.name, ColumnRef(stream.name, column.name)) for column in stream.columns)
+        return Query.select(name, (Source(stream, stream.name),), Block(Leaf(stream.name), outputs), sink=sink)
+
+    def _over_union(self, written: SetOperation, environment: Environment, name: str, sink: str | None) -> Query | None:
+        """All columns of a union."""
+        bodies, is_distinct = united(written)
+        made = self.union(bodies, environment, self.queries.free_name(f"{name}_rows"), written.at)
+        if made is None:
+            return None
+        union, stream = made
+        outputs = tuple(Output(column.name, ColumnRef(stream.name, column.name)) for column in stream.columns)
+        block = Block(Leaf(stream.name), outputs, distinct=is_distinct)
+        source = appending(Source(stream, stream.name, below=union))
+        return Query.select(name, (source,), block, sink=sink)
+
+    def _shared_rows(
+        self, written: SetOperation, environment: Environment, name: str, sink: str | None
+    ) -> Query | None:
+        """INTERSECT and EXCEPT: each row of the first query once that the second has, or has not."""
+        if written.keeps_all:
+            message = f"{written.kind} ALL is not in Penstock's language"
+            hint = f"{written.kind} gives each row once; rows that are to be told apart need a column that does"
+            self.source.report(Refused, message, written.at, hint=hint)
+            return None
+        members = self._members(
+            (written.left, written.right), environment, self.queries.free_name(f"{name}_rows"), written.at
+        )
+        if members is None:
+            return None
+        one, other = (appending(Source(stream, stream.name, below=query)) for query, stream in members)
+        existence = Existence(other, written.kind == "EXCEPT", all_equal(one, other))
+        outputs = tuple(Output(column.name, ColumnRef(one.alias, column.name)) for column in one.stream.columns)
+        block = Block(Leaf(one.alias), outputs, existences=(existence,), distinct=True)
+        return self.queries.built(name, (one,), block, written.at, sink)
+
+    def union(
+        self,
+        bodies: tuple[QueryBody, ...],
+        environment: Environment,
+        name: str,
+        at: Stretch,
+        *,
+        names: tuple[Name, ...] = (),
+        elements: tuple[Element, ...] = (),
+    ) -> tuple[Union, Stream] | None:
+        """Queries as one stream of a name, with names for its columns if they are given."""
+        members = self._members(bodies, environment, name, at, names=names)
+        if members is None:
+            return None
+        stream = declared_stream(
+            name,
+            members[0][1].columns,
+            common_event_time(members),
+            elements=elements,
+            at=at,
+            source=self.source,
+            known=self.queries.declared,
+        )
+        union = Union(tuple(Source(own, own.name, below=query) for query, own in members))
+        return None if stream is None else (union, stream)
+
+    def _members(
+        self,
+        bodies: tuple[QueryBody, ...],
+        environment: Environment,
+        name: str,
+        at: Stretch,
+        *,
+        names: tuple[Name, ...] = (),
+    ) -> list[tuple[Query, Stream]] | None:
+        """Queries with the same columns, of the same names and types, each with the stream that it is."""
+        members: list[tuple[Query, Stream]] = []
+        for number, body in enumerate(bodies, start=1):
+            named = NamedQuery(Name(f"{name}_{number}", at), QueryText((), body, at), environment)
+            query = self.queries.bound(named)
+            if query is not None and (names or members):
+                first = names or names_of(members[0][0], at)
+                query = query if len(first) != len(query.answer) else with_names(query, first, self.source)
+            stream = None if query is None else self.queries.stream_of(query, named.name.at, named.elements)
+            if query is None or stream is None:
+                return None
+            members.append((query, stream))
+        return widened(members, at, self.source)
+
+    def all_rows(self, named: NamedQuery) -> tuple[Environment, tuple[QueryBody, ...], Stretch] | None:
+        """The queries of a UNION ALL, and what names mean in them; None if it is none."""
+        environment: Environment = named.environment
+        body: QueryBody = named.query
+        while isinstance(body, QueryText):
+            environment, body = environment.within(body.common), body.body
+        if not isinstance(body, SetOperation) or body.kind != "UNION" or not body.keeps_all:
+            return None
+        return environment, united(body)[0], body.at

@@ -1,0 +1,139 @@
+"""Windows of time as they are written: `window(ts, '5 minutes')`, `session_window(ts, gap)`, and their ends.
+
+`window.start` names an end too, where a query groups by one window.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from decimal import Decimal, InvalidOperation
+
+from sqlglot import exp
+
+from penstock.model.clauses import SESSION, WINDOW, Scalar, TimeWindow
+from penstock.model.names import fold
+from penstock.model.spans import Span, Unit
+from penstock.model.stream_problems import span_problem
+from penstock.sql.constants import number_of, span_or_none, sum_of_spans
+from penstock.sql.cursor import UNITS
+from penstock.sql.expressions import bind_column
+from penstock.sql.scope import Scope
+from penstock.sql.tree import Code, Stretch
+from penstock.sql.words import unwrapped
+
+
+def is_window(code: Code) -> bool:
+    """Whether an item is a window of time as it is written, or an end of one; what a session is only groups say."""
+    node = unwrapped(code.node)
+    node = unwrapped(node.this) if isinstance(node, exp.Dot) else node
+    return isinstance(node, exp.Anonymous) and node.name.lower() == WINDOW
+
+
+class WindowReader:
+    """Reads the windows of one SELECT."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self._windows: list[TimeWindow] = []
+        """Those that the query groups by."""
+
+    def note_keys(self, keys: tuple[Code, ...]) -> None:
+        """Note what the query groups by."""
+        self._windows = [w for code in keys if (w := self.whole(code.node)) is not None]
+
+    def window(self, node: exp.Expr) -> TimeWindow | None:
+        """A window or an end of one; None for anything else."""
+        return self.whole(node) or self.end(node)
+
+    def whole(self, node: exp.Expr) -> TimeWindow | None:
+        """`window(…)` itself."""
+        node = unwrapped(node)
+        is_session = isinstance(node, exp.Anonymous) and node.name.lower() == SESSION
+        if not isinstance(node, exp.Anonymous) or node.name.lower() not in (WINDOW, SESSION):
+            return None
+        if len(node.expressions) not in ((2,) if is_session else (2, 3, 4)):
+            return None
+        column = bind_column(node.expressions[0], self.scope)
+        spans = [_window_length(part) for part in node.expressions[1:]]
+        if column is None or None in spans:
+            return None
+        span, slide, offset = (*spans, None, None)[:3]
+        assert span is not None
+        # What says nothing is left out, so that equal windows are one.
+        slide = None if slide is None or slide.ticks == span.ticks else slide
+        offset = None if offset is None or not offset.ticks else offset
+        return TimeWindow(column, span, None, slide, offset, is_session)
+
+    def end(self, node: exp.Expr) -> TimeWindow | None:
+        """`window(…).start`, or `window.start` where the query groups by one window."""
+        found: TimeWindow | None = None
+        if isinstance(node, exp.Dot):
+            found = self.whole(node.this)
+            end = node.expression.name.lower()
+        elif isinstance(node, exp.Column) and (named := self._named(node.table)) is not None:
+            found, end = named, node.name.lower()
+        elif isinstance(node, exp.Column) and len(node.parts) == 1:
+            named = self._named(node.name)
+            return named if named is not None and bind_column(node, self.scope) is None else None
+        else:
+            return None
+        return replace(found, end=end) if found is not None and end in ("start", "end") else None
+
+    def _named(self, name: str) -> TimeWindow | None:
+        """The window that the query groups by and that goes by the name of its function."""
+        return next((w for w in self._windows if len(self._windows) == 1 and fold(name) == function_of(w)), None)
+
+    def fits(self, window: TimeWindow, at: Stretch) -> bool:
+        """Whether the window can be one of its column; else a mistake says why not."""
+        kind = self.scope.type_of(window.column)
+        if kind is None or not kind.is_clock:
+            what = f"{function_of(window)}({window.column}, …): {kind} is no time"
+            self.scope.report(what, at, "TIMESTAMP, DATE and integers are; of a window take its start: w.start")
+            return False
+        spans = [span for span in (window.span, window.slide, window.offset) if span is not None]
+        why = next((why for span in spans if (why := span_problem(span, kind)) is not None), None)
+        if why is None and window.span.ticks <= 0:
+            why = "a window of time must be longer than 0"
+        if why is None and window.slide is not None and not 0 < window.slide.ticks <= window.span.ticks:
+            why = "windows of time lie apart by more than 0 and by at most their length"
+        if why is None and window.offset is not None and abs(window.offset.ticks) >= window.step:
+            why = "windows of time begin after a multiple of their distance by less than it"
+        if why is not None:
+            name = function_of(window)
+            self.scope.report(why, at, f"write {name}(ts, '5 minutes') for a TIMESTAMP, {name}(t, 300) for an integer")
+        return why is None
+
+
+def whole_window(key: Scalar) -> Scalar:
+    """The window of which a key is one end: either end tells which it is."""
+    return replace(key, end=None) if isinstance(key, TimeWindow) else key
+
+
+def function_of(window: TimeWindow) -> str:
+    """The function that makes it."""
+    return SESSION if window.is_session else WINDOW
+
+
+def _window_length(node: exp.Expr) -> Span | None:
+    """'5 minutes', '1 hour 30 minutes', or a bare number."""
+    number = number_of(node)
+    if number is None and isinstance(node, exp.Literal) and node.is_string:
+        words = node.name.upper().removeprefix("INTERVAL ").split()
+        if len(words) == 1:
+            words.append("")
+        parts = [_part_of_length(*pair) for pair in zip(words[::2], words[1::2], strict=False)]
+        known = [part for part in parts if part is not None]
+        if not known or 2 * len(known) != len(words):
+            return None
+        return known[0] if len(known) == 1 else sum_of_spans(known)
+    return None if number is None else span_or_none(number)
+
+
+def _part_of_length(amount: str, unit: str) -> Span | None:
+    try:
+        number = Decimal(amount)
+    except InvalidOperation:
+        return None
+    if unit in ("WEEK", "WEEKS"):
+        return span_or_none(7 * number, Unit.DAY)
+    return span_or_none(number, UNITS[unit] if unit else None) if unit in (*UNITS, "") else None

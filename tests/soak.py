@@ -42,6 +42,7 @@ CORE = (
     "tests/runtime/test_broken_promises.py",
     "tests/runtime/test_broken_outer.py",
     "tests/runtime/test_never_silent.py",
+    "tests/runtime/test_broken_checks.py",
     "tests/whole_queries/test_whole_queries.py",
     "tests/whole_queries/test_windows_and_budgets.py",
     "tests/whole_queries/test_streams_with_parts.py",

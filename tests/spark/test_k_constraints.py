@@ -141,3 +141,40 @@ def test_a_match_that_comes_late_is_recovered_and_the_row_that_it_contradicts_co
     assert found[(1, None)] == found[(1, 9)] == found[(2, 7)] == 1
     assert [batch["contradicted"] for batch in given] == [0, 0, 1]
     assert sum(given[-1]["violations"].values()) == 1
+
+
+THREE = OUTER.replace(
+    "CREATE SINK",
+    "CREATE STREAM returns (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts ON VIOLATION RECOVER)\n"
+    "  USING parquet OPTIONS (path '{data}/returns', maxFilesPerTrigger '1');\nCREATE SINK",
+).replace(
+    "SELECT o.n, i.n AS m FROM orders AS o LEFT JOIN items AS i\n  ON o.k = i.k AND i.ts - o.ts BETWEEN 0 AND 5;",
+    "SELECT o.n, i.n AS m, r.n AS back FROM orders AS o\n"
+    "  LEFT JOIN items AS i ON o.k = i.k AND i.ts - o.ts BETWEEN 0 AND 5\n"
+    "  LEFT JOIN returns AS r ON r.k = o.k AND r.ts - o.ts BETWEEN 0 AND 5;",
+)
+
+
+@pytest.mark.thorough
+def test_so_it_is_where_one_outer_join_stands_above_another(bench: Bench) -> None:
+    """The item comes late, and changes what the join with the returns made of its order."""
+    given: list[dict[str, Any]] = []
+    files = [
+        {
+            "orders": [{"k": 1, "ts": 10, "n": 1}],
+            "items": [{"k": 9, "ts": 10, "n": 0}],
+            "returns": [{"k": 1, "ts": 11, "n": 5}, {"k": 1, "ts": 12, "n": 6}],
+        },
+        {name: [{"k": 8, "ts": 100, "n": 3}] for name in ("orders", "items", "returns")},
+        {"items": [{"k": 1, "ts": 12, "n": 9}]},
+    ]
+    for brought in files:
+        for name, rows in brought.items():
+            bench.write(name, rows, TIMED)
+        ran = bench.run(THREE, conf={"penstock.cells": "2"})
+        assert ran.code == 0, ran.err
+        given = ran.batches
+    found = bench.sink()
+    assert found[(1, None, 5)] == found[(1, None, 6)] == found[(1, 9, 5)] == found[(1, 9, 6)] == 1
+    assert [batch["contradicted"] for batch in given] == [0, 0, 2]
+    assert given[-1]["exact"] is False

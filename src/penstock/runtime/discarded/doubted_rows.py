@@ -323,7 +323,8 @@ class DoubtedRows(Component):
     @property
     def nbytes(self) -> int:
         """The bytes of what is in memory."""
-        return sum(piles.nbytes for piles in self.piles.values())
+        logged = 0 if self.emitted is None else self.emitted.log.nbytes
+        return logged + sum(piles.nbytes for piles in self.piles.values())
 
     @property
     def shadows(self) -> int:

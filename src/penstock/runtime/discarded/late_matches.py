@@ -19,8 +19,8 @@ Else the component is joined anew by a tree that kills no tuple (`join/join_tree
 
 Then what waits in that tree waits, and what it is done with leaves, to be set aside again.
 
-Not decided: whether a row that agrees with a decided one is late; it is taken to be. So rows in time are worked out anew
-with all that they lead to, which costs much where each row of a key agrees with the one before it.
+Not decided: whether a row that agrees with a decided one is late; it is taken to be. So rows in time are worked out
+anew with all that they lead to, which costs much where each row of a key agrees with the one before it.
 """
 
 from __future__ import annotations

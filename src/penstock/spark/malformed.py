@@ -108,7 +108,8 @@ def judged(
         rows = F.count_if(record.isNotNull()).alias("rows")
         # Spark looks at the values of columns that are asked for, and at no other.
         absent = [F.count_if(F.col(quoted(column.name)).isNull()) for column in plain]
-        frame = frame.observe(observation_of(observation, stream.name), rows, *(reduce(add, absent).alias("absent"),))
+        beside = [reduce(add, absent).alias("absent")] if absent else []
+        frame = frame.observe(observation_of(observation, stream.name), rows, *beside)
     file = F.col(ORIGIN if stream.is_kafka else "_metadata.file_path")
     match answer_to(stream).policy:
         case MalformedPolicy.NULL:

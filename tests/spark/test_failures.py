@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import subprocess
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
+from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
 
-from penstock.spark.failures import failure_of, what_it_says
+from penstock.spark.failures import failure_of, has_ended, jvm_ended, what_it_says
 
 PYTHON = """[STREAM_FAILED] Query [id = 1] ended: An exception was thrown: Traceback (most recent call last):
   File "a.py", line 3, in f
@@ -66,3 +69,21 @@ def test_what_would_be_raised_is_not_what_was() -> None:
     raised = "[USER_RAISED_EXCEPTION] stream s: a row does not read\n  detail: it is x\n  hint: do\n SQLSTATE: P0001"
     found = failure_of("q", Exception(f"[STREAM_FAILED] terminated: {raised}\n=== Plan ===\n{plan}"))
     assert (found.message, found.detail, found.hint) == ("stream s: a row does not read", "it is x", "do")
+
+
+class _Gateway:
+    """A session's gateway whose JVM is another process."""
+
+    def __init__(self, process: subprocess.Popen[bytes] | None) -> None:
+        self.sparkContext, self._gateway, self.proc = self, self, process
+
+
+def test_a_jvm_that_is_gone_is_told_from_one_that_fails() -> None:
+    with subprocess.Popen(["sleep", "60"]) as process:
+        session: Any = _Gateway(process)
+        assert not has_ended(session, ValueError("something else"))
+        process.kill()
+        assert has_ended(session, ConnectionRefusedError())
+    assert has_ended(session, Py4JError("no answer"))
+    assert not has_ended(cast("Any", _Gateway(None)), OSError())
+    assert "the same command goes on" in str(jvm_ended(resuming=True))

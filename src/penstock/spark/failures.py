@@ -5,9 +5,11 @@ from __future__ import annotations
 import logging
 import os
 import re
+import subprocess
+from contextlib import suppress
 from typing import Any
 
-from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # py4j ships no types
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -31,6 +33,8 @@ _VAGUE = ("[TASK_WRITE_FAILED]", "[FAILED_READ_FILE.NO_HINT]", "Job aborted")
 """Beginnings of lines that say what failed and not why."""
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
 _LONGEST = 400
+_LAST_SECONDS = 3.0
+"""How long a JVM that no longer answers may take to be gone."""
 
 
 def quiet_errors() -> None:
@@ -56,10 +60,16 @@ def failure_of(query: str, error: Exception, resuming: AnyPath | None = None) ->
     return DataError(f"query {query} failed", detail=said, hint=f"Spark's own log is {spark_log()}")
 
 
-def has_ended(spark: SparkSession) -> bool:
-    """Whether the JVM that this process started is no longer there."""
+def has_ended(spark: SparkSession, error: BaseException) -> bool:
+    """Whether the JVM that this process started is no longer there, which may be why something failed."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
-    return process is not None and process.poll() is not None
+    if process is None:
+        return False
+    if isinstance(error, (Py4JNetworkError, OSError)):
+        # What it was connected by is gone before it is.
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(_LAST_SECONDS)
+    return process.poll() is not None
 
 
 def jvm_ended(resuming: bool) -> PenstockError:

@@ -113,7 +113,7 @@ def run_script(
         try:
             return _run(spark, script, plans, options, sinks=sinks, follow=follow, interrupt=interrupt, say=say)
         except (*SPARK_ERRORS, OSError, PenstockError, KeyboardInterrupt) as error:
-            if not has_ended(spark):
+            if not has_ended(spark, error):
                 raise
             # Whoever ends a whole group of processes ends the JVM too, and may be first at it.
             interrupt.heed()

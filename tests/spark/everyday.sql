@@ -185,7 +185,7 @@ SELECT id, date_add(day, 3) AS due, datediff(to_date(ts), day) AS age, year(ts),
 FROM orders;
 
 -- strings
-SELECT id, concat_ws('-', item, status) AS c, split(item, 'a')[0] AS s, regexp_extract(item, '([a-z]+)', 1) AS r, item || '!' AS bang, lpad(item, 6, '*'), item ILIKE 'A%' AS ia, item RLIKE '^a' AS ra
+SELECT id, concat_ws('-', item, status) AS c, split(item, 'a')[0] AS s, regexp_extract(item, '([a-z]+)', 1) AS r, item || '!' AS bang, lpad(item, 6, '*'), item ILIKE 'A%' AS ia, item RLIKE '^a'
 FROM orders;
 
 -- json

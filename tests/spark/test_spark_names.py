@@ -25,7 +25,7 @@ a ^ 1; (a); ((a + b)); (a + b) * 2; a + b + 1; concat_ws('-', s, s); lpad(s, 3, 
 startswith(s, 'a'); contains(s, 'a'); make_date(2024, 1, 1); split_part(s, '-', 1); weekofyear(d); quarter(d)
 dayofweek(d); last_day(d); add_months(d, 1); months_between(ts, ts); s = 'x'; x > 1.0; -1; a * -1; b > 2147483648
 nvl2(a, 1, 2); bround(x, 1); rint(x); initcap(s); repeat(s, 2); ascii(s); sha2(s, 256); sha1(s); translate(s, 'a', 'b')
-ucase(s); lcase(s); lower(s)
+ucase(s); lcase(s); lower(s); s RLIKE 'a'; s REGEXP 'a.b'; s NOT RLIKE 'a'; s ILIKE 'a%'
 """
 AGGREGATES = """
 count(*); count(1); count(a); count(DISTINCT a); sum(a); sum(v.a); SUM(a + b); min(a); max(v.b); avg(a); mean(a)
@@ -33,7 +33,9 @@ median(a); count_if(a > 1); bool_and(ok); every(ok); bool_or(ok); any(ok); some(
 sum(a) FILTER (WHERE ok AND a > 1); sum(a) + 1; 100 * count(*) / sum(b); sum(a) / count(*); round(avg(x), 2)
 coalesce(sum(a), 0); max(ts) - min(ts); sum(CASE WHEN a > 1 THEN 1 ELSE 0 END); sum(a)::DOUBLE; count(a) > 1
 """
-UNKNOWN = "ts + INTERVAL 5 MINUTES; d + 1; 1e3; 'it''s'; log(x); split(s, '-')[0]; extract(HOUR FROM ts)"
+UNKNOWN = """
+ts + INTERVAL 5 MINUTES; d + 1; 1e3; 'it''s'; log(x); split(s, '-')[0]; extract(HOUR FROM ts); rlike(s, 'a')
+regexp_like(s, 'a')"""
 STREAM = """CREATE STREAM v (a INT, b BIGINT, s STRING, ok BOOLEAN, x DOUBLE, p DECIMAL(9,2), ts TIMESTAMP, d DATE,
   r ARRAY<INT>, st STRUCT<f: INT>, EVENT TIME ts, ORDERED BY ts);"""
 

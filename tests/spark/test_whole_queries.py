@@ -16,7 +16,7 @@ from penstock.compile import parse
 from penstock.errors import PenstockError
 from tests.measure import each, seeds
 from tests.spark.conftest import Bench
-from tests.whole_queries.grammar import STREAMS, TABLES, Writer
+from tests.whole_queries.grammar import STREAMS, TABLES, Drawn, Writer
 from tests.whole_queries.test_whole_queries import SCHEMA, batches, by_duckdb
 
 _TABLE_SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.int64())])
@@ -35,7 +35,11 @@ def test_random_queries_on_spark_give_what_duckdb_gives(bench: Bench) -> None:
 def _compared(bench: Bench, seed: int, depth: int) -> bool:
     draw = random.Random(seed)
     has_tables = seed % 2 == 1
-    drawn = Writer(draw, depth, has_tables=has_tables).script()
+    return compared(bench, seed, draw, Writer(draw, depth, has_tables=has_tables).script(), has_tables)
+
+
+def compared(bench: Bench, seed: int, draw: random.Random, drawn: Drawn, has_tables: bool) -> bool:
+    """Whether a script runs, in batches that are drawn; what it gives must be what DuckDB gives."""
     given = batches(draw)
     tables = {name: _table(draw) for name in (TABLES if has_tables else ())}
     script = drawn.for_penstock

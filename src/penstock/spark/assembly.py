@@ -3,15 +3,15 @@
     streams, blocks below -> packed -> cells -> [dealt -> buckets] -> SELECT -> sink, or packed for the block above
 
 All blocks are parts of one streaming query, so that they take the same batches and commit together. Of a block that
-another reads, what its cells or buckets tell of how far its answer has come goes along beside the rows (TOLD). A block
-that several blocks read is put together for each of them: Spark has no stage with two ways out that keeps its state
-once. The metrics are then those of the first.
+another reads, what its cells or buckets tell of how far its answer has come goes along beside the rows (TOLD). Where
+several blocks read one, the blocks above it stand in a row (`shared_blocks`), so that it is run once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
@@ -42,6 +42,7 @@ from penstock.spark.pack import PACKED, Packer
 from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.readers import declared_columns
+from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import DEALT, TOLD, EvaluatedRedealer, Redealer, output_columns
@@ -60,7 +61,7 @@ class PlacedBlock:
 
 
 @dataclass(frozen=True)
-class Shared:
+class InCommon:
     """What all blocks of a query have in common."""
 
     spark: SparkSession
@@ -94,7 +95,7 @@ class _Handed:
 class Assembly:
     """Puts the blocks of one query together; they are known by the names of their plans."""
 
-    shared: Shared
+    shared: InCommon
     blocks: Mapping[str, PlacedBlock]
     observations: dict[str, str] = field(default_factory=dict)
     """By block, how its counts are observed."""
@@ -107,7 +108,11 @@ class Assembly:
     def answer(self, name: str) -> DataFrame:
         """The answer of a block, as its SELECT has it."""
         block, observation, owner = self._begun(name)
-        handed = self._handed(block, observation, owner)
+        row = blocks_in_a_row({name: block.plan for name, block in self.blocks.items()})
+        along: DataFrame | None = None
+        for one, after in pairwise(row):
+            along = self._for_readers(one, after, row, along)
+        handed = self._handed(self._packed(block, observation, row, along), block, observation, owner)
         answers = handed.rows.where(F.col("kind") == ANSWER).select("payload")
         if handed.groups is not None:
             return self._counted(show(answers, block.query, handed.groups), block, observation)
@@ -115,10 +120,28 @@ class Assembly:
             return restored_answers(answers, handed.evaluated)
         return self._counted(selected(answers, block.query, block.plan), block, observation)
 
-    def answer_and_told(self, name: str) -> DataFrame:
-        """The same with TOLD beside the columns."""
+    def _for_readers(self, name: str, after: str, row: tuple[str, ...], along: DataFrame | None) -> DataFrame:
+        """The answer of a block of the row, and what comes along with it, packed for the next one."""
+        plans = {other: block.plan for other, block in self.blocks.items()}
+        stream = self.blocks[name].stream
+        assert stream is not None
+        readers = [self._reader(*reader) for reader in readers_of(name, plans)]
+        following = self.blocks[after]
+        packer = Packer(following.plan, following.plan.streams[0], following.grid, ordered=False)
+        return packed_for_readers(self.answer_and_told(name, row, along), stream, readers, after, packer)
+
+    def _reader(self, reader: str, name: str) -> Reader:
+        """A block that reads one as that stream, or as a part of it."""
+        above = self.blocks[reader]
+        members = next(s.members for s in above.plan.sources if s.block == name) or (name,)
+        reading = next(s.stream for s in above.query.all_sources if s.stream.name == name)
+        speakers = sum(self.blocks[member].grid.cells for member in members)
+        return Reader(reader, reading, Packer(above.plan, name, above.grid, ordered=False), speakers)
+
+    def answer_and_told(self, name: str, row: tuple[str, ...] = (), along: DataFrame | None = None) -> DataFrame:
+        """The same with TOLD beside the columns; `along` is what blocks before it in the row packed for it."""
         block, observation, owner = self._begun(name)
-        handed = self._handed(block, observation, owner)
+        handed = self._handed(self._packed(block, observation, row, along), block, observation, owner)
         if handed.groups is not None:
             return show(handed.rows, block.query, handed.groups, beside=TOLD)
         if handed.evaluated is not None:
@@ -138,34 +161,30 @@ class Assembly:
             return shown
         return shown.observe(answer_observation(observation), F.count(F.lit(1)).alias("rows_out"))
 
-    def _handed(self, block: PlacedBlock, observation: str, owner: str) -> _Handed:
+    def _handed(self, packed: DataFrame, block: PlacedBlock, observation: str, owner: str) -> _Handed:
         shared, plan, grid = self.shared, block.plan, block.grid
         told = (plan.to_json(), shared.identity, shared.run)
         kept_out = {promise.constraint for promise in plan.promises if promise.policy is Policy.QUARANTINE}
         writes = frozenset(kept_out - self._kept_out)
         self._kept_out |= kept_out
-        given = (
-            self._packed(block, observation)
-            .groupBy("cell")
-            .transformWithState(
-                CellProcessor(
-                    *told,
-                    quarantine=shared.quarantine,
-                    writes=writes,
-                    patience=shared.patience,
-                    absent=worth_of_absence(shared.spark, plan),
-                    keys=grid.keys,
-                    archive=_archive(shared.spark, plan),
-                    turn=shared.turn,
-                    malformed_into={s.name: answer_to(s).into for s in shared.script.streams if quarantines(s)},
-                    owner=owner,
-                    named=shared.named,
-                    dealt_anew=shared.dealt_anew,
-                ),
-                RESULT,
-                "append",
-                "None",
-            )
+        given = packed.groupBy("cell").transformWithState(
+            CellProcessor(
+                *told,
+                quarantine=shared.quarantine,
+                writes=writes,
+                patience=shared.patience,
+                absent=worth_of_absence(shared.spark, plan),
+                keys=grid.keys,
+                archive=_archive(shared.spark, plan),
+                turn=shared.turn,
+                malformed_into={s.name: answer_to(s).into for s in shared.script.streams if quarantines(s)},
+                owner=owner,
+                named=shared.named,
+                dealt_anew=shared.dealt_anew,
+            ),
+            RESULT,
+            "append",
+            "None",
         )
         given = _observed(given, observation, (*vocabulary(plan), *CELL_TIMES))
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
@@ -193,36 +212,38 @@ class Assembly:
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")
         return _Handed(rows, groups, evaluated)
 
-    def _packed(self, block: PlacedBlock, observation: str) -> DataFrame:
-        """All streams of a block, and its end, as PACKED has it; malformed rows are observed under that name."""
+    def _packed(self, block: PlacedBlock, observation: str, row: tuple[str, ...], along: DataFrame | None) -> DataFrame:
+        """All streams of a block, and its end, as PACKED has it; malformed rows are observed under that name.
+
+        What blocks of the row give is `along` already.
+        """
         plan, grid = block.plan, block.grid
         by_name = {fold(name): frame for name, frame in self.shared.inputs.items()}
         script = self.shared.script.as_read_by(block.query)
-        packed: DataFrame | None = None
+        packed = along
         for name in plan.streams:
             if any(s.block == name for s in plan.sources):
-                part = self._packed_below(name, block)
-            else:
-                stream = script.stream(name)
-                assert stream is not None
-                packer = Packer(plan, stream.name, grid, depends_on_order(plan, stream.name))
-                part = packed_stream(self.shared.spark, stream, packer, by_name.get(fold(name)), observation)
+                packed = self._with_blocks(packed, self._reader(plan.query, name), name, row)
+                continue
+            stream = script.stream(name)
+            assert stream is not None
+            packer = Packer(plan, stream.name, grid, depends_on_order(plan, stream.name))
+            part = packed_stream(self.shared.spark, stream, packer, by_name.get(fold(name)), observation)
             packed = part if packed is None else packed.unionAll(part)
         assert packed is not None
         return packed if self.shared.end is None else packed.unionAll(self.shared.end.stream(self.shared.spark, grid))
 
-    def _packed_below(self, name: str, above: PlacedBlock) -> DataFrame:
-        members = next(s.members for s in above.plan.sources if s.block == name) or (name,)
-        reading = next(s.stream for s in above.query.all_sources if s.stream.name == name)
-        packer = Packer(above.plan, name, above.grid, ordered=False)
-        speakers = sum(self.blocks[member].grid.cells for member in members)
-        packed: DataFrame | None = None
-        for member in members:
+    def _with_blocks(
+        self, packed: DataFrame | None, reader: Reader, name: str, row: tuple[str, ...]
+    ) -> DataFrame | None:
+        """What is packed for a block with what others give it that are no blocks of the row."""
+        members = next(s.members for s in reader.packer.plan.sources if s.block == name) or (name,)
+        for member in (one for one in members if one not in row):
             below = self.blocks[member].stream
             assert below is not None
-            part = packed_block(self.answer_and_told(member), below, reading, packer, speakers)
+            answer = self.answer_and_told(member)
+            part = packed_block(answer, below, reader.reading, reader.packer, reader.speakers)
             packed = part if packed is None else packed.unionAll(part)
-        assert packed is not None
         return packed
 
 

@@ -47,6 +47,8 @@ RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
 
 ANSWER, FRONTIER, COUNTS, REPORT = "answer", "frontier", "counts", "report "
 """What a row is; a report has the number of its closer behind it."""
+PASSED_ON = "passed on to "
+"""So is what goes through a block on its way to another, with that block's name behind it (`shared_blocks.py`)."""
 
 _BATCH = "streaming.sql.batchId"
 """The property by which Spark tells a task its batch."""
@@ -282,6 +284,8 @@ class CellProcessor(StoredProcessor[Cell]):
             write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
         self.store(key[0], cell, number, base)
         yield from self._given(result, is_last=unpacked.is_last)
+        for block, packed in unpacked.passed:
+            yield Row(kind=f"{PASSED_ON}{block}", payload=packed, counts=None)
         told = [*counts_of(self.plan, result.metrics), *cell_times(unpacked.times, at)]
         yield Row(kind=COUNTS, payload=None, counts=told)
 
@@ -326,10 +330,12 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         """What a bucket may hold of the budget."""
         return bucket_room(plan, self.keys.index(key), len(self.keys))
 
-    def told(self, rows: Iterator[Row]) -> tuple[Any | None, dict[str, int], Reports, bool]:
+    def told(
+        self, rows: Iterator[Row], passed: list[tuple[str, bytes]]
+    ) -> tuple[Any | None, dict[str, int], Reports, bool]:
         """The rows of a batch, None if there are none; the least frontier, none if a cell has not spoken; reports.
 
-        And whether the streams have ended.
+        And whether the streams have ended. What is for other blocks is added to `passed`.
         """
         is_last = False
         tables: list[Any] = []
@@ -343,6 +349,8 @@ class SecondProcessor(StoredProcessor[GroupStage]):
                 reports.setdefault(number, []).append(from_ipc(row["payload"]))
             elif row["kind"] == END:
                 is_last = True
+            elif row["kind"].startswith(PASSED_ON):
+                passed.append((row["kind"], row["payload"]))
             else:
                 tables.append(from_ipc(row["payload"]))
         least, told = together(frontiers, reports, len(self.keys))
@@ -354,13 +362,16 @@ class SecondProcessor(StoredProcessor[GroupStage]):
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:  # noqa: N802, N803, ARG002
         """One batch of one bucket of groups; called by Spark."""
-        given, frontier, reports, is_last = self.told(rows)
+        passed: list[tuple[str, bytes]] = []
+        given, frontier, reports, is_last = self.told(rows, passed)
         stage, number, base = self.load(key[0])
         result = stage.step(number, pa.table({}) if given is None else given, frontier, reports, is_last=is_last)
         self.store(key[0], stage, number, base)
         yield from _answers(result.rows)
         if self.plan.frontiers:
             yield _how_far(self.plan, stage.reached)
+        for kind, packed in passed:
+            yield Row(kind=kind, payload=packed, counts=None)
         told = [*second_counts_of(result.rows.num_rows, result.lost, stage), now()]
         yield Row(kind=COUNTS, payload=None, counts=told)
 

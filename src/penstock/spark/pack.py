@@ -59,6 +59,8 @@ FRONTIERS = "frontiers"
 """Nor is this: how far the answer of a block has come that is a stream here, as one of its cells says."""
 TIMES = "times"
 """Nor is this: how long a task took to read and to pack, for the first cell to tell (`batch_times.py`)."""
+PASSED = "passed"
+"""Nor is this: packed rows for another block, whose name stands in the place of an alias (`shared_blocks.py`)."""
 _PARTS = (ROWS, KEYS, PLACES, PUNCTUATIONS)
 
 Place = tuple[int, str, int, int, int]
@@ -111,6 +113,17 @@ class Packer:
             for cell in range(self.grid.cells):
                 self._add(packed, cell, (*_read_place(None), 0, 0, "", "", part, payload))
         return _as_batch(packed)
+
+    def handed_on(self, number: int, block: str, packed: bytes) -> Any:
+        """Packed rows for another block, which one of the cells hands on; they take turns."""
+        rows: dict[str, list[Any]] = {name: [] for name in _NAMES}
+        self._add(rows, number % self.grid.cells, (*_read_place(None), 0, 0, "", block, PASSED, packed))
+        return _as_batch(rows)
+
+    def numbered(self, origin: str, number: int, table: Any) -> Iterator[tuple[Place, Any]]:
+        """A table of rows without an order as the piece of that number; `origin` sets other stages apart."""
+        context = TaskContext.get()
+        yield (0, origin, 0, context.partitionId() if context is not None else 0, number), table
 
     def pieces(self, tables: Iterable[Any]) -> Iterator[tuple[Place, Any]]:
         """The tables cut where the place changes; Spark hands the rows of one piece over in order."""
@@ -260,6 +273,8 @@ class Unpacked:
     """By stream that a block gives, and by column, how far it has come; nothing unless all its cells have spoken."""
     times: tuple[bytes, ...] = ()
     """What the tasks that packed note of their time."""
+    passed: tuple[tuple[str, bytes], ...] = ()
+    """What other blocks are to be given, each with the block's name."""
 
 
 def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
@@ -269,7 +284,11 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
     is_last = False
     spoken: dict[str, list[dict[str, Any]]] = {}
     times: list[bytes] = []
+    passed: list[tuple[str, bytes]] = []
     for row in rows:
+        if row["part"] == PASSED:
+            passed.append((row["alias"], row["payload"]))
+            continue
         if row["part"] == TIMES:
             times.append(row["payload"])
             continue
@@ -296,4 +315,4 @@ def unpack_chunks(rows: Iterable[Any]) -> Unpacked:
     frontiers = {
         stream: together([one["frontier"] for one in said], {}, said[0]["of"])[0] for stream, said in spoken.items()
     }
-    return Unpacked(chunks, written, is_last, frontiers, tuple(times))
+    return Unpacked(chunks, written, is_last, frontiers, tuple(times), tuple(passed))

@@ -55,7 +55,7 @@ class BlockPacker:
         told: list[bytes] = []
         yield from self.packer.packed(self.packer.pieces(self._answers(batches, told)))
         if told:
-            yield self.packer.to_every_cell(FRONTIERS, [self._spoken(payload) for payload in told])
+            yield self.packer.to_every_cell(FRONTIERS, [self.spoken(payload) for payload in told])
 
     def _answers(self, batches: Iterable[Any], told: list[bytes]) -> Iterator[Any]:
         """The rows that are answers; what is told is set aside."""
@@ -66,5 +66,6 @@ class BlockPacker:
             if rows.num_rows:
                 yield rows
 
-    def _spoken(self, payload: bytes) -> bytes:
+    def spoken(self, payload: bytes) -> bytes:
+        """What one of them told, with how many tell."""
         return json.dumps({"of": self.speakers, "frontier": json.loads(payload)}).encode()

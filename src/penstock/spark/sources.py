@@ -148,9 +148,15 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool, besid
 
     What is `beside` is kept beside them.
     """
+    frame, shown = filtered_columns(frame, plan, stream, ordered)
+    return frame.selectExpr(*shown, *beside)
+
+
+def filtered_columns(frame: DataFrame, plan: Plan, stream: str, ordered: bool) -> tuple[DataFrame, list[str]]:
+    """The frame with these beside its own columns, and what they are of it."""
     wanted = {c.name: c.type for source in plan.sources if source.stream == stream for c in source.read}
     shown = [carried(name, wanted[name]) for name in frame.columns if name in wanted]
-    shown += [*beside, *([PLACE] if ordered else [])]
+    shown += [PLACE] if ordered else []
     shown += [name for name in (*KEPT, HEAD, OUTSIDE) if name in frame.columns]
     for source in plan.sources:
         if source.stream == stream and source.filters:
@@ -172,7 +178,7 @@ def with_filters(frame: DataFrame, plan: Plan, stream: str, ordered: bool, besid
     for alias, name, condition in conditions(plan, stream):
         frame = (frame if alias is None else frame.alias(alias)).selectExpr("*", f"({condition}) AS {quoted(name)}")
         shown.append(quoted(name))
-    return frame.selectExpr(*shown)
+    return frame, shown
 
 
 def depends_on_order(plan: Plan, stream: str) -> bool:

@@ -21,7 +21,7 @@ from penstock.model.stream import KAFKA, SOURCE_PARTS
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.spark.asked_before import in_session_zone
-from penstock.spark.assembly import Assembly, PlacedBlock, Shared, require_comparable
+from penstock.spark.assembly import Assembly, InCommon, PlacedBlock, require_comparable
 from penstock.spark.cache import new_run, sweep
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
 from penstock.spark.checkpoint import BlockPlans, Shares
@@ -37,6 +37,7 @@ from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.operator import NO_NAMED_PARTS
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import make_ready
+from penstock.spark.shared_blocks import blocks_in_a_row
 from penstock.spark.types import require_carriable
 from penstock.spark.worker_files import WorkerFolder
 
@@ -139,9 +140,11 @@ def assemble(
             for name, block in blocks.items()
             if block is not top
         }
+        if row := blocks_in_a_row({name: block.plan for name, block in blocks.items()}):
+            essence["blocks in a row"] = list(row)
     parts = named(_named(spark, script, plan, inputs or {}))
     assembly = Assembly(
-        Shared(
+        InCommon(
             spark,
             script,
             inputs or {},

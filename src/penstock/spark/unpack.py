@@ -14,7 +14,7 @@ from penstock.plan.aggregate import KeySet
 from penstock.plan.plan import Plan
 from penstock.runtime.group.between_stages import deal, output_types, typed
 from penstock.runtime.state.store import from_ipc, to_ipc
-from penstock.spark.operator import ANSWER
+from penstock.spark.operator import ANSWER, PASSED_ON
 from penstock.spark.types import carried_type, restored
 from penstock.spark.worker import settle
 
@@ -75,7 +75,7 @@ class Redealer:
                     rows = typed(from_ipc(payload.as_buffer()), self.schema)
                     dealt += _answers_dealt(self.keys, self.groups, rows, self.sets)
                 else:
-                    dealt += ((key, kind, payload.as_py()) for key in self.keys)
+                    dealt += ((key, kind, payload.as_py()) for key in _told_to(self.keys, kind, len(dealt)))
             yield _as_dealt(dealt)
 
 
@@ -84,6 +84,11 @@ def _answers_dealt(
 ) -> Iterator[tuple[int, str, bytes]]:
     for bucket, rows in deal(table, len(keys), groups, sets):
         yield keys[bucket], ANSWER, to_ipc(rows)
+
+
+def _told_to(keys: tuple[int, ...], kind: str, number: int) -> tuple[int, ...]:
+    """Who is told what is no answer: every bucket; what is only handed on, one of them in turn."""
+    return (keys[number % len(keys)],) if kind.startswith(PASSED_ON) else keys
 
 
 def _as_dealt(dealt: list[tuple[int, str, bytes]]) -> Any:
@@ -135,5 +140,9 @@ class EvaluatedRedealer:
             rows = whole.filter(answers).drop_columns(list(TOLD))
             dealt = list(_answers_dealt(self.keys, self.groups, rows, self.sets)) if rows.num_rows else []
             told = whole.filter(pc.invert(answers)).select(list(TOLD)).to_pylist()
-            dealt += [(key, row[TOLD[0]], row[TOLD[1]]) for row in told for key in self.keys]
+            dealt += [
+                (key, row[TOLD[0]], row[TOLD[1]])
+                for number, row in enumerate(told)
+                for key in _told_to(self.keys, row[TOLD[0]], number)
+            ]
             yield _as_dealt(dealt)

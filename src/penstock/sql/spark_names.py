@@ -56,6 +56,8 @@ _FILLED_IN = {"split": (2, ", -1"), "regexp_replace": (3, ", 1"), "months_betwee
 """Functions with so many arguments, and what Spark then shows of the others."""
 _KNOWN = _PLAIN | _CAPITAL | {*_FILLED_IN, "if"}
 _AGGREGATES = {"array_agg": "collect_list"}
+_MATCHES = ("rlike", "regexp", "regexp_like")
+"""What Spark names otherwise where it is a function."""
 _IN_ORDER = ("listagg", "string_agg", "percentile_cont")
 _OF_NULLS = ("first", "first_value", "last", "last_value", "any_value")
 _NUMBER = re.compile(r"(0|[1-9][0-9]*)(\.[0-9]+)?")
@@ -78,6 +80,10 @@ class _Naming:
         self.node = mark_calls(read(around(tokens, found)))
         self.is_one_text = not any(
             one.token_type is other.token_type is TokenType.STRING for one, other in pairwise(tokens)
+        )
+
+        self.matches_by_word = not any(
+            one.text.lower() in _MATCHES and other.token_type is TokenType.L_PAREN for one, other in pairwise(tokens)
         )
 
     def of_whole(self) -> str | None:
@@ -127,6 +133,10 @@ class _Naming:
                 return self._made("(NOT {} LIKE {})", node.this, node.expression)
             case exp.Like():
                 return self._made("{} LIKE {}", node.this, node.expression)
+            case exp.RegexpLike() if self.matches_by_word:
+                return self._made("RLIKE({}, {})", node.this, node.expression)
+            case exp.ILike() if not node.args.get("negate"):
+                return self._made("ilike({}, {})", node.this, node.expression)
             case exp.DPipe():
                 return self._made("concat({}, {})", node.this, node.expression)
             case exp.Add() | exp.Sub():

@@ -76,8 +76,25 @@ def test_segments_are_put_in_the_order_of_arrival() -> None:
 
 def test_tuples_are_linked_by_a_key_where_there_is_one() -> None:
     """By a band alone, tuples would be met whose partners lie aside under keys that nobody asks for."""
-    select = "SELECT r.n FROM r FULL JOIN s ON s.k = r.k {0} FULL JOIN t ON t.ts > r.ts AND t.n = s.n;"
-    linked = [(tie.aliases, len(tie.axes)) for tie in tuple_links(plan_of(STREAMS + select.format("AND s.ts > r.ts")))]
-    assert linked == [(("r", "s"), 1), (("s", "t"), 1)]
-    crossed = "SELECT r.n FROM r FULL JOIN s ON s.k = r.k FULL JOIN t ON t.ts > r.ts;"
-    assert [(tie.aliases, len(tie.axes)) for tie in tuple_links(plan_of(STREAMS + crossed))][1] == (("r", "t"), 0)
+
+    def linked(select: str) -> list[tuple[tuple[str, ...], int]]:
+        plan = plan_of(STREAMS + select)
+        ties = [tie for number in range(len(plan.nodes)) for tie in tuple_links(plan, number)]
+        return [(tie.aliases, len(tie.axes)) for tie in ties]
+
+    keyed = "SELECT r.n FROM r FULL JOIN s ON s.k = r.k AND s.ts > r.ts FULL JOIN t ON t.ts > r.ts AND t.n = s.n;"
+    assert linked(keyed) == [(("r", "s"), 1), (("s", "t"), 1)]
+    assert linked("SELECT r.n FROM r FULL JOIN s ON s.k = r.k FULL JOIN t ON t.ts > r.ts;")[1] == (("r", "t"), 0)
+
+
+def test_rows_in_time_are_joined_as_they_are_though_their_key_has_been_there_before() -> None:
+    driver = Driver(STREAMS + LEFT)
+    late = 0
+    for batch in range(12):
+        at = 10 * batch
+        some: list[tuple[int | None, ...]] = [(1, at, batch), (1, at + 3, batch)]
+        driver.step(r=some, s=some, t=some)
+        late += driver.cell.doubted_rows.worked_anew
+    assert late == 0
+    driver.step(s=[(1, 12, 5)])
+    assert driver.cell.doubted_rows.worked_anew

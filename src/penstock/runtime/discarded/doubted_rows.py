@@ -37,7 +37,7 @@ from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import mix
 from penstock.runtime.discarded.cold_segments import ColdSegments
 from penstock.runtime.discarded.emitted_rows import EmittedRows
-from penstock.runtime.discarded.late_matches import Anew, component, has_decided, put_in_order
+from penstock.runtime.discarded.late_matches import Anew, component, is_late, put_in_order
 from penstock.runtime.discarded.recall import Recall, axis_columns
 from penstock.runtime.input.wire_columns import matching_columns, order_column
 from penstock.runtime.join.join_tree import JoinTree
@@ -85,6 +85,8 @@ class DoubtedRows(Component):
         """What was emitted, where what a late row changes is worked out anew."""
         self._recall: Recall | None = None
         self._anew: Anew | None = None
+        self.worked_anew = False
+        """Whether the batch had late rows, so that what it adds was worked out anew."""
         self._out_of_order: tuple[str, ...] = ()
         self.answered: dict[str, Any] = dict.fromkeys(self.piles if plan.tree.is_pair else ())
         """By alias, the places in the order of arrival of rows that matched while they were aside, if there are any."""
@@ -125,11 +127,11 @@ class DoubtedRows(Component):
         """Whether what the batch adds must be worked out anew; what was brought back and is no part of it goes away."""
         if self.emitted is None:
             return False
-        reached = component(self.plan, self.synopses)
-        is_back = any(reached[alias][slice(*span)].any() for alias, span in self._brought.items())
-        if not is_back and not has_decided(self.synopses, reached):
+        self.worked_anew = is_late(self.plan, self.synopses, self._brought)
+        if not self.worked_anew:
             self.send_away(tree)
             return False
+        reached = component(self.plan, self.synopses)
         for alias, (first, end) in self._brought.items():
             back = np.flatnonzero(reached[alias][first:end])
             kept = self._only(alias, first, end, back)

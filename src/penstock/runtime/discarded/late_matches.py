@@ -8,8 +8,10 @@ if there is one. Tuples of one row are linked, some with others, for rows are ma
 two sides of a node, all are linked. The **component** of a batch is what the links lead to from its rows, stored or set
 aside. So no row that any node makes lies in it and outside of it: it can be worked out by itself.
 
-Theorem: if no tuple of the component has left, and none stood in a row that left a side of a node (DECIDED), the joins
-are right as they are: what they lack are the rows that left, and a match with one of them would have linked it.
+A row of the batch is **late** if, at some node, a tuple that it leads to within its side is linked there with one
+that has left the other side, or stood in a row that did (`decided`), or is set aside. Theorem: if no row is late, the
+joins are right as they are: what they lack are the rows that left their sides, and whatever new row matches one of
+these holds a row of the batch, and with it a tuple that links the two.
 
 Else the component is joined anew by a tree that kills no tuple (`join/join_tree.py`):
 
@@ -19,16 +21,17 @@ Else the component is joined anew by a tree that kills no tuple (`join/join_tree
 
 Then what waits in that tree waits, and what it is done with leaves, to be set aside again.
 
-Not decided: whether a row that agrees with a decided one is late; it is taken to be. So rows in time are worked out
-anew with all that they lead to, which costs much where each row of a key agrees with the one before it.
+Not decided: whether a promise was broken. A row of EXISTS that has its answer has left, so each further match of it is
+taken to be late, which costs time and changes nothing.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
+from types import MappingProxyType
 
 import numpy as np
 
@@ -41,7 +44,7 @@ from penstock.runtime.join.purged import Asking
 from penstock.runtime.join.rows import ABSENT, Rows, take, together
 from penstock.runtime.match.matching import Matcher, PartTies
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.marks import DECIDED, LEFT, MATCHED
+from penstock.runtime.promise.marks import LEFT, MATCHED, decided, decided_marks
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 
@@ -50,56 +53,87 @@ _TOLD = (MATCHED, LEFT)
 
 def component(plan: Plan, synopses: Mapping[str, Synopsis]) -> dict[str, Bools]:
     """By alias, which tuples are linked with rows of the batch, by one link or by several."""
+    ties = [tie for number in range(len(plan.nodes)) for tie in tuple_links(plan, number)]
+    return _reached(synopses, ties, {alias: synopsis.ids(FRESH) for alias, synopsis in synopses.items()})
+
+
+def _reached(
+    synopses: Mapping[str, Synopsis],
+    ties: Sequence[PartTies],
+    frontier: dict[str, Ints],
+    left_out: Mapping[str, tuple[int, int]] = MappingProxyType({}),
+) -> dict[str, Bools]:
+    """By alias, which tuples links lead to; some, by their ids from the first to before the last, are left out."""
     reached: dict[str, Bools] = {alias: np.zeros(synopsis.rows, np.bool_) for alias, synopsis in synopses.items()}
-    linked = [(ties, Matcher(ties, synopses)) for ties in tuple_links(plan)]
-    frontier = {alias: synopsis.ids(FRESH) for alias, synopsis in synopses.items()}
+    linked = [(tie, Matcher(tie, synopses)) for tie in ties]
     while frontier:
         alias, ids = frontier.popitem()
         ids = ids[~reached[alias][ids]]
         reached[alias][ids] = True
-        for ties, matcher in linked if len(ids) else ():
-            if alias not in ties.aliases:
+        for tie, matcher in linked if len(ids) else ():
+            if alias not in tie.aliases:
                 continue
-            other = ties.aliases[ties.aliases[0] == alias]
+            other = tie.aliases[tie.aliases[0] == alias]
             found = union([right for _, right in matcher.pieces({alias: ids}, other, ALL)])
-            found = found[~reached[other][found]]
+            first, end = left_out.get(other, (0, 0))
+            found = found[~reached[other][found] & ((found < first) | (found >= end))]
             if len(found):
                 frontier[other] = union([frontier.get(other, empty_ids()), found])
     return reached
 
 
-def has_decided(synopses: Mapping[str, Synopsis], reached: Mapping[str, Bools]) -> bool:
-    """Whether a tuple that is stored was part of a row that left a side."""
-    for alias, mask in reached.items():
-        ids = np.flatnonzero(mask)
-        if len(ids) and (synopses[alias].marked(DECIDED, ids) | synopses[alias].marked(LEFT, ids)).any():
-            return True
+def is_late(plan: Plan, synopses: Mapping[str, Synopsis], left: Mapping[str, tuple[int, int]]) -> bool:
+    """Whether a row of the batch, or one that it is part of, may match a row that left; `left` are tuples set aside."""
+    inner: dict[int, dict[str, Ints]] = {}
+    below: dict[int, list[PartTies]] = {}
+    for number, node in enumerate(plan.nodes):
+        own = list(tuple_links(plan, number))
+        sides = [side for side in (node.left, node.right) if side is not None]
+        begun = {alias: synopses[alias].ids(FRESH) for alias in node.aliases} if not sides else {}
+        for side in sides:
+            begun |= inner[side]
+        for tie in own:
+            matcher = Matcher(tie, synopses)
+            for place, alias in enumerate(tie.aliases):
+                other, ids = tie.aliases[1 - place], begun.get(alias, empty_ids())
+                met = union([found for _, found in matcher.pieces({alias: ids}, other, ALL)]) if len(ids) else ids
+                mark = decided(number) if decided(number) in decided_marks(plan, other) else LEFT
+                if len(met) and _has_left(synopses[other], met, left.get(other, (0, 0)), mark):
+                    return True
+        below[number] = [*own, *(tie for side in sides for tie in below[side])]
+        reached = _reached(synopses, below[number], dict(begun), left)
+        inner[number] = {alias: np.flatnonzero(mask) for alias, mask in reached.items() if mask.any()}
     return False
 
 
-def tuple_links(plan: Plan) -> Iterator[PartTies]:
-    """Each pair of streams whose tuples may be linked, with what ties them there.
+def _has_left(synopsis: Synopsis, ids: Ints, aside: tuple[int, int], mark: str) -> bool:
+    """Whether one of the tuples is done at a node, as the mark says, or set aside."""
+    return bool(((ids >= aside[0]) & (ids < aside[1])).any() or synopsis.marked(mark, ids).any())
+
+
+def tuple_links(plan: Plan, number: int) -> Iterator[PartTies]:
+    """Each pair of streams whose tuples are linked at a node, or in a block, with what ties them there.
 
     Whatever matches at a node agrees on each of its equalities, so one of them links it. What equalities link is found
     among the rows that were set aside, too (`recall.py`); where a node or a block has none, these are all there.
     """
-    for node in plan.nodes:
-        if node.block is not None:
-            ties = list(_tied(node.aliases, node.aliases, node.block.axes, node.block.predicates))
-            keyed = [tie for tie in ties if tie.axes]
-            ties = keyed if len(list(_parts(node.aliases, keyed))) == 1 else ties
-            yield from ties
-            for one, other in pairwise(_parts(node.aliases, ties)):
-                yield PartTies((one, other), (), ())
-        else:
-            assert node.left is not None
-            assert node.right is not None
-            left, right = plan.nodes[node.left].aliases, plan.nodes[node.right].aliases
-            ties = list(_tied(left, right, node.equalities, node.predicates))
-            keyed = [tie for tie in ties if tie.axes] or ties
-            yield from keyed[:1]
-            if not ties:
-                yield from (PartTies((one, other), (), ()) for one in left for other in right)
+    node = plan.nodes[number]
+    if node.block is not None:
+        ties = list(_tied(node.aliases, node.aliases, node.block.axes, node.block.predicates))
+        keyed = [tie for tie in ties if tie.axes]
+        ties = keyed if len(list(_parts(node.aliases, keyed))) == 1 else ties
+        yield from ties
+        for one, other in pairwise(_parts(node.aliases, ties)):
+            yield PartTies((one, other), (), ())
+        return
+    assert node.left is not None
+    assert node.right is not None
+    left, right = plan.nodes[node.left].aliases, plan.nodes[node.right].aliases
+    ties = list(_tied(left, right, node.equalities, node.predicates))
+    keyed = [tie for tie in ties if tie.axes] or ties
+    yield from keyed[:1]
+    if not ties:
+        yield from (PartTies((one, other), (), ()) for one in left for other in right)
 
 
 def _tied(
@@ -204,7 +238,8 @@ class Anew:
             for segment, mine, rows in synopsis.split(ids):
                 for name, values in told.items():
                     segment.marks[name][rows] = values[mine]
-                segment.marks[DECIDED][rows] = True
+                for name in decided_marks(self.plan, alias):
+                    segment.marks[name][rows] = True
                 segment.touched = True
             synopsis.kill(gone[alias])
         return gone

@@ -34,7 +34,7 @@ from penstock.runtime.match.node_matching import NO_TESTS, NodeMatcher, Truth, a
 from penstock.runtime.match.row_conditions import RowConditions
 from penstock.runtime.match.rows_windows import RowsWindows
 from penstock.runtime.promise.closing import Closedness
-from penstock.runtime.promise.marks import DECIDED, DOUBTED, LEFT, MATCHED, UNSURE
+from penstock.runtime.promise.marks import DOUBTED, LEFT, MATCHED, UNSURE, decided
 from penstock.runtime.state.component import Component
 from penstock.runtime.state.synopsis import ALL, FRESH, Synopsis
 
@@ -309,8 +309,8 @@ class JoinTree(Component):
             side = self.nodes[number].sides[left.side]
             rows = side.rows_of(left.keys)
             self._left.setdefault(number, []).append(rows)
-            for alias, ids in rows.items() if self._notes_decided else ():
-                self.synopses[alias].mark(DECIDED, ids[ids != ABSENT])
+            for alias, ids in rows.items() if self._notes_decided and isinstance(side, WaitingSide) else ():
+                self.synopses[alias].mark(decided(number), ids[ids != ABSENT])
             if isinstance(side, StreamSide) and not side.retained:
                 self._purged.add(side.alias, left.rule, left.keys)
                 continue

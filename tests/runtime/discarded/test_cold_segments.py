@@ -65,3 +65,19 @@ def test_what_is_dropped_leaves_the_store_and_a_sample_stays() -> None:
     assert found.write("piles", to) == []
     assert len(to.delete) == 2
     assert (sample.rows, sample.last) == (2, 3)
+
+
+def test_rows_without_columns_are_as_many_after_a_restart() -> None:
+    """Of a stream that only EXISTS or a window asks for, nothing may be kept but that a row was there."""
+    before = ColdSegments("r", (), (MATCHED,), on_disk=True)
+    for first in (0, 3):
+        arrival = np.arange(first, first + 3)
+        marks = {MATCHED: arrival % 2 == 0}
+        before.add(Segment(pa.table({}), arrival, arrival, np.ones(3, np.bool_), marks), {})
+    to = EntryWriter(0)
+    told = before.write("piles", to)
+    after = ColdSegments("r", (), (MATCHED,), on_disk=True)
+    after.fetch = to.put.__getitem__
+    after.read("piles", told, EntryReader({n: e for n, e in to.put.items() if not n.startswith(COLD)}))
+    segment = after.rows_of(after.piles[0]).taken(np.array([1, 4]))
+    assert (segment.arrival.tolist(), segment.marks[MATCHED].tolist()) == ([1, 4], [False, True])

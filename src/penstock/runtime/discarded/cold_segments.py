@@ -135,13 +135,13 @@ class ColdSegments:
             if pile.name is None:
                 assert pile.segment is not None
                 pile.name = f"{name}/{to.number():012d}"
-                table = pile.segment.table
                 own = pile.segment
                 hidden = {_ARRIVAL: own.arrival, _BATCH: own.batch, _HOME: own.home, _STANDS_FOR: own.counts}
                 hidden |= {_mark_column(mark): mask for mark, mask in own.marks.items() if mask.any()}
-                for column, values in hidden.items():
-                    table = table if values is None else table.append_column(column, pa.array(values))
-                to.put[self._entry(pile)] = to_ipc(table)
+                # Not added to the table: one without columns would not know how many rows it has.
+                columns = {column: own.table.column(column) for column in own.table.column_names}
+                columns |= {column: pa.array(values) for column, values in hidden.items() if values is not None}
+                to.put[self._entry(pile)] = to_ipc(pa.table(columns))
                 bits = {column: pa.array(found.bits) for column, found in pile.filters.items()}
                 to.put[self._filter_entry(pile)] = to_ipc(pa.table(bits))
             if self.on_disk and self.fetch is not None:

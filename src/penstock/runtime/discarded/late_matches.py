@@ -92,6 +92,9 @@ def is_late(plan: Plan, synopses: Mapping[str, Synopsis], left: Mapping[str, tup
         begun = {alias: synopses[alias].ids(FRESH) for alias in node.aliases} if not sides else {}
         for side in sides:
             begun |= inner[side]
+        if not sides:
+            # In a block a row may be new by a tuple that what left met only over others.
+            begun = _where(_reached(synopses, own, begun, left))
         for tie in own:
             matcher = Matcher(tie, synopses)
             for place, alias in enumerate(tie.aliases):
@@ -101,9 +104,12 @@ def is_late(plan: Plan, synopses: Mapping[str, Synopsis], left: Mapping[str, tup
                 if len(met) and _has_left(synopses[other], met, left.get(other, (0, 0)), mark):
                     return True
         below[number] = [*own, *(tie for side in sides for tie in below[side])]
-        reached = _reached(synopses, below[number], dict(begun), left)
-        inner[number] = {alias: np.flatnonzero(mask) for alias, mask in reached.items() if mask.any()}
+        inner[number] = _where(_reached(synopses, below[number], dict(begun), left))
     return False
+
+
+def _where(reached: Mapping[str, Bools]) -> dict[str, Ints]:
+    return {alias: np.flatnonzero(mask) for alias, mask in reached.items() if mask.any()}
 
 
 def _has_left(synopsis: Synopsis, ids: Ints, aside: tuple[int, int], mark: str) -> bool:

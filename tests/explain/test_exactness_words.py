@@ -17,6 +17,8 @@ def test_a_promise_whose_break_may_go_unseen_is_named() -> None:
         "exact, as far as is seen: rows that break PRIMARY KEY (x) ON p or FOLLOWS p (x) ON (x) WITHIN 3 ROWS ON c "
         "are not all found (see explain)"
     )
+    many = exactness_told(Exactness(), (*unseen, "PRIMARY KEY (y) ON p", "CLUSTERED BY y ON p"))
+    assert "WITHIN 3 ROWS ON c or 2 others are not all found" in many
     assert exactness_told(Exactness(since=2, lost=1), unseen).startswith("INEXACT: 1 result known")
 
 

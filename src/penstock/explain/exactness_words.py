@@ -9,6 +9,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
 
+_MOST_NAMED = 2
+"""Constraints that the line of an exact answer names."""
+
+
 class KnownOfAnswer(Protocol):
     """What is known of an answer so far."""
 
@@ -77,7 +81,9 @@ def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
 def exactness_told(known: KnownOfAnswer, unseen: Sequence[str] = ()) -> str:
     """`exact`, or what is not; `unseen` are constraints on which the answer rests and whose break may go unseen."""
     if known.since is None and unseen:
-        return f"exact, as far as is seen: rows that break {' or '.join(unseen)} are not all found (see explain)"
+        more = len(unseen) - _MOST_NAMED
+        named = [*unseen[:_MOST_NAMED], *([f"{more} other{'' if more == 1 else 's'}"] if more > 0 else [])]
+        return f"exact, as far as is seen: rows that break {' or '.join(named)} are not all found (see explain)"
     if known.since is None:
         return "exact"
     return f"INEXACT: {', '.join(inexact_because(known))}, answers may be wrong since batch {known.since}"

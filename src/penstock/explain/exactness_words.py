@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Protocol
 
-
 _MOST_NAMED = 2
 """Constraints that the line of an exact answer names."""
 

@@ -8,13 +8,18 @@ from __future__ import annotations
 import random
 from collections import Counter
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pyarrow as pa
 import pytest
 from pyspark.sql import SparkSession
 
+from penstock.analysis.check import check_query
+from penstock.compile import parse, runnable_plan
 from penstock.errors import DataError
+from penstock.spark.quarantine import drains_of, into_of
 from penstock.spark.table_joins import require_types
 from tests.spark.conftest import Bench
 
@@ -156,3 +161,43 @@ def test_a_type_that_spark_does_not_give_is_an_error(spark: SparkSession) -> Non
     require_types(spark.sql("SELECT 1L AS k, 'x' AS n"), columns, "v")
     with pytest.raises(DataError, match="column k of v is BIGINT"):
         require_types(spark.sql("SELECT 1 AS k, 'x' AS n"), columns, "v")
+
+
+KEPT_OUT = """
+CREATE SINK odd USING parquet OPTIONS (path '{out}/odd');
+CREATE STREAM s (k BIGINT, v BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts ON VIOLATION QUARANTINE INTO odd,
+  CHECK (ts IS NOT NULL)) USING parquet OPTIONS (path '{data}/s', maxFilesPerTrigger '1');
+CREATE STREAM b (k BIGINT, v BIGINT, ts BIGINT, EVENT TIME ts, ORDERED BY ts) USING parquet OPTIONS (path '{data}/b');
+CREATE VIEW g (PRIMARY KEY (k) ON VIOLATION QUARANTINE INTO odd) AS
+  SELECT k, window(ts, 5).end AS e, count(*) AS n FROM s GROUP BY k, window(ts, 5);
+CREATE SINK good USING parquet OPTIONS (path '{out}/good');
+INSERT INTO good SELECT g.k, g.e, g.n FROM g JOIN b ON b.k = g.k AND b.ts - g.e BETWEEN -50 AND 50;
+"""
+
+
+def test_the_sinks_for_what_blocks_keep_out_are_known() -> None:
+    script = parse(KEPT_OUT)
+    (query,) = script.queries
+    plan = runnable_plan(query, check_query(query), allow_unbounded=False)
+    checkpoint: Any = SimpleNamespace(folder=Path("checkpoint"), quarantine=Path("quarantine"))
+    (drain,) = drains_of(script, query, plan, checkpoint)
+    assert [sink.name for sink in into_of(script, plan)] == [drain.sink.name] == ["odd"]
+    assert [(stream.name, [c.name for c in stream.carried]) for stream in drain.streams] == [
+        ("s", ["k", "v", "ts"]),
+        ("g", ["k", "e", "n"]),
+    ]
+
+
+@pytest.mark.thorough
+def test_what_is_kept_out_below_and_of_a_view_goes_into_its_sink(bench: Bench) -> None:
+    schema = pa.schema([("k", pa.int64()), ("v", pa.int64()), ("ts", pa.int64())])
+    for name, rows in (
+        ("b", [(1, 0, 0), (2, 0, 1)]),
+        ("s", [(1, 1, 0), (2, 1, 1), (1, 2, 6)]),
+        ("s", [(1, -7, 2), (3, 1, 12)]),
+    ):
+        bench.write(name, [dict(zip(("k", "v", "ts"), row, strict=True)) for row in rows], schema)
+    ran = bench.run(KEPT_OUT, final=True)
+    assert ran.code == 0, ran.err
+    assert bench.sink("good") == Counter([(1, 5, 1), (2, 5, 1)])
+    assert bench.sink("odd") == Counter([(1, -7, 2, None, None), (1, None, None, 10, 1)])

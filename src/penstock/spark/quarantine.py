@@ -25,9 +25,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
 from penstock.errors import DataError, UsageError
+from penstock.model.block_tree import blocks_below
 from penstock.model.names import quoted
+from penstock.model.query import Query
 from penstock.model.script import Script
-from penstock.model.stream import Sink
+from penstock.model.stream import Sink, Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Quarantined
 from penstock.spark.checkpoint import Checkpoint
@@ -98,8 +100,8 @@ class Drain:
 
     query: str
     sink: Sink
-    streams: tuple[str, ...]
-    """Whose rows break a promise."""
+    streams: tuple[Stream, ...]
+    """Whose rows break a promise; a view is one, with its columns."""
     malformed: tuple[str, ...]
     """Whose rows do not read as declared."""
     root: AnyPath
@@ -117,9 +119,9 @@ class Drain:
         """Whether it has not started yet."""
         return not self.folder.exists()
 
-    def start(self, spark: SparkSession, script: Script, *, available_now: bool) -> StreamingQuery:
+    def start(self, spark: SparkSession, *, available_now: bool) -> StreamingQuery:
         """Write what is there, or go on writing."""
-        frames = [self._read(spark, script, stream) for stream in self.streams]
+        frames = [self._read(spark, stream) for stream in self.streams]
         frames += [self._read_malformed(spark, stream) for stream in self.malformed]
         frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
         writer = frame.writeStream.queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
@@ -128,10 +130,8 @@ class Drain:
         writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=_EVERY)
         return writer.start()
 
-    def _read(self, spark: SparkSession, script: Script, name: str) -> DataFrame:
-        stream = script.stream(name)
-        assert stream is not None
-        folder = self.root / waiting_for(self.sink.name, name)
+    def _read(self, spark: SparkSession, stream: Stream) -> DataFrame:
+        folder = self.root / waiting_for(self.sink.name, stream.name)
         folder.mkdir(parents=True, exist_ok=True)
         schema = ", ".join(f"{quoted(c.name)} {carried_type(str(c.type))}" for c in stream.carried)
         rows = spark.readStream.schema(schema).parquet(escaped(str(folder)))
@@ -145,7 +145,7 @@ class Drain:
 
 def into_of(script: Script, plan: Plan) -> list[Sink]:
     """The sinks that the QUARANTINE INTO clauses of a query name."""
-    names = dict.fromkeys(p.into for p in plan.promises if p.into is not None)
+    names = dict.fromkeys(p.into for block in plan.all_blocks for p in block.promises if p.into is not None)
     names |= dict.fromkeys(_malformed_into(script, plan).values())
     return [sink for name in names if (sink := script.sink(name)) is not None]
 
@@ -156,14 +156,16 @@ def _malformed_into(script: Script, plan: Plan) -> dict[str, str]:
     return {s.name: into for s in streams if quarantines(s) and (into := answer_to(s).into) is not None}
 
 
-def drains_of(script: Script, plan: Plan, checkpoint: Checkpoint | None) -> tuple[Drain, ...]:
+def drains_of(script: Script, query: Query, plan: Plan, checkpoint: Checkpoint | None) -> tuple[Drain, ...]:
     """What a query needs for its QUARANTINE INTO clauses."""
+    known = {stream.name: stream for stream in script.streams}
+    known |= {source.stream.name: source.stream for source in blocks_below(query)}
     streams: dict[str, dict[str, None]] = {}
-    for promise in plan.promises:
-        if promise.into is not None:
+    for block in plan.all_blocks:
+        for promise in block.promises:
             for alias in (promise.alias, promise.partner):
-                if alias is not None:
-                    streams.setdefault(promise.into, {})[plan.by_alias[alias].stream] = None
+                if promise.into is not None and alias is not None:
+                    streams.setdefault(promise.into, {})[block.by_alias[alias].stream] = None
     malformed = _malformed_into(script, plan)
     for into in malformed.values():
         streams.setdefault(into, {})
@@ -175,5 +177,6 @@ def drains_of(script: Script, plan: Plan, checkpoint: Checkpoint | None) -> tupl
             raise UsageError(f"QUARANTINE INTO {sink.name} needs a checkpoint", hint="add --checkpoint DIR")
         folder = checkpoint.folder / "quarantine_sinks" / folder_of(sink.name)
         bad = tuple(stream for stream, into in malformed.items() if into == name)
-        found.append(Drain(plan.query, sink, tuple(read), bad, checkpoint.quarantine, folder))
+        own = tuple(known[stream] for stream in read)
+        found.append(Drain(plan.query, sink, own, bad, checkpoint.quarantine, folder))
     return tuple(found)

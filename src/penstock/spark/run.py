@@ -167,7 +167,7 @@ def _run(
                 spark.conf.set(PARTITIONS, str(_partitions(one.assembled, spark.sparkContext.defaultParallelism)))
             _start(script, one, options)
             if not options.available_now and not one.draining:
-                one.draining = [drain.start(spark, script, available_now=False) for drain in one.drains]
+                one.draining = [drain.start(spark, available_now=False) for drain in one.drains]
 
         def go() -> None:
             starts = _Starts(running, start, spark.sparkContext.defaultParallelism)
@@ -177,7 +177,7 @@ def _run(
         if options.final:
             _end(running, go)
         for one in running if options.available_now else ():
-            _drain(spark, script, one)
+            _drain(spark, one)
     finally:
         for one in running:
             for draining in one.draining:
@@ -219,11 +219,11 @@ def _decodes_all(script: Script, plans: Sequence[tuple[Query, Plan]], conf: Mapp
     )
 
 
-def _drain(spark: SparkSession, script: Script, one: Running) -> None:
+def _drain(spark: SparkSession, one: Running) -> None:
     """Hand on what a query has kept out so far."""
     for drain in one.drains:
         try:
-            drain.start(spark, script, available_now=True).awaitTermination()
+            drain.start(spark, available_now=True).awaitTermination()
         except SPARK_ERRORS as error:
             raise failure_of(f"{one.query.name}, quarantine into {drain.sink.name},", error) from error
 
@@ -263,7 +263,7 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
     resumes = checkpoint is not None and not checkpoint.is_new
     clock = WatermarkBefore(checkpoint.spark if checkpoint is not None else None)
     exactness = checkpoint.exactness() if checkpoint is not None else Exactness()
-    drains = drains_of(script, plan, checkpoint)
+    drains = drains_of(script, query, plan, checkpoint)
     files = _files_of(spark, script, plan, checkpoint)
     return Running(
         query, plan, assembled, checkpoint, drains, resumes=resumes, clock=clock, exactness=exactness, files=files

@@ -52,7 +52,7 @@ def parse_script(text: str, file: str = "<script>") -> Script:
     tables = dict.fromkeys(sorted(broken["TABLE"])) | bound_tables(source, written, {"stream": streams, "sink": sinks})
     views = [s for s in statements if isinstance(s, CreateView)]
     taken = {*streams, *sinks, *tables, *(fold(view.name.text) for view in views)}
-    binder = QueryBinder(source, Declared(outlines, {}), taken, limits_in(statements))
+    binder = QueryBinder(source, Declared(outlines, spellings), taken, limits_in(statements))
     start = Environment(streams, dict.fromkeys(sorted(broken["VIEW"])), tables=tables)
     environment = _views(source, views, start, sinks, binder)
     queries = _queries(source, [s for s in statements if isinstance(s, Insert)], environment, sinks, binder)

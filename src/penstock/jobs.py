@@ -171,7 +171,8 @@ def _adopted(
 
     With `read_as` its leaves are read by other plans.
     """
-    from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415 - with Spark
+    from penstock.spark.calendar_days import refuse_calendar_days  # noqa: PLC0415 - with Spark
+    from penstock.spark.frames.adopted_metrics import note_adopted  # noqa: PLC0415
     from penstock.spark.frames.catalyst import no_log_of_errors  # noqa: PLC0415
     from penstock.spark.stream import assemble  # noqa: PLC0415
 
@@ -183,6 +184,7 @@ def _adopted(
     script = _script(read, query)
     _require_mode(script.queries[0], mode)
     chosen = script.queries[0]
+    refuse_calendar_days(read.session, chosen)
     try:
         plan = scripts.runnable_plan(chosen, check_query(chosen), allow_unbounded=allow_unbounded).over_batches
     except (NotSupportedYet, UsageError) as error:

@@ -77,15 +77,18 @@ def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
         yield f"what {batches} broke is not known: the run was killed before it was told"
 
 
-def exactness_told(known: KnownOfAnswer, unseen: Sequence[str] = ()) -> str:
-    """`exact`, or what is not; `unseen` are constraints on which the answer rests and whose break may go unseen."""
-    if known.since is None and unseen:
-        more = len(unseen) - _MOST_NAMED
-        named = [*unseen[:_MOST_NAMED], *([f"{more} other{'' if more == 1 else 's'}"] if more > 0 else [])]
-        return f"exact, as far as is seen: rows that break {' or '.join(named)} are not all found (see explain)"
+def exactness_told(known: KnownOfAnswer) -> str:
+    """`exact`, or what is not, as the contract has it."""
     if known.since is None:
         return "exact"
     return f"INEXACT: {', '.join(inexact_because(known))}, answers may be wrong since batch {known.since}"
+
+
+def unseen_told(unseen: Sequence[str]) -> str:
+    """That an exact answer rests on constraints whose break may go unseen."""
+    more = len(unseen) - _MOST_NAMED
+    named = [*unseen[:_MOST_NAMED], *([f"{more} other{'' if more == 1 else 's'}"] if more > 0 else [])]
+    return f"exact as far as is seen: rows that break {' or '.join(named)} are not all found (see explain)"
 
 
 def _rows(count: int) -> str:

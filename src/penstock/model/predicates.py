@@ -128,6 +128,8 @@ class Difference:
     op: Op
     span: Span
     text: str = field(default="", compare=False)
+    is_by_calendar: bool = field(default=False, compare=False)
+    """Whether Spark counts it by the days of the session's zone: whole days added to a time, or times subtracted."""
 
     @property
     def columns(self) -> tuple[ColumnRef, ...]:

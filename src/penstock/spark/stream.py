@@ -23,6 +23,7 @@ from penstock.runtime import Patience
 from penstock.spark.asked_before import in_session_zone
 from penstock.spark.assembly import Assembly, InCommon, PlacedBlock, require_comparable
 from penstock.spark.cache import new_run, sweep
+from penstock.spark.calendar_days import tell_calendar_days
 from penstock.spark.cells import CELLS, KeyedGrid, whole_cells
 from penstock.spark.checkpoint import BlockPlans, Shares
 from penstock.spark.cluster import let_workers_import
@@ -100,6 +101,7 @@ def assemble(
     `cells` are those of a checkpoint that is gone on with, `dealt_anew` where its state lies if it was rescaled.
     """
     make_ready(spark)
+    tell_calendar_days(spark, query)
     # What runs that are over left on this host.
     sweep()
     observation = observation_of(query.name, is_alone=has_sinks)

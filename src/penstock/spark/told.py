@@ -19,7 +19,7 @@ from dataclasses import replace
 from typing import Any, TextIO
 
 from penstock.errors import visible
-from penstock.explain.exactness_words import exactness_told
+from penstock.explain.exactness_words import exactness_told, unseen_told
 from penstock.explain.parts_text import held_back
 from penstock.explain.reason_words import told
 from penstock.explain.undecided import many
@@ -67,7 +67,9 @@ def unasked_files(script: Script, plan: Plan) -> Iterator[str]:
 
 def last_lines(ran: Sequence[Running]) -> list[str]:
     """Of each query whether its answer is exact, and if not why; the last that a run says."""
-    return [f"{one.query.name}: {exactness_told(one.exactness, rests_on_unseen(one.query, one.plan))}" for one in ran]
+    unseen = {one.query.name: rests_on_unseen(one.query, one.plan) for one in ran if one.exactness.is_exact}
+    notes = [f"note: {name}: {unseen_told(rests_on)}" for name, rests_on in unseen.items() if rests_on]
+    return [*notes, *(f"{one.query.name}: {exactness_told(one.exactness)}" for one in ran)]
 
 
 def waiting_lines(ran: Sequence[Running], undecided: Mapping[str, Iterable[str]]) -> list[str]:

@@ -370,6 +370,10 @@ def _difference(left: exp.Expr, op: Op, right: exp.Expr, text: str, scope: Scope
     span = moved[0] if len(moved) == 1 else sum_of_spans(moved)
     if span is None:
         return None
-    difference = Difference(minuend, subtrahend, op, span, text)
+    subtracted = any(len(side.added) + len(side.taken) > 1 for side in (first, second))
+    whole_days = any(s.unit is not None and abs(s.ticks) >= Unit.DAY.value for s in spans)
+    kind = scope.type_of(minuend)
+    is_by_calendar = kind is not None and kind.kind is Kind.TIMESTAMP and (subtracted or whole_days)
+    difference = Difference(minuend, subtrahend, op, span, text, is_by_calendar)
     # Inside one stream it is an ordinary filter.
     return difference if len(aliases_of(difference)) == 2 else None

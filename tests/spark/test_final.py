@@ -37,7 +37,7 @@ def test_the_end_of_the_streams_decides_what_waits_and_takes_no_more(bench: Benc
     assert is_clean(before, 0), before.err
     assert bench.sink("rows") == Counter({(1, 5): 1, (3, 15): 1})
     assert bench.sink("counts") == Counter()
-    assert "out: up to 3 rows of a may still be emitted: a row of a without a match in b is given" in before.err
+    assert "out: up to 3 rows of a may still be emitted: a row of a without a match in b is emitted" in before.err
     assert "counts: 2 groups not closed yet" in before.err
     ended = bench.run(STREAMS, final=True)
     assert is_clean(ended, 0), ended.err

@@ -41,7 +41,7 @@ from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, Secon
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
-from penstock.spark.readers import declared_columns
+from penstock.spark.readers import declared_in_files
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import arrow_schema
@@ -267,7 +267,7 @@ def packed_stream(
         frame, kept = judged(read_stream(spark, stream, in_order), stream, observation)
         if has_heads(stream):
             kept = (*kept, head_of_file(stream))
-            packer = replace(packer, declared=arrow_schema(declared_columns(stream)))
+            packer = replace(packer, declared=declared_in_files(stream))
         frame, ordered = with_declared_columns(frame, stream, in_order, beside=kept)
     frame = with_filters(frame, plan, stream.name, ordered)
     return mapped(frame, replace(packer, ordered=ordered), PACKED)

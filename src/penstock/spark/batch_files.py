@@ -27,8 +27,7 @@ from penstock.spark.file_order import is_local, local_folder
 from penstock.spark.hadoop_path import AnyPath
 from penstock.spark.option_values import option_values
 from penstock.spark.pending_batch import UNREADABLE, files_of_batch
-from penstock.spark.readers import declared_columns
-from penstock.spark.types import arrow_schema
+from penstock.spark.readers import declared_in_files
 
 _CLEANING = "cleansource"
 
@@ -52,7 +51,7 @@ class BatchFiles:
             return []  # What is wrong with the checkpoint is said by Spark.
         for stream in self._streams if self._is_counted else ():
             if has_heads(stream):
-                schema = arrow_schema(declared_columns(stream))
+                schema = declared_in_files(stream)
                 for file in files:
                     if _is_of(file, stream):
                         require_as(str(file), schema)

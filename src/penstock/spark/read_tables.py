@@ -17,9 +17,9 @@ from penstock.model.types import DataType, Kind
 from penstock.spark.declared_columns import require_columns
 from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.malformed import judged
-from penstock.spark.readers import declared_columns, reader_of
+from penstock.spark.readers import declared_in_files, reader_of
 from penstock.spark.sinks import FILES
-from penstock.spark.types import arrow_schema, spark_type
+from penstock.spark.types import spark_type
 
 
 def read_table(spark: SparkSession, name: str, columns: tuple[tuple[str, str], ...], storage: Storage) -> DataFrame:
@@ -27,7 +27,7 @@ def read_table(spark: SparkSession, name: str, columns: tuple[tuple[str, str], .
     # Of the types only the texts are asked.
     typed = tuple(Column(column, DataType(Kind.VARIANT, kind)) for column, kind in columns)
     table = Stream(name, typed, storage=storage)
-    require_columns(spark, table, what="table", all_as=arrow_schema(declared_columns(table)))
+    require_columns(spark, table, what="table", all_as=declared_in_files(table))
     try:
         frame = reader_of(spark.read, table).load()
     except SPARK_ERRORS as error:

@@ -6,7 +6,7 @@ their places whatever its header says.
 
 from __future__ import annotations
 
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from pyspark.sql import DataFrameReader
 from pyspark.sql.streaming.readwriter import DataStreamReader
@@ -20,7 +20,7 @@ from penstock.spark.kafka import has_headers, reading_kafka
 from penstock.spark.malformed import is_text, reading_columns, reading_options
 from penstock.spark.option_values import option_values
 from penstock.spark.sinks import FILES
-from penstock.spark.types import spark_type
+from penstock.spark.types import arrow_schema, carried_type, spark_type
 
 Reader = TypeVar("Reader", DataFrameReader, DataStreamReader)
 
@@ -49,6 +49,12 @@ def reader_of(reader: Reader, stream: Stream) -> Reader:
 def declared_columns(stream: Stream) -> str:
     """The columns that its data must have, as Spark writes a schema."""
     return ", ".join(f"{quoted(c.name)} {spark_type(str(c.type))}" for c in stream.carried if c.derived is None)
+
+
+def declared_in_files(stream: Stream) -> Any:
+    """The same as Arrow finds it in files: months, which Arrow lacks, are whole numbers there."""
+    plain = [c for c in stream.carried if c.derived is None]
+    return arrow_schema(", ".join(f"{quoted(c.name)} {carried_type(str(c.type))}" for c in plain))
 
 
 def read_error(stream: Stream, error: Exception) -> DataError:

@@ -254,8 +254,8 @@ def test_a_cluster_that_goes_on_much_later_is_seen_if_it_was_sampled() -> None:
     (held,) = again.quarantined
     assert again.metrics.violations == {"CLUSTERED BY k ON s": held.rows.num_rows}
     assert 60 < held.rows.num_rows < 140
-    # The shadows of rows of t are as many again.
-    assert result.metrics.promise_rows < 2 * 140
+    # The shadows of rows of t are as many again, and so is the sample of rows of s that the key let go.
+    assert result.metrics.promise_rows < 3 * 140
 
 
 def test_the_sample_of_rows_that_left_stays_small_after_a_batch_of_any_size() -> None:

@@ -29,7 +29,7 @@ def test_there_are_three() -> None:
 
 @pytest.mark.parametrize(
     "path",
-    [pytest.param(path, marks=[pytest.mark.thorough] if path.stem[0] == "2" else []) for path in NOTEBOOKS],
+    [pytest.param(path, marks=[pytest.mark.thorough] if path.stem[0] in "23" else []) for path in NOTEBOOKS],
     ids=lambda path: path.stem,
 )
 def test_a_notebook_runs_and_prints_what_it_did(path: Path, request: pytest.FixtureRequest) -> None:

@@ -223,6 +223,7 @@ INSERT INTO either SELECT /*+ BUDGET(3 KB) */ r.n AS rn, s.n AS sn
 """
 
 
+@pytest.mark.thorough
 def test_bytes_values_distinct_groups_and_missing_rows_under_budgets(bench: Bench) -> None:
     """Each is held after every batch; what is given is of the exact answer; values are kept in preference."""
     random = np.random.default_rng(9)

@@ -87,6 +87,7 @@ def write_orc(bench: Bench, rows: dict[str, list[object]]) -> None:
     bench.date(aside, path)
 
 
+@pytest.mark.thorough
 def test_a_later_file_of_orc_lacks_a_column_or_has_another_type(bench: Bench) -> None:
     """Of either Spark gives NULL and says nothing."""
     for number in range(9):

@@ -219,6 +219,7 @@ def offsets(bench: Bench) -> int:
     return sum(1 for folder in folders for path in folder.iterdir() if path.name.isdigit())
 
 
+@pytest.mark.thorough
 def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
     """Every first attempt fails (see sabotage); the second finds a cache and a live cell of a batch that never was.
 

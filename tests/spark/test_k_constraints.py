@@ -49,6 +49,7 @@ def answer(s1: Rows, s2: Rows, s3: Rows) -> Any:
     )
 
 
+@pytest.mark.thorough
 def test_clusters_let_rows_go_in_every_cell_of_a_hypercube(bench: Bench) -> None:
     streams = star(bench, 4)
     ran = bench.run(SCRIPT % {"a": "6 ROWS", "hint": ""}, unbounded=True, conf={"penstock.cells": "4"})

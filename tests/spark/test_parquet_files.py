@@ -167,6 +167,7 @@ def test_a_column_of_another_type_is_named(bench: Bench) -> None:
     assert "has column k as string, and it is declared as int64" in ran.err
 
 
+@pytest.mark.thorough
 def test_a_column_in_the_names_of_folders_is_left_to_spark(bench: Bench) -> None:
     for k in range(3):
         bench.write("s", [{"n": k}], pa.schema([("n", pa.int64())]), f"k={k}/1.parquet")

@@ -8,7 +8,14 @@ import numpy as np
 import pytest
 
 from penstock.runtime.match.key_matching import Keyed
-from penstock.runtime.promise.past_rows import MOST_SAMPLED, PastClusters, PastFollowers, is_sampled
+from penstock.runtime.promise.past_rows import (
+    LEAST_SAMPLED,
+    MOST_SAMPLED,
+    PastClusters,
+    PastFollowers,
+    is_sampled,
+    most_sampled,
+)
 from penstock.runtime.state.synopsis import ALL
 from tests.runtime.driving import plan_of
 from tests.runtime.stored import stored
@@ -54,7 +61,7 @@ def test_what_is_too_old_goes_but_for_a_sample() -> None:
     for plan, left in ((NEVER, 1), (ALWAYS, 3)):
         past, child = followers(plan), stored({"k": [1, 2, 3]})
         past.remember(Keyed(child, ("k",)), child.ids(ALL), np.array([5, 6, 9]), limit=0)
-        past.review(limit=6)
+        past.review(limit=6, most=10)
         assert past.rows.live == left
 
 
@@ -62,6 +69,15 @@ def test_a_sample_has_a_most() -> None:
     past, child = followers(ALWAYS), stored({"k": list(range(MOST_SAMPLED + 50))})
     past.remember(Keyed(child, ("k",)), child.ids(ALL), np.zeros(MOST_SAMPLED + 50, np.int64), limit=0)
     assert past.rows.live == MOST_SAMPLED
+    past.review(limit=0, most=30)
+    assert past.rows.live == 30
+
+
+def test_a_sample_that_nobody_asked_for_is_a_hundredth_of_what_is_kept() -> None:
+    asked = replace(PLAN.monitor, declared=True)
+    of_rows = [most_sampled(PLAN.monitor, kept) for kept in (0, 5_000, 10**6)]
+    assert of_rows == [LEAST_SAMPLED, 50, MOST_SAMPLED]
+    assert most_sampled(asked, 0) == MOST_SAMPLED
 
 
 def test_the_limit_is_c_times_k_behind() -> None:
@@ -75,4 +91,4 @@ def test_clusters_stay_within_c_times_k() -> None:
     numbers, arrival = np.array([100 - far, 100 - far - 1]), np.array([0, 1])
     assert past.stays(100, 2, numbers, arrival).tolist() == [True, False]
     assert past.stays(100, None, numbers, arrival).tolist() == [True, True]
-    assert past.review(100, 2).tolist() == []
+    assert past.review(100, 2, 10).tolist() == []

@@ -31,7 +31,7 @@ from penstock.runtime.input.wire_columns import ORDER, belongs, order_column
 from penstock.runtime.match.key_matching import Keyed, lookup
 from penstock.runtime.promise.choosing import ClusterChoice
 from penstock.runtime.promise.monitor import Monitor
-from penstock.runtime.promise.past_rows import PastClusters
+from penstock.runtime.promise.past_rows import PastClusters, most_sampled
 from penstock.runtime.promise.punctuated import PunctuatedWatch
 from penstock.runtime.promise.value_table import unmark
 from penstock.runtime.promise.violations import Breach
@@ -224,7 +224,8 @@ class ClusteredWatch(PunctuatedWatch):
     def settle(self, step: WatchStep, removed: Mapping[str, Ints], closing: Closedness) -> None:
         """See Watch."""
         super().settle(step, removed, closing)
-        self._move(self.past.rows, self.past.review(step.clock.count[self.stream], self.k), self.open)
+        most = most_sampled(self.plan.monitor, step.kept_rows)
+        self._move(self.past.rows, self.past.review(step.clock.count[self.stream], self.k, most), self.open)
         if self.choice is None:
             return
         self.choice.see({alias: synopsis.size(FRESH) for alias, synopsis in step.synopses.items()})

@@ -26,7 +26,7 @@ from penstock.runtime.input.wire_columns import ORDER
 from penstock.runtime.match.key_matching import Keyed, met_values, new_pairs, nulls, reached
 from penstock.runtime.match.key_ranges import joined
 from penstock.runtime.promise.monitor import Monitor
-from penstock.runtime.promise.past_rows import PastFollowers, is_sampled
+from penstock.runtime.promise.past_rows import PastFollowers, is_sampled, most_sampled
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.key_index import TooManyPairs
@@ -198,7 +198,7 @@ class FollowsWatch(Watch):
         came = self._rows_read if step.order is None else step.order.last_taken(self.parent_stream, 0)
         limit = self.past.limit(came, self.k)
         self._remember(step, removed.get(self.promise.alias, empty_ids()), closing, came, limit)
-        self.past.review(limit)
+        self.past.review(limit, most_sampled(self.plan.monitor, step.kept_rows))
 
     def _remember(self, step: WatchStep, ids: Ints, closing: Closedness, came: int, limit: int) -> None:
         """Of the rows that leave, those whose match would break k."""

@@ -12,6 +12,9 @@ count as a new one, and a k that is too small would never show. So it stays here
 Either is remembered surely while fewer than c times k rows have followed, so that a rise of k up to c times k is seen
 for certain; then a sample with probability p. Sampling is by a hash of a row's place on its stream, so a replayed batch
 samples the same rows. Left out where a BUDGET counts every promise row, and under TRUST, which does not look.
+
+A sample that nobody asked for costs next to nothing: a hundredth of the rows that the cell keeps, and a few. MONITOR
+asks for it.
 """
 
 from __future__ import annotations
@@ -35,12 +38,21 @@ from penstock.runtime.state.synopsis import ALL, Synopsis
 
 MOST_SAMPLED = 1_000
 """Rows of one source, or ended clusters of one column, that are remembered as a sample; the eldest go first."""
+LEAST_SAMPLED = 16
+"""So many of them where few rows are kept."""
+_KEPT_FOR_ONE = 100
+"""Without MONITOR, one is remembered for so many rows that are kept."""
 
 
 def is_sampled(monitor: MonitorPlan, arrival: Ints) -> Bools:
     """Which of the rows that arrived at these places belong to the sample."""
     chosen: Bools = mix(arrival.view(np.uint64)) < np.uint64(min(monitor.probability, 1.0) * (2.0**64 - 2**12))
     return chosen
+
+
+def most_sampled(monitor: MonitorPlan, kept: int) -> int:
+    """How many rows a sample may have beside so many that are kept."""
+    return MOST_SAMPLED if monitor.declared else min(max(kept // _KEPT_FOR_ONE, LEAST_SAMPLED), MOST_SAMPLED)
 
 
 _SLOTS = 32
@@ -101,8 +113,8 @@ class PastFollowers(Component):
             self.rows.segments.append(made)
             self.rows.rebase()
 
-    def review(self, limit: int) -> None:
-        """Let go of rows that had no more rows of the parent before them than `limit`, but for a sample of them."""
+    def review(self, limit: int, most: int) -> None:
+        """Let go of rows that had no more rows of the parent before them than `limit`, but for a sample of `most`."""
         sampled = 0
         for base, segment in reversed(list(self.rows.part(ALL))):
             assert segment.counts is not None
@@ -112,7 +124,7 @@ class PastFollowers(Component):
             if not len(old):
                 continue
             chosen = is_sampled(self.monitor, segment.arrival[old])
-            surplus = max(sampled + int(np.count_nonzero(chosen)) - MOST_SAMPLED, 0)
+            surplus = max(sampled + int(np.count_nonzero(chosen)) - most, 0)
             chosen[np.flatnonzero(chosen)[:surplus]] = False
             sampled += int(np.count_nonzero(chosen))
             if not chosen.all():
@@ -145,8 +157,8 @@ class PastClusters(Component):
             staying[~staying] = is_sampled(self.monitor, arrival[~staying])
         return staying
 
-    def review(self, count: int, k: int | None) -> Ints:
-        """After a batch with which so many rows have come: let go of the old; gives those that k leaves open."""
+    def review(self, count: int, k: int | None, most: int) -> Ints:
+        """After a batch with which so many rows have come: let go of the old but `most`; gives what k leaves open."""
         ids = self.rows.ids(ALL)
         if k is None or not len(ids):
             return empty_ids()
@@ -155,7 +167,7 @@ class PastClusters(Component):
         if old.any():
             aged = ids[old]
             sampled = is_sampled(self.monitor, self.rows.gather(aged, lambda s: s.arrival))
-            surplus = max(np.count_nonzero(sampled) - MOST_SAMPLED, 0)
+            surplus = max(np.count_nonzero(sampled) - most, 0)
             self.rows.kill(np.concatenate([aged[~sampled], aged[sampled][:surplus]]))
         return ids[distance <= k]
 

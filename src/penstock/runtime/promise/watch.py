@@ -47,6 +47,11 @@ class WatchStep:
     frontiers: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     """By stream that a block gives, and by column, from which value on rows may still come after this batch."""
 
+    @property
+    def kept_rows(self) -> int:
+        """The rows of all streams that the cell keeps."""
+        return sum(synopsis.live for synopsis in self.synopses.values())
+
 
 class Watch(Component):
     """The promises of one declaration for one alias, learned and watched. Hooks do nothing unless overridden.

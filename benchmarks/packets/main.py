@@ -36,7 +36,7 @@ def main(arguments: Sequence[str]) -> int:
             rows_a_batch=given.rows_a_batch or size.rows_a_batch,
             judged=False,
         )
-    size = replace(size, tuned=given.tuned)
+    size = replace(size, tuned=given.tuned, beside=given.beside)
     if size.seconds * size.rate < 2 * size.rows_a_batch:
         raise UsageError("the stream is shorter than two batches, and the first is left out")
     chosen = given.only or (IN_QUICK if given.quick else tuple(EXPERIMENTS))
@@ -84,6 +84,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--seconds", type=_positive, metavar="N", help="event time of the streams")
     parser.add_argument("--rows-a-batch", type=_positive, metavar="N", help="about so many rows a batch")
     parser.add_argument("--tuned", action="store_true", help="Spark's joins also with the engine's file manager")
+    parser.add_argument("--beside", type=Path, metavar="PYTHON", help="also the Penstock of this other Python")
     parser.add_argument("--only", action="append", choices=list(EXPERIMENTS), help="an experiment; may be repeated")
     parser.add_argument("--picture", type=Path, metavar="FILE.svg", help="draw the rows kept, batch by batch")
     parser.add_argument("--json", type=Path, default=BUILD / "packets.json", metavar="FILE", help="where figures go")

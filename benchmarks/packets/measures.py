@@ -28,6 +28,7 @@ PROMISES, WINDOWS, DEFAULT, ROCKSDB, TUNED = (
     "Spark's joins, RocksDB",
     "Spark's joins, default store, our file manager",
 )
+EARLIER = "another Penstock, all promises"
 STEADY_SLACK = 1.25
 """A batch time or a state that is at most so many times what it was counts as not grown: batches differ by chance."""
 MEMORY_SLACK = 1.10
@@ -88,6 +89,10 @@ def _beside(runs: dict[str, Run], in_window: int) -> Iterator[Measure]:
         yield _at_least("windows and order only, times Spark's default store", times, 3)
     share = default.kept / max(1, ours.kept)
     yield Measure("rows kept, promises counted, beside Spark's", f"1/{share:,.0f}", "at most 1/100", share >= 100)
+    if (earlier := runs.get(EARLIER)) is not None:
+        yield _at_least("all promises, times the other Penstock", ours.steady / earlier.steady, 1)
+        what, most = "rows kept, promises counted", f"at most {earlier.kept:,}, as the other Penstock"
+        yield Measure(what, f"{ours.kept:,}", most, ours.kept <= earlier.kept)
     if windows is not None:
         what, met = "rows in window after a batch, counted in the files", windows.kept <= in_window
         yield Measure(what, f"{in_window:,}", "windows only keeps no more", met)
@@ -100,12 +105,14 @@ def _systems(size: Size, data: Path, home: Path) -> list[tuple[str, Callable[[],
 
     systems = [
         (PROMISES, lambda: run_penstock(PROMISES, data, home / "promises", promises=True)),
+        (EARLIER, lambda: run_penstock(EARLIER, data, home / "earlier", promises=True, python=size.beside)),
         (WINDOWS, lambda: run_penstock(WINDOWS, data, home / "windows", promises=False)),
         (DEFAULT, lambda: spark(DEFAULT, "spark", False)),
         (ROCKSDB, lambda: spark(ROCKSDB, "spark-rocksdb", True)),
         (TUNED, lambda: spark(TUNED, "spark-tuned", False, True)),
     ]
-    left_out = {TUNED: not size.tuned, WINDOWS: not size.all_systems, ROCKSDB: not size.all_systems}
+    left_out = {TUNED: not size.tuned, EARLIER: size.beside is None}
+    left_out |= {WINDOWS: not size.all_systems, ROCKSDB: not size.all_systems}
     return [(name, start) for name, start in systems if not left_out.get(name)]
 
 

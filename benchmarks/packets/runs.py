@@ -81,15 +81,22 @@ class Run:
 
 
 def run_penstock(
-    system: str, data: Path, home: Path, *, promises: bool, window: str = "60 SECONDS", lateness: str = "3 SECONDS"
+    system: str,
+    data: Path,
+    home: Path,
+    *,
+    promises: bool,
+    window: str = "60 SECONDS",
+    lateness: str = "3 SECONDS",
+    python: Path | None = None,
 ) -> Run:
-    """`penstock run`, as a user would."""
+    """`penstock run`, as a user would; with `python`, that of the Penstock which is installed there."""
     home = fresh(home)
     text = script(data, home / "out", FILES_A_BATCH, promises=promises, window=window, lateness=lateness)
     (home / "packets.sql").write_text(text, encoding="utf-8")
     command = ["-m", "penstock", "run", str(home / "packets.sql"), "--available-now"]
     command += ["--checkpoint", str(home / "checkpoint"), "--metrics", str(home / "metrics.jsonl")]
-    watched = run_python([*command, "--conf", f"spark.master=local[{CORES}]"], home)
+    watched = run_python([*command, "--conf", f"spark.master=local[{CORES}]"], home, python)
     return Run(system, told_batches(home / "metrics.jsonl"), watched, home / "out")
 
 
@@ -132,14 +139,15 @@ def run_oracle(data: Path, home: Path) -> tuple[Path, Watched]:
     return answer, run_python(["-m", "benchmarks.packets.oracle", str(data), str(answer)], home)
 
 
-def run_python(arguments: Sequence[str], home: Path) -> Watched:
-    """This Python with these arguments, the repository on its path, its words in `home`/log."""
+def run_python(arguments: Sequence[str], home: Path, python: Path | None = None) -> Watched:
+    """This Python, the repository on its path, or another as it is, with these arguments; its words in `home`/log."""
+    used = sys.executable if python is None else str(python.absolute())
     environment = {
-        "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))),
-        "PYSPARK_PYTHON": sys.executable,
-        "PYSPARK_DRIVER_PYTHON": sys.executable,
+        "PYTHONPATH": os.pathsep.join((str(ROOT / "src"), str(ROOT))) if python is None else "",
+        "PYSPARK_PYTHON": used,
+        "PYSPARK_DRIVER_PYTHON": used,
     }
-    return run_watched([sys.executable, *arguments], home / "log", environment)
+    return run_watched([used, *arguments], home / "log", environment)
 
 
 def fresh(home: Path) -> Path:

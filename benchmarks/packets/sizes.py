@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 
 from benchmarks.packets.data import RATES
 
@@ -34,6 +35,8 @@ class Size:
     """Whether Penstock with windows alone, and Spark's joins on RocksDB, run too."""
     tuned: bool = False
     """Whether Spark's joins also run with the engine's file manager: how much of the difference that is."""
+    beside: Path | None = None
+    """The Python of another Penstock, which runs the same script beside this one."""
     judged: bool = True
     """Whether the targets of the issue are meant for this size."""
 

@@ -8,7 +8,7 @@ import pytest
 import penstock
 from penstock.explain.closing_text import when_closed
 from penstock.explain.reason_words import each_told
-from penstock.plan.plan import CloserKind
+from penstock.plan.closer_plans import CloserKind
 from penstock.testing import Run
 from tests.runtime.driving import plan_of
 

@@ -17,7 +17,7 @@ from penstock.plan.doubting import (
     remembers_past_followers,
     sets_aside,
 )
-from penstock.plan.plan import PromiseKind
+from penstock.plan.promise_plans import PromiseKind
 from tests.runtime.driving import plan_of
 
 STREAM = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts{1});"

@@ -13,8 +13,9 @@ from penstock.analysis.check import check_query
 from penstock.analysis.facts.differences import Limit
 from penstock.explain.closing_text import when_closed
 from penstock.explain.reason_words import each_told, told
+from penstock.plan.closer_plans import CloserKind
 from penstock.plan.parts import PurgeTree
-from penstock.plan.plan import CloserKind, Plan
+from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 from penstock.plan.runnable import obstacles, unkept_bounds
 from tests.measure import allowed_seconds, size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.plan import CloserKind
+from penstock.plan.closer_plans import CloserKind
 from penstock.plan.promise_expiry import closed_by_values_alone, ending, is_closed_otherwise
 from tests.runtime.driving import plan_of
 

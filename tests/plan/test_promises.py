@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.model.schemes import Policy
-from penstock.plan.plan import PromiseKind
+from penstock.plan.promise_plans import PromiseKind
 from tests.runtime.driving import plan_of
 
 STREAM = "CREATE STREAM {0} (k BIGINT, ts BIGINT, n BIGINT, EVENT TIME ts, ORDERED BY ts{1});"

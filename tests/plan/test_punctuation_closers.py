@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.plan import CloserKind
+from penstock.plan.closer_plans import CloserKind
 from tests.runtime.driving import plan_of
 
 ROWS = "k BIGINT, m BIGINT, kind BIGINT"

@@ -7,7 +7,8 @@ from dataclasses import replace
 import pytest
 
 from penstock.model.expressions import ColumnRef
-from penstock.plan.plan import CloserKind, JointCloser, Plan
+from penstock.plan.closer_plans import CloserKind, JointCloser
+from penstock.plan.plan import Plan
 from penstock.plan.purge_decisions import with_decisions
 from penstock.plan.tree import BlockPlan
 from tests.runtime.driving import plan_of

@@ -9,7 +9,7 @@ import pytest
 
 import penstock
 from penstock.compile import plan
-from penstock.plan.plan import PromiseKind
+from penstock.plan.promise_plans import PromiseKind
 from penstock.plan.watched_checks import CheckedRow, conditions_in, written
 from penstock.plan.watching import rests_on_unseen
 from penstock.testing import Run

@@ -35,7 +35,8 @@ from penstock.model.schemes import (
 from penstock.model.spans import Rows, Span, Window
 from penstock.model.stream import Column, Stream
 from penstock.model.types import DataType, Kind
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.plan.runnable import unkept_bounds
 from penstock.runtime import Batch, Cell, Chunk, Punctuating
 from penstock.runtime.input.wire_columns import punctuation_promises

@@ -11,7 +11,8 @@ from penstock.analysis.reasons import Reason, WaitsUntil
 from penstock.explain.reason_words import each_told, told
 from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
-from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, SourcePlan
+from penstock.plan.closer_plans import Closer, CloserKind, JointCloser
+from penstock.plan.plan import Plan, SourcePlan
 
 _INSTANTS = ("DATE", "TIMESTAMP")
 

@@ -18,7 +18,7 @@ from penstock.analysis.reasons import Told
 from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
 from penstock.model.schemes import Ordered
-from penstock.plan.plan import Agreement, Closer, CloserKind
+from penstock.plan.closer_plans import Agreement, Closer, CloserKind
 
 Kept = dict[str, tuple[str, ...]]
 """By alias, the columns that every row of a result has and the state holds."""

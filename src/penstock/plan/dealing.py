@@ -10,7 +10,8 @@ common, by the first class.
 
 from __future__ import annotations
 
-from penstock.plan.plan import MATCHES, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import MATCHES, PromiseKind, PromisePlan
 
 _ABOUT_VALUES = (PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.PUNCTUATED, *MATCHES)
 """What is promised of rows that have given values."""

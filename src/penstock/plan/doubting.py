@@ -34,8 +34,9 @@ from penstock.model.closed_groups import emits_once
 from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.stream import Stream
-from penstock.plan.plan import ORDERS, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
 from penstock.plan.plan_reasons import PlanObstacle
+from penstock.plan.promise_plans import ORDERS, PromiseKind, PromisePlan
 
 _INSTEAD = PlanObstacle.INSTEAD()
 

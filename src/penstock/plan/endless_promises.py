@@ -15,9 +15,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.reasons import Notice, Reason
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.plan.memory_choice import key_memories
-from penstock.plan.plan import CLOCKS, Closer, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import ending, is_closed_otherwise
+from penstock.plan.promise_plans import CLOCKS, PromiseKind, PromisePlan
 
 _CLOSED_BY = {
     PromiseKind.PUNCTUATED: (CloserKind.PUNCTUATION, Notice.PUNCTUATIONS_REMEMBERED),

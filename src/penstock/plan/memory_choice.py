@@ -39,9 +39,11 @@ from dataclasses import dataclass
 from penstock.analysis.finding import Means
 from penstock.analysis.reasons import Reason
 from penstock.model.schemes import Policy
-from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.closer_plans import Closer, CloserKind
+from penstock.plan.plan import Plan
 from penstock.plan.plan_reasons import MemoryChoice
 from penstock.plan.promise_expiry import ending
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 
 
 @dataclass(frozen=True)

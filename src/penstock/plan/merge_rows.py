@@ -34,9 +34,10 @@ from penstock.model.query import Query
 from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
+from penstock.plan.closer_plans import Closer, CloserKind, JointCloser
 from penstock.plan.merge_plan import CheckedColumn, ExtremeColumn, MergePlan, PartColumn
-from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan
 from penstock.plan.plan_reasons import WhyUnkept
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 
 BY_ROW = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
 """The declarations that look at single rows."""

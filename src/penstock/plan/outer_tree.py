@@ -21,9 +21,9 @@ from penstock.model.nodes import JoinNode, NodeKind, nodes_of
 from penstock.model.predicates import Comparison, Difference, Op, Predicate, Residual, aliases_of, rejects_null
 from penstock.model.query import Query
 from penstock.model.relation import Block, FromTree, Join, JoinKind, Leaf
+from penstock.plan.closer_plans import Closer
 from penstock.plan.condition_moments import Moment, conditions_at, evaluated
 from penstock.plan.parts import ConditionPlan, KeyAxis, PairPredicate, PurgeEdge, PurgeTree
-from penstock.plan.plan import Closer
 from penstock.plan.purge_trees import find_purge_trees
 from penstock.plan.tree import TEST, BlockPlan, NodePlan, TestPlan, TreePlan
 

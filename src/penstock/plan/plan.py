@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, replace
-from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
-from penstock.analysis.facts.excess import Excess
-from penstock.analysis.reasons import Reason, Told
+from penstock.analysis.reasons import Reason
 from penstock.analysis.rewriting.count_queries import Rewriting
 from penstock.model.expressions import ColumnRef
 from penstock.model.graph import Shape
-from penstock.model.schemes import Policy
 from penstock.plan.aggregate import AggregatePlan, CalendarCut, start_of_sessions
+from penstock.plan.closer_plans import Agreement, Closer, CloserKind, JointCloser
 from penstock.plan.codec import decode, encode
 from penstock.plan.evict import EvictPlan
 from penstock.plan.merge_plan import MergePlan
 from penstock.plan.parts import ItemCloser, KeyAxis, MonitorPlan, PairPredicate
+from penstock.plan.promise_plans import PromiseKind, PromisePlan, PunctuationRows
 from penstock.plan.tree import NodePlan, TreePlan
 
 FORMAT = 11
@@ -114,66 +113,6 @@ class SourcePlan:
         return None if self.window is None else self.window.rows
 
 
-class PromiseKind(StrEnum):
-    """The declarations that the runtime turns into promises and watches."""
-
-    PRIMARY_KEY = "primary key"
-    ORDERED_ROWS = "ordered within rows"
-    ORDERED_TIME = "ordered within time"
-    FOLLOWS_ROWS = "follows within rows"
-    FOLLOWS_TIME = "follows within time"
-    COOCCURS = "cooccurs"
-    ARRIVES = "arrives by"
-    PUNCTUATED = "punctuated"
-    CLUSTERED = "clustered"
-    CHECK = "check"
-    FRONTIER = "frontier"
-    """An order that follows from below: the block that gives the stream tells how far it has come."""
-
-
-MATCHES = (PromiseKind.FOLLOWS_ROWS, PromiseKind.FOLLOWS_TIME, PromiseKind.COOCCURS)
-"""What a match of two rows breaks."""
-ORDERS = (PromiseKind.ORDERED_ROWS, PromiseKind.ORDERED_TIME, PromiseKind.ARRIVES)
-"""The declarations by which a column rises; ARRIVES BY is one within 0 rows, and NULL breaks it."""
-CLOCKS = (*ORDERS, PromiseKind.FRONTIER)
-"""What tells that a column has passed a value."""
-
-
-@dataclass(frozen=True)
-class PunctuationRows:
-    """A PUNCTUATED of a stream that the query reads: rows that satisfy `when` are no data, of use or not."""
-
-    stream: str
-    constraint: str
-    when: str
-
-
-@dataclass(frozen=True)
-class PromisePlan:
-    """One declaration, for one alias (and one partner) of the query."""
-
-    kind: PromiseKind
-    constraint: str
-    """Its text with ON stream: the key of violations and of k in the metrics."""
-    alias: str
-    columns: tuple[str, ...]
-    partner: str | None
-    partner_columns: tuple[str, ...]
-    rows: int | None
-    """The k of WITHIN, in rows; where it is counted in rows and None, it is learned."""
-    low: int | None
-    """The least difference of event times, partner minus own; for ORDERED_TIME, unused."""
-    high: int | None
-    """The greatest such difference; for ORDERED_TIME the d of WITHIN, learned if None; for PUNCTUATED the LIFESPAN."""
-    policy: Policy
-    into: str | None
-    when: str | None = None
-    """For PUNCTUATED, which rows make it: WHEN, its columns bare; then the filters that fix its other ON columns.
-
-    For CHECK, what is compared (`watched_checks.py` reads it); None where the buckets of a merged source have it.
-    """
-
-
 @dataclass(frozen=True)
 class FrontierColumn:
     """A column of the answer whose clock the block above is told: by the frontier of a column of a source."""
@@ -205,87 +144,6 @@ class FrontierColumn:
         # A window that ends at the frontier is over: the first that begins after the frontier less their length is not.
         start = self.shift + ((ticks - self.window - self.shift) // self.step + 1) * self.step
         return start + self.window if self.is_end else start
-
-
-class CloserKind(StrEnum):
-    """The ways in which promises rule out the future partners of a tuple."""
-
-    BAND = "band"
-    """An ordered column of the target, its event time above all, has passed the tuple's by the greatest difference."""
-    ORDER = "order"
-    """An ordered column of the target whose type has no lengths has passed the tuple's value."""
-    FOLLOWS = "follows"
-    """So many rows of the target arrived after the tuple."""
-    KEY = "key"
-    """The target has a key that the tuple names, and a row with that key arrived."""
-    PUNCTUATION = "punctuation"
-    """A punctuation of the target named the values that the tuple carries."""
-    CLUSTER = "cluster"
-    """The target is clustered by a column, and its rows with the value that the tuple carries have come and gone."""
-    NEVER = "never"
-    """No row of the target ever matches one of the source: their conditions contradict each other."""
-
-
-@dataclass(frozen=True)
-class Closer:
-    """One way to rule out that a tuple of `source` meets any future tuple of `target`."""
-
-    kind: CloserKind
-    source: str
-    target: str
-    certain: bool
-    """Whether it closes every value in the end, so that it is an edge of the static graph; a key closes what it saw."""
-    columns: tuple[str, ...]
-    target_columns: tuple[str, ...]
-    excess: Excess | None
-    """For a band or an order, by how much the target's column may exceed the tuple's."""
-    rows: int | None
-    constraints: tuple[str, ...]
-    """The declarations that it rests on; of a band, beside the order itself, those of its tightest allowance."""
-    because: tuple[Told, ...]
-    """All that makes it so: conditions and declarations, as the user wrote them."""
-    is_marked: bool = False
-    """Whether it is about values, and worth marking on the rows that carry them (`plan/purge_decisions.py`)."""
-
-    def __hash__(self) -> int:
-        # Closers are keys in every batch, and their excess may be long.
-        return hash((self.kind, self.source, self.target, self.columns, self.target_columns, self.constraints))
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether it looks at the very value: its columns are the target's own, not ones that lie so far from them."""
-        return self.excess is None or self.excess.equal
-
-
-@dataclass(frozen=True)
-class JointCloser:
-    """A punctuation of `target` over columns that tuples of several streams carry between them.
-
-    SAFETY's generalized edges, one record for all choices of partners: a partial result is closed by it if, for each
-    target column, one of its members has a column of `partners`, and a punctuation named those values.
-    """
-
-    target: str
-    certain: bool
-    """Whether it closes every value in the end."""
-    target_columns: tuple[str, ...]
-    partners: tuple[tuple[ColumnRef, ...], ...]
-    """For each target column, the columns of other streams that equal it in every result."""
-    constraint: str
-
-    def within(self, members: frozenset[str]) -> tuple[ColumnRef, ...] | None:
-        """For each target column one that the members carry; None if they do not carry all."""
-        found = [next((ref for ref in refs if ref.alias in members), None) for refs in self.partners]
-        return None if None in found else tuple(ref for ref in found if ref is not None)
-
-
-@dataclass(frozen=True)
-class Agreement:
-    """By how much `right` may exceed `left`, two columns of one clock: rows in one result keep it, written or not."""
-
-    left: ColumnRef
-    right: ColumnRef
-    excess: Excess
 
 
 @dataclass(frozen=True)

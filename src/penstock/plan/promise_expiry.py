@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.closer_plans import Closer, CloserKind
+from penstock.plan.plan import Plan
 
 ABOUT_VALUES = (CloserKind.KEY, CloserKind.PUNCTUATION, CloserKind.CLUSTER)
 """Kinds whose promises are about values: marks on the rows that carry them, remembered as promise rows."""

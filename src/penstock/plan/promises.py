@@ -21,7 +21,8 @@ from penstock.model.schemes import Clustered, Follows, Policy, PrimaryKey, Schem
 from penstock.model.script import policy_of
 from penstock.model.spans import Auto, Frontier, Rows, Span, Window
 from penstock.model.stream import Arrival
-from penstock.plan.plan import Closer, CloserKind, PromiseKind, PromisePlan
+from penstock.plan.closer_plans import Closer, CloserKind
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 
 
 def find_promises(facts: Facts, closers: tuple[Closer, ...]) -> tuple[PromisePlan, ...]:

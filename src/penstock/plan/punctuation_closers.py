@@ -21,7 +21,8 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.predicates import Bound, conjunction
 from penstock.model.query import Query
 from penstock.model.schemes import Punctuated
-from penstock.plan.plan import Closer, CloserKind, JointCloser, PromiseKind, PromisePlan, PunctuationRows
+from penstock.plan.closer_plans import Closer, CloserKind, JointCloser
+from penstock.plan.promise_plans import PromiseKind, PromisePlan, PunctuationRows
 from penstock.plan.promises import promise_of
 
 

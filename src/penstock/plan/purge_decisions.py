@@ -22,7 +22,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind
+from penstock.plan.closer_plans import Closer, CloserKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind
 from penstock.plan.tree import BlockPlan, NodePlan
 
 _HELD = (CloserKind.PUNCTUATION, CloserKind.CLUSTER)

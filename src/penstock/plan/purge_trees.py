@@ -11,8 +11,8 @@ neighbours. Other graphs are not decided by trees alone: runtime/join/expansion.
 from __future__ import annotations
 
 from penstock.model.graph import JoinGraph
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.plan.parts import PurgeEdge, PurgeTree
-from penstock.plan.plan import Closer, CloserKind
 
 
 def find_purge_trees(

@@ -24,12 +24,14 @@ from penstock.model.schemes import Clustered, Ordered, PrimaryKey, Punctuated
 from penstock.model.simplify import simplified
 from penstock.model.spans import Auto
 from penstock.plan.aggregating import grouping_obstacles
+from penstock.plan.closer_plans import JointCloser
 from penstock.plan.condition_moments import residuals
 from penstock.plan.doubting import recovers, recovery_obstacles
 from penstock.plan.evict import budget_obstacles
 from penstock.plan.order_across_streams import counts_by_arrival, uncomparable_arrivals
-from penstock.plan.plan import CLOCKS, JointCloser, Plan, PromisePlan, SourcePlan, StateFigure
+from penstock.plan.plan import Plan, SourcePlan, StateFigure
 from penstock.plan.plan_reasons import PlanObstacle, WhyUnkept
+from penstock.plan.promise_plans import CLOCKS, PromisePlan
 
 _OURS = "__ps_"
 """What columns of our own begin with, beside those of a stream."""

@@ -25,8 +25,9 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.query import Query
 from penstock.plan.aggregate import AggregatePlan, GroupKey
 from penstock.plan.parts import ItemCloser
-from penstock.plan.plan import OutputColumn, Plan, PromiseKind, PromisePlan, SourcePlan
+from penstock.plan.plan import OutputColumn, Plan, SourcePlan
 from penstock.plan.plan_reasons import HowGrouped
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 
 
 def grouping(plan: Plan) -> AggregatePlan:

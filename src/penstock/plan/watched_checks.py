@@ -29,7 +29,7 @@ from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 from penstock.plan.merge_plan import MergePlan
 from penstock.plan.merge_rows import EXACT, exact_text
-from penstock.plan.plan import PromiseKind, PromisePlan
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.plan.promises import promise_of
 
 _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT})

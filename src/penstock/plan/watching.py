@@ -15,10 +15,12 @@ from penstock.model.block_tree import blocks_below
 from penstock.model.query import Query
 from penstock.model.schemes import Clustered, Cooccurs, Follows, Policy, PrimaryKey, Scheme
 from penstock.model.script import policy_of
+from penstock.plan.closer_plans import CloserKind
 from penstock.plan.doubting import has_shadows, remembers_past_clusters, remembers_past_followers
 from penstock.plan.memory_choice import cluster_memories
-from penstock.plan.plan import CLOCKS, MATCHES, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
 from penstock.plan.plan_reasons import Unseen
+from penstock.plan.promise_plans import CLOCKS, MATCHES, PromiseKind, PromisePlan
 from penstock.plan.watched_checks import unwatched_checks
 
 _LOOKED_AT_IF_STORED = (*CLOCKS, PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED, PromiseKind.CHECK)

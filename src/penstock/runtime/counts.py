@@ -15,7 +15,8 @@ from typing import Any
 
 from penstock.plan.doubting import can_audit, may_contradict
 from penstock.plan.memory_choice import cluster_memories, key_memories
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind
 from penstock.runtime.budget.loss import recall_of
 from penstock.runtime.group.stage import GroupStage
 from penstock.runtime.input.batch import Metrics

@@ -27,7 +27,8 @@ import pyarrow as pa
 from penstock.errors import NotSupportedYet
 from penstock.plan.dealing import dealt_columns
 from penstock.plan.doubting import is_doubted, is_learned, recovers
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind
 from penstock.runtime.cell import Cell
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.columns.row_values import row_hashes

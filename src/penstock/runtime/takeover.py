@@ -21,7 +21,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from penstock.plan.doubting import is_doubted, is_learned, recovers
-from penstock.plan.plan import Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.runtime.cell import Cell
 from penstock.runtime.promise.ordered import OrderedWatch
 from penstock.runtime.redeal import Store, applied

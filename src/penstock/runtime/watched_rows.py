@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from penstock.plan.plan import Closer, Plan, SourcePlan
+from penstock.plan.closer_plans import Closer
+from penstock.plan.plan import Plan, SourcePlan
 from penstock.runtime.columns.codes import ticks
 from penstock.runtime.join.purged import Purged
 from penstock.runtime.promise.closing import Closedness

@@ -19,7 +19,8 @@ import pyarrow.compute as pc
 from pyspark import TaskContext
 
 from penstock.errors import DataError
-from penstock.plan.plan import ORDERS, Plan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import ORDERS
 from penstock.runtime import (
     ORDER,
     Chunk,

@@ -19,7 +19,8 @@ from penstock.model.names import quoted
 from penstock.model.predicates import conjunction
 from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.model.stream import Column as Declared
-from penstock.plan.plan import ORDERS, Plan, PromiseKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import ORDERS, PromiseKind
 from penstock.runtime.input.wire_columns import value_columns
 from penstock.spark.connectors import require_connector
 from penstock.spark.declared_columns import require_columns

@@ -28,7 +28,8 @@ from penstock.model.query import Query
 from penstock.model.schemes import Policy
 from penstock.model.script import Script
 from penstock.plan.doubting import counts_losses
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind
 from penstock.plan.second_stage_budget import second_room
 from penstock.plan.watching import rests_on_unseen, unseen
 from penstock.runtime.counts import TIMED, is_timed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.plan.plan import PromiseKind
+from penstock.plan.promise_plans import PromiseKind
 from penstock.runtime import PromiseBroken, StepResult
 from tests.runtime.driving import Driver, plan_of, rows_of
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.plan.plan import PromiseKind
+from penstock.plan.promise_plans import PromiseKind
 from penstock.runtime.promise.ordered import ArrivesWatch, LearnedOrderWatch, OrderedWatch
 from penstock.runtime.promise.watches import WATCHES, remembered, watches_of
 from tests.runtime.driving import plan_of

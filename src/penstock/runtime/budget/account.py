@@ -36,7 +36,8 @@ from typing import ClassVar
 import numpy as np
 
 from penstock.model.nodes import NodeKind
-from penstock.plan.plan import Closer, Plan
+from penstock.plan.closer_plans import Closer
+from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import closed_by_values_alone
 from penstock.runtime.budget.loss import DEVIATIONS, Loss
 from penstock.runtime.budget.rates import Floats

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from penstock.plan.plan import Closer, CloserKind
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.plan.tree import NodePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, is_coded

@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.closer_plans import Closer, CloserKind
+from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.budget.rates import Floats
 from penstock.runtime.columns.codes import Ints

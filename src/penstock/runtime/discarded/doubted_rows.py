@@ -31,8 +31,10 @@ import pyarrow as pa
 
 from penstock.model.nodes import NodeKind
 from penstock.model.schemes import Policy
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.plan.doubting import can_audit, has_shadows, is_doubted, sets_aside, works_anew
-from penstock.plan.plan import CLOCKS, Closer, CloserKind, Plan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import CLOCKS
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import mix
 from penstock.runtime.discarded.cold_segments import ColdSegments

@@ -9,7 +9,8 @@ from types import MappingProxyType
 import numpy as np
 
 from penstock.errors import UsageError
-from penstock.plan.plan import Plan, PromiseKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind
 from penstock.runtime.columns.codes import Ints
 from penstock.runtime.input.headers import Header
 from penstock.runtime.input.stream_parts import StreamParts

@@ -22,7 +22,8 @@ import numpy.typing as npt
 
 from penstock.model.schemes import Policy
 from penstock.plan.dealing import dealt_columns, dealt_together
-from penstock.plan.plan import MATCHES, Plan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import MATCHES
 from penstock.runtime.columns.hashing import hash_rows
 
 Cells = npt.NDArray[np.int64]

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.errors import InternalError
-from penstock.plan.plan import Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, codes, flat
 from penstock.runtime.input.batch import HOME, INDEX, Chunk
 from penstock.runtime.input.clock import Clock

@@ -22,7 +22,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.plan import ORDERS, Plan, PromiseKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import ORDERS, PromiseKind
 from penstock.runtime.columns.climbs import NO_CLIMBS, Climbs
 from penstock.runtime.columns.codes import DAY_TICKS, INT64, Bools, Ints
 from penstock.runtime.input.headers import Header

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from penstock.plan.plan import Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 
 _BY_KEY = (PromiseKind.PRIMARY_KEY, PromiseKind.CLUSTERED)
 

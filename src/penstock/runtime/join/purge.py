@@ -23,8 +23,9 @@ from types import MappingProxyType
 
 import numpy as np
 
+from penstock.plan.closer_plans import CloserKind
 from penstock.plan.parts import PurgeTree
-from penstock.plan.plan import CloserKind, Plan
+from penstock.plan.plan import Plan
 from penstock.plan.tree import BlockPlan, NodePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, is_coded, union
 from penstock.runtime.join.expansion import Expansion

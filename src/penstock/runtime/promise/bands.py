@@ -12,7 +12,8 @@ from functools import partial
 
 import numpy as np
 
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, union
 from penstock.runtime.match.key_matching import Keyed, met_values, new_pairs, nulls
 from penstock.runtime.promise.violations import Breach

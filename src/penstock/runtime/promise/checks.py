@@ -13,7 +13,8 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.plan.watched_checks import CheckedRow, conditions_in
 from penstock.runtime.columns.codes import Bools, compared
 from penstock.runtime.match.matching import COMPARE

@@ -16,8 +16,9 @@ import numpy as np
 import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.plan.parts import PairPredicate
-from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES
 from penstock.runtime.columns.codes import INT64, Bools, Ints, Ordinal, empty_ids, union
 from penstock.runtime.input.arrival_order import NOTHING, ArrivalOrder

@@ -24,7 +24,8 @@ import numpy as np
 import pyarrow as pa
 
 from penstock.plan.memory_choice import cluster_memories
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, flat, is_coded, union
 from penstock.runtime.input.batch import INDEX, Chunk
 from penstock.runtime.input.wire_columns import ORDER, belongs, order_column

@@ -17,7 +17,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from penstock.plan.plan import CloserKind, Plan, PromisePlan
+from penstock.plan.closer_plans import CloserKind
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, empty_ids, union
 from penstock.runtime.input.arrival_order import NOTHING, ArrivalOrder
 from penstock.runtime.input.batch import Chunk

@@ -18,8 +18,10 @@ from functools import partial
 
 import numpy as np
 
-from penstock.plan.plan import Closer, CloserKind, JointCloser, Plan, PromiseKind, PromisePlan
+from penstock.plan.closer_plans import Closer, CloserKind, JointCloser
+from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES, ending, is_closed_otherwise
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.match.key_matching import Keyed, agreeing, meeting_any, reached
 from penstock.runtime.promise.marks import mark_name

@@ -16,9 +16,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pyarrow as pa
 
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.plan.memory_choice import key_memories
-from penstock.plan.plan import Closer, CloserKind, Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
 from penstock.plan.promise_expiry import ABOUT_VALUES
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.input.wire_columns import order_column
 from penstock.runtime.match.key_matching import (

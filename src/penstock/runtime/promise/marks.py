@@ -6,8 +6,9 @@ its name.
 
 from __future__ import annotations
 
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.plan.doubting import works_anew
-from penstock.plan.plan import Closer, CloserKind, Plan
+from penstock.plan.plan import Plan
 
 _SIGNS = {CloserKind.KEY: "", CloserKind.PUNCTUATION: "!", CloserKind.CLUSTER: "~"}
 

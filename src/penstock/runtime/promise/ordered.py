@@ -36,7 +36,8 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.plan import Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.runtime.columns.climbs import NO_CLIMBS, Climbs
 from penstock.runtime.columns.codes import DAY_TICKS, Bools, Ints, Ordinal, is_coded
 from penstock.runtime.columns.order_numbers import ranks, ticks_below

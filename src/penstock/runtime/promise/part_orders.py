@@ -21,7 +21,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.runtime.columns.climbs import Climbs
 from penstock.runtime.columns.codes import Ints, Ordinal, codes, is_coded
 from penstock.runtime.columns.order_numbers import ranks, ticks_below

@@ -26,7 +26,8 @@ import pyarrow as pa
 
 from penstock.plan.doubting import remembers_past_clusters, remembers_past_followers
 from penstock.plan.parts import MonitorPlan
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, mix
 from penstock.runtime.match.key_matching import Keyed, agree, keys_of

@@ -20,7 +20,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.plan import CLOCKS, JointCloser, Plan, PromisePlan
+from penstock.plan.closer_plans import JointCloser
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import CLOCKS, PromisePlan
 from penstock.runtime.columns.codes import INT64, Bools, Ints, codes, empty_ids, union
 from penstock.runtime.columns.hashing import combine
 from penstock.runtime.input.batch import INDEX, Chunk

@@ -13,7 +13,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from penstock.plan.plan import Plan, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromisePlan
 from penstock.runtime.columns.codes import DAY_TICKS, Bools, Ordinal
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.plan.plan import Closer, CloserKind
+from penstock.plan.closer_plans import Closer, CloserKind
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, flat, union
 from penstock.runtime.match.key_matching import Keyed, meets, newly_met, reached, repeated
 from penstock.runtime.promise.marks import mark_name

@@ -11,7 +11,7 @@ import pyarrow as pa
 
 from penstock.errors import PenstockError
 from penstock.model.schemes import Policy
-from penstock.plan.plan import MATCHES, PromisePlan
+from penstock.plan.promise_plans import MATCHES, PromisePlan
 from penstock.plan.tree import TEST
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.columns.readable import rows_read

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.plan.plan import Plan, PromiseKind, PromisePlan
+from penstock.plan.plan import Plan
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.runtime.input.stream_parts import StreamParts
 from penstock.runtime.promise.bands import BandWatch
 from penstock.runtime.promise.checks import CheckWatch

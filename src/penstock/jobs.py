@@ -65,6 +65,11 @@ def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[Job
     read = _read(job, hints)
     asked = _script(read, query)
     verdict = _with_own_state(_with_job_fixes(scripts.check(asked), read, hints), read)
+    from penstock.spark.calendar_days import calendar_obstacle  # noqa: PLC0415 - with Spark
+
+    if (obstacle := calendar_obstacle(read.session, asked.queries[0])) is not None:
+        refused = f"penstock.adopt refuses it: {obstacle.message}; {obstacle.hint}"
+        verdict = replace(verdict, notices=(*verdict.notices, refused))
     return ShownVerdict.of(verdict, asked, asked.queries[0])
 
 

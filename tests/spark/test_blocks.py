@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 from penstock.analysis.check import check_query
 from penstock.compile import parse, runnable_plan
 from penstock.errors import DataError
-from penstock.spark.quarantine import drains_of, into_of
+from penstock.spark.quarantine_sinks import drains_of, into_of
 from penstock.spark.table_joins import require_types
 from tests.spark.conftest import Bench
 

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from pyspark.sql import SparkSession
+from pyspark.sql.functions import expr
 
 import penstock
 from penstock.errors import NotSupportedYet
@@ -63,3 +64,15 @@ def test_what_the_clocks_decide_is_refused_of_a_job_and_told_of_a_script(
 
 def test_less_than_a_day_that_is_added_is_taken_in_every_zone(zone: SparkSession) -> None:
     refuse_calendar_days(zone, query_where("b.ts BETWEEN a.ts AND a.ts + INTERVAL 23 HOURS"))
+
+
+def test_the_verdict_on_a_job_tells_that_it_would_not_be_run(zone: SparkSession) -> None:
+    rows = zone.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    joined = rows.alias("a").join(
+        rows.alias("b"), expr("a.value = b.value AND b.timestamp BETWEEN a.timestamp AND a.timestamp + INTERVAL 2 DAYS")
+    )
+    verdict = penstock.check(joined)
+    assert verdict.verdict == "bounded"
+    assert any("penstock.adopt refuses it" in str(notice) for notice in verdict.notices)
+    zone.conf.set(ZONE, "UTC")
+    assert penstock.check(joined).notices == ()

@@ -22,15 +22,22 @@ from penstock.model.query import Query
 from penstock.spark.essence import ZONE
 
 
-def refuse_calendar_days(spark: SparkSession, query: Query) -> None:
-    """Refuse a job with a condition that the clocks of the session's zone decide."""
+def calendar_obstacle(spark: SparkSession, query: Query) -> NotSupportedYet | None:
+    """Why a job is not run that has a condition which the clocks of the session's zone decide."""
     found, zone = _by_calendar(query), _changing_zone(spark)
-    if found is not None and zone is not None:
-        raise NotSupportedYet(
-            f"{found} is counted by the clocks of {zone}, which are put forward and back",
-            detail="Spark takes a day as 23 to 25 hours there; Penstock takes it as 24",
-            hint='spark.conf.set("spark.sql.session.timeZone", "UTC"), or add less than a day to the earlier time',
-        )
+    if found is None or zone is None:
+        return None
+    return NotSupportedYet(
+        f"{found} is counted by the clocks of {zone}, which are put forward and back",
+        detail="Spark takes a day as 23 to 25 hours there; Penstock takes it as 24",
+        hint='spark.conf.set("spark.sql.session.timeZone", "UTC"), or add less than a day to the earlier time',
+    )
+
+
+def refuse_calendar_days(spark: SparkSession, query: Query) -> None:
+    """Refuse to run such a job."""
+    if (obstacle := calendar_obstacle(spark, query)) is not None:
+        raise obstacle
 
 
 def tell_calendar_days(spark: SparkSession, query: Query) -> None:

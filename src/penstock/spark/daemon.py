@@ -2,14 +2,22 @@
 
 Spark puts pyspark on the workers' path as a zip of sources, before the installed package, so that every worker compiles
 what it imports anew: seconds of the first batch. Where the installed pyspark is the one that brought the zip along, it
-is imported itself, compiled already. Nothing else differs from Spark's own daemon.
+is imported itself, compiled already.
+
+What every worker of a query runs is imported here, before Spark asks for the first: a worker is a fork of this process,
+and has it at once. By itself each would take most of a second for it. Nothing else differs from Spark's own daemon.
 """
 
 from __future__ import annotations
 
+import gc
 import sys
+from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
+
+SHARED = ("operator", "pack", "parquet_files", "unpack")
+"""The modules of `penstock.spark` whose classes Spark hands to workers, with all that these import."""
 
 
 def without_zips(path: list[str]) -> list[str]:
@@ -26,4 +34,7 @@ if __name__ == "__main__":
     sys.path[:] = without_zips(sys.path)
     from pyspark.daemon import manager
 
+    for name in SHARED:
+        import_module(f"penstock.spark.{name}")
+    gc.freeze()
     manager()

@@ -2,14 +2,8 @@
 
 A cell writes them itself, as a parquet file named after the batch and the cell, before the batch commits: a batch
 that is replayed gives the same rows and so writes the same file again, and nothing is written twice. Rows for a sink
-(QUARANTINE INTO) go to a folder of their sink and stream, from where they are handed on; the others
-stay in a folder of their constraint.
-
-**INTO sink**: each exactly once. The files never change. A second streaming query reads those files and
-writes the sink, with a checkpoint of its own: Spark's file source knows which files it has read, and the sink is as
-exact as Spark makes it. A row has the columns of its stream. Where rows of several streams go into one sink, a row has
-the columns of all of them, NULL where its own stream has none. Of a malformed row (ON MALFORMED QUARANTINE) its file
-and its text are kept, as the columns `source_file` and `record`.
+(QUARANTINE INTO) go to a folder of their sink and stream, from where they are handed on (`quarantine_sinks.py`); the
+others stay in a folder of their constraint. Workers import this: nothing of the language or of checkpoints.
 """
 
 from __future__ import annotations
@@ -17,27 +11,10 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import reduce
 from typing import Any
 
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql.streaming.query import StreamingQuery
-
-from penstock.errors import DataError, UsageError
-from penstock.model.block_tree import blocks_below
-from penstock.model.names import quoted
-from penstock.model.query import Query
-from penstock.model.script import Script
-from penstock.model.stream import Sink, Stream
-from penstock.plan.plan import Plan
+from penstock.errors import DataError
 from penstock.runtime import Quarantined
-from penstock.spark.checkpoint import Checkpoint
-from penstock.spark.file_order import escaped
-from penstock.spark.hadoop_path import AnyPath
-from penstock.spark.malformed import QUARANTINED, answer_to, quarantines
-from penstock.spark.option_values import option_values
-from penstock.spark.types import carried_type, restored
 from penstock.spark.worker_files import WorkerFolder
 
 
@@ -89,94 +66,3 @@ def write_malformed(
 def malformed_of(stream: str) -> str:
     """What the folder of a stream's malformed rows is named after."""
     return f"malformed {stream}"
-
-
-_EVERY = "5 seconds"
-
-
-@dataclass(frozen=True)
-class Drain:
-    """From the quarantine of one query to one sink."""
-
-    query: str
-    sink: Sink
-    streams: tuple[Stream, ...]
-    """Whose rows break a promise; a view is one, with its columns."""
-    malformed: tuple[str, ...]
-    """Whose rows do not read as declared."""
-    root: AnyPath
-    """The quarantine."""
-    folder: AnyPath
-    """Its own checkpoint."""
-
-    @property
-    def spark(self) -> AnyPath:
-        """Where Spark keeps its offsets."""
-        return self.folder
-
-    @property
-    def is_new(self) -> bool:
-        """Whether it has not started yet."""
-        return not self.folder.exists()
-
-    def start(self, spark: SparkSession, *, available_now: bool) -> StreamingQuery:
-        """Write what is there, or go on writing."""
-        frames = [self._read(spark, stream) for stream in self.streams]
-        frames += [self._read_malformed(spark, stream) for stream in self.malformed]
-        frame = reduce(lambda one, other: one.unionByName(other, allowMissingColumns=True), frames)
-        writer = frame.writeStream.queryName(f"{self.query}: quarantine into {self.sink.name}").outputMode("append")
-        writer = writer.format(self.sink.storage.format).options(**dict(option_values(self.sink.storage)))
-        writer = writer.option("checkpointLocation", str(self.spark))
-        writer = writer.trigger(availableNow=True) if available_now else writer.trigger(processingTime=_EVERY)
-        return writer.start()
-
-    def _read(self, spark: SparkSession, stream: Stream) -> DataFrame:
-        folder = self.root / waiting_for(self.sink.name, stream.name)
-        folder.mkdir(parents=True, exist_ok=True)
-        schema = ", ".join(f"{quoted(c.name)} {carried_type(str(c.type))}" for c in stream.carried)
-        rows = spark.readStream.schema(schema).parquet(escaped(str(folder)))
-        return rows.selectExpr(*(restored(c.name, str(c.type)) for c in stream.carried))
-
-    def _read_malformed(self, spark: SparkSession, name: str) -> DataFrame:
-        folder = self.root / waiting_for(self.sink.name, malformed_of(name))
-        folder.mkdir(parents=True, exist_ok=True)
-        return spark.readStream.schema(QUARANTINED).parquet(escaped(str(folder)))
-
-
-def into_of(script: Script, plan: Plan) -> list[Sink]:
-    """The sinks that the QUARANTINE INTO clauses of a query name."""
-    names = dict.fromkeys(p.into for block in plan.all_blocks for p in block.promises if p.into is not None)
-    names |= dict.fromkeys(_malformed_into(script, plan).values())
-    return [sink for name in names if (sink := script.sink(name)) is not None]
-
-
-def _malformed_into(script: Script, plan: Plan) -> dict[str, str]:
-    """The sinks for malformed rows, by stream."""
-    streams = filter(None, map(script.stream, plan.read_streams))
-    return {s.name: into for s in streams if quarantines(s) and (into := answer_to(s).into) is not None}
-
-
-def drains_of(script: Script, query: Query, plan: Plan, checkpoint: Checkpoint | None) -> tuple[Drain, ...]:
-    """What a query needs for its QUARANTINE INTO clauses."""
-    known = {stream.name: stream for stream in script.streams}
-    known |= {source.stream.name: source.stream for source in blocks_below(query)}
-    streams: dict[str, dict[str, None]] = {}
-    for block in plan.all_blocks:
-        for promise in block.promises:
-            for alias in (promise.alias, promise.partner):
-                if promise.into is not None and alias is not None:
-                    streams.setdefault(promise.into, {})[block.by_alias[alias].stream] = None
-    malformed = _malformed_into(script, plan)
-    for into in malformed.values():
-        streams.setdefault(into, {})
-    found = []
-    for name, read in streams.items():
-        sink = script.sink(name)
-        assert sink is not None
-        if checkpoint is None:
-            raise UsageError(f"QUARANTINE INTO {sink.name} needs a checkpoint", hint="add --checkpoint DIR")
-        folder = checkpoint.folder / "quarantine_sinks" / folder_of(sink.name)
-        bad = tuple(stream for stream, into in malformed.items() if into == name)
-        own = tuple(known[stream] for stream in read)
-        found.append(Drain(plan.query, sink, own, bad, checkpoint.quarantine, folder))
-    return tuple(found)

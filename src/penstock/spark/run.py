@@ -36,7 +36,7 @@ from penstock.spark.known_options import unknown_options
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.parquet_files import reads_files
 from penstock.spark.pending_batch import require_files
-from penstock.spark.quarantine import drains_of, into_of
+from penstock.spark.quarantine_sinks import drains_of, into_of
 from penstock.spark.running import Follower, Running, take_progress
 from penstock.spark.session import FEW_ROWS_IN_JVM, PARTITIONS, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders

@@ -24,7 +24,7 @@ from penstock.spark.batch_times import split
 from penstock.spark.checkpoint import Checkpoint
 from penstock.spark.late_rows import WatermarkBefore
 from penstock.spark.malformed import malformed_counts
-from penstock.spark.quarantine import Drain
+from penstock.spark.quarantine_sinks import Drain
 from penstock.spark.rewritten_query import counting_metrics, seen_in
 from penstock.spark.stream import Assembled
 

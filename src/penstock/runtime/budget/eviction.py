@@ -24,7 +24,8 @@ from penstock.plan.aggregate import COUNT
 from penstock.plan.evict import BYTES_A_ROW, EvictPlan
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import second_room
-from penstock.runtime.budget.account import Account
+from penstock.runtime.budget.account_of_block import BlockAccount
+from penstock.runtime.budget.account_of_tree import TreeAccount
 from penstock.runtime.budget.archive import Archived, Archiver
 from penstock.runtime.budget.candidates import Candidates
 from penstock.runtime.budget.lifetimes import Lifetimes
@@ -80,7 +81,7 @@ class Eviction(Component):
         self.lifetimes = Lifetimes(plan, held.closedness, held.clock, held.synopses)
         gain = None if plan.inner else OuterGain(plan, held.synopses)
         self.ranking = Ranking(plan, evict.policy, held.synopses, self.lifetimes, rows, outer=gain)
-        self.account = Account(plan, held.tree)
+        self.account = (BlockAccount if plan.inner else TreeAccount)(plan, held.tree)
         self.doubt = held.tree.lost
         self.candidates = Candidates(held.synopses)
         self.archiver = Archiver(held.synopses, held.clock) if evict.archive is not None else None

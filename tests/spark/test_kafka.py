@@ -15,8 +15,10 @@ from random import Random
 from typing import Any
 
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
+import penstock
 from tests.kafka.broker import Broker
 from tests.kafka.client import Client
 from tests.maven import lacking
@@ -96,6 +98,38 @@ def test_partitions_are_parts_and_rows_come_and_go_as_records(bench: Bench, brok
     assert ran.batches[-1]["parts"]["orders"]["known"] == 3
     assert sum(line["malformed"]["orders"] for line in ran.batches) == 1
     assert ran.batches[-1]["state_tuples"]["p"] == 60, "the silent partition may still bring any of their orders"
+
+
+@pytest.mark.thorough
+def test_a_job_that_reads_topics_is_adopted_as_it_is(bench: Bench, broker: Broker, client: Client) -> None:
+    """Its records are parsed by Spark below the join; it goes on from its checkpoint where it left off."""
+    spark = client.spark
+    for name in ("orders", "payments"):
+        client.create(name, 1)
+
+    def topic(name: str, fields: str, time: str) -> DataFrame:
+        source = spark.readStream.format("kafka").option("kafka.bootstrap.servers", broker.address)
+        raw = source.option("subscribe", name).option("startingOffsets", "earliest").load()
+        parsed = raw.select(F.from_json(F.col("value").cast("string"), fields).alias("v")).select("v.*")
+        return parsed.withColumnRenamed("ts", time).withWatermark(time, "5 seconds")
+
+    orders = topic("orders", "id BIGINT, item STRING, ts TIMESTAMP", "ordered")
+    payments = topic("payments", "order_id BIGINT, amount INT, ts TIMESTAMP", "paid")
+    near = "id = order_id AND paid BETWEEN ordered AND ordered + INTERVAL 60 SECONDS"
+    job = orders.join(payments, F.expr(near)).select("id", "amount")
+    assert penstock.check(job).verdict == "bounded"
+    out = str(bench.folder / "adopted")
+
+    def run() -> None:
+        writer = penstock.adopt(job).writeStream.format("parquet").option("path", out).trigger(availableNow=True)
+        writer.option("checkpointLocation", str(bench.folder / "checkpoint-adopted")).start().awaitTermination()
+
+    for first in (0, 30):
+        client.send("orders", [(0, None, order(n, n * 10)) for n in range(first, first + 30)])
+        client.send("payments", [(0, None, payment(n, n * 10 + 35)) for n in range(max(first - 3, 0), first + 27)])
+        run()
+        found = sorted(tuple(row) for row in spark.read.parquet(out).collect())
+        assert found == [(n, n * 10) for n in range(first + 27)]
 
 
 Expected = Counter[tuple[Any, ...]]

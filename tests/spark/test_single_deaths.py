@@ -8,13 +8,18 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
+import threading
 import time
 from datetime import timedelta
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
+from pyspark.sql import SparkSession
 
+import penstock
 from tests.spark.conftest import Bench, Ran
+from tests.spark.oracle import bag, joined
 from tests.spark.test_faults import GROUPED, START, STREAMS, grouped, offsets, write_files
 
 SCRIPT = STREAMS + GROUPED
@@ -100,3 +105,45 @@ def test_two_runs_at_once_on_one_checkpoint(outside: Bench) -> None:
     first.send_signal(signal.SIGINT)
     assert outside.finish(first, timeout=120).code == 130
     again(outside)
+
+
+@pytest.mark.thorough
+def test_tasks_that_are_killed_are_done_again(bench: Bench, spark: SparkSession) -> None:
+    """Of a query that runs, tasks of either stage are killed as they come: Spark does them again, nothing twice."""
+    rows = {name: [{"k": n % 50, "n": n} for n in range(1_000)] for name in "st"}
+    reader = spark.readStream.schema("k BIGINT, n BIGINT").option("maxFilesPerTrigger", 1)
+    inputs = {}
+    for name, given in rows.items():
+        for start in range(0, len(given), 100):
+            bench.write(name, given[start : start + 100], pa.schema([("k", pa.int64()), ("n", pa.int64())]))
+        inputs[name] = reader.parquet(str(bench.folder / "data" / name))
+    script = "CREATE STREAM s (k BIGINT, n BIGINT); CREATE STREAM t (k BIGINT, n BIGINT);"
+    script += "SELECT s.k, s.n, t.n AS m FROM s, t WHERE s.k = t.k;"
+    answer = penstock.stream(spark, penstock.parse(script), inputs=inputs, allow_unbounded=True)
+    scheduler = spark.sparkContext._jsc.sc()
+    killed, is_over = [], threading.Event()
+
+    def kill() -> None:
+        store = scheduler.statusStore()
+        while not is_over.wait(0.4):
+            stages = store.activeStages()
+            for place in range(stages.size()):
+                stage = stages.apply(place)
+                tasks = store.taskList(stage.stageId(), stage.attemptId(), 8)
+                for number in range(tasks.size()):
+                    task = tasks.apply(number)
+                    if task.status() == "RUNNING" and scheduler.killTaskAttempt(task.taskId(), True, "a test"):
+                        killed.append(task.taskId())
+
+    killer = threading.Thread(target=kill)
+    killer.start()
+    try:
+        writer = answer.writeStream.format("memory").queryName("killed_tasks").trigger(availableNow=True)
+        query = writer.option("checkpointLocation", str(bench.folder / "killed")).start()
+        query.awaitTermination()
+    finally:
+        is_over.set()
+        killer.join()
+    assert len(killed) > 3
+    due = joined([rows["s"], rows["t"]], lambda s, t: s["k"] == t["k"], lambda s, t: (s["k"], s["n"], t["n"]))
+    assert bag(spark.table("killed_tasks").collect()) == due

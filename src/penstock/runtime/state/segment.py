@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from penstock.runtime.columns.codes import Bools, Ints, codes, flat, is_plain, ticks
+from penstock.runtime.columns.codes import Bools, Ints, codes, empty_ids, flat, is_plain, ticks
 from penstock.runtime.columns.hashing import Hashes, combine, hashes
 from penstock.runtime.state.key_index import KeyIndex, ValueIndex, is_dense
 
 _LOOKED_AT = 1024
 """Rows that are looked at together for one that lives."""
+
+MERGE_BELOW = 1 << 16
+"""Rows from which on a segment is merged with no neighbour."""
 
 
 class Segment:
@@ -119,6 +122,24 @@ class Segment:
         """The codes or ticks of a column in ascending order, and the rows they belong to."""
         found: tuple[Ints, Ints] = self._once(("sorted", how, name), lambda: self._sort(how, name))
         return found
+
+    def in_range(self, how: str, name: str, above: int, upto: int) -> Ints:
+        """The living rows with above < value <= upto.
+
+        Where the value rises in order of arrival it is searched. Other small segments are soon merged, so sorting them
+        would be in vain: there every row is looked at.
+        """
+        is_sorted = self.rises(how, name)
+        if not is_sorted and len(self) < MERGE_BELOW:
+            read = self._numbers(how, name)
+            return np.flatnonzero((read > above) & (read <= upto) & self.alive)
+        values, order = (self._numbers(how, name), None) if is_sorted else self.sorted_by(how, name)
+        if not len(values) or values[-1] <= above or values[0] > upto:
+            return empty_ids()
+        first = 0 if above < values[0] else np.searchsorted(values, above, "right")
+        end = np.searchsorted(values, upto, "right")
+        rows: Ints = np.arange(first, end) if order is None else order[first:end]
+        return rows[self.alive[rows]]
 
     def least_living(self, how: str, name: str) -> int:
         """The least code or tick of the living rows, of which there must be one; it costs what has died since."""

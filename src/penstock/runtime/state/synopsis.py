@@ -19,10 +19,7 @@ import pyarrow as pa
 from penstock.runtime.columns.codes import Bools, Ints, empty_ids, union
 from penstock.runtime.columns.hashing import Hashes, mix
 from penstock.runtime.state.key_index import refuse_more, spread
-from penstock.runtime.state.segment import Segment
-
-MERGE_BELOW = 1 << 16
-"""Rows from which on a segment is merged with no neighbour."""
+from penstock.runtime.state.segment import MERGE_BELOW, Segment
 
 _COPIED = 4
 """So many values are copied in a row in the time in which one is picked out by its place."""
@@ -299,30 +296,8 @@ class Synopsis:
         return _paired(found)
 
     def in_range(self, how: str, name: str, above: int, upto: int, which: str = OLD) -> Ints:
-        """The living rows with above < value <= upto; touches only segments that reach into the range.
-
-        Where the value rises in order of arrival it is searched. Other small segments are soon merged, so sorting them
-        would be in vain: there every row is looked at.
-        """
-        found = []
-        for base, segment in self.part(which):
-            if segment.rises(how, name):
-                read = segment.ticks(name) if how == "ticks" else segment.codes(name)
-                if read[-1] > above and read[0] <= upto:
-                    first = 0 if above < read[0] else np.searchsorted(read, above, "right")
-                    rows = np.arange(first, np.searchsorted(read, upto, "right"))
-                    found.append(rows[segment.alive[rows]] + base)
-                continue
-            if len(segment) < MERGE_BELOW:
-                read = segment.ticks(name) if how == "ticks" else segment.codes(name)
-                found.append(np.flatnonzero((read > above) & (read <= upto) & segment.alive) + base)
-                continue
-            values, order = segment.sorted_by(how, name)
-            if not len(values) or values[-1] <= above or values[0] > upto:
-                continue
-            first = 0 if above < values[0] else np.searchsorted(values, above, "right")
-            rows = order[first : np.searchsorted(values, upto, "right")]
-            found.append(rows[segment.alive[rows]] + base)
+        """The living rows with above < value <= upto; touches only segments that reach into the range."""
+        found = [segment.in_range(how, name, above, upto) + base for base, segment in self.part(which)]
         return np.concatenate(found) if found else empty_ids()
 
     def risen_to(self, name: str, upto: int) -> int | None:

@@ -18,7 +18,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from penstock.spark.daemon import without_zips
-from penstock.spark.file_order import pattern_of, unheld
+from penstock.spark.file_order import listed_files, pattern_of, unheld
 from penstock.spark.pack import heads_of
 from penstock.spark.parquet_files import file_names
 from penstock.spark.sources import read_stream
@@ -216,3 +216,21 @@ def test_workers_import_the_installed_pyspark_and_not_its_zip(tmp_path: Path) ->
     other = str(tmp_path / "libraries.zip")
     assert without_zips([own, other, str(installed.parent)]) == [other, str(installed.parent)]
     assert without_zips([own, other]) == [own, other]
+
+
+def test_the_files_of_a_flat_folder_are_listed_as_spark_lists_them(tmp_path: Path, spark: SparkSession) -> None:
+    folder = tmp_path / "a folder"
+    folder.mkdir()
+    for place, name in enumerate(("b.parquet", "a b.parquet", "_log", ".hidden", "c%20d.parquet", "e._COPYING_")):
+        pq.write_table(pa.table({"k": [place]}), folder / name)
+        os.utime(folder / name, (1_700_000_000 + place // 2, 1_700_000_000 + place // 2))
+    script = "CREATE STREAM s (k BIGINT) USING parquet OPTIONS (path '{}'{}); SELECT s.k FROM s;"
+
+    def listed(more: str = "") -> list[str] | None:
+        return listed_files(parse_script(script.format(folder, more)).streams[0])
+
+    rows = spark.read.format("binaryFile").load(str(folder)).select("path", "modificationTime").collect()
+    assert listed() == [row["path"] for row in sorted(rows, key=lambda row: (row["modificationTime"], row["path"]))]
+    assert listed(", pathGlobFilter 'a*'") is None
+    (folder / "k=1").mkdir()
+    assert listed() is None

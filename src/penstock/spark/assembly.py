@@ -314,12 +314,11 @@ def answer_observation(observation: str) -> str:
 
 
 def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame:
-    measures = []
+    """With the counts observed. Rows of another kind have none, so NULLs: Spark plans these anew in every batch."""
+    measures, numbers = [], F.col("counts")
     for count, start in placed(counts):
-        numbers = F.col("counts")
         taken = numbers[start] if count.width == 1 else F.slice(numbers, start + 1, count.width)
-        value = F.when(F.col("kind") == COUNTS, taken)
-        measures.append((F.max(value) if count.same_everywhere else F.sum(value)).alias(count.name))
+        measures.append((F.max(taken) if count.same_everywhere else F.sum(taken)).alias(count.name))
     return given.observe(name, *measures)
 
 

@@ -21,8 +21,8 @@ from penstock.errors import DataError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.spark.failures import SPARK_ERRORS
-from penstock.spark.file_heads import require_as
-from penstock.spark.file_order import escaped, options_for_spark
+from penstock.spark.file_heads import folder_columns, require_as, told_by_file
+from penstock.spark.file_order import escaped, listed_files, options_for_spark
 from penstock.spark.malformed import own_record
 from penstock.spark.option_values import option_values
 
@@ -54,7 +54,7 @@ def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream"
     files = _first_files(spark, stream)
     if kind in _SELF_DESCRIBING:
         for path in files[:_FEW]:
-            if (found := _columns(spark, stream, [path])) is not None:
+            if (found := _columns_of_file(spark, stream, path)) is not None:
                 _require(what, stream, wanted, found, path)
         for path in files if all_as is not None else ():
             require_as(path, all_as)
@@ -72,6 +72,8 @@ def require_columns(spark: SparkSession, stream: Stream, *, what: str = "stream"
 def _first_files(spark: SparkSession, stream: Stream) -> list[str]:
     """The files that are there, in the order in which they are read."""
     assert stream.storage is not None
+    if (listed := listed_files(stream)) is not None:
+        return listed
     listing = {name: value for name, value in options_for_spark(stream.storage).items() if name.lower() in _LISTING}
     try:
         found = spark.read.format("binaryFile").options(**listing).load()
@@ -79,6 +81,18 @@ def _first_files(spark: SparkSession, stream: Stream) -> list[str]:
     except SPARK_ERRORS:
         return []  # What is wrong with the path is said by whoever reads it.
     return [row["path"] for row in sorted(rows, key=lambda row: (row["modificationTime"], row["path"]))]
+
+
+def _columns_of_file(spark: SparkSession, stream: Stream, path: str) -> frozenset[str] | None:
+    """The columns of one file. On a local disk it is asked itself: a job of Spark takes a tenth of a second.
+
+    Of Avro Spark is asked: an option of its reader may say other columns than the file.
+    """
+    assert stream.storage is not None
+    told = None if stream.storage.format.lower() == "avro" else told_by_file(path)
+    if told is None:
+        return _columns(spark, stream, [path])
+    return frozenset(field.name.casefold() for field in told.fields) | folder_columns(path)
 
 
 def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset[str] | None:
@@ -93,8 +107,7 @@ def _columns(spark: SparkSession, stream: Stream, files: list[str]) -> frozenset
         found = {name.casefold() for name in reader.load([escaped(path) for path in files]).columns}
     except SPARK_ERRORS:
         return None  # A file that cannot be read is named, with the cause, by whoever reads it.
-    folders = {part.partition("=")[0].casefold() for path in files for part in path.split("/")[:-1] if "=" in part}
-    return frozenset(found | folders)
+    return frozenset(found).union(*map(folder_columns, files))
 
 
 def _require(what: str, stream: Stream, wanted: dict[str, str], found: Iterable[str], where: str) -> None:

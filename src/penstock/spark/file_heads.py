@@ -25,7 +25,7 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from penstock.errors import DataError
 from penstock.model.stream import Stream
 from penstock.spark.file_order import is_local
-from penstock.spark.file_schemas import columns_lacking, schema_of, types_changed
+from penstock.spark.file_schemas import FileSchema, columns_lacking, schema_of, types_changed
 
 HEAD = "__ps_head"
 """The name of a file, in its first row or in every one; NULL in others."""
@@ -66,17 +66,26 @@ def looked_at(table: Any, declared: Any) -> Any:
     return table.drop_columns([OUTSIDE]).filter(inside)
 
 
+def told_by_file(path: str) -> FileSchema | None:
+    """What a file says of itself; None of one that is not on a local disk, or that only Spark can read."""
+    parsed = urlparse(path)
+    try:
+        return schema_of(unquote(parsed.path)) if parsed.scheme in ("", "file") else None
+    except (pa.ArrowException, OSError, ValueError):
+        return None
+
+
+def folder_columns(path: str) -> frozenset[str]:
+    """The columns that the folders of a file tell by their names, `column=value`."""
+    return frozenset(part.partition("=")[0].casefold() for part in path.split("/")[:-1] if "=" in part)
+
+
 def require_as(path: str, declared: Any) -> None:
     """Raise DataError if a file of a local disk lacks a declared column, or has it as what Spark reads as NULL."""
-    parsed = urlparse(path)
-    if parsed.scheme not in ("", "file"):
-        return
-    file = unquote(parsed.path)
-    try:
-        found = schema_of(file)
-    except (pa.ArrowException, OSError, ValueError):
+    found = told_by_file(path)
+    if found is None:
         return  # Spark has read it.
-    folders = {part.partition("=")[0].casefold() for part in file.split("/")[:-1] if "=" in part}
+    folders = folder_columns(unquote(path))
     wanted = pa.schema([field for field in declared if field.name.casefold() not in folders])
     if missing := list(columns_lacking(wanted, found.fields)):
         raise DataError(

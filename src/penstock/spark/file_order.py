@@ -92,6 +92,24 @@ def pattern_of(stream: Stream) -> str | None:
     return f"{escaped(_options(stream)['path'].rstrip('/'))}/{_VISIBLE}"
 
 
+def listed_files(stream: Stream) -> list[str] | None:
+    """The files of a flat folder of a local disk, as Spark names them, in the order of reading; None of others."""
+    folder = local_folder(stream)
+    if folder is None or not is_local(stream) or "pathglobfilter" in _options(stream) or not _is_flat(stream, folder):
+        return None
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry.stat().st_mtime_ns // 1_000_000, entry.path) for entry in entries if _is_read(entry.name)]
+    except OSError:
+        return None  # A file has gone, or may not be looked at: Spark says so.
+    return [f"file:{os.path.abspath(path)}" for _, path in sorted(found)]
+
+
+def _is_read(name: str) -> bool:
+    """Whether Spark's file source does not pass over a file."""
+    return not name.startswith(".") and (not name.startswith("_") or "=" in name) and not name.endswith("._COPYING_")
+
+
 def unheld(stream: Stream) -> str | None:
     """Why files with the same modification time may be read in another order than that of their paths; or None."""
     if not _is_cut(stream) or not is_local(stream) or pattern_of(stream) is not None:

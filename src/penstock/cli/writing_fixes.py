@@ -33,6 +33,7 @@ def fixed(file: Path, verdicts: Sequence[Verdict], number: int) -> list[Verdict]
     found = verdicts_of(parse(changed, str(file)))
     complain("\n".join(difference(text, changed, str(file), Ink.of(sys.stderr))))
     _replace(file, changed)
+    complain(f"fix {number} is written into {file}")
     return found
 
 

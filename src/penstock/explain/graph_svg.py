@@ -180,7 +180,7 @@ def _pairs(plan: Plan, others: Sequence[Predicate]) -> Iterator[_Row]:
 
 
 def _closings(plan: Plan, graph: ClosingGraph, others: Iterable[Predicate]) -> tuple[list[_Row], int]:
-    """The closings, and how many are left out where they are too many: those of streams that share no condition."""
+    """The closings, and how many are left out where they are too many: first those of streams without a condition."""
     tied = {aliases_of(predicate) for predicate in others}
     for axis in plan.axes:
         members = [alias for alias in plan.aliases if axis.column(alias) is not None]
@@ -192,7 +192,10 @@ def _closings(plan: Plan, graph: ClosingGraph, others: Iterable[Predicate]) -> t
     near = [
         row for row, arrow in zip(rows, arrows, strict=True) if any({arrow.source, t} in tied for t in arrow.targets)
     ]
-    return near[:_MOST_CLOSINGS], len(rows) - len(near[:_MOST_CLOSINGS])
+    # One of each stream before a second of any: no stream is left without an arrow that has one.
+    turns = [(sum(other.members == row.members for other in near[:place]), place) for place, row in enumerate(near)]
+    shown = [near[place] for _, place in sorted(sorted(turns)[:_MOST_CLOSINGS], key=lambda turn: turn[1])]
+    return shown, len(rows) - len(shown)
 
 
 def _joint(plan: Plan) -> Iterator[_Row]:
@@ -226,6 +229,6 @@ def _caption(plan: Plan, graph: ClosingGraph, rows: Sequence[_Row], hidden: int)
     if 0 < len(unreached) <= len(plan.aliases):
         said += unreached
     if hidden:
-        said.append(f"{hidden} more closings, between streams that share no condition, are not drawn")
+        said.append(f"{hidden} more closings are not drawn")
     text = "; ".join(said)
     return text[:1].upper() + text[1:] + "." if text else ""

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from html import escape
 
-from penstock.analysis.finding import Bounded, Finding, Means, Verdict
+from penstock.analysis.finding import Bounded, Finding, Means, Undecided, Verdict
 from penstock.analysis.lifespans import Lifespan, Wait, lifespan
 from penstock.analysis.reasons import WaitsUntil
 from penstock.analysis.spark_join import SparkKept, spark_keeps
@@ -102,6 +102,8 @@ def _look(wait: Wait) -> str:
 def _total(span: Lifespan, finding: Finding) -> str:
     if isinstance(finding, Bounded) and finding.means is not Means.PURGE:
         return "nothing is kept" if finding.rows == 0 else ""
+    if isinstance(finding, Undecided):
+        return "not known how long a row is kept"
     if span.is_endless:
         return "a row is kept for ever"
     if span.end is None:

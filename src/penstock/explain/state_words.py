@@ -243,11 +243,10 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     NoWitness.NO_VALUE: "{} can take no value",
     NoWitness.GIVEN_BY_BLOCK: "not every input is one that {: and } may give",
     Growth.NEW_KEY_MAY_MATCH: (
-        "each row of {0} has a new {1} and can never leave: whatever is promised, a row of {2} with {3} = {4} may "
-        "still come"
+        "each row of {0} has a new {1} and can never leave: as declared now, a row of {2} with {3} = {4} may still come"
     ),
     Growth.NEW_VALUE_MAY_MATCH: (
-        "each row of {} has a new {} and can never leave: whatever is promised, a row of {} may still come, and then "
+        "each row of {} has a new {} and can never leave: as declared now, a row of {} may still come, and then "
         "all of them are in results"
     ),
     Notice.TABLE_JOINED: "Spark joins the rows of {} with the table {} as they come, and keeps no state for it",

@@ -60,6 +60,7 @@ def about(query: Query, verdict: Verdict, plan: Plan) -> dict[str, Any]:
         "verdict": verdict.verdict,
         "says": " ".join(headline(verdict, _PLAIN)),
         "budget": None if budget is None else str(budget),
+        "budget_rows": None if budget is None else budget.rows,
         "states": states,
         "graphs": graphs,
     }

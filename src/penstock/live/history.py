@@ -12,7 +12,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from penstock.errors import DataError
+from penstock.errors import UsageError
 
 _MOST = 36_000
 HOUR = 3600.0
@@ -50,7 +50,7 @@ class History:
 
 
 def history_of(lines: Iterable[str], file: str) -> History:
-    """The history that a metrics file tells; DataError where it is none."""
+    """The history that a metrics file tells; UsageError where it is none."""
     found = History()
     for number, text in enumerate(lines, start=1):
         if not text.strip():
@@ -61,7 +61,7 @@ def history_of(lines: Iterable[str], file: str) -> History:
             found.add(line, 0.0)
             _require(line)
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            raise DataError(
+            raise UsageError(
                 f"{file}:{number}: this is no line of metrics: {error}", hint="a file that `run --metrics` wrote"
             ) from None
     return found

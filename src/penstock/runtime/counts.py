@@ -50,6 +50,8 @@ class Count:
     same_everywhere: bool
     width: int = 1
     """How many numbers it is; of several the largest are taken, the first that differs deciding."""
+    is_least: bool = False
+    """Whether the least of the cells counts: how far a stream has come, where each has widened its own k."""
 
     @property
     def name(self) -> str:
@@ -66,7 +68,7 @@ def vocabulary(plan: Plan) -> tuple[Count, ...]:
             Count("state_rows", alias, False),
             Count("state_tuples", alias, False),
         ]
-        found += [Count("oldest", alias, True, 3), Count("clock", alias, True)]
+        found += [Count("oldest", alias, True, 3), Count("clock", alias, True, is_least=True)]
     found += [Count(name, None, False) for name in ("pending_rows", "promise_rows", "state_bytes")]
     found += [Count("let_go", str(number), False) for number in range(len(closings_told(plan)))]
     found += [Count("purged", rule, False) for rule in RULES]
@@ -185,7 +187,7 @@ def combined(counts: Sequence[Count], arrays: Sequence[Sequence[int]]) -> dict[s
             found[count.name] = max(list(array[start : start + count.width]) for array in arrays)
         else:
             values = [array[start] for array in arrays]
-            found[count.name] = max(values) if count.same_everywhere else sum(values)
+            found[count.name] = (min if count.is_least else max if count.same_everywhere else sum)(values)
     return found
 
 

@@ -318,7 +318,8 @@ def _observed(given: DataFrame, name: str, counts: Iterable[Count]) -> DataFrame
     measures, numbers = [], F.col("counts")
     for count, start in placed(counts):
         taken = numbers[start] if count.width == 1 else F.slice(numbers, start + 1, count.width)
-        measures.append((F.max(taken) if count.same_everywhere else F.sum(taken)).alias(count.name))
+        taken_together = F.min if count.is_least else F.max if count.same_everywhere else F.sum
+        measures.append(taken_together(taken).alias(count.name))
     return given.observe(name, *measures)
 
 

@@ -122,9 +122,7 @@ class ProgressLine:
         """Show a batch."""
         rows = sum(line["rows_in"].values())
         rate = rows / line["seconds"] if line["seconds"] else 0.0
-        state = "  ".join(
-            f"{alias} {count:,}{_bound(one.plan, alias)}" for alias, count in line["state_tuples"].items()
-        )
+        state = _stored(one.plan, line["state_tuples"])
         text = (
             f"{line['query']} batch {line['batch']}: {rows:,} rows in, {line['rows_out']:,} out, {rate:,.0f} rows/s, "
             f"{line['seconds']:.2f} s; state {state}; promises {line['promise_rows']:,}"
@@ -147,6 +145,14 @@ class ProgressLine:
             self.live = False
             self.out.write("\n")
             self.out.flush()
+
+
+def _stored(plan: Plan, tuples: Mapping[str, int]) -> str:
+    """What is stored, beside its bound; a budget is one for all."""
+    if plan.evict is not None and plan.evict.rows is not None:
+        each = "  ".join(f"{alias} {count:,}" for alias, count in tuples.items())
+        return f"{each}, of at most {plan.evict.rows:,} in all"
+    return "  ".join(f"{alias} {count:,}{_bound(plan, alias)}" for alias, count in tuples.items())
 
 
 def _bound(plan: Plan, alias: str) -> str:

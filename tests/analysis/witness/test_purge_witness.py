@@ -19,7 +19,7 @@ def test_rows_that_nothing_closes_have_a_scenario_of_any_length() -> None:
     witness = growing(graph, found)
     assert witness is not None
     assert told(witness.growth) == (
-        "each row of a has a new k and can never leave: whatever is promised, a row of b with b.k = a.k may still come"
+        "each row of a has a new k and can never leave: as declared now, a row of b with b.k = a.k may still come"
     )
 
 

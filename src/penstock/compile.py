@@ -118,7 +118,7 @@ def runnable_plan(query: Query, verdict: Verdict, *, allow_unbounded: bool) -> P
     if verdict.verdict != "bounded" and not allow_unbounded:
         raise UsageError(
             f"the state of query {query.name} is {verdict.verdict}",
-            hint="see penstock.check(script, query) for what to declare, or allow_unbounded=True",
+            hint="penstock.check says what to declare; or allow_unbounded=True",
         )
     made = plan_of(query, verdict)
     unkept = tuple(why for block in made.all_blocks for why in unkept_bounds(block))

@@ -30,6 +30,7 @@ from penstock.explain.reason_words import told
 from penstock.explain.shown import Explanation, ShownVerdict
 from penstock.frames.frame_promises import FramePromise
 from penstock.frames.job_hints import NO_HINTS, JobHints
+from penstock.frames.written_promises import require_written
 from penstock.model.closed_groups import emits_once
 from penstock.model.names import fold, nearest
 from penstock.model.query import Query
@@ -268,6 +269,8 @@ def promise(frame: DataFrame, *declarations: FramePromise) -> DataFrame:
                 f"{declaration}: the DataFrame has no column {missing[0]}",
                 hint=f"did you mean {close}?" if close else f"there are: {', '.join(frame.columns)}",
             )
+        columns = ((field.name, field.dataType.simpleString()) for field in frame.schema)
+        require_written(declaration, columns, scripts.parse)
         if declaration.other is not None:
             require_frame(declaration.other)
     note(frame, declarations)

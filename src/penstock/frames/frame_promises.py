@@ -46,6 +46,11 @@ class FramePromise:
     virtual: tuple[str, ...] = ()
     """Columns that it declares, which no row carries."""
 
+    @property
+    def subject(self) -> tuple[object, ...]:
+        """What it is about beside another DataFrame, whatever it says of it."""
+        return self.written.split(maxsplit=1)[0], self.columns, self.other_columns
+
     def text(self, other: str) -> str:
         """The declaration, with the name that the other stream has."""
         return self.written.replace(_OTHER, quoted(other))

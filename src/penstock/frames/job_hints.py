@@ -7,10 +7,11 @@ Whether a value is right is for the front end to say: the text goes the way of e
 
 from __future__ import annotations
 
+import re
 from typing import TypedDict
 
 from penstock.errors import UsageError
-from penstock.model.hints import EVICTION_POLICIES
+from penstock.model.hints import BUDGET_UNITS, EVICTION_POLICIES
 from penstock.model.names import nearest
 from penstock.model.schemes import Policy
 
@@ -37,6 +38,7 @@ class JobHints(TypedDict, total=False):
 
 
 NO_HINTS: JobHints = {}
+_BUDGET = re.compile(rf"\d+\s*({'|'.join(BUDGET_UNITS)})", re.IGNORECASE)
 
 
 def hints_text(hints: JobHints) -> str:
@@ -48,6 +50,8 @@ def hints_text(hints: JobHints) -> str:
         raise UsageError(f"there is no argument {unknown[0]}", hint=known)
     found = []
     if "budget" in hints:
+        if _BUDGET.fullmatch(str(hints["budget"]).strip()) is None:
+            raise UsageError(f'budget is such as "100000 rows" or "64 MB", not {hints["budget"]!r}')
         found.append(f"BUDGET({hints['budget'].upper()})")
     if "evict" in hints:
         if hints["evict"].lower() not in EVICTION_POLICIES:

@@ -83,3 +83,41 @@ def test_what_is_no_promise_or_names_no_column_is_refused(s: Streams) -> None:
         penstock.promise(s.a, penstock.PrimaryKey("akk"))
     with pytest.raises(UsageError, match="a promise is wanted"):
         penstock.promise(s.a, "PRIMARY KEY (ak)")  # type: ignore[arg-type]
+
+
+def test_a_promise_stays_with_its_column_where_another_takes_its_name(s: Streams) -> None:
+    """Spark takes a plan with its columns renamed for the same plan."""
+    unique = penstock.promise(s.a, penstock.PrimaryKey("an"))
+    swapped = unique.withColumnRenamed("an", "old").withColumnRenamed("ak", "an").withWatermark("ats", "1 minute")
+    joined = swapped.join(
+        s.b.withWatermark("bts", "1 minute"), F.expr("an = bk AND bts BETWEEN ats AND ats + INTERVAL 1 HOUR")
+    )
+    text = to_sql(joined.select("an", "old", "bn"))
+    assert "PRIMARY KEY (an)" in text
+    assert "ak BIGINT" in text, "the stream has the names of what was promised"
+    assert penstock.check(joined).verdict == "bounded"
+
+
+def test_a_table_joined_above_what_is_promised_is_refused_with_what_to_do(spark: SparkSession, s: Streams) -> None:
+    table = spark.createDataFrame([(1, "one")], "tk BIGINT, name STRING")
+    named = (
+        penstock.promise(s.a, penstock.PrimaryKey("an")).withWatermark("ats", "1 minute").join(table, F.expr("ak = tk"))
+    )
+    joined = named.join(
+        s.b.withWatermark("bts", "1 minute"), F.expr("ak = bk AND bts BETWEEN ats AND ats + INTERVAL 1 HOUR")
+    )
+    with pytest.raises(NotSupportedYet, match="table above what is promised"):
+        penstock.check(joined)
+
+
+def test_a_promise_that_is_no_declaration_is_refused_where_it_is_made_and_a_later_one_takes_its_place(
+    s: Streams,
+) -> None:
+    with pytest.raises(UsageError, match="expected a unit of time, found PARSECS"):
+        penstock.promise(s.a, penstock.Ordered("ats", within="3 parsecs"))
+    penstock.promise(s.a, penstock.Ordered("ats", within="3 seconds"), penstock.PrimaryKey("an"))
+    again = penstock.promise(s.a, penstock.Ordered("ats", within="30 seconds"))
+    text = to_sql(again.join(s.b, F.expr("ak = bk AND bts BETWEEN ats AND ats + INTERVAL 1 HOUR")))
+    assert "WITHIN 30 SECONDS" in text
+    assert "WITHIN 3 SECONDS" not in text
+    assert "PRIMARY KEY (an)" in text

@@ -64,6 +64,11 @@ def note_adopted(query: Query, plan: Plan, assembled: Assembled) -> None:
 
 def metrics_of_query(handle: StreamingQuery) -> MetricsTable:
     """The metrics of the batches that Spark still remembers."""
+    if not hasattr(handle, "recentProgress"):
+        raise UsageError(
+            f"a running or ended query of Spark's is wanted, and this is of type {type(handle).__name__}",
+            hint="pass what start() gave",
+        )
     known = {name for progress in handle.recentProgress for name in progress["observedMetrics"]} & _adopted.keys()
     if not known:
         raise UsageError(

@@ -165,7 +165,8 @@ class PlanReader:
         return next((source for source, leaf in enumerate(self.leaves) if leaf.sameResult(plan)), None)
 
     def _is_promised(self, node: Node) -> bool:
-        return any(node.sameResult(one.plan) for one in self.promised)
+        """Whether something is promised of a node by the names that it has: Spark takes a plan renamed for the same."""
+        return any(node.sameResult(one.plan) and _names(node) == _names(one.plan) for one in self.promised)
 
     def _holds_promise(self, node: Node) -> bool:
         return self._is_promised(node) or any(map(self._holds_promise, children(node)))
@@ -221,7 +222,8 @@ class PlanReader:
                 return self._aggregate(node)
             case "EventTimeWatermark":
                 below = self._relation(node.child())
-                found = _with_delay(below, number_of(node.eventTime()), output(node))
+                number = number_of(node.eventTime())
+                found = _with_delay(below, number, next(delay_of(o) for o in output(node) if number_of(o) == number))
                 if found is None and not holds_state(node):
                     raise unread(node, "withWatermark above what is promised", "promise it of what withWatermark gives")
                 if found is None:
@@ -264,8 +266,14 @@ class PlanReader:
         left, right = children(node)
         if not (left.isStreaming() and right.isStreaming()):
             below = with_table_below(self.catalyst, node)
-            if below is not None:
+            if below is not None and not below.equals(node):
                 return self._relation(below)
+            if below is not None:
+                raise unread(
+                    node,
+                    "a join with a table above what is promised",
+                    "promise it of what that join gives, or join the table after the streams",
+                )
             raise unread(
                 node, "a join with a table above what keeps state", "join the table with its stream before the others"
             )
@@ -329,16 +337,24 @@ def _read_above(plan: Node, below: Node) -> set[int]:
     return read(plan) | {number_of(attribute) for attribute in output(plan)}
 
 
-def _with_delay(relation: JobRelation, number: int, attributes: list[Node]) -> JobRelation | None:
-    """The relation whose leaf has the watermark that a node above it puts on a column."""
+def _with_delay(relation: JobRelation, number: int, delay: int | None) -> JobRelation | None:
+    """The relation whose leaf has the watermark that a node above it puts on a column, renamed or not."""
     match relation:
         case JobLeaf():
-            delays = {number_of(attribute): delay_of(attribute) for attribute in attributes}
-            columns = tuple(replace(c, delay=delays[number]) if c.number == number else c for c in relation.columns)
-            return replace(relation, columns=columns) if number in delays else None
+            columns = tuple(replace(c, delay=delay) if c.number == number else c for c in relation.columns)
+            return replace(relation, columns=columns) if number in {c.number for c in relation.columns} else None
+        case JobProject():
+            source = next((text.column for column, text in relation.outputs if column.number == number), None)
+            below = None if source is None else _with_delay(relation.child, source, delay)
+            outputs = ((replace(c, delay=delay) if c.number == number else c, text) for c, text in relation.outputs)
+            return None if below is None else JobProject(below, tuple(outputs))
         case _:
             # Of rows that a filter lets through; of the others nothing is known.
             return None
+
+
+def _names(plan: Node) -> list[str]:
+    return [str(attribute.name()) for attribute in output(plan)]
 
 
 def _column(attribute: Node) -> JobColumn:

@@ -32,10 +32,21 @@ class PromisedPlan:
 
 
 def note(frame: DataFrame, promises: Sequence[FramePromise]) -> None:
-    """Note what is promised of a DataFrame, after what was noted before."""
+    """Note what is promised of a DataFrame; of what was noted before of the same subject, this takes the place."""
     catalyst = Catalyst(frame.sparkSession)
+    plan = catalyst.analyzed(frame)
+
+    def is_about(one: FramePromise, other: FramePromise) -> bool:
+        if one.other is None or other.other is None or one.subject != other.subject:
+            return one.subject == other.subject
+        return bool(catalyst.analyzed(one.other).sameResult(catalyst.analyzed(other.other)))
+
     noted = _noted.setdefault(frame.sparkSession, [])
-    noted.append(PromisedPlan(catalyst.analyzed(frame), tuple(promises)))
+    for place, one in enumerate(noted):
+        if one.plan.sameResult(plan):
+            kept = tuple(old for old in one.promises if not any(is_about(old, new) for new in promises))
+            noted[place] = PromisedPlan(one.plan, kept)
+    noted.append(PromisedPlan(plan, tuple(promises)))
     for promise in promises:
         if promise.other is not None:
             noted.append(PromisedPlan(catalyst.analyzed(promise.other), ()))

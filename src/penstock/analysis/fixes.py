@@ -20,9 +20,10 @@ from heapq import heappop, heappush
 
 from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.closing_graph import ClosingGraph
-from penstock.analysis.closings.edges import Closing
+from penstock.analysis.closings.edges import Closing, Missing
 from penstock.analysis.finding import Fix
-from penstock.model.schemes import Cooccurs
+from penstock.model.query import Query
+from penstock.model.schemes import Cooccurs, NamedTime, reference_of
 
 _PREFERENCES = (
     (Way.CLOCK, Way.KEY, Way.FOLLOWS, Way.PUNCTUATION, Way.ORDER),
@@ -52,18 +53,31 @@ def fixes_of(graph: ClosingGraph, aliases: Iterable[str]) -> tuple[Fix, ...]:
     if len(graph.components()) > _MOST_PARTS:
         return ()
     goals = tuple(aliases)
-    search = _Search(graph, goals, [c for c in graph.candidates if not _names_cooccurs(c)])
+    candidates = [c for c in graph.candidates if all(_can_be_declared(graph.query, m) for m in c.missing)]
+    search = _Search(graph, goals, [c for c in candidates if not _names_cooccurs(c)])
     found = sorted(dict.fromkeys(search.grown()), key=int.bit_count)
     if found and found[0].bit_count() <= _FEW:
         found = search.smallest(found[0].bit_count()) or found
     fixes = [search.fix(chosen) for chosen in found]
-    by_clocks = _by_clocks(graph, goals)
+    by_clocks = _by_clocks(graph, goals, candidates)
     return (*fixes[: _MOST - len(by_clocks)], *by_clocks)
 
 
-def _by_clocks(graph: ClosingGraph, goals: tuple[str, ...]) -> list[Fix]:
+def _can_be_declared(query: Query, missing: Missing) -> bool:
+    """Whether CREATE STREAM knows the columns: not those that the query makes of them, by `cast` or `lower`."""
+    stream, scheme = missing
+    made = {(s.stream.name, c.name) for s in query.all_sources for c in s.stream.columns if c.of_query}
+    if isinstance(scheme, NamedTime):
+        return (stream, scheme.column) not in made
+    named = {(stream, column) for column in scheme.own_columns}
+    if (reference := reference_of(scheme)) is not None:
+        named |= {(reference.stream, column) for _, column in reference.pairs}
+    return not named & made
+
+
+def _by_clocks(graph: ClosingGraph, goals: tuple[str, ...], candidates: Sequence[Closing]) -> list[Fix]:
     """The fix of clocks alone, and of how far they lie apart: the promise that many can make best."""
-    search = _Search(graph, goals, [c for c in graph.candidates if c.way is Way.CLOCK])
+    search = _Search(graph, goals, [c for c in candidates if c.way is Way.CLOCK])
     fix = next((search.fix(chosen) for chosen in search.grown()), Fix(()))
     return [fix] if any(isinstance(scheme, Cooccurs) for _, scheme in fix.declarations) else []
 

@@ -21,8 +21,8 @@ NO_SENTENCES = {
     ("analysis/rewriting/count_queries.py", "SELECT"): "a query in SQL",
     ("analysis/rewriting/rewrite.py", "NOT coalesce(("): "a condition in SQL",
     ("analysis/rewriting/rewrite.py", " IS NOT NULL"): "a condition in SQL",
-    ("plan/plan.py", "ordered within"): "names of kinds of promises, in the plan's JSON",
-    ("plan/plan.py", "follows within"): "names of kinds of promises, in the plan's JSON",
+    ("plan/promise_plans.py", "ordered within"): "names of kinds of promises, in the plan's JSON",
+    ("plan/promise_plans.py", "follows within"): "names of kinds of promises, in the plan's JSON",
 }
 PAPERS = re.compile(r"\b(MEMORY|SAFETY|KMON|REWRITE|SHED)\b(?!\()|\(\d\.\d\)|\bC[123]\b|Theorem|Definition")
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from penstock.errors import DataError
+from penstock.errors import UsageError
 from penstock.live.history import HOUR, History, history_of
 from tests.live.samples import described, line
 
@@ -47,5 +47,5 @@ def test_a_file_of_metrics_is_read_batch_by_batch() -> None:
 
 @pytest.mark.parametrize("text", ["no json", "[]", '{"query": "q"}', '{"query": "q", "batch": 0}'])
 def test_what_is_no_line_of_metrics_is_refused_with_its_place(text: str) -> None:
-    with pytest.raises(DataError, match=r"m\.jsonl:2: this is no line of metrics"):
+    with pytest.raises(UsageError, match=r"m\.jsonl:2: this is no line of metrics"):
         history_of([json.dumps(line(0)), text], "m.jsonl")

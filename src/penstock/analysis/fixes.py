@@ -22,7 +22,6 @@ from penstock.analysis.closings.between import Way
 from penstock.analysis.closings.closing_graph import ClosingGraph
 from penstock.analysis.closings.edges import Closing, Missing
 from penstock.analysis.finding import Fix
-from penstock.model.query import Query
 from penstock.model.schemes import Cooccurs, NamedTime, reference_of
 
 _PREFERENCES = (
@@ -53,7 +52,8 @@ def fixes_of(graph: ClosingGraph, aliases: Iterable[str]) -> tuple[Fix, ...]:
     if len(graph.components()) > _MOST_PARTS:
         return ()
     goals = tuple(aliases)
-    candidates = [c for c in graph.candidates if all(_can_be_declared(graph.query, m) for m in c.missing)]
+    made = {(s.stream.name, c.name) for s in graph.query.all_sources for c in s.stream.columns if c.of_query}
+    candidates = [c for c in graph.candidates if not any(_named(m) & made for m in c.missing)]
     search = _Search(graph, goals, [c for c in candidates if not _names_cooccurs(c)])
     found = sorted(dict.fromkeys(search.grown()), key=int.bit_count)
     if found and found[0].bit_count() <= _FEW:
@@ -63,16 +63,14 @@ def fixes_of(graph: ClosingGraph, aliases: Iterable[str]) -> tuple[Fix, ...]:
     return (*fixes[: _MOST - len(by_clocks)], *by_clocks)
 
 
-def _can_be_declared(query: Query, missing: Missing) -> bool:
-    """Whether CREATE STREAM knows the columns: not those that the query makes of them, by `cast` or `lower`."""
+def _named(missing: Missing) -> set[tuple[str, str]]:
+    """The columns that a declaration names, by stream: CREATE STREAM knows none that the query makes by `cast`."""
     stream, scheme = missing
-    made = {(s.stream.name, c.name) for s in query.all_sources for c in s.stream.columns if c.of_query}
     if isinstance(scheme, NamedTime):
-        return (stream, scheme.column) not in made
-    named = {(stream, column) for column in scheme.own_columns}
-    if (reference := reference_of(scheme)) is not None:
-        named |= {(reference.stream, column) for _, column in reference.pairs}
-    return not named & made
+        return {(stream, scheme.column)}
+    reference = reference_of(scheme)
+    others = set() if reference is None else {(reference.stream, column) for _, column in reference.pairs}
+    return {(stream, column) for column in scheme.own_columns} | others
 
 
 def _by_clocks(graph: ClosingGraph, goals: tuple[str, ...], candidates: Sequence[Closing]) -> list[Fix]:

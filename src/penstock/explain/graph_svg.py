@@ -12,6 +12,7 @@ a test measures it. The layout is computed from the plan alone and rounded, so t
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -193,8 +194,12 @@ def _closings(plan: Plan, graph: ClosingGraph, others: Iterable[Predicate]) -> t
         row for row, arrow in zip(rows, arrows, strict=True) if any({arrow.source, t} in tied for t in arrow.targets)
     ]
     # One of each stream before a second of any: no stream is left without an arrow that has one.
-    turns = [(sum(other.members == row.members for other in near[:place]), place) for place, row in enumerate(near)]
-    shown = [near[place] for _, place in sorted(sorted(turns)[:_MOST_CLOSINGS], key=lambda turn: turn[1])]
+    drawn: Counter[tuple[str, ...]] = Counter()
+    turns = []
+    for place, row in enumerate(near):
+        turns.append((drawn[row.members], place))
+        drawn[row.members] += 1
+    shown = [near[place] for place in sorted(place for _, place in sorted(turns)[:_MOST_CLOSINGS])]
     return shown, len(rows) - len(shown)
 
 

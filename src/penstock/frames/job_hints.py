@@ -2,7 +2,8 @@
 
     penstock.adopt(df, budget="100000 rows", evict="prob")      /*+ BUDGET(100000 ROWS), EVICT(prob) */
 
-Whether a value is right is for the front end to say: the text goes the way of every script.
+What is no value at all is refused here, as the argument that it is; whether one fits the query is for the front end to
+say: the text goes the way of every script.
 """
 
 from __future__ import annotations

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import PathFinder
 from pathlib import Path
@@ -34,7 +35,8 @@ if __name__ == "__main__":
     sys.path[:] = without_zips(sys.path)
     from pyspark.daemon import manager
 
-    for name in SHARED:
-        import_module(f"penstock.spark.{name}")
+    with suppress(ImportError):  # A worker that lacks something says so itself, where Spark tells it.
+        for name in SHARED:
+            import_module(f"penstock.spark.{name}")
     gc.freeze()
     manager()

@@ -121,3 +121,12 @@ def test_a_promise_that_is_no_declaration_is_refused_where_it_is_made_and_a_late
     assert "WITHIN 30 SECONDS" in text
     assert "WITHIN 3 SECONDS" not in text
     assert "PRIMARY KEY (an)" in text
+
+
+def test_a_promise_of_renamed_columns_does_not_take_the_place_of_one_of_others(s: Streams) -> None:
+    penstock.promise(s.a, penstock.PrimaryKey("an"))
+    swapped = s.a.withColumnRenamed("an", "old").withColumnRenamed("ak", "an")
+    penstock.promise(swapped, penstock.PrimaryKey("an"))
+    text = to_sql(s.a.join(s.b, F.expr("ak = bk AND bts BETWEEN ats AND ats + INTERVAL 1 HOUR")))
+    assert "PRIMARY KEY (an)" in text
+    assert "old" not in text

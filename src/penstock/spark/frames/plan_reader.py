@@ -40,7 +40,7 @@ from penstock.spark.frames.deduplications import DEDUPLICATIONS
 from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.heartbeats import PASSES, hidden_clock
 from penstock.spark.frames.kept_state import holds_state, is_own_state, keeps_state
-from penstock.spark.frames.promised_plans import PromisedPlan
+from penstock.spark.frames.promised_plans import PromisedPlan, is_same
 from penstock.spark.frames.source_names import name_of
 from penstock.spark.frames.tables_below import with_table_below
 from penstock.spark.frames.unread_nodes import unread, unread_node, words_of
@@ -154,9 +154,9 @@ class PlanReader:
         """What is promised of the leaves; a promise about a stream that the job does not read is of no use to it."""
         found = []
         for one in self.promised:
-            source = self._source_of(one.plan)
+            source = self._promised_source(one.plan)
             for promise in one.promises if source is not None else ():
-                other = None if promise.other is None else self._source_of(self.catalyst.analyzed(promise.other))
+                other = None if promise.other is None else self._promised_source(self.catalyst.analyzed(promise.other))
                 if source is not None and (promise.other is None or other is not None):
                     found.append(JobPromise(source, promise, other))
         return tuple(found)
@@ -164,9 +164,13 @@ class PlanReader:
     def _source_of(self, plan: Node) -> int | None:
         return next((source for source, leaf in enumerate(self.leaves) if leaf.sameResult(plan)), None)
 
+    def _promised_source(self, plan: Node) -> int | None:
+        """The leaf that a promise is about, whose columns have the names that it uses."""
+        return next((source for source, leaf in enumerate(self.leaves) if is_same(leaf, plan)), None)
+
     def _is_promised(self, node: Node) -> bool:
-        """Whether something is promised of a node by the names that it has: Spark takes a plan renamed for the same."""
-        return any(node.sameResult(one.plan) and _names(node) == _names(one.plan) for one in self.promised)
+        """Whether something is promised of a node, by the names that it has."""
+        return any(is_same(node, one.plan) for one in self.promised)
 
     def _holds_promise(self, node: Node) -> bool:
         return self._is_promised(node) or any(map(self._holds_promise, children(node)))
@@ -351,10 +355,6 @@ def _with_delay(relation: JobRelation, number: int, delay: int | None) -> JobRel
         case _:
             # Of rows that a filter lets through; of the others nothing is known.
             return None
-
-
-def _names(plan: Node) -> list[str]:
-    return [str(attribute.name()) for attribute in output(plan)]
 
 
 def _column(attribute: Node) -> JobColumn:

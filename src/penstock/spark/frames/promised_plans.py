@@ -2,9 +2,9 @@
 
 A promise is noted with the analyzed plan of its DataFrame, beside the session, and nothing is added to the DataFrame:
 whatever is made of it stands on top of that plan, unchanged, so that whoever walks down meets it again, and knows it by
-`sameResult`, Spark's own test of whether two plans are the same but for names. No mark in the plan could be dropped by
-a rule of Spark's, change how columns are named, or reach a sink. Two DataFrames with the same plan have the same rows:
-what is promised of one holds of the other.
+`sameResult`, Spark's own test of whether two plans are the same but for names, and by its names. No mark in the plan
+could be dropped by a rule of Spark's, change how columns are named, or reach a sink. Two DataFrames with the same plan
+have the same rows: what is promised of one holds of the other.
 
 A DataFrame that a promise names is noted too, with nothing promised of it, so that it is a stream of its own.
 """
@@ -18,7 +18,7 @@ from weakref import WeakKeyDictionary
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.frames.frame_promises import FramePromise
-from penstock.spark.frames.catalyst import Catalyst, Node
+from penstock.spark.frames.catalyst import Catalyst, Node, output
 
 _noted: WeakKeyDictionary[SparkSession, list[PromisedPlan]] = WeakKeyDictionary()
 
@@ -29,6 +29,15 @@ class PromisedPlan:
 
     plan: Node
     promises: tuple[FramePromise, ...]
+
+
+def is_same(plan: Node, other: Node) -> bool:
+    """Whether two plans give the same columns under the same names: to Spark a plan renamed is the same."""
+    return bool(plan.sameResult(other)) and _names(plan) == _names(other)
+
+
+def _names(plan: Node) -> list[str]:
+    return [str(attribute.name()) for attribute in output(plan)]
 
 
 def note(frame: DataFrame, promises: Sequence[FramePromise]) -> None:
@@ -43,7 +52,7 @@ def note(frame: DataFrame, promises: Sequence[FramePromise]) -> None:
 
     noted = _noted.setdefault(frame.sparkSession, [])
     for place, one in enumerate(noted):
-        if one.plan.sameResult(plan):
+        if is_same(one.plan, plan):
             kept = tuple(old for old in one.promises if not any(is_about(old, new) for new in promises))
             noted[place] = PromisedPlan(one.plan, kept)
     noted.append(PromisedPlan(plan, tuple(promises)))

@@ -23,8 +23,9 @@ from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, n
 from penstock.spark.frames.deduplications import Deduplication, deduplications
 from penstock.spark.frames.heartbeats import hidden_clock, with_heartbeats
 from penstock.spark.frames.kept_state import holds_state
-from penstock.spark.frames.plan_reader import PlanReader, ReadJob
+from penstock.spark.frames.plan_reader import PlanReader
 from penstock.spark.frames.promised_plans import promised_in
+from penstock.spark.frames.read_job import ReadJob
 
 
 @dataclass(frozen=True)

@@ -36,24 +36,21 @@ from penstock.frames.job_relations import (
 )
 from penstock.frames.job_script import JobPromise
 from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output
-from penstock.spark.frames.deduplications import DEDUPLICATIONS
 from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.heartbeats import PASSES, hidden_clock
 from penstock.spark.frames.kept_state import holds_state, is_own_state, keeps_state
+from penstock.spark.frames.leaves import is_left_to_spark, unites_clocks
 from penstock.spark.frames.promised_plans import PromisedPlan, is_same
+from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of
 from penstock.spark.frames.source_names import name_of
 from penstock.spark.frames.tables_below import with_table_below
-from penstock.spark.frames.unread_nodes import unread, unread_node, words_of
+from penstock.spark.frames.unread_nodes import unread, unread_node
+from penstock.spark.frames.watermarks_above import with_delay
 from penstock.spark.frames.window_groups import time_window
 from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
 
-_TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
-"""Nodes that say nothing of rows."""
 _MOVES = ("Repartition", "RepartitionByExpression", "RebalancePartitions")
 """Nodes that say only where rows are worked on."""
-_READ = ("Join", "Aggregate", "Distinct", "Deduplicate")
-_BY_NAME = (*_TRANSPARENT, "Project", "Filter", "Join", "Generate", "EventTimeWatermark", "MapInPandas", "MapInArrow")
-"""Nodes that read columns by name, and only those that they refer to."""
 _KINDS = {
     "INNER": "INNER",
     "CROSS": "INNER",
@@ -66,37 +63,6 @@ _KINDS = {
 
 _FLAGS = 10**15
 """Numbers from here on are no expression ids of Spark's."""
-
-
-@dataclass(frozen=True)
-class ReadJob:
-    """What was read of a plan."""
-
-    relation: JobRelation
-    leaves: tuple[Node, ...]
-    """The sub-plans left to Spark, by source."""
-    promises: tuple[JobPromise, ...]
-    region: Node
-    """The node whose answer the relation gives."""
-    path: tuple[Node, ...]
-    """The nodes above it, from the top down."""
-    plan: Node
-    """All of it."""
-
-    @property
-    def functions(self) -> tuple[str, ...]:
-        """The functions of the user's on top that have a state of their own."""
-        return tuple(words_of(node) for node in self.path if is_own_state(node))
-
-    @property
-    def wanted(self) -> list[Node]:
-        """The attributes of the region that anything above, or whoever asked, reads."""
-        if any(kind(node) not in _BY_NAME for node in self.path):
-            return output(self.region)
-        asked = {number_of(attribute) for attribute in output(self.plan)}
-        for node in self.path:
-            asked |= {number_of(attribute) for attribute in items(node.references().toSeq())}
-        return [attribute for attribute in output(self.region) if number_of(attribute) in asked]
 
 
 @dataclass
@@ -193,7 +159,7 @@ class PlanReader:
 
     def _above(self, node: Node, below: JobRelation) -> tuple[JobRelation, bool] | None:
         """A node over the region as part of it, and whether it is so as a whole; None if nothing of it can be read."""
-        if kind(node) in _TRANSPARENT:
+        if kind(node) in TRANSPARENT:
             return below, True
         if kind(node) == "Filter":
             conditions = self.texts.conjuncts(node.condition())
@@ -202,17 +168,17 @@ class PlanReader:
                 return None
             return JobFilter(below, tuple(found)), len(found) == len(conditions)
         if kind(node) == "Project":
-            outputs = [(_column(one), self.texts.text(one)) for one in items(node.projectList())]
+            outputs = [(column_of(one), self.texts.text(one)) for one in items(node.projectList())]
             read = tuple((column, text) for column, text in outputs if text is not None)
             return (JobProject(below, read), True) if len(read) == len(outputs) else None
         return None
 
     def _relation(self, node: Node) -> JobRelation:
-        if _is_left_to_spark(node) and (
-            self._is_promised(node) or not (_unites_clocks(node) or (self.promised and self._holds_promise(node)))
+        if is_left_to_spark(node) and (
+            self._is_promised(node) or not (unites_clocks(node) or (self.promised and self._holds_promise(node)))
         ):
             return self._leaf(node)
-        if kind(node) in (*_TRANSPARENT, *_MOVES):
+        if kind(node) in (*TRANSPARENT, *_MOVES):
             return self._relation(children(node)[0])
         match kind(node):
             case "Filter":
@@ -227,7 +193,7 @@ class PlanReader:
             case "EventTimeWatermark":
                 below = self._relation(node.child())
                 number = number_of(node.eventTime())
-                found = _with_delay(below, number, next(delay_of(o) for o in output(node) if number_of(o) == number))
+                found = with_delay(below, number, next(delay_of(o) for o in output(node) if number_of(o) == number))
                 if found is None and not holds_state(node):
                     raise unread(node, "withWatermark above what is promised", "promise it of what withWatermark gives")
                 if found is None:
@@ -238,7 +204,7 @@ class PlanReader:
             case "Deduplicate":
                 return self._distinct(node)
             case "Union":
-                return JobUnion(tuple(map(self._relation, children(node))), tuple(map(_column, output(node))))
+                return JobUnion(tuple(map(self._relation, children(node))), tuple(map(column_of, output(node))))
             case _:
                 raise unread_node(node)
 
@@ -247,7 +213,7 @@ class PlanReader:
             found = windows_of(plan, self.texts)
             plan = with_starts(plan, self.catalyst, found)
             self.windows |= found
-        columns = tuple(map(_column, output(plan)))
+        columns = tuple(map(column_of, output(plan)))
         source = self._source_of(plan)
         if source is None:
             self.leaves.append(plan)
@@ -260,7 +226,7 @@ class PlanReader:
         return JobFilter(replace(leaf, columns=(*columns, flag)), (JobExpression.of(flag),))
 
     def _project(self, node: Node) -> JobRelation:
-        outputs = tuple((_column(one), self._needed(one, node)) for one in items(node.projectList()))
+        outputs = tuple((column_of(one), self._needed(one, node)) for one in items(node.projectList()))
         return JobProject(self._relation(node.child()), outputs)
 
     def _join(self, node: Node) -> JobRelation:
@@ -298,7 +264,7 @@ class PlanReader:
         if found is not None and conditions:
             below = JobFilter(below, conditions)
         keys = [self._grouped(key, node, names) for key in items(node.groupingExpressions())]
-        outputs = [(_column(one), self._grouped(one, node, names)) for one in items(node.aggregateExpressions())]
+        outputs = [(column_of(one), self._grouped(one, node, names)) for one in items(node.aggregateExpressions())]
         return JobAggregate(below, tuple(keys), tuple(outputs))
 
     def _grouped(self, expression: Node, node: Node, windows: dict[int, str]) -> JobExpression:
@@ -318,7 +284,7 @@ class PlanReader:
                 "deduplicate the streams before they are joined, or select the columns that tell rows apart",
             )
         # Of rows that agree on these columns any may be kept: they are all that is read of it.
-        columns = tuple((_column(one), JobExpression.of(_column(one))) for one in shown)
+        columns = tuple((column_of(one), JobExpression.of(column_of(one))) for one in shown)
         return JobDistinct(JobProject(self._relation(node.child()), columns))
 
     def _needed(self, expression: Node, node: Node) -> JobExpression:
@@ -339,40 +305,3 @@ def _read_above(plan: Node, below: Node) -> set[int]:
         return own.union(*map(read, children(node)))
 
     return read(plan) | {number_of(attribute) for attribute in output(plan)}
-
-
-def _with_delay(relation: JobRelation, number: int, delay: int | None) -> JobRelation | None:
-    """The relation whose leaf has the watermark that a node above it puts on a column, renamed or not."""
-    match relation:
-        case JobLeaf():
-            columns = tuple(replace(c, delay=delay) if c.number == number else c for c in relation.columns)
-            return replace(relation, columns=columns) if number in {c.number for c in relation.columns} else None
-        case JobProject():
-            source = next((text.column for column, text in relation.outputs if column.number == number), None)
-            below = None if source is None else _with_delay(relation.child, source, delay)
-            outputs = ((replace(c, delay=delay) if c.number == number else c, text) for c, text in relation.outputs)
-            return None if below is None else JobProject(below, tuple(outputs))
-        case _:
-            # Of rows that a filter lets through; of the others nothing is known.
-            return None
-
-
-def _column(attribute: Node) -> JobColumn:
-    return JobColumn(number_of(attribute), str(attribute.name()), str(attribute.dataType().sql()), delay_of(attribute))
-
-
-def _is_left_to_spark(node: Node) -> bool:
-    """Whether a sub-plan keeps no state, or none but that of deduplication: it gives rows at once or never."""
-    kept = keeps_state(node) and kind(node) not in DEDUPLICATIONS
-    return not kept and all(map(_is_left_to_spark, children(node)))
-
-
-def _unites_clocks(node: Node) -> bool:
-    """Whether a union stands above watermarks: the clock of such a stream is the least of its members'."""
-    if kind(node) == "Union" and any(_has(child, "EventTimeWatermark") for child in children(node)):
-        return True
-    return any(map(_unites_clocks, children(node)))
-
-
-def _has(node: Node, wanted: str) -> bool:
-    return kind(node) == wanted or any(_has(child, wanted) for child in children(node))

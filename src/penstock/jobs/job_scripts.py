@@ -1,0 +1,100 @@
+"""A DataFrame's plan as a script, and what a job may ask of it.
+
+The plan is read in `spark/frames`; of a DataFrame that was adopted, that of the one it was made of.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Unpack
+
+from penstock import compile as scripts
+from penstock.errors import NotSupportedYet, ScriptErrors, UsageError
+from penstock.explain.pyspark_code import script_code
+from penstock.frames.job_hints import NO_HINTS, JobHints
+from penstock.model.closed_groups import emits_once
+from penstock.model.query import Query
+from penstock.model.script import Script
+
+if TYPE_CHECKING:
+    from penstock.spark.frames.adopted_before import AdoptedOf
+    from penstock.spark.frames.adopted_frame import ReadFrame
+    from penstock.spark.stream import DataFrame
+
+_MODES = ("append", "update")
+
+
+def to_sql(frame: DataFrame, **hints: Unpack[JobHints]) -> str:
+    """The script that says what a DataFrame's plan, and what is promised of it, says."""
+    return read_job(frame, hints).script.text
+
+
+def to_pyspark(script: Script, query: str | None = None) -> str:
+    """The PySpark code that says what a query of a script, and what its streams declare, says."""
+    return script_code(script, scripts.query_named(script, query))
+
+
+def read_job(frame: DataFrame, hints: JobHints = NO_HINTS) -> ReadFrame:
+    """What a DataFrame says; of one that was adopted, what the one says that it was made of."""
+    from penstock.spark.frames.adopted_frame import read_frame  # noqa: PLC0415 - with Spark
+
+    source = adopted_source(frame)
+    return read_frame(frame, hints) if source is None else read_frame(source.frame, hints or source.hints)
+
+
+def adopted_source(frame: DataFrame) -> AdoptedOf | None:
+    """What a DataFrame was adopted of; None if it was not."""
+    from penstock.spark.frames.adopted_before import adopted_of  # noqa: PLC0415 - with Spark
+
+    return adopted_of(frame)
+
+
+def script_in(read: ReadFrame, query: str | None) -> Script:
+    """The script of what was read, whose query has that name."""
+    read_script = parsed(read.script.text)
+    # Groups that are closed are given once, as in Spark's append mode.
+    named = tuple(replace(one, name=query or one.name, appends=True) for one in read_script.queries)
+    return replace(read_script, queries=named)
+
+
+def parsed(text: str) -> Script:
+    """The script that a job is; raises NotSupportedYet where the language has not what it asks for."""
+    try:
+        return scripts.parse(text, "<job>")
+    except ScriptErrors as errors:
+        first = errors.mistakes[0]
+        raise NotSupportedYet(
+            f"what this job asks for is not in Penstock's language: {first.message}",
+            detail=first.place.text.strip(),
+            hint=first.hint or "leave this query to Spark as it is",
+        ) from None
+
+
+def require_frame_for(job: Script | DataFrame, hints: JobHints) -> None:
+    """Raise UsageError for hints that are given with a script."""
+    if isinstance(job, Script) and hints:
+        raise UsageError(f"{next(iter(hints))} is for a DataFrame", hint="a script has hints of its own: /*+ … */")
+
+
+def require_known(mode: str) -> None:
+    """Raise UsageError for an output mode that Penstock has not."""
+    if mode.lower() not in _MODES:
+        raise UsageError(
+            f"Penstock knows the output modes {' and '.join(_MODES)}, not {mode}",
+            hint="complete mode gives all groups in every batch: write those that changed, in update mode, by key",
+        )
+
+
+def require_mode(query: Query, mode: str) -> None:
+    """Raise UsageError where Spark gives other rows of a group in that mode than Penstock does."""
+    once = emits_once(query)
+    if query.is_grouped and mode == "append" and not once:
+        raise UsageError(
+            "the groups of this query change, and no watermark closes them, so they cannot be appended",
+            hint="group by a window of a column with a watermark as well, or adopt(…, mode='update')",
+        )
+    if query.is_grouped and mode == "update" and once:
+        raise UsageError(
+            "the groups of this query are closed by watermarks, and each is emitted once, when it is complete",
+            hint="write it in append mode: adopt(…), and leave outputMode out",
+        )

@@ -1,0 +1,103 @@
+"""Is the state of a job bounded, and what would bound it: `penstock.check` and `penstock.explain`.
+
+A verdict on a DataFrame is that on its script, with what Spark keeps beside it (deduplications, functions with a state
+of their own), and with fixes in the words of the job: first what a Spark user knows, then promises.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Unpack
+
+from penstock import compile as scripts
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Unbounded, Undecided
+from penstock.analysis.reasons import BoundedBy, WhyOpen
+from penstock.errors import PenstockError
+from penstock.explain.block_text import of_all_blocks
+from penstock.explain.pyspark_code import fix_code
+from penstock.explain.shown import Explanation, ShownVerdict
+from penstock.frames.job_hints import JobHints
+from penstock.jobs.job_scripts import adopted_source, read_job, require_frame_for, script_in
+from penstock.model.script import Script
+
+if TYPE_CHECKING:
+    from penstock.analysis.finding import Verdict
+    from penstock.spark.frames.adopted_frame import ReadFrame
+    from penstock.spark.stream import DataFrame
+
+_FROM_BEST = ("bounded", "undecided", "unbounded")
+
+
+def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[JobHints]) -> Verdict:
+    """Is the state of a query bounded? Of a script, or of a streaming DataFrame as it stands in a PySpark job.
+
+    The name of the query may be left out where a script has but one; of a DataFrame it is the name to call it by, and
+    budgets and other hints are those of `adopt`.
+    """
+    require_frame_for(job, hints)
+    if isinstance(job, Script):
+        return ShownVerdict.of(scripts.check(job, query), job, scripts.query_named(job, query))
+    if not hasattr(job, "sparkSession"):
+        scripts.query_named(job, query)  # type: ignore[arg-type]  # it says what was passed instead
+    source = adopted_source(job)
+    if source is not None:
+        job, query, hints = source.frame, query or source.query, hints or source.hints
+    read = read_job(job, hints)
+    asked = script_in(read, query)
+    verdict = _with_own_state(_with_job_fixes(scripts.check(asked), read, hints), read)
+    from penstock.spark.calendar_days import calendar_obstacle  # noqa: PLC0415 - with Spark
+
+    if (obstacle := calendar_obstacle(read.session, asked.queries[0])) is not None:
+        refused = f"penstock.adopt refuses it: {obstacle.message}; {obstacle.hint}"
+        verdict = replace(verdict, notices=(*verdict.notices, refused))
+    return ShownVerdict.of(verdict, asked, asked.queries[0])
+
+
+def explain(job: Script | DataFrame, query: str | None = None, **hints: Unpack[JobHints]) -> Explanation:
+    """The plan of a query: what is kept, what purges it, what bounds it. Prints as `penstock explain` does."""
+    require_frame_for(job, hints)
+    if isinstance(job, Script):
+        asked, chosen = job, scripts.query_named(job, query)
+    else:
+        asked = script_in(read_job(job, hints), query)
+        chosen = asked.queries[0]
+    verdict = scripts.judged(chosen)
+    return Explanation(asked, chosen, verdict, scripts.plan_of(chosen, verdict))
+
+
+def _with_job_fixes(verdict: Verdict, read: ReadFrame, hints: JobHints) -> Verdict:
+    """The verdict with what to write in the job: first what Spark users know, then promises."""
+    if verdict.verdict == "bounded":
+        return verdict
+    usual = usual_fix(read, hints)
+    found = [usual] if usual else []
+    for state in of_all_blocks(verdict).streams:
+        offered = () if isinstance(state.finding, Bounded) else state.finding.fixes
+        found += [code for fix in offered if (code := fix_code(fix)) not in found]
+    return replace(verdict, job_fixes=tuple(found))
+
+
+def usual_fix(read: ReadFrame, hints: JobHints) -> tuple[str, ...] | None:
+    """What a Spark user would write that bounds it."""
+    return next((fix.lines for fix in read.usual_fixes() if _is_bounded(read.script_of(fix.relation, hints))), None)
+
+
+def _is_bounded(text: str) -> bool:
+    try:
+        return scripts.check(scripts.parse(text, "<job>")).verdict == "bounded"
+    except PenstockError:
+        return False
+
+
+def _with_own_state(verdict: Verdict, read: ReadFrame) -> Verdict:
+    """The verdict with the state that stays Spark's: of deduplications, and of functions of the user's."""
+    found: list[StateFinding] = []
+    for stream, one in read.deduplications:
+        finding: Finding = Unbounded((WhyOpen.REMEMBERED_FOR_EVER(one.columns),))
+        if one.forgets:
+            finding = Bounded(BoundedBy.FORGOTTEN_BY_SPARK(), Means.PURGE)
+        found.append(StateFinding(stream, "(dropDuplicates)", finding))
+    for name in read.job.functions:
+        found.append(StateFinding(name, f"({name})", Undecided((WhyOpen.KEPT_BY_A_FUNCTION(name),))))
+    worst = max((verdict.verdict, *(one.finding.verdict for one in found)), key=_FROM_BEST.index)
+    return replace(verdict, verdict=worst, streams=(*verdict.streams, *found))

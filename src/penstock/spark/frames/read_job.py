@@ -1,0 +1,52 @@
+"""What was read of a plan: the relation, and what is needed to put its answer into the plan's place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.frames.job_relations import JobColumn, JobRelation
+from penstock.frames.job_script import JobPromise
+from penstock.spark.frames.catalyst import Node, delay_of, items, kind, number_of, output
+from penstock.spark.frames.kept_state import is_own_state
+from penstock.spark.frames.unread_nodes import words_of
+
+TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
+"""Nodes that say nothing of rows."""
+_BY_NAME = (*TRANSPARENT, "Project", "Filter", "Join", "Generate", "EventTimeWatermark", "MapInPandas", "MapInArrow")
+"""Nodes that read columns by name, and only those that they refer to."""
+
+
+@dataclass(frozen=True)
+class ReadJob:
+    """What was read of a plan."""
+
+    relation: JobRelation
+    leaves: tuple[Node, ...]
+    """The sub-plans left to Spark, by source."""
+    promises: tuple[JobPromise, ...]
+    region: Node
+    """The node whose answer the relation gives."""
+    path: tuple[Node, ...]
+    """The nodes above it, from the top down."""
+    plan: Node
+    """All of it."""
+
+    @property
+    def functions(self) -> tuple[str, ...]:
+        """The functions of the user's on top that have a state of their own."""
+        return tuple(words_of(node) for node in self.path if is_own_state(node))
+
+    @property
+    def wanted(self) -> list[Node]:
+        """The attributes of the region that anything above, or whoever asked, reads."""
+        if any(kind(node) not in _BY_NAME for node in self.path):
+            return output(self.region)
+        asked = {number_of(attribute) for attribute in output(self.plan)}
+        for node in self.path:
+            asked |= {number_of(attribute) for attribute in items(node.references().toSeq())}
+        return [attribute for attribute in output(self.region) if number_of(attribute) in asked]
+
+
+def column_of(attribute: Node) -> JobColumn:
+    """An attribute as a column of the job."""
+    return JobColumn(number_of(attribute), str(attribute.name()), str(attribute.dataType().sql()), delay_of(attribute))

@@ -150,6 +150,7 @@ class WhyOpen(ReasonKind):
     WINDOW_WOULD_BOUND = auto()
     REMEMBERED_FOR_EVER = auto()
     KEPT_BY_A_FUNCTION = auto()
+    OF_A_CLOCK = auto()
     WINDOW_WOULD_TOO = auto()
     STUCK = auto()
     WAITS_FOR = auto()

@@ -165,6 +165,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     NeverPasses.READ_BY_SPARK: "may never pass some value, for only Spark reads this: {}",
     WhyOpen.REMEMBERED_FOR_EVER: "dropDuplicates by {} remembers every value for ever, since none of these has a "
     "watermark: add the event time to them, or use dropDuplicatesWithinWatermark",
+    WhyOpen.OF_A_CLOCK: "whether it grows is not known: only Spark knows how {: and } follow from a watermark's column",
     WhyOpen.KEPT_BY_A_FUNCTION: "what the function of {} keeps is its own, and only whoever wrote it knows how much",
     WhyOpen.WINDOW_WOULD_BOUND: "a window would bound it: {: [ROWS n], } [ROWS n]",
     WhyOpen.WINDOW_WOULD_TOO: "a window would bound it too: {: [ROWS n], } [ROWS n]",

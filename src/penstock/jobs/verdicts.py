@@ -44,7 +44,7 @@ def check(job: Script | DataFrame, query: str | None = None, **hints: Unpack[Job
         job, query, hints = source.frame, query or source.query, hints or source.hints
     read = read_job(job, hints)
     asked = script_in(read, query)
-    verdict = _with_own_state(_with_job_fixes(scripts.check(asked), read, hints), read)
+    verdict = _with_own_state(_with_job_fixes(_without_doubt(scripts.check(asked), read), read, hints), read)
     from penstock.spark.calendar_days import calendar_obstacle  # noqa: PLC0415 - with Spark
 
     if (obstacle := calendar_obstacle(read.session, asked.queries[0])) is not None:
@@ -87,6 +87,28 @@ def _is_bounded(text: str) -> bool:
         return scripts.check(scripts.parse(text, "<job>")).verdict == "bounded"
     except PenstockError:
         return False
+
+
+def _without_doubt(verdict: Verdict, read: ReadFrame) -> Verdict:
+    """The verdict that is not unbounded where a column is of a watermark's, nobody can say how: it may close rows."""
+    if not read.job.unsaid:
+        return verdict
+    why = WhyOpen.OF_A_CLOCK(read.job.unsaid)
+
+    def judged(one: StateFinding) -> StateFinding:
+        found = one.finding
+        if isinstance(found, Bounded):
+            return one
+        return replace(one, finding=Undecided((*found.because, why), found.fixes))
+
+    blocks = (replace(one, verdict=_without_doubt(one.verdict, read)) for one in verdict.blocks)
+    return replace(
+        verdict,
+        verdict=min(verdict.verdict, "undecided", key=_FROM_BEST.index),
+        streams=tuple(map(judged, verdict.streams)),
+        witness=None,
+        blocks=tuple(blocks),
+    )
 
 
 def _with_own_state(verdict: Verdict, read: ReadFrame) -> Verdict:

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from penstock.errors import UsageError
+from penstock.frames.clock_columns import NO_CLOCKS, ClockColumns, clock_columns, projected
 from penstock.frames.job_relations import (
     JobAggregate,
     JobColumn,
@@ -32,9 +33,11 @@ from penstock.frames.job_relations import (
     JobProject,
     JobRelation,
     JobUnion,
+    leaves_of,
     placeholder,
 )
 from penstock.frames.job_script import JobPromise
+from penstock.model.names import fold
 from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output
 from penstock.spark.frames.expression_texts import ExpressionTexts
 from penstock.spark.frames.heartbeats import PASSES, hidden_clock
@@ -48,6 +51,7 @@ from penstock.spark.frames.unread_nodes import unread, unread_node
 from penstock.spark.frames.watermarks_above import with_delay
 from penstock.spark.frames.window_groups import time_window
 from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
+from penstock.spark.frames.worked_out import WorkedOut, with_clock
 
 _MOVES = ("Repartition", "RepartitionByExpression", "RebalancePartitions")
 """Nodes that say only where rows are worked on."""
@@ -77,6 +81,10 @@ class PlanReader:
     plan: Node = None
     windows: dict[int, LeafWindow] = field(default_factory=dict)
     """The windows of time among the columns of the leaves."""
+    known: ClockColumns = NO_CLOCKS
+    """What the columns of the leaves are of their clocks."""
+    unsaid: set[int] = field(default_factory=set)
+    """Columns that conditions or keys ask for, and that are of a clock, nobody can say how."""
     flags: int = 0
     """How many leaves have a flag for rows that tell the time alone."""
 
@@ -114,7 +122,11 @@ class PlanReader:
             if not is_whole:
                 break
             node = path.pop()
-        return ReadJob(relation, tuple(self.leaves), self._promises(), node, tuple(path), plan)
+        return ReadJob(relation, tuple(self.leaves), self._promises(), node, tuple(path), plan, self._unsaid(relation))
+
+    def _unsaid(self, relation: JobRelation) -> tuple[str, ...]:
+        columns = [column for leaf in leaves_of(relation) for column in leaf.columns if column.number in self.unsaid]
+        return tuple(dict.fromkeys(column.name for column in columns)) or ("a key",) * bool(self.unsaid)
 
     def _promises(self) -> tuple[JobPromise, ...]:
         """What is promised of the leaves; a promise about a stream that the job does not read is of no use to it."""
@@ -166,11 +178,11 @@ class PlanReader:
             found = [text for condition in conditions if (text := self.texts.text(condition)) is not None]
             if not found:
                 return None
-            return JobFilter(below, tuple(found)), len(found) == len(conditions)
+            return JobFilter(below, self._asked(found, below)), len(found) == len(conditions)
         if kind(node) == "Project":
             outputs = [(column_of(one), self.texts.text(one)) for one in items(node.projectList())]
             read = tuple((column, text) for column, text in outputs if text is not None)
-            return (JobProject(below, read), True) if len(read) == len(outputs) else None
+            return (projected(below, read, self.known), True) if len(read) == len(outputs) else None
         return None
 
     def _relation(self, node: Node) -> JobRelation:
@@ -183,7 +195,8 @@ class PlanReader:
         match kind(node):
             case "Filter":
                 conditions = tuple(self._needed(part, node) for part in self.texts.conjuncts(node.condition()))
-                return JobFilter(self._relation(node.child()), conditions)
+                below = self._relation(node.child())
+                return JobFilter(below, self._asked(conditions, below))
             case "Project":
                 return self._project(node)
             case "Join":
@@ -209,17 +222,23 @@ class PlanReader:
                 raise unread_node(node)
 
     def _leaf(self, plan: Node) -> JobLeaf | JobFilter:
-        if not self._is_promised(plan):
+        promised = [one for one in self.promised if is_same(plan, one.plan)]
+        if not promised:
+            plan = with_clock(plan, self.catalyst)
             found = windows_of(plan, self.texts)
             plan = with_starts(plan, self.catalyst, found)
             self.windows |= found
         columns = tuple(map(column_of, output(plan)))
+        ordered = {fold(p.ordered) for one in promised for p in one.promises if p.ordered is not None}
+        clocks = frozenset(c.number for c in columns if c.delay is not None or fold(c.name) in ordered)
+        if clocks:
+            self.known |= WorkedOut(plan, self.texts, clocks).columns()
         source = self._source_of(plan)
         if source is None:
             self.leaves.append(plan)
             source = len(self.leaves) - 1
         leaf = JobLeaf(source, name_of(self.leaves[source]), columns)
-        if hidden_clock(plan) is None or self._is_promised(plan):
+        if hidden_clock(plan) is None or promised:
             return leaf
         self.flags += 1
         flag = JobColumn(_FLAGS + self.flags, PASSES, "BOOLEAN")
@@ -227,7 +246,7 @@ class PlanReader:
 
     def _project(self, node: Node) -> JobRelation:
         outputs = tuple((column_of(one), self._needed(one, node)) for one in items(node.projectList()))
-        return JobProject(self._relation(node.child()), outputs)
+        return projected(self._relation(node.child()), outputs, self.known)
 
     def _join(self, node: Node) -> JobRelation:
         written = str(node.joinType().sql())
@@ -251,7 +270,7 @@ class PlanReader:
         asked = self.texts.conjuncts(condition.get()) if condition.isDefined() else []
         on = tuple(self._needed(part, node) for part in asked)
         sides = self._relation(left), self._relation(right)
-        told = [near(part, self.windows) or (text,) for part, text in zip(asked, on, strict=True)]
+        told = [near(part, self.windows) or self._asked((text,), *sides) for part, text in zip(asked, on, strict=True)]
         return JobJoin(_KINDS[written], *sides, tuple(text for texts in told for text in texts))
 
     def _aggregate(self, node: Node) -> JobRelation:
@@ -263,15 +282,26 @@ class PlanReader:
         below = self._relation(child)
         if found is not None and conditions:
             below = JobFilter(below, conditions)
-        keys = [self._grouped(key, node, names) for key in items(node.groupingExpressions())]
-        outputs = [(column_of(one), self._grouped(one, node, names)) for one in items(node.aggregateExpressions())]
+        known = clock_columns(below, self.known)
+
+        def grouped(expression: Node) -> JobExpression:
+            """A key or an aggregate; a window of time in it as the call that it is."""
+            text = known.said(self._needed(expression, node))
+            return JobExpression(text.spelt({number: placeholder(number) for number in text.columns} | names))
+
+        keys = [grouped(key) for key in items(node.groupingExpressions())]
+        self._asked(keys, below)
+        outputs = [(column_of(one), grouped(one)) for one in items(node.aggregateExpressions())]
         return JobAggregate(below, tuple(keys), tuple(outputs))
 
-    def _grouped(self, expression: Node, node: Node, windows: dict[int, str]) -> JobExpression:
-        """A key or an aggregate; a window of time in it as the call that it is."""
-        text = self._needed(expression, node)
-        names = {number: placeholder(number) for number in text.columns} | windows
-        return JobExpression(text.spelt(names))
+    def _asked(self, texts: Sequence[JobExpression], *below: JobRelation) -> tuple[JobExpression, ...]:
+        """Conditions or keys over some relations: they read clocks where they read what is worked out of these."""
+        known = NO_CLOCKS
+        for relation in below:
+            known |= clock_columns(relation, self.known)
+        for text in texts:
+            self.unsaid |= known.unsaid(text)
+        return tuple(map(known.said, texts))
 
     def _distinct(self, node: Node) -> JobRelation:
         keys = {number_of(key) for key in items(node.keys())}
@@ -285,7 +315,7 @@ class PlanReader:
             )
         # Of rows that agree on these columns any may be kept: they are all that is read of it.
         columns = tuple((column_of(one), JobExpression.of(column_of(one))) for one in shown)
-        return JobDistinct(JobProject(self._relation(node.child()), columns))
+        return JobDistinct(projected(self._relation(node.child()), columns, self.known))
 
     def _needed(self, expression: Node, node: Node) -> JobExpression:
         text = self.texts.text(expression)

@@ -30,6 +30,8 @@ class ReadJob:
     """The nodes above it, from the top down."""
     plan: Node
     """All of it."""
+    unsaid: tuple[str, ...] = ()
+    """Columns that conditions or keys read, and that are worked out of a watermark's, nobody can say how."""
 
     @property
     def functions(self) -> tuple[str, ...]:

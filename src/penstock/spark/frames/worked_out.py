@@ -1,0 +1,117 @@
+"""What the columns of a leaf are of its clock, as far as a plan says: each as text over columns that the leaf gives.
+
+Columns are worked out in projections below; one that reads a column with a watermark is told over that, however many
+projections lie in between. Where the leaf does not give the clock, it is given it too (`select("k",
+date_trunc("hour", "ts"))`): nothing is lost by a column more. What cannot be written as text, such as a function of the
+user's, is noted as being of the clock, nobody knows how.
+"""
+
+from __future__ import annotations
+
+from penstock.frames.clock_columns import ClockColumns
+from penstock.frames.job_relations import JobExpression
+from penstock.spark.frames.catalyst import Catalyst, Node, children, delay_of, items, kind, number_of, output
+from penstock.spark.frames.expression_texts import ExpressionTexts, parts
+
+_COLUMN = "AttributeReference"
+_PASSED_THROUGH = (
+    "Filter",
+    "SubqueryAlias",
+    "ResolvedHint",
+    "View",
+    "EventTimeWatermark",
+    "Repartition",
+    "RepartitionByExpression",
+    "RebalancePartitions",
+)
+"""Nodes that give the columns below them."""
+
+
+class WorkedOut:
+    """The columns of one leaf."""
+
+    def __init__(self, plan: Node, texts: ExpressionTexts, clocks: frozenset[int]) -> None:
+        self.texts = texts
+        self.given = {number_of(attribute): attribute for attribute in output(plan)}
+        self.clocks = clocks
+        self.made = _made(plan)
+        self.same = {self._origin(number): attribute for number, attribute in reversed(self.given.items())}
+        self.origins = {self._origin(clock): self.given[clock] for clock in sorted(clocks & self.given.keys())}
+
+    def columns(self) -> ClockColumns:
+        """What is known of them."""
+        found: dict[int, JobExpression | None] = {}
+        for number in self.given.keys() - self.clocks:
+            made = self.made.get(self._origin(number))
+            if made is not None and self._reads_clock(made):
+                found[number] = self._text(made)
+        return ClockColumns(self.clocks & self.given.keys(), found)
+
+    def _origin(self, number: int) -> int:
+        """The column that one is, under whichever name."""
+        made = self.made.get(number)
+        return self._origin(number_of(made)) if made is not None and kind(made) == "AttributeReference" else number
+
+    def _reads_clock(self, expression: Node) -> bool:
+        return any(self._is_of_clock(number_of(part)) for part in parts(expression) if kind(part) == _COLUMN)
+
+    def _is_of_clock(self, number: int) -> bool:
+        origin = self._origin(number)
+        made = self.made.get(origin)
+        return origin in self.origins or (made is not None and self._reads_clock(made))
+
+    def _text(self, expression: Node) -> JobExpression | None:
+        told = self._over_given(expression)
+        if told is None or str(told.dataType().typeName()) in ("struct", "array", "map", "variant"):
+            return None
+        return self.texts.text(told)
+
+    def _over_given(self, expression: Node) -> Node | None:
+        """The expression over columns that the leaf gives."""
+        if kind(expression) == _COLUMN:
+            origin = self._origin(number_of(expression))
+            made = self.made.get(origin)
+            if origin in self.origins:
+                return self.origins[origin]
+            if origin in self.same and (made is None or not self._reads_clock(made)):
+                return self.same[origin]
+            return None if made is None else self._over_given(made)
+        below = [self._over_given(child) for child in children(expression)]
+        if any(one is None for one in below):
+            return None
+        return expression.withNewChildren(self.texts.catalyst.seq(below)) if below else expression
+
+
+def _made(plan: Node) -> dict[int, Node]:
+    """The expressions of all columns that projections below work out."""
+    found = {number: made for child in children(plan) for number, made in _made(child).items()}
+    if kind(plan) == "Project":
+        found |= {number_of(one): one.child() for one in items(plan.projectList()) if kind(one) == "Alias"}
+    return found
+
+
+def with_clock(plan: Node, catalyst: Catalyst) -> Node:
+    """The leaf with the column that has a watermark, where it gives none but what is worked out of it."""
+    if any(delay_of(attribute) is not None for attribute in output(plan)):
+        return plan
+    mark = plan
+    while kind(mark) != "EventTimeWatermark":
+        if kind(mark) not in (*_PASSED_THROUGH, "Project"):
+            return plan
+        (mark,) = children(mark)
+    number = number_of(mark.eventTime())
+    made = _made(plan)
+    shown = [made[number_of(one)] for one in output(plan) if number_of(one) in made]
+    clock = next(one for one in output(mark) if number_of(one) == number)
+    reads = (part for one in shown for part in parts(one) if kind(part) == _COLUMN)
+    return _exposing(plan, clock, catalyst) if any(number_of(part) == number for part in reads) else plan
+
+
+def _exposing(plan: Node, column: Node, catalyst: Catalyst) -> Node:
+    if any(number_of(one) == number_of(column) for one in output(plan)):
+        return plan
+    (child,) = children(plan)
+    below = _exposing(child, column, catalyst)
+    if kind(plan) == "Project":
+        return catalyst.project([*items(plan.projectList()), column], below)
+    return plan.withNewChildren(catalyst.seq([below]))

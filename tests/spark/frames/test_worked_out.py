@@ -1,0 +1,88 @@
+"""Columns that a job works out of a watermark's, below its joins: the verdict knows what they are."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+
+import penstock
+from penstock.jobs import to_sql
+from tests.spark.conftest import Bench
+from tests.spark.frames.job_bench import Job, Streams, answer, at_rest, batch_answer, streams, write
+
+
+def minute(frame: DataFrame, name: str) -> DataFrame:
+    """With the minute of its time, as `h` of a and `g` of b."""
+    return frame.withColumn({"a": "h", "b": "g"}[name], F.date_trunc("minute", f"{name}ts"))
+
+
+BOUNDED: dict[str, Job] = {
+    "minute": lambda s: minute(s.a, "a").join(minute(s.b, "b"), F.expr("ak = bk AND h = g"), "left_outer"),
+    "the time left out": lambda s: s.a.select("ak", F.date_trunc("minute", "ats").alias("h")).join(
+        s.b.select("bk", F.date_trunc("minute", "bts").alias("g")), F.expr("ak = bk AND h = g"), "full_outer"
+    ),
+    "an end": lambda s: s.a.withColumn("end", F.expr("ats + INTERVAL 4 SECONDS")).join(
+        s.b, F.expr("ak = bk AND bts BETWEEN ats AND end"), "right_outer"
+    ),
+    "day": lambda s: s.a.withColumn("h", F.to_date("ats")).join(
+        s.b.withColumn("g", F.to_date("bts")), F.expr("ak = bk AND h = g")
+    ),
+    "renamed, above a filter": lambda s: (
+        minute(s.a, "a")
+        .where("an > 1")
+        .select(F.col("h").alias("m"), F.col("ats").alias("t"), "ak")
+        .join(minute(s.b, "b"), F.expr("ak = bk AND m = g"))
+    ),
+    "groups": lambda s: (
+        minute(s.a, "a").join(s.b, F.expr("ak = bk AND ats = bts")).select("h", "bn").groupBy("h").agg(F.sum("bn"))
+    ),
+    "above an outer join it may be NULL": lambda s: (
+        s.a.join(
+            s.b.withColumn("g", F.expr("coalesce(date_trunc('minute', bts), TIMESTAMP '2020-01-01')")),
+            F.expr("ak = bk AND bts = ats"),
+            "left_outer",
+        )
+        .where("g IS NULL OR an > 1")
+        .select("ak", "g")
+    ),
+}
+
+
+@pytest.fixture
+def s(spark: SparkSession, bench: Bench) -> Streams:
+    """Streams that are only looked at."""
+    write(bench, seed=1, files=0)
+    return streams(spark, bench)
+
+
+@pytest.mark.parametrize("name", BOUNDED)
+def test_it_is_bounded(s: Streams, name: str) -> None:
+    assert penstock.check(BOUNDED[name](s)).verdict == "bounded"
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("name", BOUNDED)
+def test_and_gives_what_spark_gives(spark: SparkSession, bench: Bench, name: str) -> None:
+    write(bench, seed=5, files=2, without_time=0.1)
+    adopted = penstock.adopt(BOUNDED[name](streams(spark, bench)))
+    wanted = batch_answer(BOUNDED[name](at_rest(spark, bench)))
+    assert answer(bench, adopted, "adopted") == wanted
+    assert sum(wanted.values()) > 0
+
+
+def test_the_condition_says_what_the_column_is(s: Streams) -> None:
+    text = to_sql(BOUNDED["minute"](s))
+    assert "(date_trunc('minute', a.ats)) = (date_trunc('minute', b.bts))" in text
+
+
+def test_what_only_a_function_knows_is_not_called_unbounded(s: Streams) -> None:
+    """A function of the user's may tie its column to the watermark: no input is shown that grows."""
+    when = F.udf(lambda t: None if t is None else t.replace(second=0), "timestamp")
+    joined = s.a.withColumn("h", when("ats")).join(s.b.withColumn("g", when("bts")), F.expr("ak = bk AND h = g"))
+    verdict = penstock.check(joined)
+    assert verdict.verdict == "undecided"
+    assert verdict.witness is None
+    assert "only Spark knows how h and g follow from a watermark's column" in " ".join(str(verdict).split())
+    shown = s.a.withColumn("h", when("ats")).join(s.b, F.expr("ak = bk")).select("h", "bk")
+    assert penstock.check(shown).verdict == "unbounded", "nothing asks for it"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Strategy, Verdict, each_block
+from penstock.analysis.fixes_together import fixes_together
 from penstock.analysis.near_in_time import near_in_time
 from penstock.analysis.reasons import Notice, Told
 from penstock.errors import NotSupportedYet, UsageError
@@ -59,8 +60,10 @@ def judged(query: Query) -> Verdict:
         said = tuple(told for block in made for told in endless_promises(block))
         if unkept := tuple(why for block in made for why in unkept_bounds(block)):
             said = (*said, Notice.ONLY_UNBOUNDED(unkept))
-    near = near_in_time(query) if verdict.verdict != "bounded" else None
-    return replace(verdict, notices=(*verdict.notices, *said), near=near)
+    verdict = replace(verdict, notices=(*verdict.notices, *said))
+    if verdict.verdict == "bounded":
+        return verdict
+    return replace(verdict, near=near_in_time(query, verdict), together=fixes_together(query, verdict))
 
 
 def plan(script: Script, query: str | None = None) -> Plan:

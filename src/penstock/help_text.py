@@ -10,6 +10,7 @@ _EXAMPLES = {
         ("is every state bounded, and what to declare where it is not", "penstock check job.sql"),
         ("ten rows of an input that makes it grow", "penstock check job.sql --witness 10"),
         ("write the first fix of the report into the script", "penstock check job.sql --fix"),
+        ("a fix that needs a length, which you know", "penstock check job.sql --fix 1 --within '1 HOUR'"),
         ("the queries that a PySpark job would start", "penstock check job.py --args '--env test'"),
     ),
     "explain": (

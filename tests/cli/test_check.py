@@ -129,8 +129,13 @@ def test_a_fix_is_shown_and_written_and_bounds_the_query(penstock: Run, script: 
     name = script(scripts.UNDECIDED)
     before = Path(name).read_text()
     assert "CREATE STREAM" in penstock("check", name).stdout.partition("  fix  ")[2]
-    done = penstock("check", "--fix", name)
+    lengthless = penstock("check", "--fix", name)
+    assert (lengthless.returncode, lengthless.stdout) == (2, "")
+    assert f"penstock check {name} --fix 1 --within '1 HOUR'" in lengthless.stderr
+    assert Path(name).read_text() == before
+    done = penstock("check", "--fix", name, "--within", "90 minutes")
     assert (done.returncode, done.stdout[:1]) == (0, "✓")
+    assert "+ INTERVAL 90 MINUTES" in Path(name).read_text()
     assert done.stderr.startswith(f"--- {name} as it is")
     after = Path(name).read_text()
     assert len(after) > len(before)
@@ -138,6 +143,38 @@ def test_a_fix_is_shown_and_written_and_bounds_the_query(penstock: Run, script: 
     assert (again.returncode, again.stdout) == (2, "")
     assert "there is no fix 2: the report has none" in again.stderr
     assert Path(name).read_text() == after
+
+
+def test_a_window_of_cooccurs_is_the_users_own(penstock: Run, script: Write) -> None:
+    name = script(scripts.MIXED)
+    shown = penstock("check", name).stdout
+    number = next(line.split()[0] for line in shown.splitlines() if "COOCCURS" in line)
+    before = Path(name).read_text()
+    assert penstock("check", name, "--fix", number).returncode == 2
+    assert Path(name).read_text() == before
+    done = penstock("check", name, "--fix", number, "--within", "2 HOURS")
+    assert done.returncode == 0
+    assert "WINDOW [-2 HOURS, 2 HOURS]" in Path(name).read_text()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("--within", "1 HOUR"), "--within is the length of a fix"),
+        (("--fix", "1", "--within", "an hour"), "--within 'an hour' is no length"),
+        (("--fix", "1", "--within", "0 HOURS"), "--within '0 HOURS' is no length"),
+        (("--fix", "2", "--within", "1 HOUR"), "fix 2 has no length to set"),
+    ],
+)
+def test_a_length_is_asked_for_where_it_means_something(
+    penstock: Run, script: Write, arguments: tuple[str, ...], said: str
+) -> None:
+    name = script(scripts.MIXED)
+    before = Path(name).read_text()
+    done = penstock("check", name, *arguments)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert said in done.stderr
+    assert Path(name).read_text() == before
 
 
 def test_a_file_that_cannot_be_written_stays_as_it_is(penstock: Run, script: Write) -> None:

@@ -39,7 +39,7 @@ def test_what_stood_there_and_what_stands_there_now(old: str, new: str, told: li
 def test_a_clause_of_the_query_is_shown_alone() -> None:
     then, now = (penstock.parse(text).queries[0] for text in (SCRIPT, SCRIPT.replace("10 MINUTES", "5 MINUTES")))
     (phrase,) = changes(written_lines(then), written_lines(now))
-    assert phrase.startswith("the query: `AND b.ts - a.ts <= INTERVAL 10 MINUTES` then, ")
+    assert phrase.startswith("the query: `AND b.ts <= a.ts + INTERVAL 10 MINUTES` then, ")
 
 
 def test_a_stream_of_kafka_is_said_to_be_one_but_not_of_which_brokers() -> None:

@@ -80,9 +80,6 @@ REPORT = """\
     c      - no declaration ever closes a value of impressions.ad
     views  - [ROWS 50000] on views
 
-  merging  by the conditions alone, rows cannot be merged into a fixed number
-    - C2: ad is not bounded
-
   growing input
     one row more is stored for each row of clicks
       clicks: ad = 1, ts = 2024-01-01T12:00:00Z

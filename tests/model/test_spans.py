@@ -85,3 +85,18 @@ def test_zero_fits_any_clock_and_rows_are_not_negative() -> None:
     assert Span(Decimal(0), Unit.DAY).fits_any_clock
     with pytest.raises(ValueError, match="negative"):
         Rows(-1)
+
+
+@pytest.mark.parametrize(
+    ("amount", "unit", "said"),
+    [
+        (1470, Unit.MINUTE, "1 DAY 30 MINUTES"),
+        (3661, Unit.SECOND, "1 HOUR 1 MINUTE 1 SECOND"),
+        (90, Unit.MINUTE, "90 MINUTES"),
+        (120, Unit.MINUTE, "120 MINUTES"),
+        (400, Unit.DAY, "400 DAYS"),
+        (1470, None, "1470"),
+    ],
+)
+def test_a_large_number_of_a_unit_is_said_in_larger_ones(amount: int, unit: Unit | None, said: str) -> None:
+    assert Span.of(amount, unit).spoken == said

@@ -62,13 +62,49 @@ class Fix:
         return found
 
 
+class Meeting(StrEnum):
+    """Where two streams meet, and so where a condition on both is written."""
+
+    WHERE = "WHERE"
+    """In an inner join, where it does not matter."""
+    ON = "ON"
+    """In the ON of an outer join, or of a join below one."""
+    EXISTS = "EXISTS"
+    """In the WHERE of an EXISTS."""
+
+
+@dataclass(frozen=True)
+class TimeCondition:
+    """Two event times that would have to lie near each other."""
+
+    block: str
+    """The name of the block in which they meet; empty for the query itself."""
+    theirs: ColumnRef
+    ours: ColumnRef
+    meeting: Meeting
+
+
+@dataclass(frozen=True)
+class WindowOfGroups:
+    """An event time of which the groups of a block would have to have windows."""
+
+    block: str
+    time: ColumnRef
+
+
 @dataclass(frozen=True)
 class NearInTime:
-    """Pairs of event times that would have to lie within so much of each other, and the orders to declare with that."""
+    """What of time the query would have to ask, with `apart` for every length, and what to declare with that."""
 
-    pairs: tuple[tuple[ColumnRef, ColumnRef], ...]
+    conditions: tuple[TimeCondition, ...]
+    windows: tuple[WindowOfGroups, ...]
     apart: Span
     declared: Fix
+
+    @property
+    def has_length(self) -> bool:
+        """Whether it asks for a length, which only the user knows."""
+        return bool(self.conditions or self.windows)
 
 
 @dataclass(frozen=True)
@@ -219,7 +255,9 @@ class Verdict:
     unions: tuple[UnionFinding, ...] = ()
     """The streams that are the answers of several blocks."""
     near: NearInTime | None = field(default=None, compare=False, repr=False)
-    """A condition on event times that would bound it, if the question allows for that (`analysis/near_in_time.py`)."""
+    """What of time would bound it, if the question allows for that (`analysis/near_in_time.py`)."""
+    together: tuple[Fix, ...] | None = field(default=None, compare=False, repr=False)
+    """Where its states have fixes of their own: those that bound them all (`analysis/fixes_together.py`)."""
     job_fixes: tuple[tuple[str, ...], ...] | None = None
     """Of a PySpark job, what to write in it: each a sufficient change, line by line; None for a script's query."""
 

@@ -1,80 +1,207 @@
-"""Would it bound a query to say how far apart in time the rows lie that it joins?
+"""Would it bound a query to say how far apart in time the rows lie that it joins, and to group by windows of time?
 
-That is what a Spark user tries first: a condition on the times of both sides, and a watermark for each. It changes the
-question, so it is an offer and no fix (`analysis/fixes.py` has these); what it says of the length is an example. It is
-offered where the query has none that would do, each stream of it declares its event time, and the verdict on the query
-with the conditions, and with an order for each event time that has none, is `bounded`.
+That is what a Spark user tries first: a condition on the times of both sides, a watermark for each, a window among the
+keys of the groups. It changes the question, so it is no set of declarations (`analysis/fixes.py` has these), and its
+length is an example that the user must set. It is offered where the verdict on the query so changed is `bounded`.
 
-Preconditions: the verdict is not `bounded`. Only for one block of inner joins of at most `_MOST` streams: in an outer
-join the condition belongs to its ON, and which of several blocks it belongs to is not decided here.
+Each block that is not bounded is changed: where two sides of a join, or a row and the stream of an EXISTS, lie any time
+apart, their event times are compared; where that is not enough, groups get a window of the event time of a stream that
+is in every result. Each stream of such a block declares the order of its event time; one that declares no event time
+names the time that the query compares, else the first that its rows carry.
+
+Preconditions: the verdict is not `bounded`, and its open blocks read at most `_MOST` streams. Times that are whole
+numbers have no length that anybody could guess, and those of two types no difference: they are not compared.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
-from itertools import product
 
+from penstock.analysis.changed_query import declaring
 from penstock.analysis.check import check_query
 from penstock.analysis.facts.together import Facts
-from penstock.analysis.finding import Fix, NearInTime
-from penstock.model.clauses import Source
-from penstock.model.expressions import ColumnRef
-from penstock.model.predicates import Difference, Op
+from penstock.analysis.finding import Bounded, Fix, Meeting, NearInTime, TimeCondition, Verdict, WindowOfGroups
+from penstock.model.clauses import Source, TimeWindow, Union
+from penstock.model.predicates import Comparison, Difference, Op, Predicate, aliases_of
+from penstock.model.problem import InvalidModel
 from penstock.model.query import Query
+from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf, certain, leaves
 from penstock.model.schemes import NamedTime, Ordered, Scheme
 from penstock.model.spans import Auto, Span, Unit
 
 _MOST = 8
-_APART = Span.of(1, Unit.HOUR)
+APART = Span.of(1, Unit.HOUR)
 
 
-def near_in_time(query: Query) -> NearInTime | None:
+def near_in_time(query: Query, verdict: Verdict) -> NearInTime | None:
     """What would bound a query, if it were asked; None if nothing of that kind is known to."""
-    sources = query.all_sources
-    is_plain = query.is_inner and not query.existences and all(source.below is None for source in sources)
-    if not is_plain or not 2 <= len(sources) <= _MOST or not all(map(_has_instants, sources)):
+    is_open = {block.name for block in verdict.blocks if block.verdict.verdict != "bounded"}
+    if any(not isinstance(state.finding, Bounded) for state in verdict.streams):
+        is_open.add("")
+    concerned = _read_by(query, is_open, "")
+    if not 1 <= len(concerned) <= _MOST:
         return None
-    clocks = [source.stream.clock for source in sources]
-    if any(one is None or other is None or not one.compares_with(other) for one, other in product(clocks, repeat=2)):
-        return None  # Of a DATE and a TIMESTAMP there is no difference.
-    pairs = tuple(_apart(query))
-    if not pairs:
-        return None
-    missing = {s.stream.name: s.stream.event_time for s in sources if not s.stream.low}
-    declared: dict[str, Scheme] = {name: Ordered(time, Auto()) for name, time in missing.items() if time is not None}
-    found = NearInTime(pairs, _APART, Fix(tuple(declared.items())))
-    return found if _bounds(query, found) else None
+    try:
+        declared = Fix(tuple(_orders(query, concerned)))
+        asked = declaring(query, declared)
+        for groups in (False, True):
+            change = _Timed(is_open, groups=groups)
+            changed = change.query(asked, "")
+            # What declarations alone can do is told as such, but where a stream has no event time yet.
+            says_more = change.conditions or change.windows or any(_is_time(one) for _, one in declared.declarations)
+            if says_more and (change.windows or not groups) and check_query(changed).verdict == "bounded":
+                return NearInTime(tuple(change.conditions), tuple(change.windows), APART, declared)
+    except InvalidModel:
+        return None  # What one of the streams or blocks cannot be.
+    return None
 
 
-def _has_instants(source: Source) -> bool:
-    time = source.stream.event_time
-    kind = None if time is None else source.stream.type_of(time)
-    return kind is not None and kind.is_instant
+def _is_time(declaration: Scheme | NamedTime) -> bool:
+    return isinstance(declaration, NamedTime)
 
 
-def _apart(query: Query) -> list[tuple[ColumnRef, ColumnRef]]:
-    """Each event time with that of the first source, but for those that the query ties to one that was looked at."""
-    first, *others = [source.event_time for source in query.all_sources if source.event_time is not None]
-    bands = Facts(query).of().bands
-    near, found = [first], []
-    for time in others:
-        if all(bands.upper(time, other) is None or bands.upper(other, time) is None for other in near):
-            found.append((time, first))
-        near.append(time)
+def _read_by(query: Query | Union, is_open: Iterable[str], name: str) -> list[tuple[Query | Union, Source]]:
+    """The sources that open blocks read, each with its block."""
+    found = []
+    for source in query.members if isinstance(query, Union) else query.all_sources:
+        if name in is_open:
+            found.append((query, source))
+        if source.below is not None:
+            found += _read_by(source.below, is_open, source.stream.name)
     return found
 
 
-def _bounds(query: Query, near: NearInTime) -> bool:
-    limits = [
-        Difference(theirs, ours, op, replace(near.apart, amount=near.apart.amount * sign))
-        for theirs, ours in near.pairs
-        for op, sign in ((Op.GE, -1), (Op.LE, 1))
+def _orders(
+    query: Query, concerned: Iterable[tuple[Query | Union, Source]]
+) -> Iterable[tuple[str, Scheme | NamedTime]]:
+    """What each declared stream must say more, so that its event time is a clock."""
+    said = set[str]()
+    for block, source in concerned:
+        stream = source.stream
+        if source.below is not None or stream.name in said:
+            continue
+        said.add(stream.name)
+        time = stream.event_time
+        if time is None:
+            time = _likely_time(block if isinstance(block, Query) else query, source)
+            if time is None:
+                continue
+            yield stream.name, NamedTime(time)
+        kind = stream.type_of(time)
+        if kind is not None and kind.is_instant and not stream.ordering(time):
+            yield stream.name, Ordered(time, Auto())
+
+
+def _likely_time(query: Query, source: Source) -> str | None:
+    """The time of a stream that the query compares with another's, else the first that its rows carry."""
+    own = [c.name for c in source.stream.carried if not c.of_query and c.type is not None and c.type.is_instant]
+    compared = [
+        ref.column
+        for predicate in query.predicates
+        if isinstance(predicate, Difference | Comparison) and len(aliases_of(predicate)) > 1
+        for ref in predicate.columns
+        if ref.alias == source.alias and ref.column in own
     ]
-    orders = near.declared.by_stream
+    return next(iter([*compared, *own]), None)
 
-    def ordered(source: Source) -> Source:
-        added = [order for order in orders.get(source.stream.name, ()) if not isinstance(order, NamedTime)]
-        return replace(source, stream=replace(source.stream, schemes=(*source.stream.schemes, *added)))
 
-    block = replace(query.block, where=(*query.where, *limits))
-    return check_query(query.with_block(block, tuple(map(ordered, query.sources)))).verdict == "bounded"
+class _Timed:
+    """A query whose open blocks compare event times; `conditions` and `windows` are what was added."""
+
+    def __init__(self, is_open: Iterable[str], *, groups: bool) -> None:
+        self.is_open = frozenset(is_open)
+        self.groups = groups
+        self.conditions: list[TimeCondition] = []
+        self.windows: list[WindowOfGroups] = []
+        self.made: dict[str, Query | Union] = {}
+
+    def query(self, query: Query, name: str) -> Query:
+        """The query, which is the block of that name; the block on top has none."""
+        sources, partners = (tuple(map(self.source, some)) for some in (query.sources, query.partners))
+        query = replace(query, sources=sources, partners=partners)
+        if name not in self.is_open:
+            return query
+        facts = Facts(query)
+        block = query.block
+        tree = self.tree(query, facts, block.tree, name, under_outer=False)
+        existences = tuple(self.existence(query, facts, one, name) for one in block.existences)
+        block = replace(block, tree=tree, existences=existences)
+        time = next((s.event_time for s in query.sources if s.alias in query.core and _instant(s)), None)
+        has_window = any(isinstance(key, TimeWindow) for key in block.group_by)
+        if self.groups and block.group_by and not (block.top or block.sets or has_window) and time is not None:
+            self.windows.append(WindowOfGroups(name, time))
+            block = replace(block, group_by=(*block.group_by, TimeWindow(time, APART)))
+        return query.with_block(block, sources)
+
+    def source(self, source: Source) -> Source:
+        """A source over the block below, changed once."""
+        if source.below is None:
+            return source
+        name, below = source.stream.name, source.below
+        if name not in self.made:
+            if isinstance(below, Union):
+                self.made[name] = Union(tuple(map(self.source, below.members)))
+            else:
+                self.made[name] = self.query(below, name)
+        return replace(source, below=self.made[name])
+
+    def tree(self, query: Query, facts: Facts, tree: FromTree, name: str, *, under_outer: bool) -> FromTree:
+        """FROM, with the times of the two sides compared in each join that leaves them any time apart."""
+        if isinstance(tree, Leaf):
+            return tree
+        is_outer = under_outer or tree.kind is not JoinKind.INNER
+        left = self.tree(query, facts, tree.left, name, under_outer=is_outer)
+        right = self.tree(query, facts, tree.right, name, under_outer=is_outer)
+        meeting = Meeting.WHERE if not is_outer else Meeting.ON
+        more = self.compared(query, facts, (_sure_first(tree.left), _sure_first(tree.right)), name, meeting)
+        return Join(tree.kind, left, right, (*tree.on, *more))
+
+    def existence(self, query: Query, facts: Facts, existence: Existence, name: str) -> Existence:
+        """An EXISTS whose stream lies near in time to those that its condition names."""
+        own = existence.source.alias
+        asking = dict.fromkeys(ref.alias for p in existence.condition for ref in p.columns if ref.alias != own)
+        # With its stream as it is now: the block was taken apart before.
+        source = query.by_alias[own]
+        more = self.compared(query, facts, (tuple(asking), (own,)), name, Meeting.EXISTS)
+        return replace(existence, source=source, condition=(*existence.condition, *more))
+
+    def compared(
+        self,
+        query: Query,
+        facts: Facts,
+        sides: tuple[tuple[str, ...], tuple[str, ...]],
+        name: str,
+        meeting: Meeting,
+    ) -> tuple[Predicate, ...]:
+        """What keeps two sides near each other in time; nothing where something does, or nothing can."""
+        left, right = ([query.by_alias[a] for a in side if _instant(query.by_alias[a])] for side in sides)
+        if any(_are_near(facts, one, other) for one in left for other in right):
+            return ()
+        if not left or not right or left[0].stream.clock != right[0].stream.clock:
+            return ()
+        ours, theirs = left[0].event_time, right[0].event_time
+        assert ours is not None
+        assert theirs is not None
+        self.conditions.append(TimeCondition(name, theirs, ours, meeting))
+        back = replace(APART, amount=-APART.amount)
+        return (Difference(theirs, ours, Op.GE, back), Difference(theirs, ours, Op.LE, APART))
+
+
+def _sure_first(tree: FromTree) -> tuple[str, ...]:
+    """The aliases of a part of FROM, those first that have a tuple in every row of it."""
+    return tuple(sorted(leaves(tree), key=lambda alias: alias not in certain(tree)))
+
+
+def _instant(source: Source) -> bool:
+    return source.stream.clock is not None and source.stream.clock.is_instant
+
+
+def _are_near(facts: Facts, one: Source, other: Source) -> bool:
+    bands, first, second = facts.of(one.alias, other.alias).bands, one.event_time, other.event_time
+    return (
+        first is not None
+        and second is not None
+        and bands.upper(first, second) is not None
+        and bands.upper(second, first) is not None
+    )

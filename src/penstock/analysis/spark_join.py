@@ -143,7 +143,9 @@ def _kept(
 def _until(way: _Leaves) -> Reason:
     if not way.ticks:
         return SparkKeeps.UNTIL_PASSED(way.start)
-    return SparkKeeps.UNTIL_PASSED_BY(way.start, "+" if way.ticks > 0 else "-", span_of_ticks(abs(way.ticks), True))
+    return SparkKeeps.UNTIL_PASSED_BY(
+        way.start, "+" if way.ticks > 0 else "-", span_of_ticks(abs(way.ticks), True).spoken
+    )
 
 
 def _ways(

@@ -95,6 +95,11 @@ def check(
         int | None,
         typer.Option("--fix", metavar="[N]", min=1, help="Write the N-th fix into the script, and show what changes."),
     ] = None,
+    *,
+    within: Annotated[
+        str | None,
+        typer.Option("--within", metavar="LENGTH", help="The length that the fix needs, such as '1 HOUR'."),
+    ] = None,
     args: Annotated[
         str | None, typer.Option("--args", metavar="'…'", help="The arguments that a PySpark job is run with.")
     ] = None,
@@ -110,7 +115,9 @@ def check(
     if fix is not None:
         from penstock.cli.writing_fixes import fixed  # noqa: PLC0415
 
-        verdicts = fixed(file, verdicts, fix)
+        verdicts = fixed(file, verdicts, fix, within)
+    elif within is not None:
+        raise UsageError("--within is the length of a fix", hint=f"penstock check {file} --fix 1 --within '1 HOUR'")
     print_report(verdicts, as_json, witness)
     return exit_code(verdicts)
 

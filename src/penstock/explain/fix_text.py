@@ -7,20 +7,18 @@ come those of clocks alone, which Spark users know as watermarks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Iterable, Sequence, Set
 from difflib import unified_diff
 
-from penstock.analysis.finding import Bounded, Fix, NearInTime, Verdict
+from penstock.analysis.finding import Bounded, Fix, Meeting, NearInTime, TimeCondition, Verdict, WindowOfGroups
 from penstock.explain.block_text import of_all_blocks
 from penstock.explain.ink import Ink
 from penstock.model.names import quoted
-from penstock.model.schemes import Ordered
+from penstock.model.schemes import Cooccurs, Ordered
+from penstock.model.spans import Span
 
-_REMARKS = {
-    " WITHIN AUTO": "what is WITHIN AUTO is learned as the query runs: it is exact if the learned lateness holds",
-    "COOCCURS ": "the window of COOCCURS is an example: declare the one that `penstock profile` measures",
-}
-"""What a fix leaves open, by a word in it."""
+_AUTO = "what is WITHIN AUTO is learned as the query runs: it is exact if the learned lateness holds"
+_EXAMPLES = "the lengths in {} are examples"
 
 _MOST_NAMED = 4
 """Streams that share a fix beyond these are only counted."""
@@ -31,13 +29,38 @@ def offered(verdict: Verdict) -> dict[tuple[Fix, ...], list[str]]:
     found: dict[tuple[Fix, ...], list[str]] = {}
     for state in of_all_blocks(verdict).streams:
         if not isinstance(state.finding, Bounded):
-            found.setdefault(_ordered(state.finding.fixes), []).append(state.alias)
+            fixes = state.finding.fixes if verdict.together is None else verdict.together
+            found.setdefault(_ordered(_beside(verdict.near, fixes)), []).append(state.alias)
     return found
 
 
-def numbered(verdicts: Iterable[Verdict]) -> list[Fix]:
+def numbered(verdicts: Iterable[Verdict]) -> list[Fix | NearInTime]:
     """All fixes of a report, each in the place of its number."""
-    return [fix for verdict in verdicts for fixes in offered(verdict) for fix in fixes]
+    return [fix for verdict in verdicts for fix in numbered_of(verdict)]
+
+
+def numbered_of(verdict: Verdict) -> list[Fix | NearInTime]:
+    """The fixes of one query: what of time it could ask comes first."""
+    near = [] if verdict.near is None else [verdict.near]
+    return [*near, *(fix for fixes in shown_fixes(verdict)[0] for fix in fixes)]
+
+
+def shown_fixes(verdict: Verdict) -> tuple[dict[tuple[Fix, ...], list[str]], list[str]]:
+    """The fixes that are listed, by those who share them, and the states that have none.
+
+    Fixes of a part of the state are listed only where nothing is known that bounds the whole, and one of each part.
+    """
+    found = offered(verdict)
+    without = found.pop((), [])
+    if not without and len(found) <= 1:
+        return found, without
+    return ({}, []) if verdict.near is not None else ({fixes[:1]: of for fixes, of in found.items()}, without)
+
+
+def _beside(near: NearInTime | None, fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
+    """Fixes without the one that is offered already."""
+    is_known = near is not None and not near.has_length
+    return tuple(fix for fix in fixes if not (is_known and near is not None and fix == near.declared))
 
 
 def _ordered(fixes: tuple[Fix, ...]) -> tuple[Fix, ...]:
@@ -61,55 +84,78 @@ def fix_lines(verdict: Verdict, first: int, ink: Ink) -> list[str]:
     """The fixes of a query, numbered from `first`."""
     if verdict.job_fixes:
         return job_fix_lines(verdict.job_fixes, ink)
-    found = offered(verdict)
-    without = found.pop((), [])
-    if not found:
-        return [*_headed(none_known(without), ink), *_near(verdict, ink), *_budget(verdict, ink)] if without else []
-    many = sum(map(len, found))
+    found, without = shown_fixes(verdict)
+    near = [] if verdict.near is None else [verdict.near]
+    if not found and not near:
+        return [*_headed(none_known(without), ink), *_budget(verdict, ink)] if without else []
+    last = first + len(near) + sum(map(len, found)) - 1
     views = {block.name for block in verdict.blocks}
-    lines = _headed(_which(found, without, first), ink)
-    lines += _near(verdict, ink)
-    width = len(str(first + many - 1))
+    is_whole = not without and len(found) <= 1
+    lines = _headed(_which(first, last, is_whole=is_whole), ink)
+    width = len(str(last))
+    number = first
+    for one in near:
+        lines += _near(one, f"    {number:>{width}}  ", views, ink)
+        number += 1
     for fixes, aliases in found.items():
-        if len(found) > 1:
+        if not is_whole:
             lines += ink.wrapped(f"for {listed(aliases, _MOST_NAMED)}", "    ")
         for fix in fixes:
-            lines += declared_lines(fix, f"    {first:>{width}}  ", views, ink)
-            first += 1
-    for remark in remarks_on(fix for fixes in found for fix in fixes):
+            lines += declared_lines(fix, f"    {number:>{width}}  ", views, ink)
+            number += 1
+    for remark in remarks_on(numbered_of(verdict), first):
         lines += ink.wrapped(remark, "    ")
     if without:
         lines += ink.wrapped(f"these alone do not bound the query: {none_known(without)}", "    ")
     return [*lines, *_budget(verdict, ink)]
 
 
-def _which(found: Mapping[tuple[Fix, ...], Sequence[str]], without: Sequence[str], first: int) -> str:
-    """How many of the fixes are to be taken, and who writes them: nobody is sent for one that leaves the query open."""
-    many = sum(map(len, found))
-    which = "this" if many == 1 else f"one of these{' for each' if len(found) > 1 else ''}"
-    if without:
-        return which
-    if many == 1:
-        return f"{which}; `penstock check FILE --fix {first}` writes it"
-    return f"{which}; `penstock check FILE --fix N` writes the N-th, {first} to {first + many - 1}"
+def _which(first: int, last: int, *, is_whole: bool) -> str:
+    """How many of the fixes are to be taken, and who writes them: none is called enough that leaves the query open."""
+    if not is_whole:
+        return "no one of these bounds the query: each bounds a part of its state"
+    if first == last:
+        return f"this; `penstock check FILE --fix {first}` writes it"
+    return f"one of these; `penstock check FILE --fix N` writes the N-th, {first} to {last}"
 
 
 BUDGET = "or SELECT /*+ BUDGET(1 GB) */ …: the state stays within it, with the least loss"
 
 
-def near_text(near: NearInTime) -> str:
-    """The condition that would bound a query, as it is written in it; what it asks is for the reader to judge."""
-    apart = f"INTERVAL {near.apart}"
-    written = [f"{theirs} BETWEEN {ours} - {apart} AND {ours} + {apart}" for theirs, ours in near.pairs]
-    return f"if what matches lies near in time, in the query: AND {' AND '.join(written)}"
+def near_texts(near: NearInTime) -> list[tuple[str, str]]:
+    """What of time the query would ask: where and under which condition, and the text; the reader judges whether so."""
+    found = []
+    for one in near.conditions:
+        where = {Meeting.WHERE: "the query", Meeting.ON: f"the ON of {one.theirs.alias}"}
+        place = where.get(one.meeting, f"the EXISTS of {one.theirs.alias}")
+        of = f" of {one.block}" if one.block else ""
+        found.append((f"in {place}{of}, if rows that match lie near in time:", f"AND {near_text(one, near.apart)}"))
+    for window in near.windows:
+        of = f" of {window.block}" if window.block else ""
+        found.append(
+            (f"in the query{of}, if groups by time will do:", f"GROUP BY …, {window_text(window, near.apart)}")
+        )
+    return found
 
 
-def _near(verdict: Verdict, ink: Ink) -> list[str]:
-    """What a Spark user tries first: a condition on the times, and a watermark for each stream."""
-    if verdict.near is None:
-        return []
-    lines = ink.wrapped(near_text(verdict.near), "    -  ", "       ")
-    return lines + declared_lines(verdict.near.declared, "       ", frozenset(), ink)
+def near_text(one: TimeCondition, apart: Span) -> str:
+    """That two times lie near each other."""
+    return f"{one.theirs} BETWEEN {one.ours} - INTERVAL {apart} AND {one.ours} + INTERVAL {apart}"
+
+
+def window_text(one: WindowOfGroups, apart: Span) -> str:
+    """A window of time to group by."""
+    return f"window({one.time}, '{str(apart).lower()}')"
+
+
+def _near(near: NearInTime, lead: str, views: Set[str], ink: Ink) -> list[str]:
+    """What a Spark user tries first: a condition on the times, or a window, and a watermark for each stream."""
+    lines: list[str] = []
+    blank = " " * len(lead)
+    for place, text in near_texts(near):
+        lines += ink.wrapped(place, blank if lines else lead, blank)
+        lines += ink.wrapped(text, f"{blank}  ", f"{blank}    ")
+    return lines + declared_lines(near.declared, blank if lines else lead, views, ink)
 
 
 def has_budget(verdict: Verdict) -> bool:
@@ -148,10 +194,30 @@ def declared_lines(fix: Fix, lead: str, views: Set[str], ink: Ink) -> list[str]:
     return lines
 
 
-def remarks_on(fixes: Iterable[Fix]) -> list[str]:
-    """What some fixes leave open."""
-    proposed = " ".join(map(str, fixes))
-    return [remark for mark, remark in _REMARKS.items() if mark in proposed]
+def remarks_on(fixes: Sequence[Fix | NearInTime], first: int = 1) -> list[str]:
+    """What some fixes leave open, numbered from `first`."""
+    declared = [fix.declared if isinstance(fix, NearInTime) else fix for fix in fixes]
+    remarks = [_AUTO] if any(" WITHIN AUTO" in str(fix) for fix in declared) else []
+    wanting = [str(number) for number, fix in enumerate(fixes, first) if wants_length(fix)]
+    if not wanting:
+        return remarks
+    lengths = f"the length in {wanting[0]} is an example" if len(wanting) == 1 else _EXAMPLES.format(listed(wanting))
+    return [*remarks, f"{lengths}: `penstock check FILE --fix {wanting[0]} --within '2 HOURS'` writes yours"]
+
+
+def wants_length(fix: Fix | NearInTime) -> bool:
+    """Whether a fix holds a length that nobody but the user knows."""
+    if isinstance(fix, NearInTime):
+        return fix.has_length
+    return any(isinstance(scheme, Cooccurs) for _, scheme in fix.declarations)
+
+
+def length_meant(fix: Fix | NearInTime) -> str:
+    """What the length of a fix is the length of."""
+    apart = "how far apart in time rows that match may lie (`penstock profile` measures it)"
+    if not isinstance(fix, NearInTime) or not fix.windows:
+        return apart
+    return "how long a window of the groups is" if not fix.conditions else f"{apart}, and how long a window is"
 
 
 def listed(names: Sequence[str], most: int | None = None) -> str:

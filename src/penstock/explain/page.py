@@ -22,10 +22,11 @@ from penstock.explain.fix_text import (
     declared_lines,
     has_budget,
     listed,
-    near_text,
+    near_texts,
     none_known,
-    offered,
+    numbered_of,
     remarks_on,
+    shown_fixes,
 )
 from penstock.explain.gathered_reasons import gathered
 from penstock.explain.graph_svg import join_graph
@@ -200,13 +201,14 @@ def _fixes(asked: Verdict) -> Iterator[str]:
 
 def _declarations(asked: Verdict) -> Iterator[str]:
     """The fixes of a script, numbered as `check --fix` takes them."""
-    found = offered(asked)
-    without = found.pop((), [])
+    found, without = shown_fixes(asked)
     views = {block.name for block in asked.blocks}
     number = 1
     if asked.near is not None:
-        lines = [near_text(asked.near), *declared_lines(asked.near.declared, "", views, Ink(width=10_000))]
-        yield f'<ul class="mono"><li>{"<br>".join(map(escape, lines))}</li></ul>'
+        told_near = [text for pair in near_texts(asked.near) for text in pair]
+        lines = [*told_near, *declared_lines(asked.near.declared, "", views, Ink(width=10_000))]
+        yield f'<ol class="mono"><li>{"<br>".join(map(escape, lines))}</li></ol>'
+        number += 1
     for fixes, aliases in found.items():
         many = "one of these" if len(fixes) > 1 else "this"
         of = f" for {listed(aliases)}" if len(found) > 1 or without else ""
@@ -216,7 +218,7 @@ def _declarations(asked: Verdict) -> Iterator[str]:
             yield f"<li>{'<br>'.join(escape(line) for line in lines)}</li>"
         number += len(fixes)
         yield "</ol>"
-    said = remarks_on(fix for fixes in found for fix in fixes)
+    said = remarks_on(numbered_of(asked))
     said += [none_known(without)] if without else []
     yield from (f'<p class="soft">{escape(text)}.</p>' for text in [*said, *([BUDGET] if has_budget(asked) else [])])
 

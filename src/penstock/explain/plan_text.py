@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from penstock.analysis.closings.closing_graph import ClosingGraph
-from penstock.analysis.finding import Bounded, Finding, Fix, Means, StateFinding, Verdict, each_block
+from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Verdict, each_block
 from penstock.analysis.safe_plans import safe_plans
-from penstock.explain.block_text import answer_lines
+from penstock.explain.block_text import answer_lines, of_all_blocks
 from penstock.explain.closing_text import purge_rules
 from penstock.explain.counts_text import counts_items
-from penstock.explain.fix_text import remarks_on
+from penstock.explain.fix_text import fix_lines, numbered
 from penstock.explain.ink import Ink
+from penstock.explain.merging_text import merging_lines
 from penstock.explain.parts_text import parts_lines
 from penstock.explain.reason_words import each_told, told
 from penstock.explain.report import headline
@@ -50,7 +51,7 @@ def explain_report(
     if not plans:
         return ["No query in this script: nothing to plan."]
     lines: list[str] = []
-    for query, verdict, plan in zip(script.queries, verdicts, plans, strict=True):
+    for number, (query, verdict, plan) in enumerate(zip(script.queries, verdicts, plans, strict=True)):
         lines += headline(verdict, ink)
         blocks = zip(each_block(query, verdict), plan.all_blocks, strict=True)
         promised = {block.name: answer_lines(block) for block in verdict.blocks}
@@ -62,6 +63,11 @@ def explain_report(
         if items := counts_items(query, verdict.rewrite, (seen or {}).get(query.name)):
             lines += ["", f"  {ink.strong('counts in place of the join')}"]
             lines += [line for label, texts in items for line in _item(label, texts, ink)]
+        for part in (
+            merging_lines(of_all_blocks(verdict), ink),
+            fix_lines(verdict, len(numbered(verdicts[:number])) + 1, ink),
+        ):
+            lines += ["", *part] if part else []
         written_so = () if verdict.blocks else print_query(query).splitlines()
         lines += ["", f"  {ink.strong('query')}", *(f"    {line}" for line in written_so)] if written_so else []
         lines.append("")
@@ -177,7 +183,7 @@ def pair_predicates(query: Query) -> list[Predicate]:
 
 
 def cell_lines(plan: Plan) -> list[str]:
-    """How the join is cut into cells: one axis for each key class, and who is copied along it."""
+    """How the join is cut into cells: one way for each key class, and who is copied along it."""
     if not plan.axes:
         return ["no key class: all rows meet in one cell"] if len(plan.sources) > 1 else ["any: rows never meet"]
     lines: list[str] = []
@@ -186,9 +192,7 @@ def cell_lines(plan: Plan) -> list[str]:
             continue
         classes = " and ".join(str(plan.axes[n]) for n in together)
         copied = [alias for alias in plan.aliases if axis.column(alias) is None]
-        lines.append(
-            f"axis {len(lines) + 1}: {classes}" + (f"; copied along it: {', '.join(copied)}" if copied else "")
-        )
+        lines.append(f"by {classes}" + (f"; {', '.join(copied)}: to every cell of it" if copied else ""))
     return lines
 
 
@@ -207,9 +211,6 @@ def _source(source: SourcePlan, query: Query, plan: Plan, of: tuple[Verdict, Clo
     yield from _item("promises", promise_lines(plan, source.alias), ink)
     yield from _item("memory", memory_lines(plan, source.alias), ink)
     yield from _item("unseen", each_told(unseen(query, plan, source.alias)), ink)
-    finding = finding_of(verdict, source.alias)
-    if not isinstance(finding, Bounded):
-        yield from _item("fix", _fixes(finding.fixes), ink)
 
 
 def merge_lines(verdict: Verdict, source: SourcePlan) -> list[str]:
@@ -232,12 +233,6 @@ def _second_stage(state: StateFinding, ink: Ink) -> Iterator[str]:
         return
     yield from _item("bound", [f"none: {finding.verdict}"], ink)
     yield from _item("why", each_told(finding.because), ink)
-    yield from _item("fix", _fixes(finding.fixes), ink)
-
-
-def _fixes(fixes: Sequence[Fix]) -> list[str]:
-    """The alternatives, one a line, and what they leave open."""
-    return [*(f"{'or ' if number else ''}{fix}" for number, fix in enumerate(fixes)), *remarks_on(fixes)]
 
 
 def finding_of(verdict: Verdict, alias: str) -> Finding:

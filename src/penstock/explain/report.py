@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.analysis.decider_reasons import MemoryReason
 from penstock.analysis.finding import Bounded, Finding, Means, StateFinding, Strategy, Unbounded, Verdict, Witness
 from penstock.analysis.implication.implied import Implication
-from penstock.analysis.reasons import Reason, Told, WhyOpen
+from penstock.analysis.reasons import WhyOpen
 from penstock.errors import visible
 from penstock.explain.block_text import block_lines, of_all_blocks
 from penstock.explain.counts_text import offer
@@ -49,9 +48,8 @@ def query_report(verdict: Verdict, ink: Ink, witness_rows: int | None = None, fi
     asked, blocks, verdict = verdict, verdict.blocks, of_all_blocks(verdict)
     lines = [*headline(verdict, ink), "", *state_lines(verdict, ink)]
     for part in (
-        _reasons(verdict, ink),
+        _reasons(verdict, ink, has_fix=bool(numbered([asked]))),
         block_lines(blocks, ink),
-        _memory(verdict, ink),
         _witness(verdict.witness, ink, witness_rows),
         fix_lines(asked, first_fix, ink),
         _finality(verdict, ink),
@@ -141,14 +139,16 @@ _LABEL = 20
 """Aliases that are longer together stand in a line of their own."""
 
 
-def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
-    """What is missing of the state that is open, then what bounds the rest; each reason once."""
+def _reasons(verdict: Verdict, ink: Ink, *, has_fix: bool) -> list[str]:
+    """What is missing of the state that is open, then what bounds the rest; each reason once.
+
+    Which columns would need a finite domain is told only where there is no better way: nobody makes keys finite.
+    """
     open_ends = [s for s in verdict.streams if not isinstance(s.finding, Bounded)]
     bounded = [s for s in verdict.streams if isinstance(s.finding, Bounded)]
-    # That rows cannot be merged is told once: with the conditions that forbid it, where there are any.
-    told_below = (WhyOpen.ENDLESS_COLUMNS_UNMERGED,) if verdict.memory.violates and _memory(verdict, ink) else ()
+    left_out = (WhyOpen.ENDLESS_COLUMNS_UNMERGED,) if has_fix else ()
     groups = [
-        each for states in (open_ends, bounded) for each in by_those_concerned(gathered(states, without=told_below))
+        each for states in (open_ends, bounded) for each in by_those_concerned(gathered(states, without=left_out))
     ]
     if not groups:
         return []
@@ -162,30 +162,6 @@ def _reasons(verdict: Verdict, ink: Ink) -> list[str]:
         for number, reason in enumerate(reasons):
             lines += ink.wrapped(reason, f"    {lead if number == 0 else '':<{width}}  - ", " " * (width + 8))
     return lines
-
-
-def _memory(verdict: Verdict, ink: Ink) -> list[str]:
-    """Whether merging could do it: what MEMORY found wrong, where nothing else bounds the query either."""
-    memory = verdict.memory
-    reasons = (*memory.because, *memory.violates) if memory.bounded is None else memory.violates
-    if verdict.verdict == "bounded" or memory.bounded is True or not reasons:
-        return []
-    says = "by the conditions alone, rows cannot be merged into a fixed number"
-    if memory.bounded is None:
-        says = "whether rows can be merged into a fixed number, by the conditions alone, is not decided"
-    first, *rest = ink.wrapped(says, "  merging  ")
-    lines = [first.replace("merging", ink.strong("merging"), 1), *rest]
-    for reason in each_told(map(_without_letter, reasons)):
-        lines += ink.wrapped(reason, "    - ", "      ")
-    return lines
-
-
-def _without_letter(reason: Told) -> Told:
-    """What a condition of the paper says, without the name that it has there."""
-    if isinstance(reason, Reason) and reason.kind is MemoryReason.CONDITION:
-        said = reason.about[1]
-        return said if isinstance(said, Reason | str) else reason
-    return reason
 
 
 def _witness(witness: Witness | None, ink: Ink, rows: int | None) -> list[str]:

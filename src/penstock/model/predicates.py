@@ -137,14 +137,16 @@ class Difference:
         return (self.minuend, self.subtrahend)
 
     def __str__(self) -> str:
-        span = f"INTERVAL {_signed(self.span)}" if self.span.unit else str(self.span)
-        return f"{self.minuend} - {self.subtrahend} {self.op} {span}"
+        """As people write it: `p.ts <= o.ts + INTERVAL 1 HOUR`."""
+        sign, span = ("-", replace(self.span, amount=-self.span.amount)) if self.span.amount < 0 else ("+", self.span)
+        length = f"INTERVAL {_quoted_fraction(span)}" if span.unit else str(span)
+        return f"{self.minuend} {self.op} {self.subtrahend} {sign} {length}"
 
 
-def _signed(span: Span) -> str:
-    # Spark reads a sign or a fraction in an interval only inside quotes.
-    number, _, unit = str(span).partition(" ")
-    return f"{number} {unit}" if number.isdigit() else f"'{number}' {unit}"
+def _quoted_fraction(span: Span) -> str:
+    # Spark reads a fraction in an interval only inside quotes.
+    number, _, unit = (text := span.spoken).partition(" ")
+    return text if number.isdigit() else f"'{number}' {unit}"
 
 
 @dataclass(frozen=True)

@@ -30,6 +30,10 @@ LONGEST_WRITTEN = 10**17
 """Ticks of the longest span in a script, 3,000 years of microseconds: sums of dozens of them still have 64 bits."""
 
 
+_MANY = 100
+"""From so many of a unit on, people say larger units too."""
+
+
 @dataclass(frozen=True)
 class Span:
     """A signed length of event time, kept as it was written."""
@@ -61,6 +65,19 @@ class Span:
     def fits_any_clock(self) -> bool:
         """Zero needs no unit."""
         return self.ticks == 0
+
+    @property
+    def spoken(self) -> str:
+        """As people say it: `1 DAY 30 MINUTES` for a length whose own unit would need a large number."""
+        if self.unit is None or not _MANY <= self.amount == int(self.amount) or self.unit is Unit.DAY:
+            return str(self)
+        parts, left = [], self.ticks
+        for unit in reversed(Unit):
+            if (many := left // unit.value) and unit.value >= self.unit.value:
+                parts.append(str(Span(Decimal(many), unit)))
+                left -= many * unit.value
+        # 120 MINUTES is what somebody wrote.
+        return " ".join(parts) if len(parts) > 1 else str(self)
 
     def __str__(self) -> str:
         number = format(self.amount.normalize(), "f")

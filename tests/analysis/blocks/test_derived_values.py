@@ -13,7 +13,7 @@ TIED = A.replace("3)", "3, COOCCURS (k) AND b (k) WINDOW [-5, 7], FOLLOWS b (k) 
 @pytest.mark.parametrize(
     ("view", "expected"),
     [
-        (f"SELECT a.t AS x, b.t AS y FROM a, b WHERE {NEAR}", ["y - x >= 0", "y - x <= 5"]),
+        (f"SELECT a.t AS x, b.t AS y FROM a, b WHERE {NEAR}", ["y >= x + 0", "y <= x + 5"]),
         (f"SELECT a.t AS x, b.n AS y FROM a, b WHERE {NEAR} AND b.n > 4", ["y > 4"]),
         (f"SELECT a.t AS x, b.n AS y FROM a LEFT JOIN b ON {NEAR} AND b.n > 4", []),
         ("SELECT a.n AS x FROM a WHERE a.n * 2 > 4", []),

@@ -87,7 +87,7 @@ def passed_by(ordered: ColumnRef, start: ColumnRef, ticks: int, instants: bool) 
     """That a column has passed another by so much."""
     if not ticks:
         return WaitsUntil.PASSED(ordered, start)
-    return WaitsUntil.PASSED_BY(ordered, start, "+" if ticks > 0 else "-", span_of_ticks(abs(ticks), instants))
+    return WaitsUntil.PASSED_BY(ordered, start, "+" if ticks > 0 else "-", span_of_ticks(abs(ticks), instants).spoken)
 
 
 @dataclass(frozen=True)

@@ -74,3 +74,25 @@ def test_other_times_than_timestamps_have_no_watermark() -> None:
 def test_a_range_is_the_condition_that_it_is() -> None:
     found = _kept("SELECT a.k FROM a [RANGE 7 MINUTES], b WHERE a.k = b.k;")
     assert (found["a"].ticks, found["b"].ticks) == (7 * MINUTE, None)
+
+
+THREE = "a.k = b.k AND a.k = c.k AND b.ts BETWEEN a.ts AND a.ts + INTERVAL 1 HOUR AND c.ts >= a.ts"
+
+
+@pytest.mark.parametrize(
+    ("select", "times"),
+    [
+        (f"SELECT a.ts, b.ts AS paid FROM a, b, c WHERE {THREE};", ("a.ts", "b.ts")),
+        (f"SELECT a.k FROM a, b, c WHERE {THREE} AND c.ts >= b.ts;", ("a.ts", "b.ts")),
+        (f"SELECT a.k, c.ts FROM a, b, c WHERE {THREE};", None),
+        ("SELECT a.ts, b.ts AS paid FROM a, b WHERE a.k = b.k AND a.ts = b.ts;", None),
+    ],
+)
+def test_rows_joined_before_that_carry_two_watermarks_are_refused(select: str, times: tuple[str, ...] | None) -> None:
+    """As Spark 4.3 answers these joins of three rate streams."""
+    streams = "".join(f"CREATE STREAM {name} (k BIGINT, ts TIMESTAMP, EVENT TIME ts{LATE});" for name in "abc")
+    (query,) = penstock.parse(streams + select).queries
+    found = spark_keeps(query)
+    refused = {one.because for one in found.values() if one.is_refused}
+    assert refused == (set() if times is None else {SparkKeeps.REFUSES_SEVERAL_TIMES(times)})
+    assert times is None or all(one.is_refused for one in found.values())

@@ -6,6 +6,7 @@ import re
 
 import pytest
 
+from penstock.analysis.finding import each_block
 from penstock.explain.lifespan_html import lifespans
 from tests.explain.explained import explained
 
@@ -56,3 +57,25 @@ def test_nothing_is_drawn_of_one_stream_alone() -> None:
 def test_rows_that_are_merged_say_so() -> None:
     text = _picture("SELECT count(*) AS n FROM a, b WHERE a.k = b.k AND a.k IN (1, 2) AND b.k IN (1, 2);", "", "")
     assert "2 distinct rows" in text
+
+
+def test_what_is_not_known_has_no_arrow() -> None:
+    streams = "CREATE VIEW v AS SELECT DISTINCT k, ts FROM a; "
+    of = explained(
+        STREAM.format("a", ", ORDERED BY ts WITHIN 1 MINUTE")
+        + STREAM.format("b", "")
+        + streams
+        + "SELECT v.k FROM v JOIN b ON v.k = b.k;"
+    )
+    verdict = of.verdicts[0]
+    assert {state.finding.verdict for state in verdict.streams} == {"undecided"}
+    text = "\n".join(lifespans(*each_block(of.script.queries[0], verdict)[-1]))
+    assert "not known: nothing that is declared closes b for it" in text
+    assert "for ever: nothing" not in text
+    assert "endless" not in {look for look, _ in _bars(text)}
+
+
+def test_what_spark_refuses_has_no_bar_of_spark() -> None:
+    text = _picture("SELECT a.k FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE a.k = b.k AND a.ts = b.ts);")
+    assert not any("spark" in look for look, _ in _bars(text))
+    assert text.count("Spark refuses it: it has no NOT EXISTS between streams") == 2

@@ -294,6 +294,7 @@ class SparkKeeps(ReasonKind):
     REFUSES_ANTI = auto()
     REFUSES_UNEQUAL = auto()
     REFUSES_OUTER = auto()
+    REFUSES_SEVERAL_TIMES = auto()
 
 
 class SafeTrees(ReasonKind):

@@ -9,7 +9,9 @@ others is kept again with them. Of one side it lets rows go where
 
 There is one watermark for the query, the least over its streams: the latest event time read less the delay. A watermark
 here is what Spark could be told: an order of a TIMESTAMP that is the event time, WITHIN a span. Spark knows no other
-promise. It refuses joins of streams without an equality, NOT EXISTS, and outer joins of which it would keep all.
+promise. It refuses joins of streams without an equality, NOT EXISTS, outer joins of which it would keep all, and, as it
+is set by default, a join of rows that carry several columns with a watermark: those of streams joined before, where the
+query reads them there or above. What it refuses is refused for all streams.
 
 Preconditions: conditions are taken as if they were written so that Spark understands them, and [RANGE d] as the
 condition that it is; where a joined row has several event times, the best of them is taken. So it keeps at least what
@@ -26,11 +28,19 @@ from penstock.analysis.facts.together import Facts
 from penstock.analysis.reasons import Reason, SparkKeeps
 from penstock.model.clauses import RowsWindow, Source
 from penstock.model.expressions import ColumnRef
+from penstock.model.predicates import aliases_of
 from penstock.model.query import Query
-from penstock.model.relation import JoinKind, joins, leaves
+from penstock.model.relation import JoinKind, Leaf, joins, leaves
 from penstock.model.schemes import Ordered
 from penstock.model.spans import Frontier, Rows, Span, span_of_ticks
 from penstock.model.types import Kind
+
+_REFUSALS = (
+    SparkKeeps.REFUSES_ANTI,
+    SparkKeeps.REFUSES_UNEQUAL,
+    SparkKeeps.REFUSES_OUTER,
+    SparkKeeps.REFUSES_SEVERAL_TIMES,
+)
 
 
 @dataclass(frozen=True)
@@ -44,6 +54,11 @@ class SparkKept:
     """How far the watermark lags behind what was read."""
     because: Reason
     """What lets it go, or why nothing does."""
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether Spark does not run the query at all."""
+        return self.because.kind in _REFUSALS
 
     @property
     def end(self) -> int | None:
@@ -76,7 +91,22 @@ def spark_keeps(query: Query) -> dict[str, SparkKept]:
     late = max((_delay(s) or 0 for s in query.all_sources), default=0)
     facts = Facts(unpromised)
     meetings = tuple(_meetings(query))
-    return {s.alias: _kept(facts, s, meetings, marked, late) for s in unpromised.all_sources}
+    found = {s.alias: _kept(facts, s, meetings, marked, late) for s in unpromised.all_sources}
+    several = _several_times(query, meetings, marked)
+    refused = next((one.because for one in found.values() if one.is_refused), several)
+    return found if refused is None else {a: SparkKept(a, None, late, refused) for a in found}
+
+
+def _several_times(query: Query, meetings: tuple[_Meeting, ...], marked: dict[str, ColumnRef]) -> Reason | None:
+    """That rows which were joined carry several watermarks into another join."""
+    shown = set(replace(query.block, tree=Leaf(""), where=(), existences=()).columns)
+    for meeting in meetings:
+        for side in (meeting.left, meeting.right):
+            read = {ref for p in query.predicates if not aliases_of(p) <= side for ref in p.columns}
+            times = [marked[alias] for alias in sorted(side) if alias in marked and marked[alias] in shown | read]
+            if len(times) > 1:
+                return SparkKeeps.REFUSES_SEVERAL_TIMES(times)
+    return None
 
 
 def _unpromised(query: Query) -> Query:

@@ -59,11 +59,15 @@ def _stream(span: Lifespan, finding: Finding, spark: SparkKept, longest: int) ->
     if not isinstance(finding, Bounded) or finding.means is Means.PURGE:
         for waits in _together(span.waits):
             first = waits[0]
+            if first.until is None and isinstance(finding, Undecided):
+                yield _wait(f"not known: nothing that is declared closes {_names(waits)} for it", "")
+                continue
             yield _wait(_waiting(waits, span.instants), _bar(_look(first), first.end, first.late or 0, longest))
     else:
         yield _wait(told(finding.bound), "" if finding.rows == 0 else _bar("until", None, 0, longest))
     look = "spark endless" if spark.end is None else "spark"
-    yield _wait(f"Spark {told(spark.because)}", _bar(look, spark.end, spark.late, longest))
+    bar = "" if spark.is_refused else _bar(look, spark.end, spark.late, longest)
+    yield _wait(f"Spark {told(spark.because)}", bar)
     yield "</div>"
 
 
@@ -78,9 +82,12 @@ def _together(waits: Sequence[Wait]) -> list[list[Wait]]:
     return list(found.values())
 
 
+def _names(waits: Sequence[Wait]) -> str:
+    return " and ".join(wait.target for wait in waits)
+
+
 def _waiting(waits: Sequence[Wait], instants: bool) -> str:
-    names = " and ".join(wait.target for wait in waits)
-    first = waits[0]
+    names, first = _names(waits), waits[0]
     if first.until is None:
         return f"for ever: nothing closes {names} for it"
     met = f", for rows of {' and '.join(first.met)} that it met" if first.met else ""

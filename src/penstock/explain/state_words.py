@@ -327,6 +327,9 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     SparkKeeps.REFUSES_ANTI: "refuses it: it has no NOT EXISTS between streams",
     SparkKeeps.REFUSES_UNEQUAL: "refuses it: it joins streams by an equality only",
     SparkKeeps.REFUSES_OUTER: "refuses it, for it would have to keep all ({})",
+    SparkKeeps.REFUSES_SEVERAL_TIMES: (
+        "refuses it as it is set by default (MULTIPLE_EVENT_TIME_COLUMNS): rows that it joined before carry {: and }"
+    ),
     SafeTrees.NONE: "no tree of joins is safe by promises",
     SafeTrees.SAFE_PART: "safe is {}",
     SafeTrees.SINGLE_JOIN: "the single {}-way join is safe",

@@ -44,7 +44,7 @@ def browser() -> Iterator[Any]:
 
 
 @pytest.mark.parametrize("of", [many(8), many(8, chain=True, aliases="a_stream_of_orders_{}"), explained(SHOP)])
-@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (380, "light"), (380, "dark")])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (1200, "dark"), (390, "light"), (390, "dark")])
 def test_nothing_lies_on_other_words(browser: Any, of: Explained, width: int, scheme: str, tmp_path: Path) -> None:
     html = tmp_path / "plan.html"
     html.write_text(page("orders.sql", *of), encoding="utf-8")

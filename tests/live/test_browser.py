@@ -24,6 +24,11 @@ from tests.live.samples import BROKEN, described, line
 pytestmark = needs_chromium
 
 
+CUT_OFF = """() => [...document.querySelectorAll('.scroll')].filter(box => box.scrollWidth > box.clientWidth + 1)
+  .map(box => box.innerHTML.slice(0, 200))"""
+"""What must be scrolled to be read."""
+
+
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Any]:
     with chromium() as browser:
@@ -68,6 +73,9 @@ def test_the_page_of_a_file_shows_what_the_file_says(browser: Any, tmp_path: Pat
     assert tiles["rows in"] == f"{60 * 300:,}"
     assert tiles["rows emitted"] == f"{60 * 50:,}"
     assert (tiles["results known to be lost"], tiles["answer"]) == ("1", "INEXACT")
+    # What the run has shown heads the page, and what was known before it stands below.
+    assert page.locator("#query > p").first.inner_text() == "query_1: INEXACT - a row broke a promise"
+    assert page.locator("#query > p").nth(1).inner_text().startswith("As declared: ✓ query_1: BOUNDED - exact")
     assert tiles["rows kept"] == f"{sum(lines[-1]['state_tuples'].values()):,}"
     assert _kept(page) == {name: f"{n:,}" for name, n in lines[-1]["state_tuples"].items()}
     page.get_by_role("button", name="a", exact=True).click()
@@ -93,9 +101,11 @@ def test_the_page_of_a_file_shows_what_the_file_says(browser: Any, tmp_path: Pat
         page.locator("table.streams").screenshot(path=str(docs / "page-why.png"))
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(path=str(docs / "page.png"))
-    phone = browser.new_page(viewport={"width": 380, "height": 800}, color_scheme="dark")
+    phone = browser.new_page(viewport={"width": 390, "height": 800}, color_scheme="dark")
     phone.goto(html.as_uri())
-    assert phone.evaluate("document.documentElement.scrollWidth") <= 380
+    assert phone.evaluate("document.documentElement.scrollWidth") <= 390
+    phone.get_by_role("button", name="a", exact=True).click()
+    assert [text for text in phone.evaluate(CUT_OFF) if not text.startswith("<svg")] == []
     assert phone.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(20, 23, 27)"
     assert wrong == []
 
@@ -109,6 +119,8 @@ def test_recall_is_shown_with_its_error(browser: Any, tmp_path: Path) -> None:
     page.goto(html.as_uri())
     assert _tiles(page)["recall"] == "90 % ± 5"
     assert page.locator(".chart", has_text="recall, and the least").count() == 1
+    gone = [row.inner_text().split("\t") for row in page.locator("table.let-go tr").all()[1:]]
+    assert gone[-1] == ["all streams", "evicted over the budget", "21"]
     # Without what is known of the query there are still the numbers.
     assert set(_kept(page)) == {"a", "b"}
 

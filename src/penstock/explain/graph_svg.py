@@ -11,6 +11,7 @@ a test measures it. The layout is computed from the plan alone and rounded, so t
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -28,7 +29,10 @@ from penstock.plan.plan import Plan
 CHARACTER = 7.4
 """How wide a letter is at most, at the size of the labels."""
 _LINE, _NODE_HEIGHT, _MARGIN, _GAP = 16.0, 46.0, 12.0, 22.0
-_NARROWEST, _LONGEST, _MOST_CLOSINGS = 420.0, 22, 24
+_NARROWEST, _WIDEST, _PADDING, _MOST_CLOSINGS = 420.0, 1040.0, 20.0, 24
+"""A drawing of at most eight streams is no wider than the page."""
+_LONGEST, _SHORTEST, _MOST_LINES = 24, 11, 4
+"""Letters in a line of a node: at most, and at least however many streams there are; and its lines."""
 
 
 @dataclass(frozen=True)
@@ -48,15 +52,15 @@ def join_graph(query: Query, plan: Plan, graph: ClosingGraph, marker: str) -> tu
     closings, hidden = _closings(plan, graph, others)
     rows = [*_keys(plan), *_pairs(plan, others), *closings, *_joint(plan)]
     lanes, width = _lanes(plan)
-    drawn, y = [], _MARGIN + _NODE_HEIGHT
+    foot = _MARGIN + _node_height(plan)
+    drawn, y = [], foot
     for row in rows:
         y, lines = _drawn(row, lanes, width, y, marker)
         drawn += lines
     height = y + _MARGIN + 4
-    foot = _MARGIN + _NODE_HEIGHT
     parts = [
         f'<svg viewBox="0 0 {width:.0f} {height:.0f}" role="img" class="lanes"'
-        f' style="max-width: {width:.0f}px; min-width: {min(width, 0.85 * width):.0f}px"'
+        f' style="max-width: {width:.0f}px; min-width: {0.85 * width:.0f}px"'
         f' aria-label="join graph of {_escaped(plan.query)}">',
         _head(f"{marker}-sure", "head"),
         _head(f"{marker}-maybe", "maybe-head"),
@@ -84,31 +88,55 @@ def _lanes(plan: Plan) -> tuple[dict[str, float], float]:
 
 
 def _node_width(plan: Plan, alias: str) -> float:
-    return 36 + CHARACTER * max(len(text) for text in _node_texts(plan, alias))
+    return _PADDING + CHARACTER * max(len(text) for lines in _node_texts(plan, alias) for text in lines)
 
 
-def _node_texts(plan: Plan, alias: str) -> tuple[str, str]:
+def _node_texts(plan: Plan, alias: str) -> tuple[list[str], list[str]]:
+    """The lines of a node, names broken so that all nodes fit beside each other: its alias, what is under that."""
     source = plan.by_alias[alias]
     window = source.window.text if source.window else ""
     under = " ".join(text for text in (source.stream if source.stream != alias else "", window) if text)
-    return _short(alias), _short(under)
+    room = (_WIDEST - 2 * _MARGIN + _GAP) / len(plan.aliases) - _GAP - _PADDING
+    most = min(_LONGEST, max(_SHORTEST, int(room / CHARACTER)))
+    mark = {"bounded": "✓", "unbounded": "✗"}.get(source.state.verdict, "?")
+    return _broken(f"{mark} {alias}", most), _broken(under, most)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+def _broken(text: str, most: int) -> list[str]:
+    """A name in lines of at most so many letters, at its underscores where it has some; shortened beyond a few."""
+    lines = [""]
+    for part in re.findall(r"[^_\s]+[_\s]*|[_\s]+", text):
+        if lines[-1] and len(lines[-1]) + len(part.rstrip()) > most:
+            lines.append("")
+        lines[-1] += part
+        while len(lines[-1].rstrip()) > most:
+            lines[-1:] = [lines[-1][:most], lines[-1][most:]]
+    kept = [line.rstrip() for line in lines if line.strip()]
+    return kept if len(kept) <= _MOST_LINES else [*kept[: _MOST_LINES - 1], f"{kept[_MOST_LINES - 1][: most - 1]}…"]
+
+
+def _node_height(plan: Plan) -> float:
+    """As high as the one with most lines needs."""
+    return max(_NODE_HEIGHT, *(14 + 15 * len([*name, *under]) for name, under in _all_texts(plan)))
+
+
+def _all_texts(plan: Plan) -> Iterator[tuple[list[str], list[str]]]:
+    return (_node_texts(plan, alias) for alias in plan.aliases)
 
 
 def _node(plan: Plan, alias: str, x: float) -> str:
     verdict = plan.by_alias[alias].state.verdict
     name, under = _node_texts(plan, alias)
-    mark = {"bounded": "✓", "unbounded": "✗"}.get(verdict, "?")
-    width, y = _node_width(plan, alias), _MARGIN + _NODE_HEIGHT / 2
-    lift = -4 if under else 4
-    lower = f'<text class="under" x="{x:.1f}" y="{y + 14:.1f}">{_escaped(under)}</text>' if under else ""
+    width, height = _node_width(plan, alias), _node_height(plan)
+    first = _MARGIN + height / 2 + 4 - 7.5 * (len([*name, *under]) - 1)
+    words = [
+        f'<text{kind} x="{x:.1f}" y="{first + 15 * number:.1f}">{_escaped(line)}</text>'
+        for number, (line, kind) in enumerate([*((n, "") for n in name), *((u, ' class="under"') for u in under)])
+    ]
     return (
         f'<g class="node {verdict}" data-alias="{_escaped(alias)}"><title>{_escaped(f"{alias}: {verdict}")}</title>'
-        f'<rect x="{x - width / 2:.1f}" y="{_MARGIN:.1f}" width="{width:.1f}" height="{_NODE_HEIGHT:.1f}" rx="9"/>'
-        f'<text x="{x:.1f}" y="{y + lift:.1f}">{_escaped(f"{mark} {name}")}</text>{lower}</g>'
+        f'<rect x="{x - width / 2:.1f}" y="{_MARGIN:.1f}" width="{width:.1f}" height="{height:.1f}" rx="9"/>'
+        f"{''.join(words)}</g>"
     )
 
 

@@ -1,6 +1,6 @@
 -- check: bounded
 -- The first two queries of optimizing-away-joins: for every 5 minutes, the DNS requests without an answer, and the SYN
--- packets without a SYN-ACK, within 5 seconds. A window is given when the last of its requests is certain to have none.
+-- packets without a SYN-ACK, within 5 seconds. A window is emitted when the last of its requests is certain to have none.
 CREATE STREAM requests (
   id BIGINT, client STRING, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN 1 SECOND
 ) USING parquet OPTIONS (path 'data/dns_requests');

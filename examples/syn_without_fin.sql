@@ -1,7 +1,7 @@
 -- check: bounded
 -- The running example of optimizing-away-joins: for every 5 minutes, the SYN packets that were answered within 5 seconds
 -- but whose connection was not closed within 10. `id` is the connection itself, which no packet carries.
--- The count of a window is given once, when the last of its packets is certain to have been closed or not.
+-- The count of a window is emitted once, when the last of its packets is certain to have been closed or not.
 CREATE STREAM syn (
   ip STRING, ts TIMESTAMP, id VIRTUAL,
   EVENT TIME ts,

@@ -25,7 +25,7 @@ _EXAMPLES = {
     ),
     "run": (
         ("what is there now, and stop", "penstock run job.sql --checkpoint state --available-now"),
-        ("what is there is all: also give what waits for more", "penstock run job.sql --checkpoint state --final"),
+        ("what is there is all: also emit what waits for more", "penstock run job.sql --checkpoint state --final"),
         (
             "for ever, a batch every ten seconds, on a cluster",
             "penstock run job.sql --master spark://host:7077 --checkpoint hdfs://name/job --trigger 10s",

@@ -114,6 +114,15 @@ def test_the_example_of_the_readme_is_the_file_it_names() -> None:
     assert shown == (ROOT / "examples" / "unbounded.sql").read_text(encoding="utf-8")
 
 
+GIVEN = re.compile(r"given out|\b(?:row|rows|group|groups|window|windows|match|answer)\b (?:is|are|was|were) given\b")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_what_a_query_answers_is_emitted(page: Path) -> None:
+    """One word for it, as in the reports: rows are emitted, not given."""
+    assert GIVEN.findall(page.read_text(encoding="utf-8")) == []
+
+
 # The language reference is complete.
 
 

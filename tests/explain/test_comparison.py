@@ -45,7 +45,7 @@ def test_a_job_that_stores_nothing_has_no_ratio() -> None:
         (SAME, True, "equal: the same 12 rows"),
         (AnswersCompared(12, 0, 2, 0, 0), True, "equal: 10 rows, and 2 more that Spark holds back"),
         (AnswersCompared(12, 0, 2, 1, 0), False, "NOT EQUAL: 1 of 2 rows that Spark did not emit are not in the"),
-        (AnswersCompared(12, 0, 2, None, 0), False, "NOT EQUAL: 2 rows are more than Spark gave"),
+        (AnswersCompared(12, 0, 2, None, 0), False, "NOT EQUAL: 2 rows are more than Spark emitted"),
         (AnswersCompared(12, 3, 0, None, 5), False, "NOT EQUAL: 3 rows of Spark's are lacking; 5 rows came later"),
     ],
 )

@@ -57,7 +57,7 @@ OBSTACLES = [
     (f"/*+ BUDGET(9 KB), SHED(INPUT) */ r.n {OUTER}", None),
     (f"/*+ BUDGET(9 ROWS), ARCHIVE('x') */ r.n {OUTER}", "ARCHIVE is joined later for inner joins only"),
     ("/*+ BUDGET(9 ROWS), ARCHIVE('x') */ r.n FROM r, s WHERE r.k = s.k", None),
-    ("/*+ BUDGET(9 ROWS), ARCHIVE('x') */ DISTINCT r.n FROM r, s WHERE r.k = s.k", "ARCHIVE gives later"),
+    ("/*+ BUDGET(9 ROWS), ARCHIVE('x') */ DISTINCT r.n FROM r, s WHERE r.k = s.k", "ARCHIVE emits later"),
     ("/*+ BUDGET(9 ROWS), ARCHIVE('x') */ r.n FROM r [ROWS 3], s WHERE r.k = s.k", "ARCHIVE cannot be joined later"),
     ("/*+ BUDGET(9 KB) */ r.n FROM r [ROWS 3], s WHERE r.k = s.k", "give it in ROWS"),
     ("/*+ BUDGET(9 ROWS) */ r.n FROM r [ROWS 3], s WHERE r.k = s.k", None),

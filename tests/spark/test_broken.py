@@ -45,7 +45,7 @@ def test_a_bound_that_is_lost_is_named() -> None:
     assert "2 in this batch" in second
     follows = "FOLLOWS s (k) ON (k) WITHIN 5 ROWS ON t"
     first, _ = told(FOLLOWING.format(policy=""), follows, 9)
-    assert "ADAPT widens it, to 9 ROWS now; the stated bound of t is lost by it" in first
+    assert "ADAPT widens its k to 9 ROWS; the stated bound of t is lost by it" in first
 
 
 @pytest.mark.parametrize("policy", ["TRUST", "QUARANTINE", "RECOVER"])

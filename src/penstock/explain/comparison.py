@@ -69,7 +69,7 @@ class AnswersCompared:
             )
         found = [f"{self.lacking:,} rows of Spark's are lacking" if self.lacking else ""]
         if self.more and self.wrong is None:
-            found += [f"{self.more:,} rows are more than Spark gave, and this plan cannot be asked at rest"]
+            found += [f"{self.more:,} rows are more than Spark emitted, and this plan cannot be asked at rest"]
         elif self.wrong:
             found += [f"{self.wrong:,} of {self.more:,} rows that Spark did not emit are not in the answer at rest"]
         return f"NOT EQUAL: {'; '.join(filter(None, found))}{late}"

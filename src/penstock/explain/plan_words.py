@@ -72,7 +72,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "cannot be told from those that were emitted; leave out ARCHIVE"
     ),
     PlanObstacle.ARCHIVE_AFTER_STAGE: (
-        "what an ARCHIVE gives later cannot be added to what {} has emitted: leave out ARCHIVE, or leave out {} "
+        "what an ARCHIVE emits later cannot be added to what {} has emitted: leave out ARCHIVE, or leave out {} "
         "and work it out over the sink and the archive's answers together"
     ),
     PlanObstacle.INSTEAD: "use ADAPT, which counts the loss it knows of, or QUARANTINE or FAIL",
@@ -108,7 +108,7 @@ PLAN_WORDS: dict[ReasonKind, Words] = {
         "ordered event time as well, or use a sink that takes updates"
     ),
     PlanObstacle.RUNNING_GROUPS: (
-        "{} gives groups that go on changing, and nothing reads running groups: group by window(ts, '…') of an event "
+        "{} emits groups that go on changing, and nothing reads running groups: group by window(ts, '…') of an event "
         "time as well, so that each group is emitted once"
     ),
     PlanObstacle.ARCHIVE_BELOW: "{} is read by another block, and what ARCHIVE keeps is not: leave ARCHIVE out",

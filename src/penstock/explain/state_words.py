@@ -101,7 +101,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     WaitsUntil.BATCH_DONE: "its batch is done, for every row of {} that matches it came before",
     WaitsUntil.READ_PAST: "{} was read past it",
     WaitsUntil.ROWS_ARRIVED: _rows_arrived,
-    WaitsUntil.LEARNED_ROWS_ARRIVED: "so many more rows of {} have arrived as the k that is learned",
+    WaitsUntil.LEARNED_ROWS_ARRIVED: "as many more rows of {} have arrived as the learned lateness",
     WaitsUntil.WINDOW_LEFT: _window_left,
     WaitsUntil.PUNCTUATED: "a punctuation of {} has closed {: and }",
     WaitsUntil.FOR_EACH_MET: "for each row of {: and } that it met, {}",
@@ -242,7 +242,7 @@ STATE_WORDS: dict[ReasonKind, Words] = {
     NoWitness.COMPARED_WITH_CONSTANT: "{} is {} and compared with a constant",
     NoWitness.FINITE_TYPE: "{} is {}, which has finitely many values",
     NoWitness.NO_VALUE: "{} can take no value",
-    NoWitness.GIVEN_BY_BLOCK: "not every input is one that {: and } may give",
+    NoWitness.GIVEN_BY_BLOCK: "not every input is one that {: and } may emit",
     Growth.NEW_KEY_MAY_MATCH: (
         "each row of {0} has a new {1} and can never leave: as declared now, a row of {2} with {3} = {4} may still come"
     ),

@@ -55,7 +55,7 @@ def counted_answer(
     assert made is not None
     if (policy := spark.conf.get(_POLICY, "min")) != "min":
         raise UsageError(
-            f"{_POLICY} is {policy}: windows would be given before the slower streams have passed them",
+            f"{_POLICY} is {policy}: windows would be emitted before the slower streams have passed them",
             hint="leave it at min",
         )
     run = new_run()

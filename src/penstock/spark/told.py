@@ -90,7 +90,7 @@ def waiting_lines(ran: Sequence[Running], undecided: Mapping[str, Iterable[str]]
         late = sum(sum(line["violations"].values()) for line in one.batches) if one.plan.rewriting is not None else 0
         if late:
             rows, are = (f"{late:,} rows", "are") if late > 1 else ("1 row", "is")
-            found.append(f"{one.query.name}: {rows} came for windows that were given already, and {are} not counted")
+            found.append(f"{one.query.name}: {rows} came for windows that were emitted already, and {are} not counted")
         if one.observed is not None and one.observed.broken:
             windows = f"{one.observed.broken:,} of {one.observed.windows:,} windows"
             found.append(
@@ -248,7 +248,7 @@ def _answer(plan: Plan, constraint: str, k: dict[str, Any]) -> str:
             return "such rows are joined with what is there; what was concluded of it may lose results of theirs"
         case _:
             widened = (
-                f"ADAPT widens it, to {_length(plan, constraint, k[constraint])} now"
+                f"ADAPT widens its k to {_length(plan, constraint, k[constraint])}"
                 if k.get(constraint) is not None
                 else None
             )

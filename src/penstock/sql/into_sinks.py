@@ -95,9 +95,9 @@ def writing_into(source: SourceText, query: Query, sink: Sink | None, statement:
     if query.is_grouped and is_known and not emits_once(query):
         source.report(
             QueryMistake,
-            f"sink {sink.name} only appends, but the groups of this query change: each batch gives new values",
+            f"sink {sink.name} only appends, but the groups of this query change: each batch emits new values",
             statement.sink.at,
-            hint="group by window(ts, '5 minutes') of an ordered event time as well, so that each group is given once, "
+            hint="group by window(ts, '5 minutes') of an ordered event time as well, so that each group is emitted once, "
             f"or use a sink that takes updates: CREATE SINK {sink.name} (PRIMARY KEY (…)) USING delta …",
         )
     return query

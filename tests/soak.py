@@ -3,7 +3,7 @@
 Not part of the suite. Four things take turns until the time is over: random differential cases of the core (the tests
 of the suite, with seeds of their own and more examples), random whole queries on Spark against DuckDB, scripts with
 tokens and characters changed at random (each must be read, checked, or refused with an error of ours), and SIGKILLs of
-a run with every kind of query on real Spark. What fails is printed with the command that repeats it, and ends the soak
+runs of all kinds of query on real Spark. What fails is printed with the command that repeats it, and ends the soak
 with exit code 1. The counts go into docs/endurance.md after every turn, where they add up over all runs.
 """
 
@@ -48,8 +48,8 @@ CORE = (
     "tests/whole_queries/test_streams_with_parts.py",
 )
 ON_SPARK = "tests/spark/test_whole_queries.py"
-KILLS = "tests/spark/test_faults.py::test_killed_at_random_moments_and_restarted"
-_EXAMPLES, _SPARK_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 150, 8, 5, 60.0
+KILLS = "tests/spark/test_kills.py::test_killed_at_random_moments_and_restarted"
+_EXAMPLES, _SPARK_EXAMPLES, _KILLS, _SCRIPT_SECONDS = 150, 8, 6, 60.0
 _MUTATED = 0.7
 """The share of the scripts that are known ones with something changed."""
 _ROW = re.compile(r"^\| (\d{4}-[^|]+)\| ([^|]+)\|((?: *[\d,]+ *\|){4}) ([^|]*)\|$")
@@ -96,7 +96,7 @@ def spark(counts: Counts, seed: int) -> None:
 
 
 def kills(counts: Counts, seed: int) -> None:
-    """A run with every kind of query, killed and started again."""
+    """A run of one kind of query or two, killed and started again."""
     told = tests(KILLS, seed, "measure", PENSTOCK_KILLS=str(_KILLS))
     counts.kills += int(re.findall(r"(\d+) kills", told)[-1])
 

@@ -1,4 +1,4 @@
-"""The memory of a run: of its driver, its JVM and its Python workers, from outside."""
+"""The processes of a run, its driver, its JVM and its Python workers, and their memory, from outside."""
 
 from __future__ import annotations
 
@@ -28,6 +28,20 @@ def resident(leader: int) -> dict[str, int]:
         # Without what is mapped from files, such as the segments of the warm cache.
         found[kind] += (pages[1] - pages[2]) * _PAGE
     return found
+
+
+def members(leader: int, name: str) -> list[int]:
+    """The processes of a session whose command line has that in it, the youngest first; not the leader."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and int(entry.name) != leader:
+                fields = (entry / "stat").read_text().rpartition(")")[2].split()
+                if int(fields[3]) == leader and name in (entry / "cmdline").read_text():
+                    found.append((int(fields[19]), int(entry.name)))
+        except (OSError, IndexError):
+            continue
+    return [pid for _, pid in sorted(found, reverse=True)]
 
 
 class Watched:

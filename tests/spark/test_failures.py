@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import logging
+import socket
 import subprocess
+import threading
 from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from py4j import java_gateway  # type: ignore[import-untyped]
 from py4j.protocol import Py4JError  # type: ignore[import-untyped]  # py4j ships no types
+from pyspark.accumulators import UpdateRequestHandler
 
-from penstock.spark.failures import failure_of, has_ended, jvm_ended, what_it_says
+from penstock.spark.failures import failure_of, has_ended, jvm_ended, quiet_errors, what_it_says
 
 PYTHON = """[STREAM_FAILED] Query [id = 1] ended: An exception was thrown: Traceback (most recent call last):
   File "a.py", line 3, in f
@@ -87,3 +92,39 @@ def test_a_jvm_that_is_gone_is_told_from_one_that_fails() -> None:
     assert has_ended(session, Py4JError("no answer"))
     assert not has_ended(cast("Any", _Gateway(None)), OSError())
     assert "the same command goes on" in str(jvm_ended(resuming=True))
+
+
+def test_what_the_gateway_writes_into_the_log_of_the_whole_program_is_not_printed(
+    caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does so where a connection breaks while an answer is read; what others write there stands."""
+    monkeypatch.delenv("PENSTOCK_DEBUG", raising=False)
+    quiet_errors()
+    log = logging.getLogger()
+    for path in (java_gateway.__file__, __file__):
+        log.handle(log.makeRecord("root", logging.ERROR, path, 1, "said by %s", (Path(path).name,), None))
+    assert caplog.messages == [f"said by {Path(__file__).name}"]
+
+
+def test_the_server_of_counters_is_quiet_when_the_jvm_dies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PENSTOCK_DEBUG", raising=False)
+    quiet_errors()
+    server, ours = socket.socketpair()
+    told: list[BaseException] = []
+
+    class Server:
+        server_shutdown, auth_token = False, None
+
+    def handle() -> None:
+        try:
+            UpdateRequestHandler(server, None, cast(Any, Server()))
+        except BaseException as error:
+            told.append(error)
+
+    thread = threading.Thread(target=handle)
+    thread.start()
+    ours.close()
+    thread.join(10)
+    server.close()
+    assert not thread.is_alive()
+    assert told == []

@@ -19,11 +19,17 @@ from pyspark.sql import SparkSession
 
 import penstock
 from tests.spark.conftest import Bench, Ran
+from tests.spark.killed_queries import GROUPED, START, STREAMS, grouped, write_files
 from tests.spark.oracle import bag, joined
-from tests.spark.test_faults import GROUPED, START, STREAMS, grouped, offsets, write_files
+from tests.spark.processes import members
 
 SCRIPT = STREAMS + GROUPED
 FILES = 8
+
+
+def offsets(bench: Bench) -> int:
+    folders = (bench.folder / "checkpoint").glob("*/spark/offsets")
+    return sum(1 for folder in folders for path in folder.iterdir() if path.name.isdigit())
 
 
 def begun(bench: Bench, process: subprocess.Popen[str]) -> None:
@@ -32,20 +38,6 @@ def begun(bench: Bench, process: subprocess.Popen[str]) -> None:
     while process.poll() is None and offsets(bench) < 2 and time.monotonic() < deadline:
         time.sleep(0.05)
     assert process.poll() is None, process.communicate()[1]
-
-
-def members(leader: int, name: str) -> list[int]:
-    """The processes of a session whose command line has that in it, the youngest first; not the leader."""
-    found = []
-    for entry in Path("/proc").iterdir():
-        try:
-            if entry.name.isdigit() and int(entry.name) != leader:
-                fields = (entry / "stat").read_text().rpartition(")")[2].split()
-                if int(fields[3]) == leader and name in (entry / "cmdline").read_text():
-                    found.append((int(fields[19]), int(entry.name)))
-        except (OSError, IndexError):
-            continue
-    return [pid for _, pid in sorted(found, reverse=True)]
 
 
 def again(bench: Bench) -> None:

@@ -7,9 +7,12 @@ import os
 import re
 import subprocess
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
-from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]  # py4j ships no types
+import py4j  # type: ignore[import-untyped]  # py4j ships no types
+from py4j.protocol import Py4JError, Py4JNetworkError  # type: ignore[import-untyped]
+from pyspark.accumulators import UpdateRequestHandler
 from pyspark.errors import PySparkException
 from pyspark.logger import PySparkLogger
 from pyspark.sql import SparkSession
@@ -33,6 +36,7 @@ _VAGUE = ("[TASK_WRITE_FAILED]", "[FAILED_READ_FILE.NO_HINT]", "Job aborted")
 """Beginnings of lines that say what failed and not why."""
 _FRAMES = ("\tat ", "\t...", '  File "', "    ")
 _LONGEST = 400
+_GATEWAY = Path(py4j.__file__).parent
 _LAST_SECONDS = 3.0
 """How long a JVM that no longer answers may take to be gone."""
 
@@ -41,8 +45,24 @@ def quiet_errors() -> None:
     """Keep PySpark and its gateway from printing each error of their own, trace and all, besides raising it."""
     if not os.environ.get("PENSTOCK_DEBUG"):
         logging.getLogger("py4j").setLevel(logging.CRITICAL + 1)
+        logging.getLogger().addFilter(_is_of_others)
+        # It polls a connection for counters that we do not use, and tells a JVM's death by a trace.
+        UpdateRequestHandler.handle = _handled_quietly  # type: ignore[assignment, method-assign]
         for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
             PySparkLogger.getLogger(name).setLevel(logging.CRITICAL + 1)
+
+
+def _is_of_others(record: logging.LogRecord) -> bool:
+    """Whether a line for the log of the whole program is not the gateway's, which writes some of its own there."""
+    return _GATEWAY not in Path(record.pathname).parents
+
+
+_handle = UpdateRequestHandler.handle
+
+
+def _handled_quietly(handler: UpdateRequestHandler) -> None:
+    with suppress(EOFError, OSError):
+        _handle(handler)
 
 
 def failure_of(query: str, error: Exception, resuming: AnyPath | None = None) -> PenstockError:

@@ -35,6 +35,12 @@ def test_a_column_of_few_values_stays_where_it_is() -> None:
     assert layout.row("a", 1)["x"] is layout.row("a", 9)["x"] is True
 
 
+def test_values_beside_the_largest_constant_are_as_wide_as_they_must_be() -> None:
+    layout = layout_of("k BINARY, n BIGINT, CHECK (n >= 9223372036854775806)", "k BINARY")
+    values = [layout.row("b", block, half)["k"] for block in range(3) for half in (False, True)]
+    assert len(set(values)) == 6
+
+
 @pytest.mark.parametrize(
     ("own", "where", "why"),
     [

@@ -340,6 +340,7 @@ def _value(kind: DataType, number: int) -> object:
         case Kind.STRING:
             return f"v{number}"
         case Kind.BINARY:
-            return number.to_bytes(8, "big")
+            # Steps are wider than the widest constant, which may have eight bytes itself.
+            return number.to_bytes(max(8, number.bit_length() // 8 + 1), "big")
         case _:
             return number

@@ -31,8 +31,6 @@ WORKERS_BEFORE = 0.6
 """The share of the other runs in which workers die too before the end, and their tasks are tried again."""
 DURING_START = 0.2
 """The share of the kills that do not wait for a batch to be under way."""
-AHEAD = 12
-"""The files of each stream that lie before a run that starts."""
 
 
 @dataclass
@@ -42,6 +40,8 @@ class Killer:
     bench: Bench
     names: Sequence[str]
     rng: random.Random
+    ahead: int
+    """The files of each stream that lie before a run that starts."""
     files: int = 0
     killed: Counter[str] = field(default_factory=Counter)
     """Only those that lived, and whose run had files left."""
@@ -62,7 +62,7 @@ class Killer:
         return min(self.logged("commits")) < self.files
 
     def start(self, master: str) -> subprocess.Popen[str]:
-        new = max(AHEAD - (self.files - min(self.logged("commits"))), 0)
+        new = max(self.ahead - (self.files - min(self.logged("commits"))), 0)
         if new:
             write_files(self.bench, new, self.files)
             self.files += new
@@ -143,7 +143,10 @@ def test_killed_at_random_moments_and_restarted(outside: Bench) -> None:
     """In the suite one kill of all kinds of query at once; at full size 20, of one kind or two."""
     kills = int(os.environ.get("PENSTOCK_KILLS", size(1, 20)))
     rng = random.Random(int(os.environ.get("PENSTOCK_SEED", "11")))
-    killer = Killer(outside, list(KINDS) if kills == 1 else rng.sample(list(KINDS), rng.choice((1, 1, 2))), rng)
+    if kills == 1:
+        killer = Killer(outside, list(KINDS), rng, ahead=4)
+    else:
+        killer = Killer(outside, rng.sample(list(KINDS), rng.choice((1, 1, 2))), rng, ahead=12)
     while killer.killed.total() < kills:
         killer.kill()
     killer.end()

@@ -6,12 +6,15 @@
 from __future__ import annotations
 
 import re
+import shlex
 from pathlib import Path
 from typing import get_args
 
 import pytest
+import typer
 
 from penstock.analysis.check import check_query
+from penstock.cli import app
 from penstock.compile import parse
 from penstock.errors import ScriptErrors
 from penstock.model.clauses import AGGREGATES, GROUPINGS, TOP, Aggregate, RangeWindow, RowsWindow
@@ -21,7 +24,7 @@ from penstock.model.schemes import Policy, Scheme
 from penstock.model.script import Script
 from penstock.model.spans import Auto, Rows, Span
 from penstock.sql import print_script
-from tests.docs.pages import PAGES, ROOT, Block, as_run, blocks, folder_for
+from tests.docs.pages import PAGES, ROOT, Block, as_run, blocks, commands, folder_for
 
 LANGUAGE = next(page for page in PAGES if page.name == "language.md")
 STATED = re.compile(r"-- check: (bounded|unbounded|undecided)$", re.MULTILINE)
@@ -158,3 +161,35 @@ def test_language_reference_shows_every_hint_join_window_and_aggregate(language:
         *GROUPINGS,
         TOP,
     }
+
+
+# What is only shown is right all the same.
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_every_block_is_run_or_is_of_a_kind_that_is_only_shown(page: Path) -> None:
+    """Scripts, commands and Python run; what has no language is figures, drawings, commands of the reader's shell."""
+    text = page.read_text(encoding="utf-8")
+    typed = " ".join(command for block in blocks(text) if block.language == "console" for command in commands(block))
+    for block in blocks(text):
+        assert block.language in ("sql", "console", "python", "", "sh", "yaml"), f"{page.name}:{block.line}"
+        if block.language == "python" and block.file is not None:
+            imported = any(f"from {Path(block.file).stem} import" in other.body for other in blocks(text))
+            assert block.file in typed or imported, f"{page.name}:{block.line} is saved and never run"
+
+
+SHOWN = [
+    (page, line.partition("  #")[0].strip())
+    for page in PAGES
+    for block in blocks(page.read_text(encoding="utf-8"))
+    if block.language in ("", "sh")
+    for line in block.body.replace("\\\n", " ").splitlines()
+    if line.startswith("penstock ") and not any(word in line for word in ("[", "FILE", "CHECKPOINT", "NAME", "…"))
+]
+
+
+@pytest.mark.parametrize(("page", "command"), SHOWN, ids=[f"{page.name}:{command}" for page, command in SHOWN])
+def test_a_command_that_is_only_shown_has_options_that_exist(page: Path, command: str) -> None:
+    _, name, *arguments = shlex.split(command)
+    assert name in typer.main.get_command(app).commands, page.name  # type: ignore[attr-defined]
+    typer.main.get_command(app).commands[name].make_context(name, arguments)  # type: ignore[attr-defined]

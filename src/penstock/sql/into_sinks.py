@@ -97,8 +97,8 @@ def writing_into(source: SourceText, query: Query, sink: Sink | None, statement:
             QueryMistake,
             f"sink {sink.name} only appends, but the groups of this query change: each batch emits new values",
             statement.sink.at,
-            hint="group by window(ts, '5 minutes') of an ordered event time as well, so that each group is emitted once, "
-            f"or use a sink that takes updates: CREATE SINK {sink.name} (PRIMARY KEY (…)) USING delta …",
+            hint="group by window(ts, '5 minutes') of an ordered event time as well, so that each group is emitted "
+            f"once, or use a sink that takes updates: CREATE SINK {sink.name} (PRIMARY KEY (…)) USING delta …",
         )
     return query
 

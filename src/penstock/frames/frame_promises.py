@@ -59,25 +59,25 @@ class FramePromise:
         return self.text("other")
 
 
-def primary_key(*columns: str, on_violation: str | None = None) -> FramePromise:
+def PrimaryKey(*columns: str, on_violation: str | None = None) -> FramePromise:
     """No two rows agree on the columns, and none is NULL there."""
     _require(columns, "PrimaryKey")
     return FramePromise(f"PRIMARY KEY {quoted_list(columns)}{_violation(on_violation)}", columns)
 
 
-def ordered(column: str, within: Within = None, on_violation: str | None = None) -> FramePromise:
+def Ordered(column: str, within: Within = None, on_violation: str | None = None) -> FramePromise:
     """Rows come in the order of a column, up to a slack in rows or in time."""
     in_time = isinstance(within, str) and not fold(within).endswith(("rows", "row"))
     text = f"ORDERED BY {quoted(column)}{_within(within)}{_violation(on_violation)}"
     return FramePromise(text, (column,), column if in_time else None)
 
 
-def clustered(column: str, within: Within = None, on_violation: str | None = None) -> FramePromise:
+def Clustered(column: str, within: Within = None, on_violation: str | None = None) -> FramePromise:
     """Rows with one value of a column come close together."""
     return FramePromise(f"CLUSTERED BY {quoted(column)}{_within(within)}{_violation(on_violation)}", (column,))
 
 
-def follows(
+def Follows(
     other: Any, *columns: str, on: str | Iterable[str], within: Within = None, on_violation: str | None = None
 ) -> FramePromise:
     """Rows follow their partners in another DataFrame, whose columns come first."""
@@ -87,7 +87,7 @@ def follows(
     return FramePromise(f"FOLLOWS {_OTHER} {tail}", own, None, other, columns)
 
 
-def foreign_key(
+def ForeignKey(
     other: Any, *columns: str, on: str | Iterable[str], window: Window = None, on_violation: str | None = None
 ) -> FramePromise:
     """Every row has a partner in another DataFrame, with an event time in the window."""
@@ -97,7 +97,7 @@ def foreign_key(
     return FramePromise(f"FOREIGN KEY {quoted_list(own)} REFERENCES {_OTHER} {tail}", own, None, other, columns)
 
 
-def cooccurs(
+def Cooccurs(
     other: Any, *columns: str, on: str | Iterable[str], window: Window = None, on_violation: str | None = None
 ) -> FramePromise:
     """Every pair of rows that agree on the columns lies in the window of event time."""
@@ -107,36 +107,36 @@ def cooccurs(
     return FramePromise(f"COOCCURS {quoted_list(own)} AND {_OTHER} {tail}", own, None, other, columns)
 
 
-def stream_key(*columns: str, spans: Any, window: Window = None, on_violation: str | None = None) -> FramePromise:
+def StreamKey(*columns: str, spans: Any, window: Window = None, on_violation: str | None = None) -> FramePromise:
     """Rows of two DataFrames that agree on the columns within the window agree on all that both have, but time."""
     _require(columns, "StreamKey")
     tail = f"{_window(window)}{_violation(on_violation)}"
     return FramePromise(f"STREAM KEY {quoted_list(columns)} SPANS {_OTHER}{tail}", columns, None, spans, columns)
 
 
-def virtual(*columns: str) -> FramePromise:
+def Virtual(*columns: str) -> FramePromise:
     """Identities that no row carries, such as the call that a packet is of: for keys and COOCCURS alone."""
     _require(columns, "Virtual")
     return FramePromise(", ".join(f"{quoted(column)} VIRTUAL" for column in columns), (), virtual=columns)
 
 
-def event_time(column: str, idle_after: str | None = None) -> FramePromise:
+def EventTime(column: str, idle_after: str | None = None) -> FramePromise:
     """The column that is the clock; a part that lies further behind than that no longer holds it back."""
     idle = "" if idle_after is None else f" IDLE AFTER {idle_after.upper()}"
     return FramePromise(f"EVENT TIME {quoted(column)}{idle}", (column,), is_clock=True)
 
 
-def arrives_by(column: str, on_violation: str | None = None) -> FramePromise:
+def ArrivesBy(column: str, on_violation: str | None = None) -> FramePromise:
     """The column never falls as rows arrive, in no stream of the query: so their order to each other is known."""
     return FramePromise(f"ARRIVES BY {quoted(column)}{_violation(on_violation)}", (column,))
 
 
-def parts_by(column: str) -> FramePromise:
+def PartsBy(column: str) -> FramePromise:
     """Rows with one value of a column are a part, such as a partition: orders hold within each."""
     return FramePromise(f"PARTS BY {quoted(column)}", (column,))
 
 
-def punctuated(*columns: str, when: str, lifespan: str | None = None, on_violation: str | None = None) -> FramePromise:
+def Punctuated(*columns: str, when: str, lifespan: str | None = None, on_violation: str | None = None) -> FramePromise:
     """Rows that satisfy a condition are no data: they say that no more come with their values of the columns."""
     _require(columns, "Punctuated")
     life = f" LIFESPAN {lifespan.upper()}" if lifespan is not None else ""
@@ -144,16 +144,10 @@ def punctuated(*columns: str, when: str, lifespan: str | None = None, on_violati
     return FramePromise(text, (*columns, *_WORD.findall(when)), is_condition=True)
 
 
-def check_of(condition: str, on_violation: str | None = None) -> FramePromise:
+def Check(condition: str, on_violation: str | None = None) -> FramePromise:
     """No row makes the condition false."""
     words = tuple(_WORD.findall(condition))
     return FramePromise(f"CHECK ({condition}){_violation(on_violation)}", words, is_condition=True)
-
-
-PrimaryKey, Ordered, Clustered, Follows = primary_key, ordered, clustered, follows
-ForeignKey, Cooccurs, Punctuated, Check = foreign_key, cooccurs, punctuated, check_of
-StreamKey, Virtual, EventTime, ArrivesBy, PartsBy = stream_key, virtual, event_time, arrives_by, parts_by
-"""The names that users know, as of types: `penstock.PrimaryKey("id")`."""
 
 
 def _names(on: str | Iterable[str]) -> tuple[str, ...]:

@@ -13,7 +13,7 @@ from pathlib import Path
 from pyspark.sql import DataFrame, SparkSession
 
 from penstock.errors import InternalError, UsageError
-from penstock.frames.frame_promises import event_time
+from penstock.frames.frame_promises import EventTime
 from penstock.frames.job_fixes import JobFix, clocks_of, usual_fixes
 from penstock.frames.job_hints import NO_HINTS, JobHints
 from penstock.frames.job_relations import JobRelation, leaves_of
@@ -61,7 +61,7 @@ class ReadFrame:
         told = {one.source for one in self.job.promises if one.promise.ordered is not None or one.promise.is_clock}
         leaves = {leaf.source: leaf for leaf in leaves_of(self.job.relation)}
         clocks = [
-            JobPromise(source, event_time(leaves[source].columns[place].name))
+            JobPromise(source, EventTime(leaves[source].columns[place].name))
             for source, place in clocks_of(self.job.relation, {}).items()
             if source not in told and all(column.delay is None for column in leaves[source].columns)
         ]

@@ -126,6 +126,16 @@ def test_what_a_query_answers_is_emitted(page: Path) -> None:
     assert GIVEN.findall(page.read_text(encoding="utf-8")) == []
 
 
+def test_the_readme_fits_three_screens_and_has_what_a_reader_looks_for() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    assert text.count("\n") <= 150
+    in_order = ["Penstock runs", "pip install", "make demo", "make test", "examples/unbounded.sql", "--fix 1"]
+    in_order += ["penstock.adopt", "docs/state.svg", "rows a second", "**Use.**", "**Run.**", "**Understand.**"]
+    places = [text.find(part) for part in [*in_order, "**Contribute.**"]]
+    assert -1 not in places
+    assert places == sorted(places)
+
+
 # The language reference is complete.
 
 

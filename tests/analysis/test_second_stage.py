@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import penstock
 from penstock.analysis.check import check_query
 from penstock.analysis.finding import Bounded, Finding, Means, Unbounded, Undecided
 from penstock.explain.reason_words import each_told, told
@@ -181,3 +182,12 @@ def test_a_number_that_nothing_says_to_be_in_order_is_not_proposed_as_an_event_t
     unordered = stream("a", "k BIGINT, v DOUBLE")
     found = open_end(findings(query([source(unordered)], select=["a.k", COUNT], group_by=["a.k"]))["(groups)"])
     assert found.fixes == ()
+
+
+def test_groups_that_leave_by_a_learned_order_are_exact_if_it_holds() -> None:
+    stream = "CREATE STREAM a (k BIGINT, ts TIMESTAMP, EVENT TIME ts, ORDERED BY ts WITHIN {0});"
+    select = "SELECT k, count(*) AS n FROM a GROUP BY k, window(ts, '1 hour');"
+    learned = {
+        said: penstock.check(penstock.parse(stream.format(said) + select)).learned for said in ("AUTO", "9 ROWS")
+    }
+    assert learned == {"AUTO": ("ORDERED BY ts WITHIN AUTO ON a",), "9 ROWS": ()}

@@ -47,8 +47,9 @@ from penstock.model.clauses import RowsWindow, Union
 from penstock.model.formats import meant
 from penstock.model.hints import Budget
 from penstock.model.query import Query
-from penstock.model.schemes import Clustered, Follows
+from penstock.model.schemes import Clustered, Follows, Ordered
 from penstock.model.simplify import simplified
+from penstock.model.spans import Auto
 from penstock.model.stream import Storage, Stream, TableJoin
 
 _WORST_FIRST = ("unbounded", "undecided", "bounded")
@@ -123,9 +124,20 @@ def check_block(query: Query, *, is_alone: bool = True) -> Verdict:
         witness,
         notices=(*_notices(query, graph), *_counting_notice(query, rewrite)),
         finality=finality(simplified(query), graph),
-        learned=() if rewrite.applies else graph.learned,
+        learned=() if rewrite.applies else tuple(dict.fromkeys((*graph.learned, *_learned_of(query, stage)))),
         graph=graph,
     )
+
+
+def _learned_of(query: Query, stage: StateFinding | None) -> Iterator[str]:
+    """The orders WITHIN AUTO by which groups or remembered rows leave: a later row of one finds it gone."""
+    if stage is None or not isinstance(stage.finding, Bounded):
+        return
+    for source in query.all_sources:
+        for scheme in source.stream.schemes:
+            is_learned = isinstance(scheme, Ordered) and isinstance(scheme.slack, Auto)
+            if is_learned and (text := scheme.on(source.stream.name)) in stage.finding.because:
+                yield text
 
 
 def _within(budget: Budget, finding: Finding) -> Bounded:

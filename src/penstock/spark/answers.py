@@ -17,8 +17,10 @@ from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.query import Query
 from penstock.plan.plan import Plan
+from penstock.runtime.group.between_stages import output_types
 from penstock.spark.groups import with_conditions
 from penstock.spark.operator import ANSWER
+from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.types import arrow_schema, carried, restored
 from penstock.spark.unpack import TOLD, ToldUnpacker, Unpacker, output_columns, restored_columns
 
@@ -37,6 +39,16 @@ def selected_and_told(told: DataFrame, query: Query, plan: Plan) -> DataFrame:
     columns = f"{output_columns(plan)}, {_TOLD_COLUMNS}"
     rows = told.mapInArrow(ToldUnpacker(arrow_schema(columns)), columns).selectExpr(*restored_columns(plan), *TOLD)
     return answered(rows, query, plan, beside=TOLD)
+
+
+def packed_answer(answers: DataFrame, query: Query, plan: Plan) -> PackedAnswer | None:
+    """The same before it is unpacked, if there is nothing to evaluate."""
+    if plan.conditions or not all(isinstance(output.value, ColumnRef) for output in query.outputs):
+        return None
+    names = {c.name: c.output for c in plan.selected if c.output is not None}
+    kinds = dict(output_types(plan))
+    columns = tuple(names[output.name] for output in query.outputs)
+    return PackedAnswer(answers, columns, tuple(kinds[column] for column in columns))
 
 
 def restored_answers(answers: DataFrame, evaluated: DataFrame) -> DataFrame:

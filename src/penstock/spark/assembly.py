@@ -25,7 +25,14 @@ from penstock.model.stream import SOURCE_PARTS, Stream
 from penstock.plan.plan import Plan
 from penstock.runtime import Patience
 from penstock.runtime.counts import Count, placed, second_stage_of, second_vocabulary, vocabulary
-from penstock.spark.answers import carried_rows, restored_and_told, restored_answers, selected, selected_and_told
+from penstock.spark.answers import (
+    carried_rows,
+    packed_answer,
+    restored_and_told,
+    restored_answers,
+    selected,
+    selected_and_told,
+)
 from penstock.spark.archive_files import archive_of
 from penstock.spark.arrow_map import mapped
 from penstock.spark.asked_before import worth_of_absence
@@ -41,6 +48,7 @@ from penstock.spark.operator import ANSWER, COUNTS, RESULT, CellProcessor, Secon
 from penstock.spark.pack import PACKED, Packer
 from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
+from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.readers import declared_in_files
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
@@ -101,6 +109,8 @@ class Assembly:
     """By block, how its counts are observed."""
     second_plans: dict[str, Plan] = field(default_factory=dict)
     """By block that has a second stage, the plan by which that works."""
+    packed: PackedAnswer | None = None
+    """The answer before it is unpacked, where SELECT only names columns."""
     _made: int = 0
     _kept_out: set[str] = field(default_factory=set)
     """The constraints whose violating rows a block writes to the quarantine: others that read the stream need not."""
@@ -118,6 +128,7 @@ class Assembly:
             return self._counted(show(answers, block.query, handed.groups), block, observation)
         if handed.evaluated is not None:
             return restored_answers(answers, handed.evaluated)
+        self.packed = packed_answer(answers, block.query, block.plan)
         return self._counted(selected(answers, block.query, block.plan), block, observation)
 
     def _for_readers(self, name: str, after: str, row: tuple[str, ...], along: DataFrame | None) -> DataFrame:

@@ -59,9 +59,7 @@ _LISTING = frozenset(
 """Options that say which files are read and when, not how."""
 Setting = Callable[[str], str | None]
 """What a setting of Spark's is; None if it is not set."""
-_PLAIN = frozenset(
-    {"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "DATE", "TIMESTAMP"}
-)
+PLAIN = frozenset({"BOOLEAN", "TINYINT", "SMALLINT", "INT", "BIGINT", "FLOAT", "DOUBLE", "STRING", "DATE", "TIMESTAMP"})
 _LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 """Marks of files whose old dates are in another calendar."""
 _FORGIVING = ("spark.sql.files.ignoreCorruptFiles", "spark.sql.files.ignoreMissingFiles")
@@ -88,7 +86,7 @@ def reads_files(plan: Plan, stream: Stream, conf: Setting) -> bool:
     read = _columns_read(plan, stream.name)
     return (
         not derived & read.keys()
-        and all(kind.upper() in _PLAIN for kind in read.values())
+        and all(kind.upper() in PLAIN for kind in read.values())
         and not any(s.filters or _has_tests(plan, s.alias) for s in plan.sources if s.stream == stream.name)
         and not any(rows.stream == stream.name for rows in plan.punctuations)
         and not any(value_columns(plan, s.alias) for s in plan.sources if s.stream == stream.name)
@@ -109,12 +107,17 @@ def _columns_read(plan: Plan, stream: str) -> dict[str, str]:
     return {c.name: c.type for s in plan.sources if s.stream == stream for c in s.read}
 
 
+def is_on_local_disk(path: str, conf: Setting) -> bool:
+    """Whether that path is one of a local disk to Spark."""
+    scheme = urlparse(path).scheme
+    is_elsewhere = not scheme and (conf("spark.hadoop.fs.defaultFS") or os.environ.get("HADOOP_CONF_DIR"))
+    return scheme in ("", "file") and not is_elsewhere
+
+
 def _is_plain_folder(path: str, conf: Setting) -> bool:
     """Whether Spark reads that path from a local disk, and not from folders named `column=value`."""
-    parsed = urlparse(path)
-    if not parsed.scheme and (conf("spark.hadoop.fs.defaultFS") or os.environ.get("HADOOP_CONF_DIR")):
-        return False
-    return parsed.scheme in ("", "file") and "=" not in path and next(Path(parsed.path).glob("*=*/"), None) is None
+    is_split = "=" in path or next(Path(urlparse(path).path).glob("*=*/"), None) is not None
+    return is_on_local_disk(path, conf) and not is_split
 
 
 def file_names(spark: SparkSession, stream: Stream, in_order: bool) -> DataFrame:

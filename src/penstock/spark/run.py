@@ -280,7 +280,7 @@ def _files_of(spark: SparkSession, script: Script, plan: Plan, checkpoint: Check
 def _start(script: Script, one: Running, options: RunOptions) -> None:
     sink = script.sink(one.query.sink) if one.query.sink is not None else None
     try:
-        writer = writer_of(one.assembled.answer, sink, one.query).queryName(one.query.name).outputMode("append")
+        writer = writer_of(one.assembled, sink, one.query).queryName(one.query.name).outputMode("append")
     except SPARK_ERRORS as error:
         raise failure_of(one.query.name, error) from error
     if one.checkpoint is not None:

@@ -21,7 +21,7 @@ from penstock.spark.option_values import option_values
 FILES = frozenset({"parquet", "orc", "avro", "csv", "json", "text", "xml"})
 """Formats whose sinks are folders."""
 
-_LOG = "_spark_metadata"
+LOG = "_spark_metadata"
 
 
 def folder_of(sink: Sink) -> Path | None:
@@ -84,7 +84,7 @@ def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
         return
     if not folder.is_dir():
         raise DataError(f"sink {sink.name}: {folder} is no folder", hint="use another path")
-    log = folder / _LOG
+    log = folder / LOG
     if checkpoint is None or checkpoint.is_new:
         if log.exists():
             raise DataError(

@@ -36,6 +36,7 @@ from penstock.spark.kafka import partitions_of
 from penstock.spark.malformed import answer_to, is_text, quarantines
 from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.operator import NO_NAMED_PARTS
+from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.rewritten_query import counted_answer
 from penstock.spark.session import make_ready
 from penstock.spark.shared_blocks import blocks_in_a_row
@@ -74,6 +75,8 @@ class Assembled:
     """The most cells of a block; none where counts replace the joins."""
     plans: tuple[BlockPlans, ...] = ()
     """By which its cells are run, those of the block on top first."""
+    packed: PackedAnswer | None = None
+    """The answer before it is unpacked, where that is all there is to be done."""
 
 
 def named_from_the_start(named: Named) -> NamedParts:
@@ -173,7 +176,9 @@ def assemble(
     texts = _texts(script, plan, inputs or {})
     most = max(block.grid.cells for block in blocks.values())
     whole = tuple(BlockPlans(placed, assembly.second_plans.get(placed.query)) for placed in plans[::-1])
-    return Assembled(answer, observation, run, essence, texts, assembly.observations, parts, most, whole)
+    return Assembled(
+        answer, observation, run, essence, texts, assembly.observations, parts, most, whole, assembly.packed
+    )
 
 
 _named_before: dict[str, int] = {}

@@ -44,11 +44,12 @@ class Unpacker:
         for batch in batches:
             for payload in batch.column(0):
                 table = from_ipc(payload.as_buffer())
-                columns = [_as(table.column(field.name), field.type) for field in self.schema]
+                columns = [as_type(table.column(field.name), field.type) for field in self.schema]
                 yield from pa.Table.from_arrays(columns, schema=self.schema).to_batches()
 
 
-def _as(column: Any, kind: Any) -> Any:
+def as_type(column: Any, kind: Any) -> Any:
+    """The column in that type."""
     # Arrow refuses some casts of a type to itself: the parts of a VARIANT are never NULL, but the whole may be.
     return column if column.type == kind else column.cast(kind)
 
@@ -115,7 +116,7 @@ class ToldUnpacker:
             for kind, payload in zip(batch.column(0).to_pylist(), batch.column(1), strict=True):
                 if kind == ANSWER:
                     table = from_ipc(payload.as_buffer())
-                    columns = [_as(table.column(f.name), f.type) for f in list(self.schema)[: -len(TOLD)]]
+                    columns = [as_type(table.column(f.name), f.type) for f in list(self.schema)[: -len(TOLD)]]
                     told: Any = pa.nulls(table.num_rows, pa.binary())
                 else:
                     columns = [pa.nulls(1, f.type) for f in list(self.schema)[: -len(TOLD)]]

@@ -1,8 +1,7 @@
-"""What writes the answer of a query: Spark's own writers, told what its sink says."""
+"""What writes the answer of a query: Spark's own writers, told what its sink says, or the workers (`parquet_sink`)."""
 
 from __future__ import annotations
 
-from pyspark.sql import DataFrame
 from pyspark.sql.streaming.readwriter import DataStreamWriter
 
 from penstock.errors import UsageError
@@ -11,20 +10,26 @@ from penstock.model.query import Query
 from penstock.model.stream import KAFKA, Sink
 from penstock.spark.kafka import records_of_rows, writing_kafka
 from penstock.spark.option_values import option_values
+from penstock.spark.parquet_sink import entering, files_of, writes_columns
+from penstock.spark.stream import Assembled
 from penstock.spark.upserts import upserting
 
 _FOLDERS = "partitionby"
 """The option of a sink that names columns for its folders; Spark takes it by a call."""
 
 
-def writer_of(answer: DataFrame, sink: Sink | None, query: Query) -> DataStreamWriter:
+def writer_of(assembled: Assembled, sink: Sink | None, query: Query) -> DataStreamWriter:
     """What writes the answer of a query, as its sink says; to the console if there is none."""
+    answer, packed = assembled.answer, assembled.packed
     if sink is None:
         return answer.writeStream.format("console").option("truncate", "false")
     if sink.key:
         return answer.writeStream.foreachBatch(upserting(answer, sink, query))
     if sink.storage.format.lower() == KAFKA:
         return records_of_rows(answer, sink).writeStream.format(KAFKA).options(**writing_kafka(sink.storage))
+    if packed is not None and writes_columns(answer, packed, sink):
+        files = files_of(answer, packed, sink, assembled.run)
+        return files.writeStream.foreachBatch(entering(answer, sink, assembled.run))
     given = dict(option_values(sink.storage))
     asked = [name for name in given if name.lower() == _FOLDERS]
     columns = [column.strip() for name in asked for column in given.pop(name).split(",")]

@@ -15,8 +15,9 @@ from typing import Any
 
 from pyspark import TaskContext, daemon
 
-from penstock.spark.operator import StoredProcessor
+from penstock.spark.cell_commit import Committed
 from penstock.spark.pack import Packer
+from penstock.spark.stored_processor import StoredProcessor
 
 MARKS = Path(os.environ.get("SABOTAGE", "."))
 
@@ -34,11 +35,11 @@ def sabotage() -> None:
     """Put the faults in."""
     store, pack = StoredProcessor.store, Packer.__call__
 
-    def failing_store(self: Any, key: int, cell: Any, number: int, base: str | None) -> None:
+    def failing_store(self: Any, key: int, cell: Any, number: int, before: Committed | None) -> None:
         fails = first_time(f"{self.stage}-{key}-{number}")
         if fails and number % 3 == 0:
             raise RuntimeError("sabotage before the state is written")
-        store(self, key, cell, number, base)
+        store(self, key, cell, number, before)
         if fails and number % 3 == 1:
             raise RuntimeError("sabotage after the state is written")
         if fails:

@@ -34,7 +34,12 @@ def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
     process = outside.start(
         (SCRIPT if FULL else STREAMS) + counts,
         unbounded=False,
-        conf={"spark.master": "local[2,8]", "spark.python.daemon.module": "tests.spark.sabotage"},
+        conf={
+            "spark.master": "local[2,8]",
+            "spark.python.daemon.module": "tests.spark.sabotage",
+            # Every segment is a file of the checkpoint, as large ones are.
+            "penstock.segments": "1",
+        },
         environment={"SABOTAGE": str(marks), "PYTHONPATH": str(Path(__file__).parents[2])},
     )
     ran = outside.finish(process)

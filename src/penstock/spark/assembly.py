@@ -50,6 +50,7 @@ from penstock.spark.pack_block import packed_block
 from penstock.spark.parquet_files import packed_files, reads_files
 from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.readers import declared_in_files
+from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.shared_blocks import Reader, blocks_in_a_row, packed_for_readers, readers_of
 from penstock.spark.sources import depends_on_order, read_stream, with_declared_columns, with_filters
 from penstock.spark.types import arrow_schema
@@ -88,6 +89,8 @@ class InCommon:
     """The parts that sources name."""
     dealt_anew: WorkerFolder | None = None
     """Where state lies that was dealt to other cells, until it is taken over."""
+    segments: SegmentFiles | None = None
+    """Where large segments lie; None where Spark's store has all."""
 
 
 @dataclass(frozen=True)
@@ -192,6 +195,7 @@ class Assembly:
                 owner=owner,
                 named=shared.named,
                 dealt_anew=shared.dealt_anew,
+                segments=shared.segments,
             ),
             RESULT,
             "append",
@@ -217,7 +221,9 @@ class Assembly:
         else:
             dealt = rows.mapInArrow(Redealer(grid.keys, arrow_schema(output_columns(plan))), DEALT)
         self.second_plans[plan.query] = plan if groups is None else groups.plan
-        processor = SecondProcessor(*told, grid.keys, owner=owner, dealt_anew=shared.dealt_anew)
+        processor = SecondProcessor(
+            *told, grid.keys, owner=owner, dealt_anew=shared.dealt_anew, segments=shared.segments
+        )
         given = dealt.groupBy("target").transformWithState(processor, RESULT, "append", "None")
         given = _observed(given, second_observation(observation), (*second_vocabulary(stage), *STAGE_TIMES))
         rows = given.where(F.col("kind") != COUNTS).select("kind", "payload")

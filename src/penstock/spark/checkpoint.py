@@ -29,9 +29,10 @@ from penstock.spark.essence import (
     select_of,
 )
 from penstock.spark.final import End
-from penstock.spark.hadoop_path import AnyPath, HadoopPath, place_of, remove_folder, replace_text
+from penstock.spark.hadoop_path import AnyPath, HadoopPath, place_of, remove_folder, replace_text, worker_folder
 from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.run_lock import RunLock
+from penstock.spark.segment_files import LEAST_KEPT, SETTING, SegmentFiles, least_bytes
 
 Lines = Sequence[Sequence[str]]
 """The query as it is written (`explain/changed_text.py`)."""
@@ -87,6 +88,12 @@ class Checkpoint:
     def quarantine(self) -> AnyPath:
         """Where quarantined rows are written."""
         return self.folder / "quarantine"
+
+    def segment_files(self, spark: SparkSession) -> SegmentFiles:
+        """Where large segments of the state are written, and for how long they stay: as long as Spark keeps its own."""
+        kept = int(spark.conf.get("spark.sql.streaming.minBatchesToRetain") or 0)
+        least = least_bytes(spark.conf.get(SETTING, None))
+        return SegmentFiles(worker_folder(spark, self.folder / "segments"), max(LEAST_KEPT, kept), least)
 
     @property
     def _plan_file(self) -> AnyPath:

@@ -1,45 +1,33 @@
-"""The stateful operator: one cell of the core for each key, its state in Spark's own store.
-
-Spark's state store holds the entries of a cell and, beside them, the number of its last batch, a random tag, and what
-they are the state of. What a batch changes is written to the store, which commits or forgets it with the batch; the
-warm cache only follows. This class must be importable by the workers: pickled by value, its module's cache would be
-new in every task.
-"""
+"""The stateful operator: one cell of the core for each key, its state in Spark's own store (`stored_processor.py`)."""
 
 from __future__ import annotations
 
 import json
 import time
-import uuid
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
-from typing import Any, Generic, Protocol, TypeVar
-from urllib.parse import quote
+from typing import Any
 
 import pyarrow as pa
 from pyspark import TaskContext
 from pyspark.sql import Row
-from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 
-from penstock.errors import DataError, InternalError
 from penstock.plan.plan import Plan
 from penstock.plan.second_stage_budget import bucket_room
-from penstock.runtime import Batch, Cell, Changes, GroupStage, Patience, PromiseBroken, StepResult, Truth
+from penstock.runtime import Batch, Cell, GroupStage, Patience, PromiseBroken, StepResult, Truth
 from penstock.runtime.counts import counts_of, second_counts_of
 from penstock.runtime.group.between_stages import together
 from penstock.runtime.join.frontier import answer_frontier
 from penstock.runtime.promise.items import Reports
-from penstock.runtime.state.store import COLD, Entries, from_ipc, to_ipc
+from penstock.runtime.state.store import Entries, from_ipc, to_ipc
 from penstock.spark.archive_files import write_archived
 from penstock.spark.batch_times import cell_times, now
 from penstock.spark.broken_cells import with_other_cells
-from penstock.spark.cache import WarmCache, cache_root
-from penstock.spark.cells import CELLS
+from penstock.spark.cache import cache_root
 from penstock.spark.named_parts import NamedParts
 from penstock.spark.pack import END, unpack_chunks
 from penstock.spark.quarantine import write_malformed, write_quarantined
-from penstock.spark.stored_entries import StoredEntries
-from penstock.spark.worker import settle
+from penstock.spark.segment_files import SegmentFiles
+from penstock.spark.stored_processor import StoredProcessor
 from penstock.spark.worker_files import WorkerFolder
 
 RESULT = "kind STRING, payload BINARY, counts ARRAY<BIGINT>"
@@ -56,163 +44,6 @@ NO_NAMED_PARTS = NamedParts()
 
 _MOST_BYTES = 64 << 20
 """Of results in one packed row; Spark's rows hold at most 2 GB."""
-
-
-COMMIT = "(commit)"
-"""The entry that says which batch the others are of. One state of Spark's, not two: opening one takes 20 ms a task."""
-
-
-@dataclass(frozen=True)
-class Committed:
-    """What that entry says: which batch, under which tag, of what, by which block and stage, in how many seconds."""
-
-    number: int
-    tag: str
-    identity: str
-    seconds: float
-    block: str
-    stage: str
-
-    @classmethod
-    def read(cls, entry: bytes) -> Committed:
-        """What an entry says."""
-        return cls(*json.loads(entry))
-
-    def written(self) -> bytes:
-        """The entry that says it."""
-        return json.dumps([self.number, self.tag, self.identity, self.seconds, self.block, self.stage]).encode()
-
-
-class Stored(Protocol):
-    """What a cell of either stage can do."""
-
-    def save(self) -> Changes:
-        """What changed since the last save."""
-
-
-S = TypeVar("S", bound=Stored)
-
-_LIVE: dict[str, tuple[str, Any]] = {}
-"""By cell, the tag and the object this worker last committed; the eldest first."""
-_MOST_LIVE = 64
-
-
-class StoredProcessor(StatefulProcessor, Generic[S]):
-    """Loads a cell, lets it take a step, writes back what changed."""
-
-    def __init__(
-        self, plan: str, identity: str, run: str, stage: str, owner: str, *, dealt_anew: WorkerFolder | None = None
-    ) -> None:
-        self.plan_text = plan
-        self.identity = identity
-        self.dealt_anew = dealt_anew
-        """Where the state lies that `penstock rescale` has dealt to other cells, until each has taken its own."""
-        self.run = run
-        self.stage = stage
-        self.owner = owner
-        """What sets the blocks of a query apart, where it has several."""
-        self.seconds = 0.0
-        """What the last batch took, or would have taken if no row of it had been shed."""
-
-    def restore(self, key: int, plan: Plan, entries: Entries) -> S:
-        """The cell that the entries hold."""
-        raise NotImplementedError
-
-    def init(self, handle: StatefulProcessorHandle) -> None:
-        """Open the state; called by Spark in each task."""
-        settle(self.stage)
-        self.plan = Plan.from_json(self.plan_text)
-        self.entries = StoredEntries(handle.getMapState("entries", "key STRING", "value BINARY"))
-
-    def close(self) -> None:
-        """Nothing is held beyond the batch that Spark's store or the cache does not know."""
-
-    def load(self, key: int) -> tuple[S, int, str | None]:
-        """The cell as the store has it, the number of this batch, and the tag under which it was committed."""
-        committed = self.entries.getValue((COMMIT,))
-        self.seconds = 0.0
-        before = None if committed is None else Committed.read(committed[0])
-        if self.dealt_anew is not None and (before is None or before.identity != self.identity):
-            before = self._take_dealt(key, self.dealt_anew)
-        if before is None:
-            return self.restore(key, self.plan, {}), 0, None
-        number, tag, self.seconds = before.number, before.tag, before.seconds
-        if before.identity != self.identity:
-            raise _other_state(before.identity, self.identity)
-        known = _LIVE.pop(self._owner(key), None)
-        if known is not None and known[0] == tag:
-            return known[1], number + 1, tag
-        cache = WarmCache(self.run, self._owner(key))
-        entries: Entries | None = cache.load(tag)
-        if entries is None:
-            entries = {
-                name[0]: value[0]
-                for name, value in self.entries.iterator()
-                if name[0] != COMMIT and not name[0].startswith(COLD)
-            }
-            cache.refill(tag, entries)
-        cell = self.restore(key, self.plan, entries)
-        if known is not None:
-            # Spark gave the cell to another worker in between.
-            self.derive_as(cell, known[1])
-        return cell, number + 1, tag
-
-    def derive_as(self, cell: S, known: S) -> None:
-        """Let a cell take over what this worker derived when it last had it."""
-
-    def _take_dealt(self, key: int, folder: WorkerFolder) -> Committed:
-        """Let the store hold what the state that was dealt anew has for this cell, and nothing else."""
-        entries = from_ipc(folder.read(dealt_name(self.plan.query, self.stage, key)))
-        found = dict(zip(entries.column("name").to_pylist(), entries.column("value").to_pylist(), strict=True))
-        self.entries.clear()
-        for name, value in found.items():
-            self.entries.updateValue((name,), (value,))
-        return Committed.read(found[COMMIT])
-
-    def store(self, key: int, cell: S, number: int, base: str | None) -> None:
-        """Write what the step changed."""
-        changes = cell.save()
-        for name in changes.delete:
-            self.entries.removeKey((name,))
-        for name, value in changes.put.items():
-            self.entries.updateValue((name,), (value,))
-        tag = uuid.uuid4().hex
-        now = Committed(number, tag, self.identity, self.seconds, self.plan.query, self.stage)
-        self.entries.updateValue((COMMIT,), (now.written(),))
-        warm = {name: value for name, value in changes.put.items() if not name.startswith(COLD)}
-        WarmCache(self.run, self._owner(key)).store(base, tag, replace(changes, put=warm))
-        _LIVE[self._owner(key)] = (tag, cell)
-        if len(_LIVE) > _MOST_LIVE:
-            del _LIVE[next(iter(_LIVE))]
-
-    def _entry(self, name: str) -> Any:
-        """One entry, read from the store when it is asked for."""
-        found = self.entries.getValue((name,))
-        if found is None:
-            raise InternalError(f"the store has no entry {name}")
-        return found[0]
-
-    def _owner(self, key: int) -> str:
-        return f"{self.run}-{self.owner}{self.stage}-{key}"
-
-
-def dealt_name(block: str, stage: str, key: int) -> str:
-    """The file that holds the state of a cell that was dealt anew."""
-    return f"{quote(block, safe='')}-{stage}-{key}.arrow"
-
-
-def _other_state(then: str, now: str) -> DataError:
-    """The state is another query's, or lies in other cells (`essence.identity_of`)."""
-    query, _, cells = then.partition("/")
-    if query == now.partition("/")[0]:
-        return DataError(
-            f"the checkpoint was made with {CELLS}={cells}, and the query now has {now.partition('/')[2]} cells",
-            hint=f'spark.conf.set("{CELLS}", "{cells}") goes on with it on any number of cores',
-        )
-    return DataError(
-        "the checkpoint was made by another query or by another version of Penstock",
-        hint="run what it was made for, or use another checkpoint",
-    )
 
 
 class CellProcessor(StoredProcessor[Cell]):
@@ -235,8 +66,9 @@ class CellProcessor(StoredProcessor[Cell]):
         owner: str = "",
         named: NamedParts = NO_NAMED_PARTS,
         dealt_anew: WorkerFolder | None = None,
+        segments: SegmentFiles | None = None,
     ) -> None:
-        super().__init__(plan, identity, run, "cell", owner, dealt_anew=dealt_anew)
+        super().__init__(plan, identity, run, "cell", owner, dealt_anew=dealt_anew, segments=segments)
         self.quarantine = quarantine
         self.writes = writes
         """The constraints whose violating rows it writes there; those of others another block writes."""
@@ -262,7 +94,7 @@ class CellProcessor(StoredProcessor[Cell]):
         """One batch of one cell; called by Spark."""
         began, at = time.monotonic(), now()
         unpacked = unpack_chunks(rows)
-        cell, number, base = self.load(key[0])
+        cell, number, before = self.load(key[0])
         cell.doubted_rows.fetch_by(self._entry)
         # By how long the batch before took, as the store has it: a batch that is replayed sheds the same rows.
         keep = 1.0 if self.turn is None or self.seconds <= self.turn else self.turn / self.seconds
@@ -282,7 +114,7 @@ class CellProcessor(StoredProcessor[Cell]):
             write_malformed(self.quarantine, self.malformed_into, unpacked.malformed, name)
         if result.archived is not None and self.archive is not None:
             write_archived(self.archive, self.plan, self.keys.index(key[0]), number, result.archived)
-        self.store(key[0], cell, number, base)
+        self.store(key[0], cell, number, before)
         yield from self._given(result, is_last=unpacked.is_last)
         for block, packed in unpacked.passed:
             yield Row(kind=f"{PASSED_ON}{block}", payload=packed, counts=None)
@@ -321,8 +153,9 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         *,
         owner: str = "",
         dealt_anew: WorkerFolder | None = None,
+        segments: SegmentFiles | None = None,
     ) -> None:
-        super().__init__(plan, identity, run, "second", owner, dealt_anew=dealt_anew)
+        super().__init__(plan, identity, run, "second", owner, dealt_anew=dealt_anew, segments=segments)
         self.keys = keys
         """Of the buckets, which are as many as the cells."""
 
@@ -364,9 +197,9 @@ class SecondProcessor(StoredProcessor[GroupStage]):
         """One batch of one bucket of groups; called by Spark."""
         passed: list[tuple[str, bytes]] = []
         given, frontier, reports, is_last = self.told(rows, passed)
-        stage, number, base = self.load(key[0])
+        stage, number, before = self.load(key[0])
         result = stage.step(number, pa.table({}) if given is None else given, frontier, reports, is_last=is_last)
-        self.store(key[0], stage, number, base)
+        self.store(key[0], stage, number, before)
         yield from _answers(result.rows)
         if self.plan.frontiers:
             yield _how_far(self.plan, stage.reached)

@@ -18,7 +18,7 @@ codec and kind of timestamp. `penstock.parquet = spark` has Spark write everythi
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,7 +32,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import DataError
 from penstock.model.stream import Sink
 from penstock.runtime.state.store import from_ipc
-from penstock.spark.failures import SPARK_ERRORS
+from penstock.spark.failures import SPARK_ERRORS, what_it_says
 from penstock.spark.option_values import option_values
 from penstock.spark.parquet_files import PLAIN, READER, is_on_local_disk
 from penstock.spark.sinks import LOG, folder_of
@@ -183,21 +183,33 @@ def entering(answer: DataFrame, sink: Sink, run: str) -> Callable[[DataFrame, in
     log: list[_SinkLog] = []
 
     def enter(files: DataFrame, batch: int) -> None:
-        # Also of a batch that is there already: what it did to the state must be done.
-        folder.mkdir(parents=True, exist_ok=True)
-        if not log:
-            log.append(_SinkLog(answer.sparkSession, folder))
+        with _told(sink):
+            folder.mkdir(parents=True, exist_ok=True)
+            if not log:
+                log.append(_SinkLog(answer.sparkSession, folder))
         try:
+            # Also of a batch that is there already: what it did to the state must be done.
             written = [tuple(row) for row in files.collect()]
-        except SPARK_ERRORS:
+            with _told(sink):
+                if batch > log[0].latest():
+                    log[0].add(batch, written)
+                else:
+                    _remove(Path(path) for path, *_ in written)
+        except (*SPARK_ERRORS, DataError):
             _remove(folder.glob(f"{_beginning('*', run, batch)}*"))
             raise
-        if batch <= log[0].latest():
-            _remove(Path(path) for path, *_ in written)
-        else:
-            log[0].add(batch, written)
 
     return enter
+
+
+@contextmanager
+def _told(sink: Sink) -> Iterator[None]:
+    """What the machine says if the log of a sink cannot be written, in a sentence."""
+    try:
+        yield
+    except (*SPARK_ERRORS, OSError) as error:
+        why = what_it_says(error) if isinstance(error, SPARK_ERRORS) else error.strerror or str(error)
+        raise DataError(f"sink {sink.name}: its log cannot be written", detail=why, hint=_MAKE_ROOM) from error
 
 
 def _remove(files: Iterable[Path]) -> None:

@@ -22,13 +22,15 @@ from penstock.errors import UsageError
 from penstock.runtime.input.grid import Grid
 from penstock.runtime.redeal import Store, redealt_buckets, redealt_cells, require_dealt
 from penstock.runtime.state.store import to_ipc
+from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import key_of
 from penstock.spark.checkpoint import BlockPlans, Checkpoint, Shares, checkpoint_root
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.hadoop_path import AnyPath, remove_folder
-from penstock.spark.operator import COMMIT, Committed, dealt_name
+from penstock.spark.segment_files import whole_store
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.state_reader import entries_of, queries_in
+from penstock.spark.stored_processor import dealt_name
 
 
 def rescale(checkpoint: str, cells: int, conf: Mapping[str, str]) -> list[str]:
@@ -87,6 +89,7 @@ Stage = tuple[str, str]
 def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[int, Store]]:
     """By stage, and by cell's key, what the store holds; cells of an earlier dealing are left out."""
     found: dict[Stage, dict[int, Store]] = {}
+    segments = checkpoint.segment_files(spark)
     for entries in entries_of(spark, checkpoint):
         stores: dict[int, Store] = {}
         for row in entries.toLocalIterator():
@@ -95,7 +98,8 @@ def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[i
         for key, store in stores.items():
             committed = Committed.read(store[COMMIT])
             if committed.number == newest:
-                found.setdefault((committed.block, committed.stage), {})[key] = store
+                whole = whole_store(store, committed.files, segments)
+                found.setdefault((committed.block, committed.stage), {})[key] = whole
     return found
 
 
@@ -129,5 +133,6 @@ def write_dealt(folder: AnyPath, of: Stage, stores: list[Store], identity: str) 
         before = Committed.read(store[COMMIT])
         now = Committed(before.number, uuid.uuid4().hex, identity, 0.0, before.block, before.stage)
         entries: dict[str, Any] = {**store, COMMIT: now.written()}
-        table = pa.table({"name": list(entries), "value": pa.array(entries.values(), pa.binary())})
+        # Large, for a segment may be, and pieces of Arrow's binary hold 2 GB at most.
+        table = pa.table({"name": list(entries), "value": pa.array(map(bytes, entries.values()), pa.large_binary())})
         (folder / dealt_name(*of, key_of(number))).write_bytes(to_ipc(table))

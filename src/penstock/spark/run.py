@@ -38,7 +38,8 @@ from penstock.spark.parquet_files import reads_files
 from penstock.spark.pending_batch import require_files
 from penstock.spark.quarantine_sinks import drains_of, into_of
 from penstock.spark.running import Follower, Running, take_progress
-from penstock.spark.session import FEW_ROWS_IN_JVM, PARTITIONS, spark_log, start_session
+from penstock.spark.segment_files import SETTING, least_bytes
+from penstock.spark.session import CHILDREN_OF_JVM, FEW_ROWS_IN_JVM, PARTITIONS, spark_log, start_session
 from penstock.spark.sinks import require_fit, require_own_folders
 from penstock.spark.stream import (
     AUDIT,
@@ -87,6 +88,7 @@ def run_script(
     share = audited_share(conf.get(AUDIT))
     plans = [(query, audited(plan, share)) for query, plan in plans]
     trigger_seconds(conf.get(TRIGGER))
+    least_bytes(conf.get(SETTING))
     counted = [query.name for query, plan in plans if options.final and plan.rewriting is not None]
     if counted:
         raise UsageError(
@@ -101,7 +103,7 @@ def run_script(
     written = [*sinks.values(), *(sink for _, sink in quarantines)]
     require_apart(script, [plan for _, plan in plans], written, options.checkpoint)
     quiet_errors()
-    few = FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else {}
+    few = FEW_ROWS_IN_JVM if _decodes_all(script, plans, conf) else CHILDREN_OF_JVM
     listing = LISTS_AT_ONCE if all(map(is_local, script.streams)) else {}
     spark = start_session("penstock", {**few, **listing, **conf})
     if PARTITIONS not in conf:
@@ -257,6 +259,7 @@ def _prepared(spark: SparkSession, script: Script, query: Query, plan: Plan, opt
             named=named,
             cells=cells,
             dealt_anew=worker_folder(spark, checkpoint.dealt_anew) if checkpoint is not None and is_moved else None,
+            segments=None if checkpoint is None else checkpoint.segment_files(spark),
         )
     except SPARK_ERRORS as error:
         raise failure_of(query.name, error) from error

@@ -20,10 +20,11 @@ from penstock.plan.plan import Plan
 from penstock.runtime import Cell
 from penstock.runtime.kept import KeptRow, KeptStream, kept_in, together
 from penstock.runtime.state.store import COLD
+from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.hadoop_path import AnyPath
-from penstock.spark.operator import COMMIT, Committed
+from penstock.spark.segment_files import SegmentFiles, whole_store
 from penstock.spark.session import spark_log, start_session
 
 _FOUND = "block STRING, stage STRING, batches BIGINT, bytes BIGINT, told STRING"
@@ -77,7 +78,8 @@ def read_state(spark: SparkSession, root: AnyPath, query: str, most: int) -> lis
     plans = {name: both.cells for name, both in checkpoint.plans().items()}
     if not plans:
         return []
-    looking = _Looking({name: plan.to_json() for name, plan in plans.items()}, most)
+    texts = {name: plan.to_json() for name, plan in plans.items()}
+    looking = _Looking(texts, most, checkpoint.segment_files(spark))
 
     def look(cell: Any) -> Any:
         # Spark counts the arguments of a function, and takes an object that can be called for one of two.
@@ -135,6 +137,7 @@ class _Looking:
 
     plans: dict[str, str]
     most: int
+    segments: SegmentFiles
 
     def __call__(self, table: Any) -> Any:
         entries = dict(zip(table.column("name").to_pylist(), table.column("value").to_pylist(), strict=True))
@@ -142,6 +145,7 @@ class _Looking:
         if commit is None:
             raise DataError("a cell of the checkpoint has no commit", hint="it is damaged")
         committed = Committed.read(commit)
+        entries = whole_store(entries, committed.files, self.segments)
         told: list[Any] = []
         if committed.stage == "cell":
             warm = {name: value for name, value in entries.items() if not name.startswith(COLD)}

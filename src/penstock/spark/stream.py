@@ -38,6 +38,7 @@ from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.operator import NO_NAMED_PARTS
 from penstock.spark.parquet_sink import PackedAnswer
 from penstock.spark.rewritten_query import counted_answer
+from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.session import make_ready
 from penstock.spark.shared_blocks import blocks_in_a_row
 from penstock.spark.types import require_carriable
@@ -97,11 +98,13 @@ def assemble(
     named: Callable[[Named], NamedParts] = named_from_the_start,
     cells: Shares = NO_CELLS,
     dealt_anew: WorkerFolder | None = None,
+    segments: SegmentFiles | None = None,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end;
-    `cells` are those of a checkpoint that is gone on with, `dealt_anew` where its state lies if it was rescaled.
+    `cells` are those of a checkpoint that is gone on with, `dealt_anew` where its state lies if it was rescaled,
+    `segments` where large segments do.
     """
     make_ready(spark)
     tell_calendar_days(spark, query)
@@ -167,6 +170,7 @@ def assemble(
             ),
             parts,
             dealt_anew,
+            segments,
         ),
         blocks,
     )

@@ -13,11 +13,11 @@ from math import prod
 from pyspark.sql import SparkSession
 
 from penstock.runtime.takeover import taken_over
+from penstock.spark.cell_commit import COMMIT
 from penstock.spark.checkpoint import BlockPlans, Checkpoint, Lines
 from penstock.spark.essence import CELLS_KEPT, Essence, identity_of
 from penstock.spark.failures import SPARK_ERRORS, failure_of
 from penstock.spark.hadoop_path import remove_folder
-from penstock.spark.operator import COMMIT
 from penstock.spark.rescale import in_order, stores_in, write_dealt
 
 

@@ -1,0 +1,143 @@
+"""Large segments of state as files of the checkpoint; Spark's store knows their names.
+
+A segment is written once and never changed. On its way into Spark's store it is copied some eight times, through a
+socket, RocksDB and its changelog, at 70 MB a second: half of what an ordinary join's cells did. So where a checkpoint
+lies on a disk that every host sees, a cell writes its large segments there itself, and its commit (`cell_commit.py`),
+an entry of Spark's store, names the files that the state is made of.
+
+**Nothing lost, nothing twice.** A file is whole before the commit that names it, and has a name that no other attempt
+at the batch gives; so what Spark commits with the batch is whole, and what it forgets names nothing. A file that a
+batch needs no more is kept for as many batches as Spark keeps versions of its own state, for Spark may go back to any
+of them; then the cell removes it, and so it does, when it next starts, with files of attempts that came to nothing. A
+file that is missing or damaged is told (size and checksum are in the commit), never passed over.
+
+The same files are what a worker maps into its memory when it is handed a cell, so the warm cache (`cache.py`) holds
+none of them. Not here: entries that change, or are small; state of queries whose checkpoint Penstock does not know
+(`penstock.stream`, `adopt`), or lies on another file system: that is Spark's store's, as a whole. A checkpoint that was
+moved there is read all the same.
+"""
+
+from __future__ import annotations
+
+import uuid
+import zlib
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.errors import DataError, UsageError
+from penstock.runtime.state.store import SEGMENT
+from penstock.spark.worker_files import WorkerFolder
+
+SETTING = "penstock.segments"
+"""The bytes from which on a segment becomes a file, where somebody wants other than LEAST_BYTES."""
+LEAST_BYTES = 1 << 16
+"""From which on a file costs less than an entry."""
+LEAST_KEPT = 2
+"""Batches for which a file stays that is not needed any more, at least: Spark may do the last one again."""
+_ENDING = ".arrow"
+
+
+@dataclass(frozen=True)
+class SegmentFile:
+    """A file of state, as a commit names it."""
+
+    name: str
+    size: int
+    checksum: int
+
+
+@dataclass(frozen=True)
+class SegmentFiles:
+    """The files of a query's segments."""
+
+    folder: WorkerFolder
+    kept: int
+    """For how many batches a file stays that is not needed any more."""
+    least: int = LEAST_BYTES
+    """Bytes from which on a segment becomes a file."""
+
+    def takes(self, entry: str, data: Any) -> bool:
+        """Whether an entry becomes a file."""
+        return self.folder.settings is None and entry.startswith(SEGMENT) and len(data) >= self.least
+
+    def write(self, owner: str, batch: int, data: bytes) -> SegmentFile:
+        """Write a segment that a cell has made in that batch."""
+        name = f"{_beginning(owner)}{batch:09d}-{uuid.uuid4().hex}{_ENDING}"
+        path = Path(self.folder.root) / name
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(data)
+        except OSError as error:
+            with suppress(OSError):
+                path.unlink()
+            raise DataError(
+                f"cannot write the checkpoint's file {path}",
+                detail=error.strerror or str(error),
+                hint="make room or give the right to write, and run again: it goes on where it was",
+            ) from error
+        return SegmentFile(name, len(data), zlib.crc32(data))
+
+    def read(self, file: SegmentFile, *, is_known: bool = False) -> Any:
+        """What a file holds; of one that `is_known` only the size is looked at."""
+        try:
+            if self.folder.settings is None:
+                with pa.memory_map(str(Path(self.folder.root) / file.name)) as mapped:
+                    data = mapped.read_buffer()
+            else:
+                data = pa.py_buffer(self.folder.read(file.name))
+        except OSError as error:
+            raise _damaged(f"{self.folder.root}/{file.name}: {error.strerror or error}") from error
+        if data.size != file.size or (not is_known and zlib.crc32(data) != file.checksum):
+            raise _damaged(f"{self.folder.root}/{file.name} does not hold what was written")
+        return data
+
+    def remove(self, names: Iterable[str]) -> None:
+        """Remove files that nothing names any more."""
+        if self.folder.settings is None:
+            for name in names:
+                with suppress(OSError):
+                    (Path(self.folder.root) / name).unlink()
+
+    def sweep(self, owner: str, batch: int, named: Iterable[str]) -> None:
+        """Remove what attempts of a cell that came to nothing have left, once Spark cannot go back to their batch."""
+        if self.folder.settings is not None:
+            return
+        known, beginning = set(named), _beginning(owner)
+        for path in Path(self.folder.root).glob(f"{beginning}*{_ENDING}"):
+            then = path.name.removeprefix(beginning).partition("-")[0]
+            if path.name not in known and then.isdigit() and int(then) < batch - self.kept:
+                with suppress(OSError):
+                    path.unlink()
+
+
+def least_bytes(text: str | None) -> int:
+    """The bytes from which on a segment becomes a file, as a setting gives them."""
+    if text is None:
+        return LEAST_BYTES
+    if not text.isdigit():
+        raise UsageError(f"{SETTING} is a number of bytes from which on a segment becomes a file, not {text}")
+    return int(text)
+
+
+def whole_store(
+    entries: Mapping[str, Any], files: Mapping[str, SegmentFile], among: SegmentFiles | None
+) -> dict[str, Any]:
+    """The entries of a cell with those that lie in files."""
+    if files and among is None:
+        raise _damaged("its state lies in files, and it is not known where")
+    return {**entries, **{name: among.read(file) for name, file in files.items() if among is not None}}
+
+
+def _beginning(owner: str) -> str:
+    return f"{owner}-"
+
+
+def _damaged(detail: str) -> DataError:
+    return DataError(
+        "the checkpoint lacks a part of its state", detail=detail, hint="put it back, or use another checkpoint"
+    )

@@ -1,0 +1,207 @@
+"""What both stages of the operator do alike: load a cell, and write back what its step changed.
+
+Spark's state store holds the entries of a cell and, beside them, its commit (`cell_commit.py`); large segments lie in
+files that the commit names (`segment_files.py`). What a batch changes is written to the store, which commits or forgets
+it with the batch; the warm cache only follows. These classes must be importable by the workers: pickled by value,
+their module's cache would be new in every task.
+"""
+
+from __future__ import annotations
+
+import uuid
+from dataclasses import replace
+from functools import cache
+from typing import Any, Generic, Protocol, TypeVar
+from urllib.parse import quote
+
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
+
+from penstock.errors import DataError, InternalError
+from penstock.plan.plan import Plan
+from penstock.runtime import Changes
+from penstock.runtime.state.store import COLD, Entries, from_ipc
+from penstock.spark.cache import WarmCache
+from penstock.spark.cell_commit import COMMIT, Committed
+from penstock.spark.cells import CELLS
+from penstock.spark.segment_files import SegmentFile, SegmentFiles, whole_store
+from penstock.spark.stored_entries import StoredEntries
+from penstock.spark.worker import settle
+from penstock.spark.worker_files import WorkerFolder
+
+
+@cache
+def _plan(text: str) -> Plan:
+    """A plan, which every task of every batch is handed as text."""
+    return Plan.from_json(text)
+
+
+class Stored(Protocol):
+    """What a cell of either stage can do."""
+
+    def save(self) -> Changes:
+        """What changed since the last save."""
+
+
+S = TypeVar("S", bound=Stored)
+
+_LIVE: dict[str, tuple[str, Any]] = {}
+"""By cell, the tag and the object this worker last committed; the eldest first."""
+_MOST_LIVE = 64
+
+
+class StoredProcessor(StatefulProcessor, Generic[S]):
+    """Loads a cell, lets it take a step, writes back what changed."""
+
+    def __init__(
+        self,
+        plan: str,
+        identity: str,
+        run: str,
+        stage: str,
+        owner: str,
+        *,
+        dealt_anew: WorkerFolder | None = None,
+        segments: SegmentFiles | None = None,
+    ) -> None:
+        self.segments = segments
+        """Where large segments lie; None where all is in Spark's store."""
+        self.plan_text = plan
+        self.identity = identity
+        self.dealt_anew = dealt_anew
+        """Where the state lies that `penstock rescale` has dealt to other cells, until each has taken its own."""
+        self.run = run
+        self.stage = stage
+        self.owner = owner
+        """What sets the blocks of a query apart, where it has several."""
+        self.seconds = 0.0
+        """What the last batch took, or would have taken if no row of it had been shed."""
+
+    def restore(self, key: int, plan: Plan, entries: Entries) -> S:
+        """The cell that the entries hold."""
+        raise NotImplementedError
+
+    def init(self, handle: StatefulProcessorHandle) -> None:
+        """Open the state; called by Spark in each task."""
+        settle(self.stage)
+        self.plan = _plan(self.plan_text)
+        self.entries = StoredEntries(handle.getMapState("entries", "key STRING", "value BINARY"))
+
+    def close(self) -> None:
+        """Nothing is held beyond the batch that Spark's store or the cache does not know."""
+
+    def load(self, key: int) -> tuple[S, int, Committed | None]:
+        """The cell as the store has it, the number of this batch, and the commit before."""
+        committed = self.entries.getValue((COMMIT,))
+        self.seconds = 0.0
+        before = None if committed is None else Committed.read(committed[0])
+        if self.dealt_anew is not None and (before is None or before.identity != self.identity):
+            before = self._take_dealt(key, self.dealt_anew)
+        if before is None:
+            return self.restore(key, self.plan, {}), 0, None
+        number, self.seconds = before.number + 1, before.seconds
+        if before.identity != self.identity:
+            raise _other_state(before.identity, self.identity)
+        known = _LIVE.pop(self._owner(key), None)
+        if known is not None and known[0] == before.tag:
+            return known[1], number, before
+        cell = self.restore(key, self.plan, self._entries(key, before))
+        if known is not None:
+            # Spark gave the cell to another worker in between.
+            self.derive_as(cell, known[1])
+        return cell, number, before
+
+    def _entries(self, key: int, committed: Committed) -> Entries:
+        """What a commit left: from the host's cache if it has that, else from Spark's store."""
+        host = WarmCache(self.run, self._owner(key))
+        warm: Entries | None = host.load(committed.tag)
+        if warm is not None and self.segments is not None:
+            files = {name: self.segments.read(file, is_known=True) for name, file in committed.files.items()}
+            return {**warm, **files}
+        entries = {
+            name[0]: value[0]
+            for name, value in self.entries.iterator()
+            if name[0] != COMMIT and not name[0].startswith(COLD)
+        }
+        host.refill(committed.tag, entries)
+        if self.segments is not None:
+            named = (*(file.name for file in committed.files.values()), *(name for _, name in committed.dropped))
+            self.segments.sweep(self._part(key), committed.number, named)
+        return whole_store(entries, committed.files, self.segments)
+
+    def derive_as(self, cell: S, known: S) -> None:
+        """Let a cell take over what this worker derived when it last had it."""
+
+    def _take_dealt(self, key: int, folder: WorkerFolder) -> Committed:
+        """Let the store hold what the state that was dealt anew has for this cell, and nothing else."""
+        entries = from_ipc(folder.read(dealt_name(self.plan.query, self.stage, key)))
+        found = dict(zip(entries.column("name").to_pylist(), entries.column("value").to_pylist(), strict=True))
+        self.entries.clear()
+        for name, value in found.items():
+            self.entries.updateValue((name,), (value,))
+        return Committed.read(found[COMMIT])
+
+    def store(self, key: int, cell: S, number: int, before: Committed | None) -> None:
+        """Write what the step changed."""
+        changes, files, dropped = self._filed(key, number, before, cell.save())
+        for name in changes.delete:
+            self.entries.removeKey((name,))
+        for name, value in changes.put.items():
+            self.entries.updateValue((name,), (value,))
+        tag = uuid.uuid4().hex
+        now = Committed(number, tag, self.identity, self.seconds, self.plan.query, self.stage, files, dropped)
+        self.entries.updateValue((COMMIT,), (now.written(),))
+        warm = {name: value for name, value in changes.put.items() if not name.startswith(COLD)}
+        base = None if before is None else before.tag
+        WarmCache(self.run, self._owner(key)).store(base, tag, replace(changes, put=warm))
+        _LIVE[self._owner(key)] = (tag, cell)
+        if len(_LIVE) > _MOST_LIVE:
+            del _LIVE[next(iter(_LIVE))]
+
+    def _filed(
+        self, key: int, number: int, before: Committed | None, changes: Changes
+    ) -> tuple[Changes, dict[str, SegmentFile], tuple[tuple[int, str], ...]]:
+        """What is left for Spark's store once large segments lie in files; these; and those needed no more."""
+        files = {} if before is None else dict(before.files)
+        dropped = [] if before is None else list(before.dropped)
+        gone = [name for name in changes.delete if name in files]
+        dropped += [(number, files.pop(name).name) for name in gone]
+        put = dict(changes.put)
+        if self.segments is not None:
+            for name in [name for name, value in put.items() if self.segments.takes(name, value)]:
+                files[name] = self.segments.write(self._part(key), number, put.pop(name))
+            self.segments.remove(name for since, name in dropped if since <= number - self.segments.kept)
+            dropped = [(since, name) for since, name in dropped if since > number - self.segments.kept]
+        return Changes(put, tuple(name for name in changes.delete if name not in gone)), files, tuple(dropped)
+
+    def _entry(self, name: str) -> Any:
+        """One entry, read from the store when it is asked for."""
+        found = self.entries.getValue((name,))
+        if found is None:
+            raise InternalError(f"the store has no entry {name}")
+        return found[0]
+
+    def _owner(self, key: int) -> str:
+        return f"{self.run}-{self._part(key)}"
+
+    def _part(self, key: int) -> str:
+        """What tells a cell from all others of the query."""
+        return f"{self.owner}{self.stage}-{key}"
+
+
+def dealt_name(block: str, stage: str, key: int) -> str:
+    """The file that holds the state of a cell that was dealt anew."""
+    return f"{quote(block, safe='')}-{stage}-{key}.arrow"
+
+
+def _other_state(then: str, now: str) -> DataError:
+    """The state is another query's, or lies in other cells (`essence.identity_of`)."""
+    query, _, cells = then.partition("/")
+    if query == now.partition("/")[0]:
+        return DataError(
+            f"the checkpoint was made with {CELLS}={cells}, and the query now has {now.partition('/')[2]} cells",
+            hint=f'spark.conf.set("{CELLS}", "{cells}") goes on with it on any number of cores',
+        )
+    return DataError(
+        "the checkpoint was made by another query or by another version of Penstock",
+        hint="run what it was made for, or use another checkpoint",
+    )

@@ -66,7 +66,7 @@ class Killer:
         if new:
             write_files(self.bench, new, self.files)
             self.files += new
-        return self.bench.start(self.script, unbounded=False, conf={"spark.master": master})
+        return self.bench.start(self.script, unbounded=False, conf={"spark.master": master, "penstock.segments": "1"})
 
     def kill(self) -> None:
         """Start a run, and kill something of it."""

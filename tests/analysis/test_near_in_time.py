@@ -6,6 +6,7 @@ import pytest
 
 import penstock
 from penstock.analysis.finding import Meeting, NearInTime
+from penstock.explain.fix_text import near_text
 
 TIMED = "CREATE STREAM {0} (k BIGINT, ts TIMESTAMP, EVENT TIME ts{1});"
 ORDERED = ", ORDERED BY ts WITHIN 5 SECONDS"
@@ -99,6 +100,22 @@ def test_a_block_below_is_asked_where_it_is_open() -> None:
         ("v", "b.ts", "a.ts"),
         ("", "c.ts", "v.ts"),
     ]
+
+
+def test_only_the_side_that_nothing_limits_is_asked_for() -> None:
+    found = _offered("SELECT a.k FROM a, b WHERE a.k = b.k AND b.ts >= a.ts;")
+    assert found is not None
+    (one,) = found.conditions
+    assert (one.is_after, one.is_before) == (True, False)
+    assert near_text(one, found.apart) == "b.ts <= a.ts + INTERVAL 1 HOUR"
+
+
+def test_times_that_are_whole_numbers_lie_so_many_of_them_apart() -> None:
+    text = "CREATE STREAM {0} (k BIGINT, ms BIGINT, EVENT TIME ms);"
+    select = "SELECT a.k FROM a, b WHERE a.k = b.k;"
+    found = penstock.check(penstock.parse(text.format("a") + text.format("b") + select)).near
+    assert found is not None
+    assert near_text(found.conditions[0], found.apart) == "b.ms BETWEEN a.ms - 1000 AND a.ms + 1000"
 
 
 def test_a_stream_without_a_time_of_the_calendar_has_none() -> None:

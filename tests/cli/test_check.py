@@ -164,6 +164,7 @@ def test_a_window_of_cooccurs_is_the_users_own(penstock: Run, script: Write) -> 
         (("--fix", "1", "--within", "an hour"), "--within 'an hour' is no length"),
         (("--fix", "1", "--within", "0 HOURS"), "--within '0 HOURS' is no length"),
         (("--fix", "2", "--within", "1 HOUR"), "fix 2 has no length to set"),
+        (("--fix", "1", "--within", "1000"), "--within 1000 does not fit fix 1: it takes a number with a unit"),
     ],
 )
 def test_a_length_is_asked_for_where_it_means_something(

@@ -82,6 +82,10 @@ class TimeCondition:
     theirs: ColumnRef
     ours: ColumnRef
     meeting: Meeting
+    is_after: bool = False
+    """Whether the query says already that theirs is not much earlier than ours."""
+    is_before: bool = False
+    """Whether it says already that theirs is not much later."""
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,10 @@ class WindowOfGroups:
 
 @dataclass(frozen=True)
 class NearInTime:
-    """What of time the query would have to ask, with `apart` for every length, and what to declare with that."""
+    """What of time the query would have to ask, with `apart` for every length, and what to declare with that.
+
+    A length without a unit is of event times that are whole numbers.
+    """
 
     conditions: tuple[TimeCondition, ...]
     windows: tuple[WindowOfGroups, ...]

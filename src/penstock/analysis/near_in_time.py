@@ -9,8 +9,8 @@ apart, their event times are compared; where that is not enough, groups get a wi
 is in every result. Each stream of such a block declares the order of its event time; one that declares no event time
 names the time that the query compares, else the first that its rows carry.
 
-Preconditions: the verdict is not `bounded`, and its open blocks read at most `_MOST` streams. Times that are whole
-numbers have no length that anybody could guess, and those of two types no difference: they are not compared.
+Preconditions: the verdict is not `bounded`, and its open blocks read at most `_MOST` streams. Times of two types have
+no difference, and are not compared; where some are whole numbers and others of the calendar, those of the calendar are.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from penstock.model.schemes import NamedTime, Ordered, Scheme
 from penstock.model.spans import Auto, Span, Unit
 
 _MOST = 8
-APART = Span.of(1, Unit.HOUR)
+_APART, _APART_IN_NUMBERS = Span.of(1, Unit.HOUR), Span.of(1000)
 
 
 def near_in_time(query: Query, verdict: Verdict) -> NearInTime | None:
@@ -45,13 +45,15 @@ def near_in_time(query: Query, verdict: Verdict) -> NearInTime | None:
     try:
         declared = Fix(tuple(_orders(query, concerned)))
         asked = declaring(query, declared)
+        clocks = [source.stream.clock for _, source in _read_by(asked, is_open, "")]
+        apart = _APART if any(clock is not None and clock.is_instant for clock in clocks) else _APART_IN_NUMBERS
         for groups in (False, True):
-            change = _Timed(is_open, groups=groups)
+            change = _Timed(is_open, apart, groups=groups)
             changed = change.query(asked, "")
             # What declarations alone can do is told as such, but where a stream has no event time yet.
             says_more = change.conditions or change.windows or any(_is_time(one) for _, one in declared.declarations)
             if says_more and (change.windows or not groups) and check_query(changed).verdict == "bounded":
-                return NearInTime(tuple(change.conditions), tuple(change.windows), APART, declared)
+                return NearInTime(tuple(change.conditions), tuple(change.windows), apart, declared)
     except InvalidModel:
         return None  # What one of the streams or blocks cannot be.
     return None
@@ -88,8 +90,7 @@ def _orders(
             if time is None:
                 continue
             yield stream.name, NamedTime(time)
-        kind = stream.type_of(time)
-        if kind is not None and kind.is_instant and not stream.ordering(time):
+        if not stream.ordering(time):
             yield stream.name, Ordered(time, Auto())
 
 
@@ -109,8 +110,9 @@ def _likely_time(query: Query, source: Source) -> str | None:
 class _Timed:
     """A query whose open blocks compare event times; `conditions` and `windows` are what was added."""
 
-    def __init__(self, is_open: Iterable[str], *, groups: bool) -> None:
+    def __init__(self, is_open: Iterable[str], apart: Span, *, groups: bool) -> None:
         self.is_open = frozenset(is_open)
+        self.apart = apart
         self.groups = groups
         self.conditions: list[TimeCondition] = []
         self.windows: list[WindowOfGroups] = []
@@ -127,11 +129,12 @@ class _Timed:
         tree = self.tree(query, facts, block.tree, name, under_outer=False)
         existences = tuple(self.existence(query, facts, one, name) for one in block.existences)
         block = replace(block, tree=tree, existences=existences)
-        time = next((s.event_time for s in query.sources if s.alias in query.core and _instant(s)), None)
+        time = next((s.event_time for s in query.sources if s.alias in query.core and self.has_clock(s)), None)
         has_window = any(isinstance(key, TimeWindow) for key in block.group_by)
-        if self.groups and block.group_by and not (block.top or block.sets or has_window) and time is not None:
+        can_window = self.apart.unit is not None and not (block.top or block.sets or has_window)
+        if self.groups and block.group_by and can_window and time is not None:
             self.windows.append(WindowOfGroups(name, time))
-            block = replace(block, group_by=(*block.group_by, TimeWindow(time, APART)))
+            block = replace(block, group_by=(*block.group_by, TimeWindow(time, self.apart)))
         return query.with_block(block, sources)
 
     def source(self, source: Source) -> Source:
@@ -175,17 +178,23 @@ class _Timed:
         meeting: Meeting,
     ) -> tuple[Predicate, ...]:
         """What keeps two sides near each other in time; nothing where something does, or nothing can."""
-        left, right = ([query.by_alias[a] for a in side if _instant(query.by_alias[a])] for side in sides)
-        if any(_are_near(facts, one, other) for one in left for other in right):
+        left, right = ([query.by_alias[a] for a in side if self.has_clock(query.by_alias[a])] for side in sides)
+        if any(_limits(facts, one, other) == (True, True) for one in left for other in right):
             return ()
         if not left or not right or left[0].stream.clock != right[0].stream.clock:
             return ()
         ours, theirs = left[0].event_time, right[0].event_time
         assert ours is not None
         assert theirs is not None
-        self.conditions.append(TimeCondition(name, theirs, ours, meeting))
-        back = replace(APART, amount=-APART.amount)
-        return (Difference(theirs, ours, Op.GE, back), Difference(theirs, ours, Op.LE, APART))
+        is_after, is_before = _limits(facts, left[0], right[0])
+        self.conditions.append(TimeCondition(name, theirs, ours, meeting, is_after, is_before))
+        back = replace(self.apart, amount=-self.apart.amount)
+        return (Difference(theirs, ours, Op.GE, back), Difference(theirs, ours, Op.LE, self.apart))
+
+    def has_clock(self, source: Source) -> bool:
+        """Whether its event time is one that the length is of."""
+        clock = source.stream.clock
+        return clock is not None and (clock.is_instant if self.apart.unit is not None else clock.is_integer)
 
 
 def _sure_first(tree: FromTree) -> tuple[str, ...]:
@@ -193,15 +202,9 @@ def _sure_first(tree: FromTree) -> tuple[str, ...]:
     return tuple(sorted(leaves(tree), key=lambda alias: alias not in certain(tree)))
 
 
-def _instant(source: Source) -> bool:
-    return source.stream.clock is not None and source.stream.clock.is_instant
-
-
-def _are_near(facts: Facts, one: Source, other: Source) -> bool:
+def _limits(facts: Facts, one: Source, other: Source) -> tuple[bool, bool]:
+    """Whether the event time of the other is known to lie not much before the first one's; and not much after it."""
     bands, first, second = facts.of(one.alias, other.alias).bands, one.event_time, other.event_time
-    return (
-        first is not None
-        and second is not None
-        and bands.upper(first, second) is not None
-        and bands.upper(second, first) is not None
-    )
+    if first is None or second is None:
+        return False, False
+    return bands.upper(first, second) is not None, bands.upper(second, first) is not None

@@ -24,7 +24,7 @@ def fixed(file: Path, verdicts: Sequence[Verdict], number: int, within: str | No
     """The verdicts once a fix is written into the script, with the length that it wants; the changes come first."""
     from penstock.compile import parse, read_text  # noqa: PLC0415
     from penstock.errors import ScriptErrors  # noqa: PLC0415
-    from penstock.explain.fix_text import difference, length_meant, numbered, wants_length  # noqa: PLC0415
+    from penstock.explain.fix_text import difference, is_number, length_meant, numbered, wants_length  # noqa: PLC0415
     from penstock.explain.ink import Ink  # noqa: PLC0415
 
     fixes = numbered(verdicts)
@@ -34,10 +34,14 @@ def fixed(file: Path, verdicts: Sequence[Verdict], number: int, within: str | No
     fix = fixes[number - 1]
     length = None if within is None else _length(within)
     if wants_length(fix) and length is None:
+        example = "1000" if is_number(fix) else "'1 HOUR'"
         raise UsageError(
             f"fix {number} needs a length that only you know: {length_meant(fix)}",
-            hint=f"penstock check {file} --fix {number} --within '1 HOUR'",
+            hint=f"penstock check {file} --fix {number} --within {example}",
         )
+    if length is not None and wants_length(fix) and is_number(fix) != (length.unit is None):
+        wanted = "a number without a unit, as the event times are" if is_number(fix) else "a number with a unit"
+        raise UsageError(f"--within {within} does not fit fix {number}: it takes {wanted}")
     if length is not None and not wants_length(fix):
         raise UsageError(f"fix {number} has no length to set", hint="leave --within out")
     # The query whose fix it is: numbers run through the whole report.

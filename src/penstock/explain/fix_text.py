@@ -13,6 +13,7 @@ from difflib import unified_diff
 from penstock.analysis.finding import Bounded, Fix, Meeting, NearInTime, TimeCondition, Verdict, WindowOfGroups
 from penstock.explain.block_text import of_all_blocks
 from penstock.explain.ink import Ink
+from penstock.model.expressions import ColumnRef
 from penstock.model.names import quoted
 from penstock.model.schemes import Cooccurs, Ordered
 from penstock.model.spans import Span
@@ -122,25 +123,37 @@ def _which(first: int, last: int, *, is_whole: bool) -> str:
 BUDGET = "or SELECT /*+ BUDGET(1 GB) */ …: the state stays within it, with the least loss"
 
 
-def near_texts(near: NearInTime) -> list[tuple[str, str]]:
-    """What of time the query would ask: where and under which condition, and the text; the reader judges whether so."""
-    found = []
+def near_texts(near: NearInTime) -> dict[str, list[str]]:
+    """What of time the query would ask: by where and under which condition, the texts; the reader judges whether so."""
+    found: dict[str, list[str]] = {}
     for one in near.conditions:
         where = {Meeting.WHERE: "the query", Meeting.ON: f"the ON of {one.theirs.alias}"}
         place = where.get(one.meeting, f"the EXISTS of {one.theirs.alias}")
         of = f" of {one.block}" if one.block else ""
-        found.append((f"in {place}{of}, if rows that match lie near in time:", f"AND {near_text(one, near.apart)}"))
+        said = found.setdefault(f"in {place}{of}, if rows that match lie near in time:", [])
+        said.append(f"AND {near_text(one, near.apart)}")
     for window in near.windows:
         of = f" of {window.block}" if window.block else ""
-        found.append(
-            (f"in the query{of}, if groups by time will do:", f"GROUP BY …, {window_text(window, near.apart)}")
-        )
+        said = found.setdefault(f"in the query{of}, if groups by time will do:", [])
+        said.append(f"GROUP BY …, {window_text(window, near.apart)}")
     return found
 
 
 def near_text(one: TimeCondition, apart: Span) -> str:
-    """That two times lie near each other."""
-    return f"{one.theirs} BETWEEN {one.ours} - INTERVAL {apart} AND {one.ours} + INTERVAL {apart}"
+    """That two times lie near each other, as far as the query does not say so."""
+    length = f"INTERVAL {apart}" if apart.unit is not None else str(apart)
+    theirs, ours = _spelt(one.theirs), _spelt(one.ours)
+    if one.is_after:
+        return f"{theirs} <= {ours} + {length}"
+    if one.is_before:
+        return f"{theirs} >= {ours} - {length}"
+    return f"{theirs} BETWEEN {ours} - {length} AND {ours} + {length}"
+
+
+def _spelt(ref: ColumnRef) -> str:
+    """A column as people write it: an end of a window is a field."""
+    name, _, end = ref.column.rpartition(".")
+    return f"{ref.alias}.{quoted(name)}.{end}" if name and end in ("start", "end") else str(ref)
 
 
 def window_text(one: WindowOfGroups, apart: Span) -> str:
@@ -152,9 +165,10 @@ def _near(near: NearInTime, lead: str, views: Set[str], ink: Ink) -> list[str]:
     """What a Spark user tries first: a condition on the times, or a window, and a watermark for each stream."""
     lines: list[str] = []
     blank = " " * len(lead)
-    for place, text in near_texts(near):
+    for place, texts in near_texts(near).items():
         lines += ink.wrapped(place, blank if lines else lead, blank)
-        lines += ink.wrapped(text, f"{blank}  ", f"{blank}    ")
+        for text in texts:
+            lines += ink.wrapped(text, f"{blank}  ", f"{blank}    ")
     return lines + declared_lines(near.declared, blank if lines else lead, views, ink)
 
 
@@ -202,7 +216,16 @@ def remarks_on(fixes: Sequence[Fix | NearInTime], first: int = 1) -> list[str]:
     if not wanting:
         return remarks
     lengths = f"the length in {wanting[0]} is an example" if len(wanting) == 1 else _EXAMPLES.format(listed(wanting))
-    return [*remarks, f"{lengths}: `penstock check FILE --fix {wanting[0]} --within '2 HOURS'` writes yours"]
+    example = "2000" if any(is_number(fix) for fix in fixes) else "'2 HOURS'"
+    return [*remarks, f"{lengths}: `penstock check FILE --fix {wanting[0]} --within {example}` writes yours"]
+
+
+def is_number(fix: Fix | NearInTime) -> bool:
+    """Whether the length that it holds is of event times that are whole numbers."""
+    if isinstance(fix, NearInTime):
+        return fix.has_length and fix.apart.unit is None
+    windows = [scheme.window for _, scheme in fix.declarations if isinstance(scheme, Cooccurs)]
+    return any(window and window.high is not None and window.high.unit is None for window in windows)
 
 
 def wants_length(fix: Fix | NearInTime) -> bool:

@@ -205,7 +205,7 @@ def _declarations(asked: Verdict) -> Iterator[str]:
     views = {block.name for block in asked.blocks}
     number = 1
     if asked.near is not None:
-        told_near = [text for pair in near_texts(asked.near) for text in pair]
+        told_near = [line for place, texts in near_texts(asked.near).items() for line in (place, *texts)]
         lines = [*told_near, *declared_lines(asked.near.declared, "", views, Ink(width=10_000))]
         yield f'<ol class="mono"><li>{"<br>".join(map(escape, lines))}</li></ol>'
         number += 1

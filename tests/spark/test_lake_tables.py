@@ -31,8 +31,8 @@ WHERE a.k = b.k AND b.ts BETWEEN a.ts - INTERVAL 30 SECONDS AND a.ts + INTERVAL 
 MOST = {"delta": "maxFilesPerTrigger", "iceberg": "'streaming-max-files-per-micro-batch'"}
 
 
-def command(bench: Bench, lake: Lake, *, now: bool) -> list[str]:
-    text = SCRIPT.replace("{kind}", lake.kind).replace("{most}", MOST[lake.kind])
+def command(bench: Bench, lake: Lake, *, now: bool, script: str = SCRIPT) -> list[str]:
+    text = script.replace("{kind}", lake.kind).replace("{most}", MOST[lake.kind])
     for name in ("a", "b"):
         text = text.replace(f"{{{name}}}", lake.table(name))
     text = text.replace("{o}", lake.table("out"))
@@ -40,9 +40,9 @@ def command(bench: Bench, lake: Lake, *, now: bool) -> list[str]:
     return [python(), "-m", "penstock", *arguments]
 
 
-def start(bench: Bench, lake: Lake, *, now: bool) -> subprocess.Popen[str]:
+def start(bench: Bench, lake: Lake, *, now: bool, script: str = SCRIPT) -> subprocess.Popen[str]:
     process = subprocess.Popen(
-        command(bench, lake, now=now),
+        command(bench, lake, now=now, script=script),
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -78,3 +78,18 @@ def test_two_tables_are_joined_into_a_third_over_a_kill_and_restarts(outside: Be
     assert told["rows"] > 500
     assert max(line["state_tuples"]["a"] for line in ran.batches) < 40 * 12, "rows leave as time goes on"
     assert all(not line["violations"] for line in ran.batches)
+
+
+@pytest.mark.parametrize("kind", ["delta", "iceberg"])
+@pytest.mark.parametrize(("declared", "says"), [("zz BIGINT", "zz"), ("n TIMESTAMP", "n")])
+def test_a_column_that_the_table_lacks_or_has_of_another_type_is_refused(
+    outside: Bench, tmp_path: Path, kind: str, declared: str, says: str
+) -> None:
+    lake = Lake(kind, tmp_path / "lake")
+    lake.work("fill:0:1")
+    columns = "k BIGINT, n BIGINT, ts TIMESTAMP"
+    others = columns.replace("n BIGINT", declared) if says == "n" else f"{columns}, {declared}"
+    ran = outside.finish(start(outside, lake, now=True, script=SCRIPT.replace(columns, others, 1)))
+    assert ran.code == 2, ran.err
+    assert says in ran.err.partition("error: ")[2]
+    assert "Traceback" not in ran.err

@@ -21,7 +21,7 @@ from penstock.runtime.columns.row_values import ranks
 from penstock.runtime.group.measures import Extremes, Measured, Numbers, numbers_of
 from penstock.runtime.group.moments import Moments, variances
 from penstock.runtime.group.picked import Picked
-from penstock.runtime.group.totals import PART_BITS, Totals, WideTotals, true_sums
+from penstock.runtime.group.totals import PART_BITS, WITHOUT_END, Totals, WideTotals, true_sums
 
 _MOST_DIGITS = 38
 
@@ -124,6 +124,7 @@ def _decimals(low: Ints, high: Ints, empty: Bools, scale: int) -> Any:
     return pa.Array.from_buffers(pa.decimal128(_MOST_DIGITS, scale), len(low), [valid, data])
 
 
+@WITHOUT_END
 def percentiles(size: int, place: Ints, values: Any, count: Ints, share: float) -> Any:
     """Below what a share of each of `size` groups lies: `values` stand in the group of their place, each so often.
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 
 from penstock.runtime.columns.codes import Bools, Ints
 from penstock.runtime.group.numbering import Groups
-from penstock.runtime.group.totals import HELD, Floats, added
+from penstock.runtime.group.totals import HELD, WITHOUT_END, Floats, added
 
 MEAN, SQUARES = "_mean", "_squares"
 
@@ -41,6 +41,7 @@ class Moments:
         """Those at the given places."""
         return Moments(self.held[places], self.mean[places], self.squares[places])
 
+    @WITHOUT_END
     def summed(self, groups: Groups) -> Moments:
         """Of each group."""
         held = added(self.held, groups)
@@ -65,6 +66,7 @@ class Moments:
         held[there], mean[there], squares[there] = self.held, self.mean, self.squares
         return Moments(held, mean, squares)
 
+    @WITHOUT_END
     def plus(self, places: Ints, more: Moments) -> Moments:
         """With more looked at in some places, each named once."""
         held, mean, squares = self.held.copy(), self.mean.copy(), self.squares.copy()

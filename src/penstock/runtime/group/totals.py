@@ -24,6 +24,8 @@ WORD, FLOAT, HELD = "_word", "_float", "_held"
 """How the columns of a sum end."""
 PARTS = ("_low", "_middle", "_high")
 PART_BITS = 43
+WITHOUT_END = np.errstate(invalid="ignore", over="ignore")
+"""Infinities and what is none are values of a DOUBLE like others: numpy need not warn of them."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +46,7 @@ class Totals:
         words, floats = _where(self.words, there, np.int64), _where(self.floats, there, np.float64)
         return Totals(words, floats, _where(self.held, there, np.int64))
 
+    @WITHOUT_END
     def scaled(self, by: Ints) -> Totals:
         """Each met so often."""
         words = None if self.words is None else self.words * by
@@ -176,6 +179,7 @@ def running_sums(values: Ints) -> Ints:
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(values, dtype=np.int64)])
 
 
+@WITHOUT_END
 def _with(own: Any, places: Ints, more: Any) -> Any:
     if own is None:
         return None

@@ -36,7 +36,8 @@ def checks(declared: str, query: str = "SELECT s.k FROM s, t WHERE s.k = t.k") -
         ("CHECK (k IS NOT NULL)", [CheckedRow("k", None, is_negated=True)]),
         ("CHECK (k >= a)", [CheckedRow("k", ">=", other="a")]),
         ("CHECK (us >= ts)", [CheckedRow("us", ">=", other="ts")]),
-        ("CHECK (k < 10 AND x < 1.5)", [CheckedRow("k", "<", ("10",))]),
+        ("CHECK (k < 10 AND x < 1.5)", [CheckedRow("k", "<", ("10",)), CheckedRow("x", "<", ("1.5",))]),
+        ("CHECK (k < 10 AND ts > TIMESTAMP '2024-01-01')", [CheckedRow("k", "<", ("10",))]),
     ],
 )
 def test_what_is_compared(declared: str, compared: list[CheckedRow]) -> None:
@@ -53,7 +54,7 @@ def test_what_is_compared(declared: str, compared: list[CheckedRow]) -> None:
         "CHECK (k % 2 = 0)",
         "CHECK (us - ts <= INTERVAL 1 SECOND)",
         "CHECK (ts > TIMESTAMP '2024-01-01 00:00:00')",
-        "CHECK (x < 1.5)",
+        "CHECK (x < 1.5)",  # of no column that anything names
     ],
 )
 def test_what_is_not_watched(declared: str) -> None:

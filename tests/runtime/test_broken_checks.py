@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from decimal import Decimal
 from functools import cache
 from typing import Any
 
@@ -19,8 +20,20 @@ from penstock.errors import PenstockError
 from penstock.testing import Run
 from tests.measure import each, seeds
 
-_SCHEMA = pa.schema([("k", pa.int64()), ("v", pa.int64()), ("n", pa.int64())])
+_KINDS: dict[str, Any] = {
+    "BIGINT": pa.int64(),
+    "DOUBLE": pa.float64(),
+    "FLOAT": pa.float32(),
+    "DECIMAL(9,2)": pa.decimal128(9, 2),
+    "DECIMAL(30,2)": pa.decimal128(30, 2),
+}
+"""The types of k and v: whole numbers, or halves of them."""
 _CHECKS = (
+    "k < 1.5",
+    "k <> 0.5",
+    "v IN (0.5, 1, 2)",
+    "v >= 0.25",
+    "k <= 1.505",
     "k < 4",
     "k BETWEEN 1 AND 3",
     "k IN (1, 2)",
@@ -44,12 +57,12 @@ _QUERIES = (
 )
 
 
-def _script(draw: random.Random) -> tuple[dict[str, list[str]], str, str]:
+def _script(draw: random.Random, kind: str) -> tuple[dict[str, list[str]], str, str]:
     """The CHECKs by stream, the declarations, and the query."""
     checks = {name: draw.sample(_CHECKS, draw.randint(0, 2)) for name in "ab"}
     policy = draw.choice(("", "", " ON VIOLATION TRUST", " ON VIOLATION ADAPT"))
     declared = "".join(
-        f"CREATE STREAM {name} (k BIGINT, v BIGINT, n BIGINT{''.join(f', CHECK ({c}){policy}' for c in own)});"
+        f"CREATE STREAM {name} (k {kind}, v {kind}, n BIGINT{''.join(f', CHECK ({c}){policy}' for c in own)});"
         for name, own in checks.items()
     )
     extra = {name: draw.choice(("", "", f" AND {name}.k > 2", f" AND {name}.v < {name}.k")) for name in "ab"}
@@ -57,19 +70,22 @@ def _script(draw: random.Random) -> tuple[dict[str, list[str]], str, str]:
 
 
 @cache
-def _is_not_false(check: str, k: int | None, v: int | None) -> bool:
+def _is_not_false(check: str, kind: str, k: Any, v: Any) -> bool:
     k_text, v_text = ("NULL" if value is None else str(value) for value in (k, v))
     asked = duckdb.execute(
-        f"SELECT coalesce({check}, TRUE) FROM (SELECT CAST({k_text} AS BIGINT) AS k, CAST({v_text} AS BIGINT) AS v)"
+        f"SELECT coalesce({check}, TRUE) FROM (SELECT CAST({k_text} AS {kind}) AS k, CAST({v_text} AS {kind}) AS v)"
     )
     ((answer,),) = asked.fetchall()
     return bool(answer)
 
 
-def _batches(draw: random.Random, checks: list[str], *, keeps: bool) -> list[list[dict[str, Any]]]:
+def _batches(draw: random.Random, checks: list[str], kind: str, *, keeps: bool) -> list[list[dict[str, Any]]]:
     """Rows of one stream, in four batches; of those that break a CHECK few are there, or none."""
-    values = [{"k": k, "v": v} for k in (None, *range(5)) for v in (None, *range(5))]
-    kept = [row for row in values if all(_is_not_false(check, row["k"], row["v"]) for check in checks)] or values[:1]
+    numbers: list[Any] = list(range(5)) if kind == "BIGINT" else [Decimal(n) / 2 for n in range(5)]
+    if kind in ("DOUBLE", "FLOAT"):
+        numbers = [float(n) for n in numbers]
+    values = [{"k": k, "v": v} for k in (None, *numbers) for v in (None, *numbers)]
+    kept = [r for r in values if all(_is_not_false(check, kind, r["k"], r["v"]) for check in checks)] or values[:1]
     rows = [dict(draw.choice(values if not keeps and draw.random() < 0.2 else kept), n=n) for n in range(10)]
     batch_of = sorted(draw.randrange(4) for _ in rows)
     return [[row for row, batch in zip(rows, batch_of, strict=True) if batch == number] for number in range(4)]
@@ -78,9 +94,11 @@ def _batches(draw: random.Random, checks: list[str], *, keeps: bool) -> list[lis
 def _compared(seed: int) -> bool:
     """Whether it was run, and not refused."""
     draw = random.Random(seed)
-    checks, declared, query = _script(draw)
+    kind = draw.choice(list(_KINDS))
+    schema = pa.schema([("k", _KINDS[kind]), ("v", _KINDS[kind]), ("n", pa.int64())])
+    checks, declared, query = _script(draw, kind)
     keeps = draw.random() < 0.3
-    given = {name: _batches(draw, checks[name], keeps=keeps) for name in "ab"}
+    given = {name: _batches(draw, checks[name], kind, keeps=keeps) for name in "ab"}
     try:
         run = Run(f"{declared} {query};")
     except PenstockError:
@@ -88,7 +106,7 @@ def _compared(seed: int) -> bool:
     read = [name for name in "ab" if name in run.query.by_alias]
     found: Counter[tuple[Any, ...]] = Counter()
     for number in range(4):
-        tables = {name: pa.Table.from_pylist(given[name][number], schema=_SCHEMA) for name in read}
+        tables = {name: pa.Table.from_pylist(given[name][number], schema=schema) for name in read}
         step = run.step(tables)
         found.update(tuple(row.values()) for row in step.rows.to_pylist())
         if draw.random() < 0.3:
@@ -98,7 +116,7 @@ def _compared(seed: int) -> bool:
     database = duckdb.connect()
     for name, batches in given.items():
         rows = [row for batch in batches for row in batch]
-        database.register(name, pa.Table.from_pylist(rows, schema=_SCHEMA))
+        database.register(name, pa.Table.from_pylist(rows, schema=schema))
     wanted = Counter(database.execute(query).fetchall())
     told = f"seed {seed}\n{declared}\n{query}\nmissing {wanted - found}\ntoo many {found - wanted}"
     if keeps:

@@ -5,10 +5,10 @@ row can be in no result, that NULL does not come. So a row that makes one false 
 is counted. A CHECK is watched if it names a column that the query or another declaration of the stream names, or one
 that such a CHECK ties to it: nothing is concluded of others.
 
-Watched is what codes decide exactly: a column beside constants, beside another column of the row, beside NULL. Left
-out, and named by `explain` as not watched: constants of TIMESTAMP, which depend on the session's zone, fractions, texts
-with a collation, and whatever Spark alone evaluates. CHECKs of a block's answer follow from below, and are watched
-there.
+Watched is what is decided exactly, and as Spark does: a column beside constants, beside another column of the row,
+beside NULL. Left out, and named by `explain` as not watched: constants of TIMESTAMP, which depend on the session's
+zone, texts with a collation, columns of two types, and whatever Spark alone evaluates. CHECKs of a block's answer
+follow from below, and are watched there.
 
 The conditions stand in the plan as a text of JSON, in the place that WHEN has of a punctuation.
 """
@@ -16,12 +16,14 @@ The conditions stand in the plan as a text of JSON, in the place that WHEN has o
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 
 from penstock.analysis.reasons import Reason
 from penstock.model.clauses import Source, columns_of
-from penstock.model.expressions import Constant
+from penstock.model.expressions import Constant, Value
 from penstock.model.predicates import Bound, Comparison, NoneOf, NullTest, OneOf, Op, Opaque, Predicate, Residual
 from penstock.model.query import Query
 from penstock.model.schemes import Check
@@ -33,6 +35,8 @@ from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.plan.promises import promise_of
 
 _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT})
+_FRACTIONS = frozenset({Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL})
+_CODED_DIGITS = 18
 _CLOCKS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
 
 
@@ -145,14 +149,28 @@ def _beside(
     is_negated: bool = False,
 ) -> CheckedRow | None:
     kind = types.get(column)
-    values = tuple(text for constant in constants if (text := exact_text(constant.value)) is not None)
-    if kind is None or kind.kind not in EXACT or kind.is_collated or kind.is_padded or len(values) != len(constants):
+    if kind is None or kind.is_collated or kind.is_padded or kind.kind not in {*EXACT, *_FRACTIONS}:
+        return None
+    text_of = _number if kind.kind in _NUMBERS | _FRACTIONS else exact_text
+    values = tuple(text for constant in constants if (text := text_of(constant.value)) is not None)
+    if len(values) != len(constants):
         return None
     return CheckedRow(column, op.value, values, is_negated=is_negated)
+
+
+def _number(value: Value) -> str | None:
+    """The digits of a number."""
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal) or not math.isfinite(value):
+        return None
+    return format(Decimal(value), "f")
 
 
 def _alike(one: DataType | None, other: DataType | None) -> bool:
     """Whether the codes of two columns compare as their values do."""
     if one is None or other is None:
         return False
-    return {one.kind, other.kind} <= _NUMBERS or (one.kind is other.kind and one.kind in _CLOCKS)
+    if one.kind is Kind.DECIMAL is other.kind:
+        return one.scale == other.scale and max(one.precision or 0, other.precision or 0) <= _CODED_DIGITS
+    return {one.kind, other.kind} <= _NUMBERS or (
+        one.kind is other.kind and one.kind in {*_CLOCKS, Kind.FLOAT, Kind.DOUBLE}
+    )

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
 import pytest
 
 from penstock.plan.promise_plans import PromiseKind
 from penstock.runtime import PromiseBroken, StepResult
+from penstock.testing import Run
 from tests.runtime.driving import Driver, plan_of, rows_of
 
 FIELDS = "k BIGINT, ts BIGINT, n BIGINT"
@@ -74,7 +79,27 @@ def test_values_of_every_exact_type_are_watched() -> None:
     assert columns("x IN ('a', 'b')", "STRING") == [("x",)]
     assert columns("x >= DATE '2024-01-01' AND x < DATE '2024-02-01'", "DATE") == [("x",)]
     assert columns("x > 0 AND x <= 9", "SMALLINT") == [("x",)]
-    assert columns("x >= 0.5 AND x <= 9.5", "DECIMAL(9,2)") == [], "a constant may lie between two values of the type"
+    for kind in ("DECIMAL(9,2)", "DECIMAL(30,2)", "DOUBLE", "FLOAT", "BIGINT"):
+        assert columns("x >= 0.505 AND x <= 9.5", kind) == [("x",)], "a constant may lie between two values of the type"
+    assert columns("x >= TIMESTAMP '2024-01-01'", "TIMESTAMP") == [], "the session's zone says when that is"
+
+
+@pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "DECIMAL(5,2)", "DECIMAL(38,2)"])
+def test_a_fraction_outside_a_check_makes_no_answer_that_is_called_exact(kind: str) -> None:
+    """Two streams that never meet, by what is declared, and do."""
+    script = "CREATE STREAM {0} (x " + kind + ", CHECK ({1}));"
+    select = "SELECT a.x FROM a, b WHERE a.x = b.x;"
+    run = Run(script.format("a", "x < 1.5") + script.format("b", "x > 2.5") + select)
+    three = pa.table({"x": pa.array([Decimal(3)]).cast(arrow_type_of(kind))})
+    assert run.step({"a": three}).metrics["violations"] == {"CHECK (x < 1.5) ON a": 1}
+    assert not run.step({"b": three}).metrics["exact"]
+
+
+def arrow_type_of(kind: str) -> Any:
+    name, _, sizes = kind.partition("(")
+    if name == "DECIMAL":
+        return pa.decimal128(*map(int, sizes.strip(")").split(",")))
+    return {"DOUBLE": pa.float64(), "FLOAT": pa.float32()}[name]
 
 
 @pytest.mark.parametrize("values", ["IN", "="])

@@ -3,27 +3,25 @@
 A merged source has a bucket only for what its CHECKs leave (MEMORY, section 9), so a row outside of them is seen before
 it is merged: FAIL and QUARANTINE answer it as they always do. Under the others it meets what is stored and is then
 left out; a later partner does not find it. A row of any other source stays as long as what was concluded of the CHECK
-lets it. Only conditions that codes decide exactly are watched (plan/watched_checks.py); a NULL makes none of them
-false but those that ask for it.
+lets it. Only conditions that are decided as Spark decides them are watched (plan/watched_checks.py); a NULL makes none
+of them false but those that ask for it.
 """
 
 from __future__ import annotations
 
 import numpy as np
-import pyarrow.compute as pc
 
 from penstock.model.predicates import Op
 from penstock.plan.plan import Plan
 from penstock.plan.promise_plans import PromisePlan
 from penstock.plan.watched_checks import CheckedRow, conditions_in
+from penstock.runtime.columns.beside_numbers import OPS, beside_number, is_number
 from penstock.runtime.columns.codes import Bools, compared
 from penstock.runtime.match.matching import COMPARE
 from penstock.runtime.promise.violations import Breach
 from penstock.runtime.promise.watch import Watch, WatchStep
 from penstock.runtime.state.segment import Segment
 from penstock.runtime.state.synopsis import FRESH
-
-_OPS = {Op.EQ: pc.equal, Op.LT: pc.less, Op.LE: pc.less_equal, Op.GT: pc.greater, Op.GE: pc.greater_equal}
 
 
 class CheckWatch(Watch):
@@ -60,7 +58,8 @@ def _is_false(condition: CheckedRow, segment: Segment) -> Bools:
     if condition.other is None:
         holds: Bools = np.zeros(len(null), np.bool_)
         for value in condition.values:
-            holds |= compared(_OPS[op], column, value)
+            beside = beside_number(op, column, value) if is_number(column.type) else compared(OPS[op], column, value)
+            holds |= beside
         return ~null & (holds if condition.is_negated else ~holds)
     null = null | segment.column(condition.other).is_null().to_numpy(zero_copy_only=False)
     return ~null & ~COMPARE[op](segment.codes(condition.column), segment.codes(condition.other))

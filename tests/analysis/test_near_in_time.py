@@ -127,3 +127,10 @@ def test_times_of_two_types_have_no_difference() -> None:
     dated = "CREATE STREAM d (k BIGINT, ts DATE, EVENT TIME ts);"
     text = f"{TIMED.format('a', '')}{dated} SELECT a.k FROM a, d WHERE a.k = d.k;"
     assert penstock.check(penstock.parse(text)).near is None
+
+
+def test_only_the_groups_that_need_one_get_a_window() -> None:
+    inner = "SELECT a.k, a.ts, count(*) AS n FROM a JOIN b ON a.k = b.k GROUP BY a.k, a.ts"
+    found = _offered(f"SELECT k, sum(n) AS n FROM ({inner}) AS m GROUP BY k;")
+    assert found is not None
+    assert [(window.block, str(window.time)) for window in found.windows] == [("", "m.ts")]

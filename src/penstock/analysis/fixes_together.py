@@ -19,7 +19,8 @@ from penstock.analysis.finding import Bounded, Fix, Verdict
 from penstock.model.problem import InvalidModel
 from penstock.model.query import Query
 
-_MOST = 12
+_MOST, _FEW = 24, 4
+"""States of a query that is looked at, and parts of a fix of which each is asked whether it is needed."""
 
 
 def fixes_together(query: Query, verdict: Verdict) -> tuple[Fix, ...] | None:
@@ -35,7 +36,7 @@ def fixes_together(query: Query, verdict: Verdict) -> tuple[Fix, ...] | None:
         parts = [fixes[min(number, len(fixes) - 1)] for fixes in groups]
         if not _bounds(query, parts):
             continue
-        for part in tuple(parts):
+        for part in tuple(parts) if len(parts) <= _FEW else ():
             without = [other for other in parts if other is not part]
             if without and _bounds(query, without):
                 parts = without

@@ -16,6 +16,7 @@ no difference, and are not compared; where some are whole numbers and others of 
 from __future__ import annotations
 
 from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
 from penstock.analysis.changed_query import declaring
@@ -30,7 +31,7 @@ from penstock.model.relation import Existence, FromTree, Join, JoinKind, Leaf, c
 from penstock.model.schemes import NamedTime, Ordered, Scheme
 from penstock.model.spans import Auto, Span, Unit
 
-_MOST = 8
+_MOST = 12
 _APART, _APART_IN_NUMBERS = Span.of(1, Unit.HOUR), Span.of(1000)
 
 
@@ -47,16 +48,27 @@ def near_in_time(query: Query, verdict: Verdict) -> NearInTime | None:
         asked = declaring(query, declared)
         clocks = [source.stream.clock for _, source in _read_by(asked, is_open, "")]
         apart = _APART if any(clock is not None and clock.is_instant for clock in clocks) else _APART_IN_NUMBERS
-        for groups in (False, True):
-            change = _Timed(is_open, apart, groups=groups)
-            changed = change.query(asked, "")
-            # What declarations alone can do is told as such, but where a stream has no event time yet.
-            says_more = change.conditions or change.windows or any(_is_time(one) for _, one in declared.declarations)
-            if says_more and (change.windows or not groups) and check_query(changed).verdict == "bounded":
-                return NearInTime(tuple(change.conditions), tuple(change.windows), apart, declared)
+        says_time = any(_is_time(one) for _, one in declared.declarations)
+        plain = _changed(asked, is_open, apart, frozenset())
+        # What declarations alone can do is told as such, but where a stream has no event time yet.
+        if (plain.conditions or says_time) and plain.bounds:
+            return NearInTime(tuple(plain.conditions), (), apart, declared)
+        grouped = _changed(asked, is_open, apart, is_open)
+        if not grouped.windows or not grouped.bounds:
+            return None
+        for block in [window.block for window in grouped.windows]:
+            fewer = _changed(asked, is_open, apart, {window.block for window in grouped.windows} - {block})
+            grouped = fewer if fewer.windows and fewer.bounds else grouped
+        return NearInTime(tuple(grouped.conditions), tuple(grouped.windows), apart, declared)
     except InvalidModel:
         return None  # What one of the streams or blocks cannot be.
-    return None
+
+
+def _changed(query: Query, is_open: Iterable[str], apart: Span, grouped: AbstractSet[str]) -> _Timed:
+    """The query whose open blocks compare times, and some of which group by windows."""
+    change = _Timed(is_open, apart, grouped)
+    change.changed = change.query(query, "")
+    return change
 
 
 def _is_time(declaration: Scheme | NamedTime) -> bool:
@@ -110,10 +122,12 @@ def _likely_time(query: Query, source: Source) -> str | None:
 class _Timed:
     """A query whose open blocks compare event times; `conditions` and `windows` are what was added."""
 
-    def __init__(self, is_open: Iterable[str], apart: Span, *, groups: bool) -> None:
+    def __init__(self, is_open: Iterable[str], apart: Span, grouped: AbstractSet[str]) -> None:
         self.is_open = frozenset(is_open)
         self.apart = apart
-        self.groups = groups
+        self.grouped = grouped
+        """The blocks whose groups get a window."""
+        self.changed: Query | None = None
         self.conditions: list[TimeCondition] = []
         self.windows: list[WindowOfGroups] = []
         self.made: dict[str, Query | Union] = {}
@@ -132,10 +146,15 @@ class _Timed:
         time = next((s.event_time for s in query.sources if s.alias in query.core and self.has_clock(s)), None)
         has_window = any(isinstance(key, TimeWindow) for key in block.group_by)
         can_window = self.apart.unit is not None and not (block.top or block.sets or has_window)
-        if self.groups and block.group_by and can_window and time is not None:
+        if name in self.grouped and block.group_by and can_window and time is not None:
             self.windows.append(WindowOfGroups(name, time))
             block = replace(block, group_by=(*block.group_by, TimeWindow(time, self.apart)))
         return query.with_block(block, sources)
+
+    @property
+    def bounds(self) -> bool:
+        """Whether the changed query is bounded."""
+        return self.changed is not None and check_query(self.changed).verdict == "bounded"
 
     def source(self, source: Source) -> Source:
         """A source over the block below, changed once."""

@@ -103,7 +103,11 @@ def _place(one: MoreCondition | MoreKey, own: Iterable[_Seen], views: Iterable[_
         if len(named or found) == 1:
             return (named or found)[0].select
     names = " and ".join([one.alias] if isinstance(one, MoreKey) else one.aliases)
-    raise _by_hand(f"no one SELECT of the query names {names}", one.text)
+    raise UsageError(
+        f"this fix cannot be written for you: no one SELECT of the query names {names}",
+        detail="streams that meet through a view, or under an alias that several SELECTs have, are yours to place",
+        hint=f"compare the times where they meet, a view's own where it selects one: {one.text}",
+    )
 
 
 def _by_hand(why: str, text: str) -> UsageError:

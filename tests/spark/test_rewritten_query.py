@@ -126,7 +126,7 @@ def test_two_runs_give_every_window_once_within_its_limits(bench: Bench) -> None
     _write(bench, rows, 150, 400)
     second = bench.run(SCRIPT, conf=conf, unbounded=False)
     assert second.code == 0, second.err
-    assert "plain: 1 row came for windows that were given already, and is not counted" in second.err
+    assert "plain: 1 row came for windows that were emitted already, and is not counted" in second.err
     over = [START + n * MINUTE for n in range(5)]  # the last minutes are open: no clock has passed them
     plain = {row["tb"]: row["cnt"] for row in _sink(bench, "plain")}
     assert len(plain) == len(_sink(bench, "plain"))

@@ -27,6 +27,8 @@ def test_a_verdict_prints_as_the_command_does(tmp_path: Path) -> None:
     path.write_text(SCRIPT.rpartition("SELECT a.id FROM a JOIN")[0])
     told = penstock.check(penstock.parse(path.read_text()))
     assert CliRunner().invoke(app, ["check", str(path)]).stdout == f"{told}\n"
+    # At Python's prompt too.
+    assert repr(told) == str(told)
     assert CliRunner().invoke(app, ["explain", str(path)]).stdout == f"{explain(penstock.parse(path.read_text()))}\n"
 
 

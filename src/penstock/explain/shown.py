@@ -20,7 +20,7 @@ from penstock.plan.plan import Plan
 from penstock.plan.planner import make_plan
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class ShownVerdict(Verdict):
     """A verdict that prints as `penstock check` does."""
 
@@ -36,12 +36,16 @@ class ShownVerdict(Verdict):
     def __str__(self) -> str:
         return _plain(check_report([self], Ink()))
 
+    def __repr__(self) -> str:
+        """The same: at Python's prompt a value is shown by this."""
+        return str(self)
+
     def _repr_html_(self) -> str:
         assert self.asked is not None
         return Explanation(self.script, self.asked, self, make_plan(self.asked, self))._repr_html_()
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Explanation:
     """The plan of one query: prints as `penstock explain` does."""
 
@@ -52,6 +56,10 @@ class Explanation:
 
     def __str__(self) -> str:
         return _plain(explain_report(self._alone, [self.verdict], [self.plan], Ink(), {}))
+
+    def __repr__(self) -> str:
+        """The same: at Python's prompt a value is shown by this."""
+        return str(self)
 
     def _repr_html_(self) -> str:
         # A frame of its own: the styles of a page would be those of the whole notebook.

@@ -5,6 +5,7 @@ The plan is read in `spark/frames`; of a DataFrame that was adopted, that of the
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -51,21 +52,21 @@ def adopted_source(frame: DataFrame) -> AdoptedOf | None:
 
 def script_in(read: ReadFrame, query: str | None) -> Script:
     """The script of what was read, whose query has that name."""
-    read_script = parsed(read.script.text)
+    read_script = parsed(read.script.text, read.job.places)
     # Groups that are closed are given once, as in Spark's append mode.
     named = tuple(replace(one, name=query or one.name, appends=True) for one in read_script.queries)
     return replace(read_script, queries=named)
 
 
-def parsed(text: str) -> Script:
-    """The script that a job is; raises NotSupportedYet where the language has not what it asks for."""
+def parsed(text: str, places: Sequence[str] = ()) -> Script:
+    """The script that a job is; raises NotSupportedYet, with places, where the language lacks what the job asks."""
     try:
         return scripts.parse(text, "<job>")
     except ScriptErrors as errors:
         first = errors.mistakes[0]
         raise NotSupportedYet(
             f"what this job asks for is not in Penstock's language: {first.message}",
-            detail=first.place.text.strip(),
+            detail="; ".join([first.place.text.strip(), *(f"in the job: {place}" for place in places)]),
             hint=first.hint or "leave this query to Spark as it is",
         ) from None
 

@@ -19,7 +19,8 @@ def promise(frame: DataFrame, *declarations: FramePromise) -> DataFrame:
     """The DataFrame, of which so much is promised: jobs that read it are checked and run with it.
 
     Each declaration is a value: `penstock.PrimaryKey("id")`, `penstock.Ordered("ts", within="3 seconds")` and so on.
-    They are about the rows of this very DataFrame; what is made of it afterwards is worked out from them.
+    They are about the rows of this very DataFrame; what is made of it afterwards is worked out from them. They are
+    noted with its plan, in its session, so they hold of every DataFrame with the same plan and names: the same rows.
     """
     from penstock.spark.frames.adopted_frame import require_frame  # noqa: PLC0415 - with Spark
     from penstock.spark.frames.promised_plans import note  # noqa: PLC0415

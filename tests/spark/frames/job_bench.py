@@ -13,9 +13,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pandas as pd  # type: ignore[import-untyped]
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql.streaming.state import GroupStateTimeout
 
 from tests.spark.conftest import Bench
 from tests.spark.oracle import canonical
@@ -98,6 +100,19 @@ def answer(bench: Bench, frame: DataFrame, name: str) -> Counter[tuple[Any, ...]
     writer.trigger(availableNow=True).start().awaitTermination()
     rows = frame.sparkSession.read.schema(frame.schema).parquet(out).collect()
     return Counter(canonical(tuple(row)) for row in rows if not any(_is_far(value) for value in _flat(row)))
+
+
+def counting(frame: DataFrame, timeout: str = GroupStateTimeout.NoTimeout) -> DataFrame:
+    """How many rows of each key have come, by a function that remembers it."""
+
+    def count(key: Any, rows: Any, state: Any) -> Any:
+        before = state.get[0] if state.exists else 0
+        total = before + sum(len(part) for part in rows)
+        state.update((total,))
+        yield pd.DataFrame({"k": [key[0]], "before": [before], "total": [total]})
+
+    told = "k BIGINT, before BIGINT, total BIGINT"
+    return frame.groupBy("ak").applyInPandasWithState(count, told, "n BIGINT", "append", timeout)
 
 
 def _flat(row: Any) -> Iterator[Any]:

@@ -2,38 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import pandas as pd  # type: ignore[import-untyped]
 import pytest
 from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
-from pyspark.sql.streaming.state import GroupStateTimeout
 from pyspark.sql.types import IntegerType
 
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
 from penstock.jobs import explain, to_sql
 from tests.spark.conftest import Bench
-from tests.spark.frames.job_bench import Job, Streams, answer, streams, write
+from tests.spark.frames.job_bench import Job, Streams, answer, counting, streams, write
 
 NEAR = "ak = bk AND bts BETWEEN ats - INTERVAL 2 SECONDS AND ats + INTERVAL 4 SECONDS"
 PROVIDER, PARTITIONS = "spark.sql.streaming.stateStore.providerClass", "spark.sql.shuffle.partitions"
 twice = F.udf(lambda n: None if n is None else 2 * n, IntegerType())
-
-
-def counting(frame: DataFrame, timeout: str = GroupStateTimeout.NoTimeout) -> DataFrame:
-    """How many rows of each key have come, by a function that remembers it."""
-
-    def count(key: Any, rows: Any, state: Any) -> Any:
-        before = state.get[0] if state.exists else 0
-        total = before + sum(len(part) for part in rows)
-        state.update((total,))
-        yield pd.DataFrame({"k": [key[0]], "before": [before], "total": [total]})
-
-    told = "k BIGINT, before BIGINT, total BIGINT"
-    return frame.groupBy("ak").applyInPandasWithState(count, told, "n BIGINT", "append", timeout)
 
 
 def names(s: Streams) -> DataFrame:
@@ -96,11 +79,27 @@ JOBS: dict[str, Job] = {
     "session of a join": lambda s: (
         s.a.join(s.b, F.expr("ak = bk AND ats = bts")).groupBy(F.session_window("ats", "1 second"), "ak").count()
     ),
+    "fields of structs": lambda s: s.a.select(F.struct("ak", "ats").alias("p"), "ats", "an").join(
+        s.b.select(F.struct(F.struct("bk").alias("key")).alias("q"), "bts"),
+        F.expr("p.ak = q.key.bk AND bts BETWEEN p.ats AND ats + INTERVAL 4 SECONDS"),
+        "left_outer",
+    ),
+    "union of missing columns": lambda s: (
+        s.a.unionByName(s.c.toDF("ak", "cn", "ats"), allowMissingColumns=True)
+        .where("an IS NULL OR cn IS NULL")
+        .join(s.b, F.expr(f"{NEAR} AND coalesce(an, cn) = bn"), "left_outer")
+    ),
     "dedup above": lambda s: s.a.join(s.b, F.expr(NEAR)).dropDuplicates(["ak", "ats"]).select("ak", "ats"),
     "table in between": lambda s: (
         s.a.join(s.b, F.expr(NEAR))
         .select("ak", "ats", "bk", "bn")
         .join(names(s), F.expr("bk = id"))
+        .groupBy(F.window("ats", "4 seconds"), "name")
+        .agg(F.sum("bn"))
+    ),
+    "table by columns of both": lambda s: (
+        s.a.join(s.b, F.expr(NEAR), "left_outer")
+        .join(names(s), F.expr("ak = id AND (bn > id OR an > 1)"))
         .groupBy(F.window("ats", "4 seconds"), "name")
         .agg(F.sum("bn"))
     ),
@@ -252,77 +251,6 @@ def test_what_would_bound_it_is_said_where_it_is_refused(spark: SparkSession, be
 
 def test_the_name_of_a_query_is_the_one_that_is_given(s: Streams) -> None:
     assert penstock.check(s.a.join(s.b, F.expr(NEAR)), query="clicked").query == "clicked"
-
-
-REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
-    "batch": (
-        lambda s: s.a.sparkSession.createDataFrame([(1,)], "a INT"),
-        UsageError,
-        "this DataFrame is not a stream",
-    ),
-    "function in an outer join": (
-        lambda s: s.a.join(s.b, (F.col("ak") == F.col("bk")) & (twice("an") > F.col("bn")), "left_outer"),
-        NotSupportedYet,
-        r"the expression \(<lambda>\(an\).* cannot be read, at .*test_adopt.py:\d+",
-    ),
-    "limit": (
-        lambda s: s.a.join(s.b, F.expr(NEAR)).limit(5),
-        NotSupportedYet,
-        "limit above what keeps state cannot be read; it stands above line 1 of the SQL: ak = bk AND bts BETWEEN",
-    ),
-    "pandas in between": (
-        lambda s: s.a.join(s.b, F.expr(NEAR)).select("ats").mapInPandas(lambda rows: rows, "ats TIMESTAMP").distinct(),
-        NotSupportedYet,
-        "mapInPandas above what keeps state cannot be read",
-    ),
-    "a state of one's own in the middle": (
-        lambda s: counting(s.a).join(s.b, F.expr("k = bk")),
-        NotSupportedYet,
-        "applyInPandasWithState of a stream cannot be read(.|\n)*write what it gives in a query of its own",
-    ),
-    "a state of one's own that asks for times": (
-        lambda s: counting(s.a.join(s.b, F.expr(NEAR)), GroupStateTimeout.EventTimeTimeout),
-        NotSupportedYet,
-        "applyInPandasWithState above what keeps state cannot be read",
-    ),
-    "a watermark above a join": (
-        lambda s: s.a.join(s.b, F.expr(NEAR)).withWatermark("bts", "3 seconds").groupBy("bts").count(),
-        NotSupportedYet,
-        "withWatermark above what keeps state cannot be read(.|\n)*put it on the streams",
-    ),
-    "what is random": (
-        lambda s: s.a.join(s.b, F.expr(NEAR)).withColumn("u", F.rand()).groupBy("ats").agg(F.sum("u")),
-        NotSupportedYet,
-        "the expression rand.* AS u cannot be read; it stands above line 1 of the SQL: ak = bk",
-    ),
-    "dedup above a join": (
-        lambda s: s.a.join(s.b, F.expr(NEAR)).dropDuplicates(["ak", "ats"]),
-        NotSupportedYet,
-        "dropDuplicates by some of the columns of a joined stream, with others read above it, cannot be read",
-    ),
-    "table of both": (
-        lambda s: s.a.join(s.b, F.expr(NEAR)).join(names(s), F.expr("ak = id AND bn > 1")).groupBy("name").count(),
-        NotSupportedYet,
-        "a join with a table above what keeps state cannot be read, at line 1 of the SQL: ak = id AND bn > 1",
-    ),
-    "the time of day": (
-        lambda s: s.a.join(s.b, F.expr(f"{NEAR} AND ats < now()"), "left_outer"),
-        NotSupportedYet,
-        "now.* cannot be read",
-    ),
-    "groups in append mode": (
-        lambda s: s.a.groupBy("ak").count(),
-        UsageError,
-        "the groups of this query change",
-    ),
-}
-
-
-@pytest.mark.parametrize("name", REFUSED)
-def test_what_cannot_be_read_is_named(s: Streams, name: str) -> None:
-    job, kind, message = REFUSED[name]
-    with pytest.raises(kind, match=message):
-        penstock.adopt(job(s))
 
 
 def test_what_is_no_dataframe_is_named() -> None:

@@ -92,6 +92,18 @@ def test_what_was_found_before_a_job_failed_is_told_and_a_limit_with_its_place(b
     assert f"job.py, line {line_of(bench, 'raise')}, failed: ValueError: late" in err
 
 
+def test_a_job_reads_the_tables_that_its_queries_would_write(bench: Bench) -> None:
+    reads = """
+near = a.join(b, F.expr("ak = bk AND ats = bts"))
+near.writeStream.format("memory").queryName("near").start().processAllAvailable()
+spark.sql("SELECT count(*) FROM near").show()
+near.writeStream.toTable("kept_pairs")
+assert spark.table("kept_pairs").columns == near.columns
+"""
+    code, out, err = checked(bench, reads)
+    assert (code, out.count("BOUNDED")) == (0, 2), err
+
+
 def test_the_arguments_of_a_job(bench: Bench) -> None:
     asked = "\nimport argparse\np = argparse.ArgumentParser()\np.add_argument('--out', required=True)\np.parse_args()\n"
     code, _, err = checked(bench, asked + BOUNDED)

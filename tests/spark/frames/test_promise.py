@@ -74,8 +74,23 @@ def test_a_promise_below_a_function_is_refused(s: Streams) -> None:
 
 def test_a_watermark_on_some_of_the_rows_that_are_promised_is_refused(s: Streams) -> None:
     orders = penstock.promise(s.a, penstock.PrimaryKey("ak")).where("an > 1").withWatermark("ats", "5 seconds")
-    with pytest.raises(NotSupportedYet, match="withWatermark above what is promised cannot be read"):
+    message = r"withWatermark above a filter above what is promised cannot be read(.|\n)*before the filter"
+    with pytest.raises(NotSupportedYet, match=message):
         penstock.check(orders.join(s.b, F.expr("ak = bk")))
+
+
+@pytest.mark.parametrize("above", ["explode", "dropDuplicates", "dropDuplicatesWithinWatermark", "mapInPandas"])
+def test_what_stands_above_a_promise_and_is_not_read_is_refused_with_that(s: Streams, above: str) -> None:
+    made = penstock.promise(s.a.withWatermark("ats", "1 minute"), penstock.PrimaryKey("an"))
+    frames = {
+        "explode": lambda: made.withColumn("e", F.explode(F.array("an", "ak"))),
+        "dropDuplicates": lambda: made.dropDuplicates(["ak", "ats"]),
+        "dropDuplicatesWithinWatermark": lambda: made.dropDuplicatesWithinWatermark(["ak"]),
+        "mapInPandas": lambda: made.mapInPandas(lambda rows: rows, made.schema),
+    }
+    message = f"{above} above what is promised cannot be read(.|\n)*promise it of what {above} gives"
+    with pytest.raises(NotSupportedYet, match=message):
+        penstock.check(frames[above]().join(s.b, F.expr("ak = bk AND bts = ats")))
 
 
 def test_what_is_no_promise_or_names_no_column_is_refused(s: Streams) -> None:

@@ -63,10 +63,15 @@ class Catalyst:
 
     def field(self, struct: Node, place: int, name: str, alias: str) -> Node:
         """A field of a struct under a name, as a column that no plan had before."""
+        return self.named(
+            self._sql.catalyst.expressions.GetStructField(struct, place, self._jvm.scala.Some(name)), alias
+        )
+
+    def named(self, expression: Node, alias: str) -> Node:
+        """An expression under a name, as a column that no plan had before."""
         make = self._sql.catalyst.expressions
-        part = make.GetStructField(struct, place, self._jvm.scala.Some(name))
         empty = self.seq(())
-        return make.Alias(part, alias, make.NamedExpression.newExprId(), empty, self._nothing, empty)
+        return make.Alias(expression, alias, make.NamedExpression.newExprId(), empty, self._nothing, empty)
 
     def filtered(self, conditions: Sequence[Node], child: Node) -> Node:
         """A filter by all of some conditions."""
@@ -146,6 +151,13 @@ def output(plan: Node) -> list[Node]:
 def kind(node: Node) -> str:
     """The name of a node's class."""
     return str(node.getClass().getSimpleName()).rstrip("$")
+
+
+def conjuncts(condition: Node) -> list[Node]:
+    """The parts of a condition that must all hold."""
+    if kind(condition) != "And":
+        return [condition]
+    return [part for side in children(condition) for part in conjuncts(side)]
 
 
 def number_of(attribute: Node) -> int:

@@ -5,6 +5,7 @@ answered otherwise, as long as the file runs:
 
 - `start()` and `toTable()` of a stream: the query is handed to whoever asked, and what they return acts as a query that
   has ended, so that the job goes on to its next;
+- the table that such a query writes (`toTable`, or the memory sink's): it is there without rows, if none was before;
 - writes of a batch, and the function given to `foreachBatch`: they do not run, and the report says so;
 - the master of a session: `local[*]`, whatever the job says.
 
@@ -36,6 +37,7 @@ from penstock.spark.frames.call_sites import line_in, note_site, noted_sites
 _BATCH_WRITES = ("save", "saveAsTable", "insertInto", "json", "parquet", "text", "csv", "orc", "xml", "jdbc")
 _V2_WRITES = ("create", "replace", "createOrReplace", "append", "overwrite", "overwritePartitions")
 _MODE, _NAME, _FUNCTION = "_penstock_mode", "_penstock_name", "_penstock_function"
+_FORMAT = "_penstock_format"
 
 
 @dataclass(frozen=True)
@@ -114,6 +116,13 @@ def run_dry(path: Path, ask: Callable[[WouldStart], None], arguments: Sequence[s
     return found
 
 
+def _stand_in(frame: DataFrame, table: str) -> None:
+    """A table without rows under the name of one that a query would write, so that the job can go on to read it."""
+    session = frame.sparkSession
+    if table.isidentifier() and not session.catalog.tableExists(table):
+        session.createDataFrame([], frame.schema).createOrReplaceTempView(table)
+
+
 def _failed(path: Path, error: Exception) -> UsageError:
     lines = [frame.lineno for frame in traceback.extract_tb(error.__traceback__) if frame.filename == str(path)]
     line = lines[-1] if lines else None
@@ -141,6 +150,10 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None], path: Path) -> I
         if getattr(writer, _FUNCTION, None):
             found.left_out.append(f"the function of {getattr(writer, _FUNCTION)} of {name}")
         ask(WouldStart(name, writer._df, mode, line_in(path)))
+        is_memory = (asked.get("format") or getattr(writer, _FORMAT, None)) == "memory"
+        table = asked.get("tableName") or (name if is_memory else None)
+        if table is not None:
+            _stand_in(writer._df, table)
         return EndedQuery(name)
 
     def started(original: Any) -> Any:
@@ -187,8 +200,8 @@ def _answered(found: DryRun, ask: Callable[[WouldStart], None], path: Path) -> I
     put(ClassicFrame, "__init__", noting_site)
     put(DataStreamWriter, "start", started)
     put(DataStreamWriter, "toTable", started)
-    put(DataStreamWriter, "outputMode", noting(_MODE, str))
-    put(DataStreamWriter, "queryName", noting(_NAME, str))
+    for called, noted in (("outputMode", _MODE), ("queryName", _NAME), ("format", _FORMAT)):
+        put(DataStreamWriter, called, noting(noted, str))
     put(DataStreamWriter, "foreachBatch", noting(_FUNCTION, lambda _: "foreachBatch"))
     put(DataStreamWriter, "foreach", noting(_FUNCTION, lambda _: "foreach"))
     put(StreamingQueryManager, "awaitAnyTermination", lambda _: lambda manager, timeout=None: True)  # noqa: ARG005

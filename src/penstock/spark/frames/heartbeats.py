@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
-from penstock.spark.frames.catalyst import Node, children, delay_of, items, kind, number_of, output
+from penstock.spark.frames.catalyst import Node, children, conjuncts, delay_of, items, kind, number_of, output
 from penstock.spark.frames.expression_texts import parts
 
 PASSES = "passes"
@@ -58,7 +58,7 @@ def _is_below(node: Node, mark: Node) -> bool:
         return False
     time = number_of(mark.eventTime())
     known = {number_of(attribute) for attribute in output(mark)} - {time}
-    for condition in _conjuncts(node.condition()):
+    for condition in conjuncts(node.condition()):
         named = {number_of(attribute) for attribute in items(condition.references().toSeq())}
         if kind(condition) == "IsNotNull" and named == {time}:
             continue
@@ -69,12 +69,6 @@ def _is_below(node: Node, mark: Node) -> bool:
 
 def _is_python(expression: Node) -> bool:
     return kind(expression).startswith("PythonUD")
-
-
-def _conjuncts(condition: Node) -> list[Node]:
-    if kind(condition) != "And":
-        return [condition]
-    return [part for side in children(condition) for part in _conjuncts(side)]
 
 
 def _keeps_stream(node: Node, stream: Node) -> bool:

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
-from penstock.errors import UsageError
+from penstock.errors import NotSupportedYet, UsageError
 from penstock.frames.clock_columns import NO_CLOCKS, ClockColumns, clock_columns, projected
 from penstock.frames.job_relations import (
     JobAggregate,
@@ -46,15 +46,17 @@ from penstock.spark.frames.leaves import is_left_to_spark, unites_clocks
 from penstock.spark.frames.promised_plans import PromisedPlan, is_same
 from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of
 from penstock.spark.frames.source_names import name_of
+from penstock.spark.frames.struct_fields import StructFields
 from penstock.spark.frames.tables_below import with_table_below
-from penstock.spark.frames.unread_nodes import unread, unread_node
-from penstock.spark.frames.watermarks_above import with_delay
+from penstock.spark.frames.unread_nodes import unread, unread_node, words_of
+from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
 from penstock.spark.frames.window_groups import time_window
 from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
 from penstock.spark.frames.worked_out import WorkedOut, with_clock
 
 _MOVES = ("Repartition", "RepartitionByExpression", "RebalancePartitions")
 """Nodes that say only where rows are worked on."""
+_READ_ABOVE_PROMISES = ("Filter", "Project", "Join", "Union", "EventTimeWatermark", "Deduplicate", "Distinct")
 _KINDS = {
     "INNER": "INNER",
     "CROSS": "INNER",
@@ -77,6 +79,7 @@ class PlanReader:
     promised: Sequence[PromisedPlan] = ()
     """Plans of which something is promised, or that a promise names: each is a leaf of its own."""
     texts: ExpressionTexts = field(init=False)
+    fields: StructFields = field(init=False)
     leaves: list[Node] = field(default_factory=list)
     plan: Node = None
     windows: dict[int, LeafWindow] = field(default_factory=dict)
@@ -99,6 +102,7 @@ class PlanReader:
                 hint="pass a DataFrame that spark.readStream made",
             )
         self.plan = plan
+        self.fields = StructFields(self.catalyst, plan)
         path: list[Node] = []
         node = plan
         while not keeps_state(node) or is_own_state(node):
@@ -193,6 +197,8 @@ class PlanReader:
         if kind(node) in (*TRANSPARENT, *_MOVES):
             return self._relation(children(node)[0])
         match kind(node):
+            case _ if self._is_above_promise(node) and kind(node) not in _READ_ABOVE_PROMISES:
+                raise self._unread_above_promise(node)
             case "Filter":
                 conditions = tuple(self._needed(part, node) for part in self.texts.conjuncts(node.condition()))
                 below = self._relation(node.child())
@@ -204,11 +210,17 @@ class PlanReader:
             case "Aggregate":
                 return self._aggregate(node)
             case "EventTimeWatermark":
+                if not holds_state(node):
+                    require_one_watermark(node)
                 below = self._relation(node.child())
                 number = number_of(node.eventTime())
                 found = with_delay(below, number, next(delay_of(o) for o in output(node) if number_of(o) == number))
                 if found is None and not holds_state(node):
-                    raise unread(node, "withWatermark above what is promised", "promise it of what withWatermark gives")
+                    raise unread(
+                        node,
+                        "withWatermark above a filter above what is promised",
+                        "put withWatermark before the filter, or promise it of what withWatermark gives",
+                    )
                 if found is None:
                     raise unread_node(node)
                 return found
@@ -221,10 +233,19 @@ class PlanReader:
             case _:
                 raise unread_node(node)
 
+    def _is_above_promise(self, node: Node) -> bool:
+        """Whether a node would be left to Spark, if nothing were promised of what it stands on."""
+        return bool(self.promised) and is_left_to_spark(node) and self._holds_promise(node)
+
+    def _unread_above_promise(self, node: Node) -> NotSupportedYet:
+        words = words_of(node)
+        return unread(node, f"{words} above what is promised", f"promise it of what {words} gives")
+
     def _leaf(self, plan: Node) -> JobLeaf | JobFilter:
+        require_one_watermark(plan)
         promised = [one for one in self.promised if is_same(plan, one.plan)]
         if not promised:
-            plan = with_clock(plan, self.catalyst)
+            plan = self.fields.given_by(with_clock(plan, self.catalyst))
             found = windows_of(plan, self.texts)
             plan = with_starts(plan, self.catalyst, found)
             self.windows |= found
@@ -264,12 +285,15 @@ class PlanReader:
                     "promise it of what that join gives, or join the table after the streams",
                 )
             raise unread(
-                node, "a join with a table above what keeps state", "join the table with its stream before the others"
+                node,
+                "a join with a table above what keeps state",
+                "join the table with one of the streams before they meet, by what it shares with that one",
             )
         condition = node.condition()
-        asked = self.texts.conjuncts(condition.get()) if condition.isDefined() else []
-        on = tuple(self._needed(part, node) for part in asked)
         sides = self._relation(left), self._relation(right)
+        known = {column.number for side in sides for column in side.columns}
+        asked = self.texts.conjuncts(self.fields.said(condition.get(), known)) if condition.isDefined() else []
+        on = tuple(self._needed(part, node) for part in asked)
         told = [near(part, self.windows) or self._asked((text,), *sides) for part, text in zip(asked, on, strict=True)]
         return JobJoin(_KINDS[written], *sides, tuple(text for texts in told for text in texts))
 
@@ -308,6 +332,8 @@ class PlanReader:
         shown = [attribute for attribute in output(node) if number_of(attribute) in keys]
         others = {number_of(attribute) for attribute in output(node)} - keys
         if others & _read_above(self.plan, node):
+            if self._is_above_promise(node):
+                raise self._unread_above_promise(node)
             raise unread(
                 node,
                 "dropDuplicates by some of the columns of a joined stream, with others read above it,",
@@ -321,6 +347,8 @@ class PlanReader:
         text = self.texts.text(expression)
         if text is None:
             hint = "work it out before the streams meet, or on top of the answer"
+            if self._is_above_promise(node):
+                hint = "promise it of what this gives: what is promised is read from there on"
             raise unread(node, f"the expression {expression.sql()}", hint, expression)
         return text
 

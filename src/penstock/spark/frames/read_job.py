@@ -6,8 +6,9 @@ from dataclasses import dataclass
 
 from penstock.frames.job_relations import JobColumn, JobRelation
 from penstock.frames.job_script import JobPromise
-from penstock.spark.frames.catalyst import Node, delay_of, items, kind, number_of, output
-from penstock.spark.frames.kept_state import is_own_state
+from penstock.spark.frames.call_sites import site_of
+from penstock.spark.frames.catalyst import Node, children, delay_of, items, kind, number_of, output, place_of
+from penstock.spark.frames.kept_state import is_own_state, keeps_state
 from penstock.spark.frames.unread_nodes import words_of
 
 TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View")
@@ -39,6 +40,11 @@ class ReadJob:
         return tuple(words_of(node) for node in self.path if is_own_state(node))
 
     @property
+    def places(self) -> tuple[str, ...]:
+        """Where in the job streams are joined and groups are made, as far as Spark knows."""
+        return tuple(dict.fromkeys(_places(self.region)))
+
+    @property
     def wanted(self) -> list[Node]:
         """The attributes of the region that anything above, or whoever asked, reads."""
         if any(kind(node) not in _BY_NAME for node in self.path):
@@ -47,6 +53,12 @@ class ReadJob:
         for node in self.path:
             asked |= {number_of(attribute) for attribute in items(node.references().toSeq())}
         return [attribute for attribute in output(self.region) if number_of(attribute) in asked]
+
+
+def _places(node: Node) -> list[str]:
+    own = (site_of(node) or place_of(node)) if keeps_state(node) else None
+    below = [place for child in children(node) if child.isStreaming() for place in _places(child)]
+    return below if own is None else [own, *below]
 
 
 def column_of(attribute: Node) -> JobColumn:

@@ -2,12 +2,13 @@
 
 `(a JOIN b) JOIN t` is `(a JOIN t) JOIN b` if the condition reads columns of a and t alone, every row of `a JOIN b`
 holds one of a, and every row of the stream's side is looked up in the table, not the other way round. Filters and
-columns in between are no matter; groups and distinct rows are.
+columns in between are no matter; groups and distinct rows are. Of an inner join one part of the condition is enough:
+what else it asks, of the other streams too, is a filter above.
 """
 
 from __future__ import annotations
 
-from penstock.spark.frames.catalyst import Catalyst, Node, children, items, kind, number_of, output
+from penstock.spark.frames.catalyst import Catalyst, Node, children, conjuncts, items, kind, number_of, output
 
 _TRANSPARENT = ("SubqueryAlias", "ResolvedHint", "View", "Filter")
 _BOTH = ("INNER", "CROSS")
@@ -22,8 +23,24 @@ def with_table_below(catalyst: Catalyst, join: Node) -> Node | None:
     if written not in (_KEEPS_LEFT if left.isStreaming() else _KEEPS_RIGHT):
         return None
     condition = join.condition()
-    named = set() if condition.isEmpty() else {number_of(one) for one in items(condition.get().references().toSeq())}
-    return _Table(catalyst, join, named).below(left if left.isStreaming() else right)
+    named = set() if condition.isEmpty() else _named(condition.get())
+    stream = left if left.isStreaming() else right
+    found = _Table(catalyst, join, named).below(stream)
+    if found is not None or written not in _BOTH:
+        return found
+    asked = [] if condition.isEmpty() else conjuncts(condition.get())
+    # Equalities first: a table that is met by another condition gives many rows.
+    for part in sorted(asked, key=lambda one: kind(one) != "EqualTo"):
+        own = _named(part)
+        on_both = own & {number_of(one) for one in output(stream)} and own - {number_of(one) for one in output(stream)}
+        below = _Table(catalyst, catalyst.joined(join, [part]), own).below(stream) if on_both else None
+        if below is not None:
+            return catalyst.filtered([one for one in asked if one is not part], below)
+    return None
+
+
+def _named(expression: Node) -> set[int]:
+    return {number_of(one) for one in items(expression.references().toSeq())}
 
 
 class _Table:

@@ -38,6 +38,7 @@ _KNOWN = {
     "Pivot": ("pivot", "write a column for each value: count_if(…), sum(…) FILTER (WHERE …)"),
     "Intersect": ("intersect", "join the streams, semi, with a time condition"),
     "Except": ("exceptAll or subtract", "join the streams, left outer, within a time, and keep what has no match"),
+    "Deduplicate": ("dropDuplicates", "deduplicate the streams before they are joined"),
     "DeduplicateWithinWatermark": ("dropDuplicatesWithinWatermark", "deduplicate the streams before they are joined"),
     "EventTimeWatermark": ("withWatermark", _ON_STREAM),
 }

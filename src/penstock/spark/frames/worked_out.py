@@ -76,9 +76,11 @@ class WorkedOut:
             if origin in self.same and (made is None or not self._reads_clock(made)):
                 return self.same[origin]
             return None if made is None else self._over_given(made)
-        below = [self._over_given(child) for child in children(expression)]
+        below: list[Node] = [self._over_given(child) for child in children(expression)]
         if any(one is None for one in below):
             return None
+        if kind(expression) == "GetStructField" and kind(below[0]) == "CreateNamedStruct":
+            return items(below[0].valExprs())[int(expression.ordinal())]
         return expression.withNewChildren(self.texts.catalyst.seq(below)) if below else expression
 
 

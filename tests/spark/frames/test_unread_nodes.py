@@ -1,0 +1,105 @@
+"""What of a job cannot be read: each is named, with its place and what to do."""
+
+from __future__ import annotations
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
+from pyspark.sql.streaming.state import GroupStateTimeout
+
+import penstock
+from penstock.errors import NotSupportedYet, UsageError
+from tests.spark.conftest import Bench
+from tests.spark.frames.job_bench import Job, Streams, counting, streams, write
+from tests.spark.frames.test_adopt import NEAR, names, twice
+
+
+@pytest.fixture
+def s(spark: SparkSession, bench: Bench) -> Streams:
+    """Streams that are only looked at."""
+    write(bench, seed=1, files=0)
+    return streams(spark, bench)
+
+
+REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
+    "batch": (
+        lambda s: s.a.sparkSession.createDataFrame([(1,)], "a INT"),
+        UsageError,
+        "this DataFrame is not a stream",
+    ),
+    "function in an outer join": (
+        lambda s: s.a.join(s.b, (F.col("ak") == F.col("bk")) & (twice("an") > F.col("bn")), "left_outer"),
+        NotSupportedYet,
+        r"the expression \(<lambda>\(an\).* cannot be read, at .*test_unread_nodes.py:\d+",
+    ),
+    "limit": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).limit(5),
+        NotSupportedYet,
+        "limit above what keeps state cannot be read; it stands above line 1 of the SQL: ak = bk AND bts BETWEEN",
+    ),
+    "pandas in between": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).select("ats").mapInPandas(lambda rows: rows, "ats TIMESTAMP").distinct(),
+        NotSupportedYet,
+        "mapInPandas above what keeps state cannot be read",
+    ),
+    "a state of one's own in the middle": (
+        lambda s: counting(s.a).join(s.b, F.expr("k = bk")),
+        NotSupportedYet,
+        "applyInPandasWithState of a stream cannot be read(.|\n)*write what it gives in a query of its own",
+    ),
+    "a state of one's own that asks for times": (
+        lambda s: counting(s.a.join(s.b, F.expr(NEAR)), GroupStateTimeout.EventTimeTimeout),
+        NotSupportedYet,
+        "applyInPandasWithState above what keeps state cannot be read",
+    ),
+    "a watermark above a join": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).withWatermark("bts", "3 seconds").groupBy("bts").count(),
+        NotSupportedYet,
+        "withWatermark above what keeps state cannot be read(.|\n)*put it on the streams",
+    ),
+    "what is random": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).withColumn("u", F.rand()).groupBy("ats").agg(F.sum("u")),
+        NotSupportedYet,
+        "the expression rand.* AS u cannot be read; it stands above line 1 of the SQL: ak = bk",
+    ),
+    "dedup above a join": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).dropDuplicates(["ak", "ats"]),
+        NotSupportedYet,
+        "dropDuplicates by some of the columns of a joined stream, with others read above it, cannot be read",
+    ),
+    "table of both": (
+        lambda s: (
+            s.a.join(s.b, F.expr(NEAR)).join(names(s), F.expr("ak + bn = id"), "left_outer").groupBy("name").count()
+        ),
+        NotSupportedYet,
+        "a join with a table above what keeps state cannot be read, at line 1 of the SQL: ak \\+ bn = id(.|\n)*"
+        "join the table with one of the streams",
+    ),
+    "two watermarks": (
+        lambda s: s.a.withWatermark("ats", "9 seconds").join(s.b, F.expr(NEAR)),
+        NotSupportedYet,
+        "a second withWatermark on one stream cannot be read(.|\n)*keep one of them",
+    ),
+    "what the language has not": (
+        lambda s: s.a.join(s.b, (F.abs(s.a.ak) == s.b.bk) & (F.hash(s.a.an, s.b.bn) > 0), "left_outer"),
+        NotSupportedYet,
+        r"not in Penstock's language: only Spark can evaluate hash(.|\n)*in the job: .*test_unread_nodes.py:\d+",
+    ),
+    "the time of day": (
+        lambda s: s.a.join(s.b, F.expr(f"{NEAR} AND ats < now()"), "left_outer"),
+        NotSupportedYet,
+        "now.* cannot be read",
+    ),
+    "groups in append mode": (
+        lambda s: s.a.groupBy("ak").count(),
+        UsageError,
+        "the groups of this query change",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_read_is_named(s: Streams, name: str) -> None:
+    job, kind, message = REFUSED[name]
+    with pytest.raises(kind, match=message):
+        penstock.adopt(job(s))

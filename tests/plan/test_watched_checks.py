@@ -10,7 +10,7 @@ import pytest
 import penstock
 from penstock.compile import plan
 from penstock.plan.promise_plans import PromiseKind
-from penstock.plan.watched_checks import CheckedRow, conditions_in, written
+from penstock.plan.watched_checks import CheckedRow, conditions_in, with_values, written
 from penstock.plan.watching import rests_on_unseen
 from penstock.testing import Run
 
@@ -37,7 +37,8 @@ def checks(declared: str, query: str = "SELECT s.k FROM s, t WHERE s.k = t.k") -
         ("CHECK (k >= a)", [CheckedRow("k", ">=", other="a")]),
         ("CHECK (us >= ts)", [CheckedRow("us", ">=", other="ts")]),
         ("CHECK (k < 10 AND x < 1.5)", [CheckedRow("k", "<", ("10",)), CheckedRow("x", "<", ("1.5",))]),
-        ("CHECK (k < 10 AND ts > TIMESTAMP '2024-01-01')", [CheckedRow("k", "<", ("10",))]),
+        ("CHECK (ts > TIMESTAMP '2024-01-01')", [CheckedRow("ts", ">", ("2024-01-01 00:00:00",))]),
+        ("CHECK (k < 10 AND ts > TIMESTAMP '2024-01-01 00:00:00+02:00')", [CheckedRow("k", "<", ("10",))]),
     ],
 )
 def test_what_is_compared(declared: str, compared: list[CheckedRow]) -> None:
@@ -53,7 +54,7 @@ def test_what_is_compared(declared: str, compared: list[CheckedRow]) -> None:
         "CHECK (a < b)",
         "CHECK (k % 2 = 0)",
         "CHECK (us - ts <= INTERVAL 1 SECOND)",
-        "CHECK (ts > TIMESTAMP '2024-01-01 00:00:00')",
+        "CHECK (ts > TIMESTAMP '2024-01-01 00:00:00+02:00')",
         "CHECK (x < 1.5)",  # of no column that anything names
     ],
 )
@@ -68,17 +69,24 @@ def test_a_check_that_another_ties_to_a_column_of_the_query_is_watched_too() -> 
 @pytest.mark.parametrize(
     ("declared", "unseen"),
     [
-        ("CHECK (ts > TIMESTAMP '2024-01-01 00:00:00')", True),
+        ("CHECK (c = 'abc')", True),
+        ("CHECK (ts > TIMESTAMP '2024-01-01 00:00:00')", False),
         ("CHECK (k < 10)", False),
         ("CHECK (k % 2 = 0)", False),
         ("CHECK (x < 1.5)", False),
     ],
 )
 def test_what_may_break_unseen_is_named_where_the_answer_rests_on_it(declared: str, unseen: bool) -> None:
-    columns = f"k BIGINT, x DOUBLE, ts TIMESTAMP, EVENT TIME ts, {declared}"
-    script = penstock.parse(f"CREATE STREAM s ({columns}); {T} SELECT s.k FROM s, t WHERE s.k = t.k AND s.k > 1;")
+    columns = f"k BIGINT, x DOUBLE, c CHAR(3), ts TIMESTAMP, EVENT TIME ts, {declared}"
+    script = penstock.parse(f"CREATE STREAM s ({columns}); {T} SELECT s.k, s.c FROM s, t WHERE s.k = t.k AND s.k > 1;")
     found = rests_on_unseen(script.queries[0], plan(script))
     assert found == ((f"{declared} ON s",) if unseen else ())
+
+
+def test_other_texts_take_the_place_of_constants_by_column() -> None:
+    when = written((CheckedRow("ts", "<", ("one", "two")), CheckedRow("k", "=", ("one",), is_negated=True)))
+    placed = with_values(when, lambda column, text: f"{column}:{text}")
+    assert [c.values for c in conditions_in(placed)] == [("ts:one", "ts:two"), ("k:one",)]
 
 
 def table(rows: dict[str, list[int | None]]) -> Any:

@@ -163,6 +163,11 @@ def exact_text(value: Value) -> str | None:
     return _text(value)
 
 
+def moment_text(value: Value, kind: DataType) -> str | None:
+    """The text of a constant that is a moment: a code, or as it is written where the session's zone decides."""
+    return _text(value, kind) if isinstance(value, dt.datetime) else None
+
+
 def merge_by_value(columns: Mapping[str, Told]) -> MergePlan:
     """Rows of a grouped query that agree on all columns, given with what to call them, become one, and leave as one."""
     kept = Because.MERGED_BY_VALUE(tuple(columns.values())) if columns else Because.MERGED_IN_ALL()

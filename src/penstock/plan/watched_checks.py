@@ -6,9 +6,9 @@ is counted. A CHECK is watched if it names a column that the query or another de
 that such a CHECK ties to it: nothing is concluded of others.
 
 Watched is what is decided exactly, and as Spark does: a column beside constants, beside another column of the row,
-beside NULL. Left out, and named by `explain` as not watched: constants of TIMESTAMP, which depend on the session's
-zone, texts with a collation, columns of two types, and whatever Spark alone evaluates. CHECKs of a block's answer
-follow from below, and are watched there.
+beside NULL. Which instant a TIMESTAMP without a zone is depends on the session's: spark/asked_before.py puts its code
+in its place. Left out, and named by `explain` as not watched: texts with a collation or of a fixed length, columns of
+two types, and whatever Spark alone evaluates. CHECKs of a block's answer follow from below, and are watched there.
 
 The conditions stand in the plan as a text of JSON, in the place that WHEN has of a punctuation.
 """
@@ -17,8 +17,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from decimal import Decimal
 
 from penstock.analysis.reasons import Reason
@@ -30,14 +30,15 @@ from penstock.model.schemes import Check
 from penstock.model.stream import Stream
 from penstock.model.types import DataType, Kind
 from penstock.plan.merge_plan import MergePlan
-from penstock.plan.merge_rows import EXACT, exact_text
+from penstock.plan.merge_rows import EXACT, exact_text, moment_text
 from penstock.plan.promise_plans import PromiseKind, PromisePlan
 from penstock.plan.promises import promise_of
 
 _NUMBERS = frozenset({Kind.TINYINT, Kind.SMALLINT, Kind.INT, Kind.BIGINT})
 _FRACTIONS = frozenset({Kind.FLOAT, Kind.DOUBLE, Kind.DECIMAL})
 _CODED_DIGITS = 18
-_CLOCKS = frozenset({Kind.DATE, Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_MOMENTS = frozenset({Kind.TIMESTAMP, Kind.TIMESTAMP_NTZ})
+_CLOCKS = _MOMENTS | {Kind.DATE}
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,13 @@ def unwatched_checks(query: Query) -> Iterator[str]:
                 understood = [p for p in scheme.condition if not isinstance(p, Opaque | Residual)]
                 if any(_comparison(predicate, types) is None for predicate in understood):
                     yield scheme.on(source.stream.name)
+
+
+def with_values(when: str, place: Callable[[str, str], str]) -> str:
+    """The same conditions with other texts for their constants, by column."""
+    return written(
+        tuple(replace(c, values=tuple(place(c.column, text) for text in c.values)) for c in conditions_in(when))
+    )
 
 
 def written(conditions: tuple[CheckedRow, ...]) -> str:
@@ -149,13 +157,19 @@ def _beside(
     is_negated: bool = False,
 ) -> CheckedRow | None:
     kind = types.get(column)
-    if kind is None or kind.is_collated or kind.is_padded or kind.kind not in {*EXACT, *_FRACTIONS}:
+    if kind is None or kind.is_collated or kind.is_padded or kind.kind not in {*EXACT, *_FRACTIONS, *_CLOCKS}:
         return None
-    text_of = _number if kind.kind in _NUMBERS | _FRACTIONS else exact_text
-    values = tuple(text for constant in constants if (text := text_of(constant.value)) is not None)
+    values = tuple(text for constant in constants if (text := _text(constant.value, kind)) is not None)
     if len(values) != len(constants):
         return None
     return CheckedRow(column, op.value, values, is_negated=is_negated)
+
+
+def _text(value: Value, kind: DataType) -> str | None:
+    """A constant beside a column of that type as the plan holds it; None where that would not be exact."""
+    if kind.kind in _NUMBERS | _FRACTIONS:
+        return _number(value)
+    return moment_text(value, kind) if kind.kind in _MOMENTS else exact_text(value)
 
 
 def _number(value: Value) -> str | None:

@@ -1,8 +1,8 @@
 """What Spark is asked once, before a query starts, so that the core need not know its semantics.
 
-TIMESTAMP constants of merged sources are instants by the session's time zone (MEMORY, section 7): the filters of a
-query are read by Spark, and rows must be merged by the same instants. And what a condition on a stream is worth where
-the stream is absent: its value on a row of NULLs.
+TIMESTAMP constants of merged sources and of CHECKs are instants by the session's time zone (MEMORY, section 7): the
+filters of a query are read by Spark, and rows must be merged, and watched, by the same instants. And what a condition
+on a stream is worth where the stream is absent: its value on a row of NULLs.
 """
 
 from __future__ import annotations
@@ -15,20 +15,23 @@ from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 
 from penstock.plan.merge_plan import is_code
 from penstock.plan.plan import Plan, SourcePlan
+from penstock.plan.promise_plans import PromiseKind, PromisePlan
+from penstock.plan.watched_checks import with_values
 from penstock.runtime import Truth
 from penstock.spark.types import spark_type
 
 
 def in_session_zone(spark: SparkSession, plan: Plan) -> Plan:
-    """The plan with a code for each TIMESTAMP by which rows are merged, and with the zone in which groups are cut."""
+    """The plan with a code for each TIMESTAMP by which rows are merged or watched; the zone in which groups are cut."""
     plan = _cut_in(plan, spark.conf.get("spark.sql.session.timeZone") or "UTC")
-    written = dict.fromkeys(text for source in plan.sources for text in _moments(source))
+    written = dict.fromkeys(text for source in plan.sources for text in _moments(source, plan.promises))
     if not written:
         return plan
     row = spark.range(1).selectExpr(*(f"unix_micros(TIMESTAMP '{text}')" for text in written)).first()
     assert row is not None
     instants = {text: str(micros) for text, micros in zip(written, row, strict=True)}
-    return replace(plan, sources=tuple(_placed(source, instants) for source in plan.sources))
+    sources = tuple(_placed(source, instants) for source in plan.sources)
+    return replace(plan, sources=sources, promises=tuple(_watched(plan, p, instants) for p in plan.promises))
 
 
 def _cut_in(plan: Plan, zone: str) -> Plan:
@@ -50,8 +53,8 @@ def _timestamps(source: SourcePlan) -> set[str]:
     return {column.name for column in source.read if column.type.upper().startswith("TIMESTAMP")}
 
 
-def _moments(source: SourcePlan) -> list[str]:
-    """The TIMESTAMPs by which rows of a source are merged, as they are written."""
+def _moments(source: SourcePlan, promises: tuple[PromisePlan, ...]) -> list[str]:
+    """The TIMESTAMPs by which rows of a source are merged, or that its CHECKs name, as they are written."""
     found: list[str] = []
     columns = _timestamps(source)
 
@@ -62,7 +65,18 @@ def _moments(source: SourcePlan) -> list[str]:
 
     if source.merge is not None:
         source.merge.with_values(note)
+    for promise in promises:
+        if promise.kind is PromiseKind.CHECK and promise.alias == source.alias and promise.when is not None:
+            with_values(promise.when, note)
     return found
+
+
+def _watched(plan: Plan, promise: PromisePlan, instants: Mapping[str, str]) -> PromisePlan:
+    if promise.kind is not PromiseKind.CHECK or promise.when is None:
+        return promise
+    columns = _timestamps(plan.by_alias[promise.alias])
+    when = with_values(promise.when, lambda column, text: instants.get(text, text) if column in columns else text)
+    return replace(promise, when=when)
 
 
 def _placed(source: SourcePlan, instants: Mapping[str, str]) -> SourcePlan:

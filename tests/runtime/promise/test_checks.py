@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from decimal import Decimal
 from typing import Any
 
@@ -81,7 +82,8 @@ def test_values_of_every_exact_type_are_watched() -> None:
     assert columns("x > 0 AND x <= 9", "SMALLINT") == [("x",)]
     for kind in ("DECIMAL(9,2)", "DECIMAL(30,2)", "DOUBLE", "FLOAT", "BIGINT"):
         assert columns("x >= 0.505 AND x <= 9.5", kind) == [("x",)], "a constant may lie between two values of the type"
-    assert columns("x >= TIMESTAMP '2024-01-01'", "TIMESTAMP") == [], "the session's zone says when that is"
+    assert columns("x >= TIMESTAMP '2024-01-01'", "TIMESTAMP") == [("x",)]
+    assert columns("x >= TIMESTAMP_NTZ '2024-01-01'", "TIMESTAMP_NTZ") == [("x",)]
 
 
 @pytest.mark.parametrize("kind", ["DOUBLE", "FLOAT", "DECIMAL(5,2)", "DECIMAL(38,2)"])
@@ -93,6 +95,20 @@ def test_a_fraction_outside_a_check_makes_no_answer_that_is_called_exact(kind: s
     three = pa.table({"x": pa.array([Decimal(3)]).cast(arrow_type_of(kind))})
     assert run.step({"a": three}).metrics["violations"] == {"CHECK (x < 1.5) ON a": 1}
     assert not run.step({"b": three}).metrics["exact"]
+
+
+@pytest.mark.parametrize("kind", ["TIMESTAMP", "TIMESTAMP_NTZ"])
+@pytest.mark.parametrize("condition", ["x < {0} '2024-02-01'", "x IN ({0} '2024-01-01', {0} '2024-01-02')"])
+def test_a_moment_outside_a_check_is_counted(kind: str, condition: str) -> None:
+    script = f"CREATE STREAM a (x {kind}, CHECK ({condition.format(kind)})); CREATE STREAM b (x {kind});"
+    run = Run(script + "SELECT a.x FROM a, b WHERE a.x = b.x;")
+    zone = "UTC" if kind == "TIMESTAMP" else None
+    moments = pa.array([datetime(2024, month, 1) for month in (1, 2)], pa.timestamp("us")).cast(
+        pa.timestamp("us", zone)
+    )
+    step = run.step({name: pa.table({"x": moments}) for name in "ab"})
+    assert list(step.metrics["violations"].values()) == [1]
+    assert step.rows.num_rows == 2
 
 
 def arrow_type_of(kind: str) -> Any:

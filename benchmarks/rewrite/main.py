@@ -9,7 +9,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 from benchmarks.packets.report import machine, write_docs
@@ -57,8 +57,7 @@ def main(arguments: Sequence[str]) -> int:
             lines += [] if judged else ["  too small a run to judge: with few connections chance alone is more"]
             wrong = [run.system for run in runs if run.is_exact and not watched.agrees(run)]
             if given.json is not None:
-                figures = {"machine": machine(), "runs": [asdict(run) for run in runs]}
-                given.json.write_text(json.dumps(figures, indent=1))
+                given.json.write_text(as_json(runs))
         say("the queries of the introduction")
         lines += as_captures(_introduction(min(seconds, 1800), given.packets, home))
     finally:
@@ -68,6 +67,12 @@ def main(arguments: Sequence[str]) -> int:
     if given.write_docs:
         write_docs(PAGE, lines, "<!-- figures: penstock bench rewrite --write-docs -->")
     return 1 if wrong or (judged and not all(claim.met for claim in held)) else 0
+
+
+def as_json(runs: Sequence[Ran]) -> str:
+    """All figures of the runs, for programs."""
+    plain = [replace(run, counts={minutes: dict(found) for minutes, found in run.counts.items()}) for run in runs]
+    return json.dumps({"machine": machine(), "runs": [asdict(run) for run in plain]}, indent=1)
 
 
 def _introduction(seconds: int, packets: Path, home: Path) -> list[Captured]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections import defaultdict
@@ -11,7 +12,7 @@ import numpy as np
 import pytest
 from benchmarks.rewrite.captures import read_captures, text, without
 from benchmarks.rewrite.claims import SAMPLES, as_lines, claims
-from benchmarks.rewrite.main import MINUTES
+from benchmarks.rewrite.main import MINUTES, as_json
 from benchmarks.rewrite.report import PUBLISHED, Watched, as_text
 from benchmarks.rewrite.systems import ALLOWED, Ran, Told, by_window, cpu_of_tree, script
 from benchmarks.rewrite.traffic import SECOND, START, STREAMS, Traffic, original, traffic
@@ -153,3 +154,10 @@ def test_the_bench_runs_small() -> None:
     assert done.returncode == 0, done.stderr
     exact = next(line for line in done.stdout.splitlines() if "(" in line and line.startswith("  Spark's joins "))
     assert exact.count("0.00 % (0.00 %)") == len(MINUTES)
+
+
+def test_figures_are_written_for_programs_whatever_counts_them() -> None:
+    """A run of the engine counts in a dictionary with a default, of which no copy of a record can be made."""
+    ran = Ran("engine", 1.0, 2.0, 3, 4, {1: defaultdict(float, {7: 2.0})}, is_exact=True)
+    (told,) = json.loads(as_json([ran]))["runs"]
+    assert told["counts"] == {"1": {"7": 2.0}}

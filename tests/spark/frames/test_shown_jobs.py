@@ -25,7 +25,11 @@ SHOWN = [
     for block in blocks(page.read_text(encoding="utf-8"))
     if block.language == "python" and block.file is None
 ]
-RUNS_TWICE = "penstock.compare"
+
+
+def _is_slow(page: Path, block: Block) -> bool:
+    """What runs the job twice, and the page that begins with the job of the README."""
+    return "penstock.compare" in block.body or (page.name == "adopt.md" and "writeStream" in block.body)
 
 
 def _write(folder: Path, columns: dict[str, Any]) -> None:
@@ -44,10 +48,7 @@ def test_the_pages_that_show_jobs_are_those() -> None:
 
 @pytest.mark.parametrize(
     ("page", "block"),
-    [
-        pytest.param(page, block, marks=[pytest.mark.thorough] if RUNS_TWICE in block.body else [])
-        for page, block in SHOWN
-    ],
+    [pytest.param(page, block, marks=[pytest.mark.thorough] if _is_slow(page, block) else []) for page, block in SHOWN],
     ids=[f"{page.name}:{block.line}" for page, block in SHOWN],
 )
 def test_a_block_runs(page: Path, block: Block, spark: SparkSession, tmp_path: Path) -> None:

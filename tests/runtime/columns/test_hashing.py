@@ -135,6 +135,14 @@ def test_what_stands_behind_a_null_is_not_looked_at() -> None:
     assert hashes(array).tolist() == [reference(b""), reference(b"def")]
 
 
+@given(st.integers(1, 140), st.integers(1, 40), st.integers(0, 5), st.integers(0, 5), st.randoms(use_true_random=False))
+def test_values_of_one_length_hash_as_single_values(size: int, many: int, before: int, after: int, random: Any) -> None:
+    """They lie one after the other, with others before and behind them, or with nothing behind them."""
+    values = [random.randbytes(size) for _ in range(before + many + after)]
+    array = pa.array(values, pa.binary()).slice(before, many)
+    assert byte_hashes(array).tolist() == [reference(value) for value in values[before : before + many]]
+
+
 def test_many_values_at_once_hash_as_few() -> None:
     values = [b"%d" % n * (1 + n % 9) for n in range(40_000)]
     found = byte_hashes(pa.array(values))

@@ -44,11 +44,18 @@ class Changes:
 
 def to_ipc(table: Any) -> bytes:
     """A table as one Arrow IPC stream."""
-    sink = pa.BufferOutputStream()
+    # Its size first, which copies nothing: a buffer that grows is copied each time that it does.
+    size = pa.MockOutputStream()
+    _write(table, size)
+    buffer = pa.allocate_buffer(size.size())
+    _write(table, pa.FixedSizeBufferWriter(buffer))
+    written: bytes = buffer.to_pybytes()
+    return written
+
+
+def _write(table: Any, sink: Any) -> None:
     with pa.ipc.new_stream(sink, table.schema) as writer:
         writer.write_table(table)
-    written: bytes = sink.getvalue().to_pybytes()
-    return written
 
 
 def from_ipc(data: Any) -> Any:

@@ -126,8 +126,8 @@ def byte_hashes(array: Any) -> Hashes:
 def _add_alike(found: Hashes, raw: _Bytes, starts: Ints, lengths: Ints) -> int:
     """Hash the first values of an array in which all are as long and lie one after the other, as UUIDs do.
 
-    Gives how many: words of theirs are as far apart as they are long, so no place of one has to be looked up. Those near
-    the end of the buffer are not among them, nor are long ones.
+    Gives how many: words of theirs are as far apart as they are long, so no place of one has to be looked up. Those
+    near the end of the buffer are not among them, nor are long ones.
     """
     if not len(starts):
         return 0

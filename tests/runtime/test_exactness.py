@@ -102,7 +102,8 @@ def test_files_that_vanished_stand_against_it_from_their_batch_on() -> None:
     known = Exactness().then(plan(), line(0)).without_files(1, []).without_files(2, ["a", "b"]).without_files(4, ["c"])
     assert Exactness(**asdict(known)) == known
     assert exactness_told(known) == (
-        "INEXACT: 3 files gone before the batch was done that was to read them (a), answers may be wrong since batch 2"
+        "INEXACT: 3 files gone or empty before the batch was done that was to read them (a), "
+        "answers may be wrong since batch 2"
     )
 
 

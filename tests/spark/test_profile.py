@@ -167,7 +167,7 @@ def test_what_cannot_be_profiled_is_refused_before_spark_starts(script: str, say
 def test_data_that_is_not_there_is_named(bench: Bench) -> None:
     script = bench.script("CREATE STREAM s (a INT) USING parquet OPTIONS (path '{data}/none'); SELECT a FROM s;")
     done = _profiled(str(script))
-    assert (done.exit_code, done.stdout) == (1, "")
+    assert (done.exit_code, done.stdout) == (2, "")
     assert "cannot read stream s" in done.stderr
 
 

@@ -71,7 +71,7 @@ def inexact_because(known: KnownOfAnswer) -> Iterator[str]:
         yield f"counts stand for joins, and may be off by {known.off_by:.1%}"
     if known.gone:
         files = "1 file" if known.gone == 1 else f"{known.gone:,} files"
-        yield f"{files} gone before the batch was done that was to read them ({known.gone_first})"
+        yield f"{files} gone or empty before the batch was done that was to read them ({known.gone_first})"
     if known.unknown:
         batches = "1 batch" if known.unknown == 1 else f"{known.unknown:,} batches"
         yield f"what {batches} broke is not known: the run was killed before it was told"

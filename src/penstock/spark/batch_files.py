@@ -3,8 +3,9 @@
 Spark lists files, notes which of them a batch has, and lists them again as the batch begins: for one that is gone by
 then it gives no rows, and says nothing. (One that goes while it is read is an error.) So whoever follows a run asks of
 each batch whether its files are still there. A file that is not may have been read before it went; nobody knows, so the
-answer is no longer called exact. Whoever wants files moved or deleted in time asks Spark for it (`cleanSource`), and is
-not looked after here.
+answer is no longer called exact. Nor is it where a file of Parquet, ORC or Avro has no bytes: Spark passes over it, and
+does not come back once somebody has written it. Whoever wants files moved or deleted in time asks Spark for it
+(`cleanSource`), and is not looked after here.
 
 Two questions wait for the first files: whether any row of JSON or XML has a declared column, where there was no file
 when the run started; and whether each file has the declared columns, where counts replace the joins and no packer of
@@ -44,7 +45,7 @@ class BatchFiles:
         self._empty = [stream for stream in self._streams if is_told_by_rows(stream) and _is_empty(stream)]
 
     def gone_of(self, batch: int) -> list[Path]:
-        """The files of a batch that are no longer there; raises DataError where a declared column is nowhere."""
+        """The files of a batch that are not there, or are none; raises DataError where a declared column is nowhere."""
         try:
             files = list(files_of_batch(self._log, batch))
         except UNREADABLE:
@@ -60,7 +61,12 @@ class BatchFiles:
             if stream not in waiting:
                 require_columns(self._spark, stream)
         self._empty = waiting
-        return [file for file in files if not file.exists()] if self._are_kept else []
+        return [file for file in files if not file.exists() or self._is_none(file)] if self._are_kept else []
+
+    def _is_none(self, file: Path) -> bool:
+        """Whether a file has no bytes, as no file of its format is."""
+        headed = any(has_heads(stream) and _is_of(file, stream) for stream in self._streams)
+        return headed and file.stat().st_size == 0
 
 
 def _is_cleaned(stream: Stream) -> bool:

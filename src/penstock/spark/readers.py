@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from pyspark.sql import DataFrameReader
 from pyspark.sql.streaming.readwriter import DataStreamReader
 
-from penstock.errors import DataError
+from penstock.errors import DataError, PenstockError, UsageError
 from penstock.model.names import quoted
 from penstock.model.stream import Stream
 from penstock.spark.failures import what_it_says
@@ -57,6 +57,7 @@ def declared_in_files(stream: Stream) -> Any:
     return arrow_schema(", ".join(f"{quoted(c.name)} {carried_type(str(c.type))}" for c in plain))
 
 
-def read_error(stream: Stream, error: Exception) -> DataError:
-    """What to say where Spark cannot read a stream."""
-    return DataError(f"cannot read stream {stream.name}", detail=what_it_says(error), hint="see its USING and OPTIONS")
+def read_error(stream: Stream, error: Exception) -> PenstockError:
+    """What to say where Spark cannot read a stream; that there is no such path is bad input."""
+    kind = UsageError if "[PATH_NOT_FOUND]" in str(error) else DataError
+    return kind(f"cannot read stream {stream.name}", detail=what_it_says(error), hint="see its USING and OPTIONS")

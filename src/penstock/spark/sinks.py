@@ -81,6 +81,11 @@ def require_fit(sink: Sink, checkpoint: WriterCheckpoint | None) -> None:
         )
     _require_writable(sink, folder)
     if not folder.exists():
+        if checkpoint is not None and (done := _last(checkpoint.spark / "commits")) >= 0:
+            raise DataError(
+                f"sink {sink.name}: {folder} is gone, with what batches up to {done} wrote",
+                hint="put it back; to begin anew, use another --checkpoint",
+            )
         return
     if not folder.is_dir():
         raise DataError(f"sink {sink.name}: {folder} is no folder", hint="use another path")

@@ -200,7 +200,7 @@ def test_quarantine_into_a_sink_writes_whole_rows_there_once(bench: Bench) -> No
 @pytest.mark.parametrize(
     ("script", "code", "says"),
     [
-        (PLAIN.replace("{data}/t", "{data}/nowhere") + JOIN, 1, "nowhere"),
+        (PLAIN.replace("{data}/t", "{data}/nowhere") + JOIN, 2, "nowhere"),
         (PLAIN.replace("{out}", "{data}/s") + JOIN, 2, "lie one in the other"),
         (PLAIN.replace("{out}", "{data}/u") + JOIN, 1, "holds something else"),
         (PLAIN + JOIN + JOIN.replace("s.n", "s.k"), 2, "give each query a sink of its own"),

@@ -90,6 +90,6 @@ def test_a_column_that_the_table_lacks_or_has_of_another_type_is_refused(
     columns = "k BIGINT, n BIGINT, ts TIMESTAMP"
     others = columns.replace("n BIGINT", declared) if says == "n" else f"{columns}, {declared}"
     ran = outside.finish(start(outside, lake, now=True, script=SCRIPT.replace(columns, others, 1)))
-    assert ran.code == 2, ran.err
+    assert ran.code == 1, ran.err
     assert says in ran.err.partition("error: ")[2]
     assert "Traceback" not in ran.err

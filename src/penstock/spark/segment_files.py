@@ -125,12 +125,18 @@ def least_bytes(text: str | None) -> int:
 
 
 def whole_store(
-    entries: Mapping[str, Any], files: Mapping[str, SegmentFile], among: SegmentFiles | None
+    entries: Mapping[str, Any],
+    files: Mapping[str, SegmentFile],
+    among: SegmentFiles | None,
+    *,
+    are_known: bool = False,
 ) -> dict[str, Any]:
-    """The entries of a cell with those that lie in files."""
-    if files and among is None:
+    """The entries of a cell with those that lie in files; of files that `are_known` only the size is looked at."""
+    if not files:
+        return dict(entries)
+    if among is None:
         raise _damaged("its state lies in files, and it is not known where")
-    return {**entries, **{name: among.read(file) for name, file in files.items() if among is not None}}
+    return {**entries, **{name: among.read(file, is_known=are_known) for name, file in files.items()}}
 
 
 def _beginning(owner: str) -> str:

@@ -114,9 +114,8 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
         """What a commit left: from the host's cache if it has that, else from Spark's store."""
         host = WarmCache(self.run, self._owner(key))
         warm: Entries | None = host.load(committed.tag)
-        if warm is not None and self.segments is not None:
-            files = {name: self.segments.read(file, is_known=True) for name, file in committed.files.items()}
-            return {**warm, **files}
+        if warm is not None:
+            return whole_store(warm, committed.files, self.segments, are_known=True)
         entries = {
             name[0]: value[0]
             for name, value in self.entries.iterator()

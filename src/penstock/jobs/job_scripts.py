@@ -5,7 +5,6 @@ The plan is read in `spark/frames`; of a DataFrame that was adopted, that of the
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Unpack
 
@@ -52,21 +51,21 @@ def adopted_source(frame: DataFrame) -> AdoptedOf | None:
 
 def script_in(read: ReadFrame, query: str | None) -> Script:
     """The script of what was read, whose query has that name."""
-    read_script = parsed(read.script.text, read.job.places)
+    read_script = parsed(read)
     # Groups that are closed are given once, as in Spark's append mode.
     named = tuple(replace(one, name=query or one.name, appends=True) for one in read_script.queries)
     return replace(read_script, queries=named)
 
 
-def parsed(text: str, places: Sequence[str] = ()) -> Script:
-    """The script that a job is; raises NotSupportedYet, with places, where the language lacks what the job asks."""
+def parsed(read: ReadFrame, written: str | None = None) -> Script:
+    """The script of what was read, or another of it; raises NotSupportedYet where the language lacks what is asked."""
     try:
-        return scripts.parse(text, "<job>")
+        return scripts.parse(read.script.text if written is None else written, "<job>")
     except ScriptErrors as errors:
         first = errors.mistakes[0]
         raise NotSupportedYet(
             f"what this job asks for is not in Penstock's language: {first.message}",
-            detail="; ".join([first.place.text.strip(), *(f"in the job: {place}" for place in places)]),
+            detail="; ".join([first.place.text.strip(), *(f"in the job: {place}" for place in read.job.places)]),
             hint=first.hint or "leave this query to Spark as it is",
         ) from None
 

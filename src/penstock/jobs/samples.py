@@ -69,7 +69,7 @@ def profile(frame: DataFrame, *, rows: int = 100_000) -> JobProfile:
         home = Path(folder)
         sample = SampledSources(Catalyst(read.session), home / "sample", rows, _PROFILED_BATCHES)
         made = read.profiled_script(home)
-        script = parsed(made.text, read.job.places)
+        script = parsed(read, made.text)
         given = read.inputs(sample.streaming, made)
         for stream in made.streams:
             written_leaf(given[stream.name], home / f"stream_{stream.source}", rows, _PROFILED_BATCHES)

@@ -76,6 +76,32 @@ def test_the_condition_says_what_the_column_is(s: Streams) -> None:
     assert "(date_trunc('minute', a.ats)) = (date_trunc('minute', b.bts))" in text
 
 
+def test_a_column_of_a_union_is_not_what_it_is_in_its_first_member(spark: SparkSession, bench: Bench) -> None:
+    """Spark knows it by the same id; a watermark above the union makes it one leaf."""
+    write(bench, seed=1, files=0)
+    s = streams(spark, bench, watermarks="b")
+    hours = s.c.toDF("ak", "an", "ats").withColumn("h", F.date_trunc("hour", "ats"))
+    both = minute(s.a, "a").union(hours).withWatermark("ats", "3 seconds")
+    joined = both.join(minute(s.b, "b"), F.expr("ak = bk AND h = g"))
+    assert "date_trunc" not in to_sql(joined).split("FROM")[1].split("=")[-2]
+    assert "a.h = " in to_sql(joined)
+    windows = [
+        frame.withColumn("w", F.window("ats", length)) for frame, length in ((s.a, "4 seconds"), (hours, "1 day"))
+    ]
+    pair = windows[0].select("ak", "ats", "w").union(windows[1].select("ak", "ats", "w"))
+    timed = s.b.withColumn("v", F.window("bts", "4 seconds"))
+    text = to_sql(pair.withWatermark("ats", "3 seconds").join(timed, F.expr("ak = bk AND w = v")))
+    assert "INTERVAL" not in text
+
+
+def test_a_column_that_a_table_fills_with_null_is_not_worked_out_again(spark: SparkSession, s: Streams) -> None:
+    table = spark.createDataFrame([(1, 5)], "id BIGINT, c INT").withColumn("x", F.expr("coalesce(c, 0)"))
+    looked = s.a.join(table, F.expr("ak = id"), "left_outer")
+    ended = looked.withColumn("end", F.expr("ats + make_interval(0, 0, 0, 0, 0, 0, x)")).drop("x")
+    text = to_sql(ended.join(s.b, F.expr("ak = bk AND bts = end"), "left_outer"))
+    assert "coalesce" not in text
+
+
 def test_what_only_a_function_knows_is_not_called_unbounded(s: Streams) -> None:
     """A function of the user's may tie its column to the watermark: no input is shown that grows."""
     when = F.udf(lambda t: None if t is None else t.replace(second=0), "timestamp")

@@ -48,6 +48,9 @@ def with_starts(plan: Node, catalyst: Catalyst, windows: dict[int, LeafWindow]) 
 
 def _found(plan: Node, texts: ExpressionTexts) -> dict[int, LeafWindow]:
     found: dict[int, LeafWindow] = {}
+    if kind(plan) == "Union":
+        # Its columns have the ids of its first member's, and may be other windows in the others.
+        return found
     for child in children(plan):
         found |= _found(child, texts)
     if kind(plan) in ("Project", "Expand", "Filter") and (window := time_window(plan, texts)) is not None:

@@ -25,6 +25,8 @@ _PASSED_THROUGH = (
     "RebalancePartitions",
 )
 """Nodes that give the columns below them."""
+_KEEP_COLUMNS = ("Project", "Join", "Generate", "Deduplicate", "DeduplicateWithinWatermark")
+"""Nodes whose columns from below are as they were there."""
 
 
 class WorkedOut:
@@ -85,11 +87,20 @@ class WorkedOut:
 
 
 def _made(plan: Node) -> dict[int, Node]:
-    """The expressions of all columns that projections below work out."""
-    found = {number: made for child in children(plan) for number, made in _made(child).items()}
-    if kind(plan) == "Project":
-        found |= {number_of(one): one.child() for one in items(plan.projectList()) if kind(one) == "Alias"}
-    return found
+    """The expressions of the columns that projections below work out, as far as every row comes that way.
+
+    Not below a union, whose columns Spark knows by the ids that they have in its first member; nor in a table, whose
+    columns a join may fill with NULLs.
+    """
+    found: dict[int, Node] = {}
+    node = plan
+    while True:
+        if kind(node) == "Project":
+            found |= {number_of(one): one.child() for one in items(node.projectList()) if kind(one) == "Alias"}
+        below = [child for child in children(node) if child.isStreaming()]
+        if kind(node) not in (*_PASSED_THROUGH, *_KEEP_COLUMNS) or len(below) != 1:
+            return found
+        (node,) = below
 
 
 def with_clock(plan: Node, catalyst: Catalyst) -> Node:

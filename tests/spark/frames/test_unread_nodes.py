@@ -2,16 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import pytest
-from pyspark.sql import SparkSession
+from pyspark.sql import SparkSession, Window
 from pyspark.sql import functions as F  # noqa: N812 - as everyone writes it
 from pyspark.sql.streaming.state import GroupStateTimeout
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 import penstock
 from penstock.errors import NotSupportedYet, UsageError
 from tests.spark.conftest import Bench
 from tests.spark.frames.job_bench import Job, Streams, counting, streams, write
 from tests.spark.frames.test_adopt import NEAR, names, twice
+
+
+class Nothing(StatefulProcessor):
+    """Keeps nothing and gives nothing."""
+
+    def init(self, handle: Any) -> None:
+        """Nothing to set up."""
+
+    def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Iterator[Any]:  # noqa: N802, N803, ARG002
+        """No rows."""
+        yield from ()
+
+    def close(self) -> None:
+        """Nothing to close."""
 
 
 @pytest.fixture
@@ -84,6 +102,60 @@ REFUSED: dict[str, tuple[Job, type[Exception], str]] = {
         lambda s: s.a.join(s.b, (F.abs(s.a.ak) == s.b.bk) & (F.hash(s.a.an, s.b.bn) > 0), "left_outer"),
         NotSupportedYet,
         r"not in Penstock's language: only Spark can evaluate hash(.|\n)*in the job: .*test_unread_nodes.py:\d+",
+    ),
+    "groups of one batch": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).groupBy("ak").applyInPandas(lambda rows: rows, "ak BIGINT"),
+        NotSupportedYet,
+        "applyInPandas above what keeps state cannot be read(.|\n)*its groups are those of one batch",
+    ),
+    "two streams in one function": (
+        lambda s: s.a.groupBy("ak").cogroup(s.b.groupBy("bk")).applyInPandas(lambda a, _: a, "ak BIGINT"),
+        NotSupportedYet,
+        "cogroup of a stream cannot be read(.|\n)*join the streams",
+    ),
+    "order": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).orderBy("ats"),
+        NotSupportedYet,
+        r"orderBy above what keeps state cannot be read, at .*test_unread_nodes.py:\d+(.|\n)*sort where",
+    ),
+    "a function over rows": (
+        lambda s: s.a.withColumn("r", F.row_number().over(Window.partitionBy("ak").orderBy("ats"))),
+        NotSupportedYet,
+        r"a function OVER a window of a stream cannot be read, at .*test_unread_nodes.py:\d+(.|\n)*group by a window",
+    ),
+    "rollup": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).rollup("ak", "an").count(),
+        NotSupportedYet,
+        "cube, rollup or grouping sets above what keeps state cannot be read(.|\n)*write each of the groupings",
+    ),
+    "pivot": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).groupBy("ak").pivot("bn", [1, 2]).count(),
+        NotSupportedYet,
+        "the expression pivotfirst(.|\n)*write a column for each value",
+    ),
+    "what Spark only approximates": (
+        lambda s: s.a.groupBy(F.window("ats", "4 seconds")).agg(F.approx_count_distinct("an")),
+        NotSupportedYet,
+        r"approx_count_distinct\(an\)(.|\n)*functions of Spark's that are exact",
+    ),
+    "explode in between": (
+        lambda s: s.a.join(s.b, F.expr(NEAR)).withColumn("e", F.explode(F.array("an", "bn"))).groupBy("e").count(),
+        NotSupportedYet,
+        "explode above what keeps state cannot be read(.|\n)*on top of the answer",
+    ),
+    "a processor in the middle": (
+        lambda s: (
+            s.a.groupBy("ak")
+            .transformWithStateInPandas(Nothing(), "k BIGINT", "append", "none")
+            .join(s.b, F.expr("k = bk"))
+        ),
+        NotSupportedYet,
+        "transformWithState of a stream cannot be read(.|\n)*write what it gives in a query of its own",
+    ),
+    "rows of one and not of the other": (
+        lambda s: s.a.exceptAll(s.c),
+        NotSupportedYet,
+        "exceptAll or subtract of a stream cannot be read(.|\n)*keep what has no match",
     ),
     "the time of day": (
         lambda s: s.a.join(s.b, F.expr(f"{NEAR} AND ats < now()"), "left_outer"),

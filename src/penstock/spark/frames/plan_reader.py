@@ -48,7 +48,7 @@ from penstock.spark.frames.read_job import TRANSPARENT, ReadJob, column_of
 from penstock.spark.frames.source_names import name_of
 from penstock.spark.frames.struct_fields import StructFields
 from penstock.spark.frames.tables_below import with_table_below
-from penstock.spark.frames.unread_nodes import unread, unread_node, words_of
+from penstock.spark.frames.unread_nodes import PER_BATCH, unread, unread_aggregate_hint, unread_node, words_of
 from penstock.spark.frames.watermarks_above import require_one_watermark, with_delay
 from penstock.spark.frames.window_groups import time_window
 from penstock.spark.frames.windowed_leaves import LeafWindow, near, windows_of, with_starts
@@ -109,6 +109,8 @@ class PlanReader:
             below = [child for child in children(node) if holds_state(child)]
             if len(below) != 1 or kind(node) == "Union":
                 break
+            if kind(node) in PER_BATCH:
+                raise unread_node(node)
             path.append(node)
             (node,) = below
         if is_own_state(node):
@@ -347,6 +349,8 @@ class PlanReader:
         text = self.texts.text(expression)
         if text is None:
             hint = "work it out before the streams meet, or on top of the answer"
+            if kind(node) == "Aggregate":
+                hint = unread_aggregate_hint(expression)
             if self._is_above_promise(node):
                 hint = "promise it of what this gives: what is promised is read from there on"
             raise unread(node, f"the expression {expression.sql()}", hint, expression)

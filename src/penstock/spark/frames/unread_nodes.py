@@ -10,11 +10,16 @@ from __future__ import annotations
 from penstock.errors import NotSupportedYet
 from penstock.spark.frames.call_sites import site_of
 from penstock.spark.frames.catalyst import Node, children, kind, nearest_place, place_of
+from penstock.spark.frames.expression_texts import parts
 
 _OWN_QUERY = "adopt what it reads, write that, and let a query of its own read what was written"
 _OWN_ANSWER = "write what it gives in a query of its own, and let this job read that"
 _NEEDS_END = "a limit needs the end of the stream: leave it out, or take rows by ROW_NUMBER() within a window"
 _ELSEWHERE = "do it on the stream, before it is joined or grouped, or on top of the answer"
+_PER_BATCH = (
+    "its groups are those of one batch, and Penstock emits rows in other batches than Spark: write it with functions "
+    "of Spark's, such as sum and max_by"
+)
 _ON_STREAM = "put it on the streams, before they meet"
 _KNOWN = {
     "FlatMapGroupsWithState": ("flatMapGroupsWithState", _OWN_QUERY),
@@ -29,8 +34,11 @@ _KNOWN = {
     "Window": ("a function OVER a window", "functions OVER a stream need its end: group by a window of time instead"),
     "MapInPandas": ("mapInPandas", _ELSEWHERE),
     "MapInArrow": ("mapInArrow", _ELSEWHERE),
-    "FlatMapGroupsInPandas": ("applyInPandas", "write it with functions of Spark's, such as sum and max_by"),
-    "FlatMapGroupsInArrow": ("applyInArrow", "write it with functions of Spark's, such as sum and max_by"),
+    "FlatMapGroupsInPandas": ("applyInPandas", _PER_BATCH),
+    "FlatMapGroupsInArrow": ("applyInArrow", _PER_BATCH),
+    "FlatMapCoGroupsInPandas": ("cogroup", "join the streams, with a time condition"),
+    "FlatMapCoGroupsInArrow": ("cogroup", "join the streams, with a time condition"),
+    "LateralJoin": ("LATERAL with a table function", _ELSEWHERE),
     "Generate": ("explode", _ELSEWHERE),
     "Sample": ("sample", _ELSEWHERE),
     "CollectMetrics": ("observe", _ELSEWHERE),
@@ -43,6 +51,10 @@ _KNOWN = {
     "EventTimeWatermark": ("withWatermark", _ON_STREAM),
 }
 _USUAL = "leave this query to Spark as it is, or write it as a script"
+
+
+PER_BATCH = ("FlatMapGroupsInPandas", "FlatMapGroupsInArrow")
+"""Nodes whose answer depends on which rows come in one batch."""
 
 
 def unread_node(node: Node) -> NotSupportedYet:
@@ -59,6 +71,13 @@ def _stands_on_state(node: Node) -> bool:
         for child in children(node)
         if child.isStreaming()
     )
+
+
+def unread_aggregate_hint(expression: Node) -> str:
+    """What to do about an aggregate that has no text."""
+    if any(kind(part) == "PivotFirst" for part in parts(expression)):
+        return _KNOWN["Pivot"][1]
+    return "aggregate by functions of Spark's that are exact: count(DISTINCT …), sum, max_by, collect_list"
 
 
 def words_of(node: Node) -> str:

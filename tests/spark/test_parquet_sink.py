@@ -110,6 +110,7 @@ def _file_with_rows(folder: Path) -> Any:
     return next(file for file in map(pq.ParquetFile, folder.glob("*.parquet")) if file.metadata.num_rows)
 
 
+@pytest.mark.thorough
 def test_each_writer_goes_on_where_the_other_was(bench: Bench, spark: SparkSession) -> None:
     """Twelve batches, so that Spark makes one log of the first ten."""
     due = _pieces(bench, range(4))
@@ -150,6 +151,7 @@ def test_a_batch_that_fails_leaves_no_file(bench: Bench, spark: SparkSession) ->
     assert _entered(bench.folder / "out") == _left(bench.folder / "out")
 
 
+@pytest.mark.thorough
 def test_a_sink_without_rows_has_its_columns(bench: Bench, spark: SparkSession) -> None:
     """As Spark's writer does, so that whoever reads it finds no rows and no error."""
     bench.write("s", [{"k": 1, "n": 1}], KN)
@@ -163,8 +165,8 @@ def test_a_sink_without_rows_has_its_columns(bench: Bench, spark: SparkSession) 
     ("select", "options"),
     [
         ("s.n + 1 AS n, t.n AS m", ""),
-        ("s.n, t.n AS m", ", partitionBy 'm'"),
-        ("s.n, t.n AS m", ", compression 'gzip'"),
+        pytest.param("s.n, t.n AS m", ", partitionBy 'm'", marks=pytest.mark.thorough),
+        pytest.param("s.n, t.n AS m", ", compression 'gzip'", marks=pytest.mark.thorough),
     ],
 )
 def test_what_spark_must_do_spark_does(bench: Bench, select: str, options: str) -> None:

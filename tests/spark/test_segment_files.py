@@ -68,6 +68,7 @@ def test_state_goes_on_from_its_files_and_old_ones_go(bench: Bench, spark: Spark
     assert bench.sink() == _due(4 * _BATCHES)
 
 
+@pytest.mark.thorough
 def test_what_reads_a_checkpoint_reads_its_files(bench: Bench) -> None:
     """`state` shows the rows that lie in files, and `rescale` deals them."""
     _write(bench, range(4))
@@ -84,7 +85,7 @@ def test_what_reads_a_checkpoint_reads_its_files(bench: Bench) -> None:
     assert bench.sink() == _due(6)
 
 
-@pytest.mark.parametrize("damage", ["gone", "cut", "changed"])
+@pytest.mark.parametrize("damage", ["changed", *(pytest.param(d, marks=pytest.mark.thorough) for d in ("gone", "cut"))])
 def test_a_file_that_is_damaged_is_told(bench: Bench, damage: str) -> None:
     _write(bench, range(3))
     assert bench.run(SCRIPT, conf=ALL).code == 0

@@ -121,6 +121,12 @@ class Checkpoint:
             raise DataError(f"{self._plan_file} holds no plan", hint="the checkpoint is damaged")
         return known
 
+    def essence(self) -> Essence | None:
+        """What the folder says that it is of; None if it is new."""
+        known = self._known()
+        beside = (_WRITTEN, _PLANS, _DEALT)
+        return None if known is None else {name: value for name, value in known.items() if name not in beside}
+
     def cells(self) -> Shares:
         """By block, the cells that its state lies in; none of a folder that is new."""
         known = self._known() or {}
@@ -133,12 +139,10 @@ class Checkpoint:
         Raises if the folder is of another query, of other columns or other cells. `lines` are the query as it is
         written, in which the user finds what differs; `plans` are those that it is run by.
         """
-        known = self._known()
-        if known is None:
+        whole, known = self._known(), self.essence()
+        if whole is None or known is None:
             return []
-        written = known.pop(_WRITTEN, ())
-        known.pop(_PLANS, None)
-        known.pop(_DEALT, None)
+        written = whole.get(_WRITTEN, ())
         format_then, format_now = (one.get(FORMAT, 1) for one in (known, now))
         if format_then != format_now:
             raise UsageError(

@@ -25,6 +25,9 @@ from penstock.spark.malformed import is_text
 _EXPLAINS = ("verdict", "strategy", "exact", "second_stage", "audit", "by_batch")
 _EXPLAINS_OF_SOURCE = ("state", "rules")
 
+_WORDS = ("because", "reasons")
+"""Under which a plan says why something closes."""
+
 FORMAT = "format of the state"
 """Version 0.1.0 did not write it, and wrote format 1."""
 ZONE = "spark.sql.session.timeZone"
@@ -53,6 +56,20 @@ def essence_of(script: Script, query: Query, plan: Plan, grid: KeyedGrid, zone: 
     # Through JSON and back, so that it compares equal to what a file gives.
     read: Essence = json.loads(json.dumps({FORMAT: STATE_FORMAT, **whole, CELLS_KEPT: grid.shares}))
     return read
+
+
+def as_kept(kept: Essence | None, now: Essence) -> Essence:
+    """What a checkpoint says that it is of, if the query differs from it in the words of reasons alone; else the query.
+
+    The state carries a name of what it is of, and a version may say the same reasons in other words.
+    """
+    return kept if kept is not None and _without_words(kept) == _without_words(now) else now
+
+
+def _without_words(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _without_words(one) for key, one in value.items() if key not in _WORDS}
+    return [_without_words(one) for one in value] if isinstance(value, list) else value
 
 
 def _goes_by_zone(script: Script, plan: Plan) -> bool:

@@ -80,6 +80,15 @@ def failure_of(query: str, error: Exception, resuming: AnyPath | None = None) ->
     return DataError(f"query {query} failed", detail=said, hint=f"Spark's own log is {spark_log()}")
 
 
+class SaidBySpark(Exception):
+    """What a failure of Spark said, on its way through a function that Spark calls and tells the trace of."""
+
+
+def said_again(query: str, error: Exception) -> Exception:
+    """What such a function raises, so that the failure of the query says what it would without it."""
+    return failure_of(query, error) if _OURS.search(str(error)) else SaidBySpark(what_it_says(error))
+
+
 def has_ended(spark: SparkSession, error: BaseException) -> bool:
     """Whether the JVM that this process started is no longer there, which may be why something failed."""
     process = getattr(spark.sparkContext._gateway, "proc", None)
@@ -102,7 +111,7 @@ def what_it_says(error: Exception) -> str:
     """The line of a failure of Spark that says most: what a Python worker said last, or the root cause."""
     lines = [line for line in str(error).split("\n") if line.strip() and not line.startswith(_FRAMES)]
     if (told := _PYTHON.findall(str(error))) and told[-1].strip():
-        return _cut(told[-1].strip())
+        return _cut(told[-1].strip().removeprefix(f"{__name__}.{SaidBySpark.__name__}: "))
     causes = [line for line in lines if line.startswith("Caused by: ") or _JAVA.match(line)]
     chosen = causes[-1] if causes else lines[0] if lines else type(error).__name__
     said = _JAVA.sub("", chosen).removeprefix("Caused by: ").strip()

@@ -32,7 +32,7 @@ from pyspark.sql import DataFrame, SparkSession
 from penstock.errors import DataError
 from penstock.model.stream import Sink
 from penstock.runtime.state.store import from_ipc
-from penstock.spark.failures import SPARK_ERRORS, what_it_says
+from penstock.spark.failures import SPARK_ERRORS, said_again, what_it_says
 from penstock.spark.option_values import option_values
 from penstock.spark.parquet_files import PLAIN, READER, is_on_local_disk
 from penstock.spark.sinks import LOG, folder_of
@@ -195,9 +195,9 @@ def entering(answer: DataFrame, sink: Sink, run: str) -> Callable[[DataFrame, in
                     log[0].add(batch, written)
                 else:
                     _remove(Path(path) for path, *_ in written)
-        except (*SPARK_ERRORS, DataError):
+        except (*SPARK_ERRORS, DataError) as error:
             _remove(folder.glob(f"{_beginning('*', run, batch)}*"))
-            raise
+            raise error if isinstance(error, DataError) else said_again(sink.name, error) from None
 
     return enter
 

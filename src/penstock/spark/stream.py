@@ -29,7 +29,7 @@ from penstock.spark.checkpoint import BlockPlans, Shares
 from penstock.spark.cluster import let_workers_import
 from penstock.spark.connectors import require_connector
 from penstock.spark.ended_queries import forget_when_it_ends
-from penstock.spark.essence import ZONE, Essence, essence_of, identity_of
+from penstock.spark.essence import ZONE, Essence, as_kept, essence_of, identity_of
 from penstock.spark.final import End
 from penstock.spark.hadoop_path import place_of, worker_folder
 from penstock.spark.kafka import partitions_of
@@ -99,12 +99,13 @@ def assemble(
     cells: Shares = NO_CELLS,
     dealt_anew: WorkerFolder | None = None,
     segments: SegmentFiles | None = None,
+    kept: Essence | None = None,
 ) -> Assembled:
     """Put a query together; nothing is read before the answer is written somewhere.
 
     `has_sinks` says that the caller writes what QUARANTINE INTO keeps out to its sink; `end` says when streams end;
     `cells` are those of a checkpoint that is gone on with, `dealt_anew` where its state lies if it was rescaled,
-    `segments` where large segments do.
+    `segments` where large segments do, `kept` what it says that it is of.
     """
     make_ready(spark)
     tell_calendar_days(spark, query)
@@ -150,6 +151,7 @@ def assemble(
         }
         if row := blocks_in_a_row({name: block.plan for name, block in blocks.items()}):
             essence["blocks in a row"] = list(row)
+    essence = as_kept(kept, essence)
     parts = named(_named(spark, script, plan, inputs or {}))
     assembly = Assembly(
         InCommon(

@@ -33,6 +33,7 @@ from penstock.spark.hadoop_path import AnyPath, HadoopPath, place_of, remove_fol
 from penstock.spark.named_parts import Named, NamedParts
 from penstock.spark.run_lock import RunLock
 from penstock.spark.segment_files import LEAST_KEPT, SETTING, SegmentFiles, least_bytes
+from penstock.spark.worker_files import MAKE_ROOM
 
 Lines = Sequence[Sequence[str]]
 """The query as it is written (`explain/changed_text.py`)."""
@@ -259,7 +260,7 @@ class Checkpoint:
         except OSError as error:
             raise DataError(
                 f"cannot write to the checkpoint {self.folder}: {error.strerror or error}",
-                hint="make room or give the right to write, and run again: it goes on where it was",
+                hint=MAKE_ROOM,
             ) from error
 
     def hold(self) -> None:

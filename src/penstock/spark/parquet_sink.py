@@ -39,6 +39,7 @@ from penstock.spark.sinks import LOG, folder_of
 from penstock.spark.types import arrow_schema
 from penstock.spark.unpack import as_type
 from penstock.spark.worker import settle
+from penstock.spark.worker_files import MAKE_ROOM
 
 _WRITTEN = "path STRING, size BIGINT, modified BIGINT"
 _CODECS = {"snappy": ".snappy", "gzip": ".gz", "zstd": ".zstd", "none": "", "uncompressed": ""}
@@ -56,7 +57,6 @@ _TUNED = ("spark.hadoop.parquet.", "parquet.", "spark.sql.streaming.commitProtoc
 """Beginnings of settings by which somebody asks more of Spark's writer."""
 _BLOCK = 32 << 20
 """What Spark's log says of a block of a local disk; nothing goes by it."""
-_MAKE_ROOM = "make room or give the right to write, and run again: it goes on where it was"
 
 
 @dataclass(frozen=True)
@@ -139,7 +139,7 @@ class FileWriter:
             path.unlink(missing_ok=True)
             if isinstance(error, OSError):
                 why = error.strerror or str(error)
-                raise DataError(f"cannot write {path}", detail=why, hint=_MAKE_ROOM) from error
+                raise DataError(f"cannot write {path}", detail=why, hint=MAKE_ROOM) from error
             raise
         if written:
             stat = path.stat()
@@ -209,7 +209,7 @@ def _told(sink: Sink) -> Iterator[None]:
         yield
     except (*SPARK_ERRORS, OSError) as error:
         why = what_it_says(error) if isinstance(error, SPARK_ERRORS) else error.strerror or str(error)
-        raise DataError(f"sink {sink.name}: its log cannot be written", detail=why, hint=_MAKE_ROOM) from error
+        raise DataError(f"sink {sink.name}: its log cannot be written", detail=why, hint=MAKE_ROOM) from error
 
 
 def _remove(files: Iterable[Path]) -> None:

@@ -31,7 +31,7 @@ import pyarrow as pa
 
 from penstock.errors import DataError, UsageError
 from penstock.runtime.state.store import SEGMENT
-from penstock.spark.worker_files import WorkerFolder
+from penstock.spark.worker_files import MAKE_ROOM, WorkerFolder
 
 SETTING = "penstock.segments"
 """The bytes from which on a segment becomes a file, where somebody wants other than LEAST_BYTES."""
@@ -78,7 +78,7 @@ class SegmentFiles:
             raise DataError(
                 f"cannot write the checkpoint's file {path}",
                 detail=error.strerror or str(error),
-                hint="make room or give the right to write, and run again: it goes on where it was",
+                hint=MAKE_ROOM,
             ) from error
         return SegmentFile(name, len(data), zlib.crc32(data))
 

@@ -25,6 +25,8 @@ from penstock.errors import DataError
 
 _SHELL = "org.apache.hadoop.fs.FsShell"
 _PATIENCE = 600
+MAKE_ROOM = "make room or give the right to write, and run again: it goes on where it was"
+"""What to do where nothing can be written."""
 
 
 @dataclass(frozen=True)
@@ -84,7 +86,7 @@ class WorkerFolder:
             raise DataError(
                 f"cannot {'write to' if arguments[0] == '-put' else 'read from'} {self.root}",
                 detail=" ".join(said) or done.stderr[-400:],
-                hint="make room or give the right to write, and run again: it goes on where it was",
+                hint=MAKE_ROOM,
             )
         return done.stdout
 

@@ -11,8 +11,8 @@ from pyspark.sql import SparkSession
 from typer.testing import CliRunner
 
 from penstock.cli import app
-from penstock.errors import DataError, UsageError
-from penstock.spark.segment_files import SETTING, SegmentFiles, least_bytes, whole_store
+from penstock.errors import UsageError
+from penstock.spark.segment_files import SETTING, SegmentFiles, least_bytes
 from penstock.spark.worker_files import WorkerFolder
 from tests.spark.conftest import Bench
 
@@ -117,12 +117,6 @@ def test_attempts_that_came_to_nothing_are_swept(tmp_path: Path) -> None:
         "cell-11-000000002",
     ]
     assert bytes(files.read(named)) == b"named"
-
-
-def test_files_that_nobody_knows_the_place_of_are_told(tmp_path: Path) -> None:
-    files = SegmentFiles(WorkerFolder(str(tmp_path)), kept=3, least=1)
-    with pytest.raises(DataError, match="lacks a part of its state"):
-        whole_store({}, {"segment/x/0": files.write("cell-1", 0, b"x")}, None)
 
 
 def test_the_setting_is_a_number() -> None:

@@ -1,15 +1,25 @@
-"""What a cell commits with a batch: an entry of Spark's store that says of what, by whom and when the others are."""
+"""What a cell commits with a batch: an entry of Spark's store that says of what, by whom and when the others are.
+
+Small entries lie in the commit itself. Each entry of Spark's store is a message to the JVM and an answer, and another
+to remove it, and a file of the warm cache: of a cell with little state that was most of what a batch cost. The commit
+is read and written in any case, so what it carries comes for nothing.
+"""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import accumulate
+from typing import Any
 
 from penstock.spark.segment_files import SegmentFile
 
 COMMIT = "(commit)"
 """The entry that says which batch the others are of. One state of Spark's, not two: opening one takes 20 ms a task."""
+
+_BODY = b"\n"
+"""What parts the numbers and names, which are JSON without such a byte, from the small entries behind them."""
 
 
 @dataclass(frozen=True)
@@ -22,21 +32,34 @@ class Committed:
     seconds: float
     block: str
     stage: str
+    in_store: str
+    """The tag of the commit that last changed an entry of Spark's store beside this one; empty if there is none."""
     files: Mapping[str, SegmentFile] = field(default_factory=dict)
     """The entries that lie in files of the checkpoint (`segment_files.py`)."""
     dropped: tuple[tuple[int, str], ...] = ()
     """Files that are needed no more, with the batch from which on: they stay while Spark may go back to one before."""
+    small: Mapping[str, Any] = field(default_factory=dict)
+    """The entries that lie in the commit."""
+    run: str = ""
+    """Whose commit it is: what another run left is looked at more closely."""
 
     @classmethod
     def read(cls, entry: bytes) -> Committed:
-        """What an entry says. One of before there were files names none."""
-        number, tag, identity, seconds, block, stage, *more = json.loads(entry)
-        files, dropped = more or ({}, ())
+        """What an entry says. One of before there were files or small entries has none of them."""
+        head, _, body = bytes(entry).partition(_BODY)
+        told: list[Any] = json.loads(head)
+        number, tag, identity, seconds, block, stage = told[:6]
+        files, dropped, in_store, run, sizes = told[6:] + [{}, [], tag, "", []][len(told) - 6 :]
         named = {name: SegmentFile(*told) for name, told in files.items()}
-        return cls(number, tag, identity, seconds, block, stage, named, tuple((n, name) for n, name in dropped))
+        gone = tuple((since, name) for since, name in dropped)
+        ends = accumulate(size for _, size in sizes)
+        small = {name: body[end - size : end] for (name, size), end in zip(sizes, ends, strict=True)}
+        return cls(number, tag, identity, seconds, block, stage, in_store, named, gone, small, run)
 
     def written(self) -> bytes:
         """The entry that says it."""
         files = {entry: [file.name, file.size, file.checksum] for entry, file in self.files.items()}
-        told = [self.number, self.tag, self.identity, self.seconds, self.block, self.stage, files, self.dropped]
-        return json.dumps(told).encode()
+        sizes = [[name, len(data)] for name, data in self.small.items()]
+        told = [self.number, self.tag, self.identity, self.seconds, self.block, self.stage]
+        head = json.dumps([*told, files, self.dropped, self.in_store, self.run, sizes]).encode()
+        return b"".join((head, _BODY, *self.small.values()))

@@ -25,9 +25,9 @@ from penstock.runtime.state.store import to_ipc
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import key_of
 from penstock.spark.checkpoint import BlockPlans, Checkpoint, Shares, checkpoint_root
+from penstock.spark.entry_places import whole_store
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.hadoop_path import AnyPath, remove_folder
-from penstock.spark.segment_files import whole_store
 from penstock.spark.session import spark_log, start_session
 from penstock.spark.state_reader import entries_of, queries_in
 from penstock.spark.stored_processor import dealt_name
@@ -98,7 +98,7 @@ def stores_in(spark: SparkSession, checkpoint: Checkpoint) -> dict[Stage, dict[i
         for key, store in stores.items():
             committed = Committed.read(store[COMMIT])
             if committed.number == newest:
-                whole = whole_store(store, committed.files, segments)
+                whole = whole_store(store, committed, segments)
                 found.setdefault((committed.block, committed.stage), {})[key] = whole
     return found
 
@@ -131,7 +131,8 @@ def write_dealt(folder: AnyPath, of: Stage, stores: list[Store], identity: str) 
     """Write a file for each cell, which it takes over as one of that identity."""
     for number, store in enumerate(stores):
         before = Committed.read(store[COMMIT])
-        now = Committed(before.number, uuid.uuid4().hex, identity, 0.0, before.block, before.stage)
+        tag = uuid.uuid4().hex
+        now = Committed(before.number, tag, identity, 0.0, before.block, before.stage, in_store=tag)
         entries: dict[str, Any] = {**store, COMMIT: now.written()}
         # Large, for a segment may be, and pieces of Arrow's binary hold 2 GB at most.
         table = pa.table({"name": list(entries), "value": pa.array(map(bytes, entries.values()), pa.large_binary())})

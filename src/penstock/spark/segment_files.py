@@ -21,7 +21,7 @@ from __future__ import annotations
 
 import uuid
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,9 +91,9 @@ class SegmentFiles:
             else:
                 data = pa.py_buffer(self.folder.read(file.name))
         except OSError as error:
-            raise _damaged(f"{self.folder.root}/{file.name}: {error.strerror or error}") from error
+            raise damaged(f"{self.folder.root}/{file.name}: {error.strerror or error}") from error
         if data.size != file.size or (not is_known and zlib.crc32(data) != file.checksum):
-            raise _damaged(f"{self.folder.root}/{file.name} does not hold what was written")
+            raise damaged(f"{self.folder.root}/{file.name} does not hold what was written")
         return data
 
     def remove(self, names: Iterable[str]) -> None:
@@ -124,26 +124,12 @@ def least_bytes(text: str | None) -> int:
     return int(text)
 
 
-def whole_store(
-    entries: Mapping[str, Any],
-    files: Mapping[str, SegmentFile],
-    among: SegmentFiles | None,
-    *,
-    are_known: bool = False,
-) -> dict[str, Any]:
-    """The entries of a cell with those that lie in files; of files that `are_known` only the size is looked at."""
-    if not files:
-        return dict(entries)
-    if among is None:
-        raise _damaged("its state lies in files, and it is not known where")
-    return {**entries, **{name: among.read(file, is_known=are_known) for name, file in files.items()}}
-
-
 def _beginning(owner: str) -> str:
     return f"{owner}-"
 
 
-def _damaged(detail: str) -> DataError:
+def damaged(detail: str) -> DataError:
+    """What is said where a checkpoint lacks something."""
     return DataError(
         "the checkpoint lacks a part of its state", detail=detail, hint="put it back, or use another checkpoint"
     )

@@ -22,9 +22,10 @@ from penstock.runtime.kept import KeptRow, KeptStream, kept_in, together
 from penstock.runtime.state.store import COLD
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.checkpoint import Checkpoint, checkpoint_root
+from penstock.spark.entry_places import whole_store
 from penstock.spark.failures import SPARK_ERRORS, failure_of, quiet_errors
 from penstock.spark.hadoop_path import AnyPath
-from penstock.spark.segment_files import SegmentFiles, whole_store
+from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.session import spark_log, start_session
 
 _FOUND = "block STRING, stage STRING, batches BIGINT, bytes BIGINT, told STRING"
@@ -145,7 +146,7 @@ class _Looking:
         if commit is None:
             raise DataError("a cell of the checkpoint has no commit", hint="it is damaged")
         committed = Committed.read(commit)
-        entries = whole_store(entries, committed.files, self.segments)
+        entries = whole_store(entries, committed, self.segments)
         told: list[Any] = []
         if committed.stage == "cell":
             warm = {name: value for name, value in entries.items() if not name.startswith(COLD)}

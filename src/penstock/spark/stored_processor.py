@@ -23,7 +23,8 @@ from penstock.runtime.state.store import COLD, Entries, from_ipc
 from penstock.spark.cache import WarmCache
 from penstock.spark.cell_commit import COMMIT, Committed
 from penstock.spark.cells import CELLS
-from penstock.spark.segment_files import SegmentFile, SegmentFiles, whole_store
+from penstock.spark.entry_places import placed, whole_store
+from penstock.spark.segment_files import SegmentFiles
 from penstock.spark.stored_entries import StoredEntries
 from penstock.spark.worker import settle
 from penstock.spark.worker_files import WorkerFolder
@@ -112,20 +113,20 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
 
     def _entries(self, key: int, committed: Committed) -> Entries:
         """What a commit left: from the host's cache if it has that, else from Spark's store."""
-        host = WarmCache(self.run, self._owner(key))
-        warm: Entries | None = host.load(committed.tag)
+        is_ours, host = committed.run == self.run, WarmCache(self.run, self._owner(key))
+        if not is_ours and self.segments is not None:
+            named = (*(file.name for file in committed.files.values()), *(name for _, name in committed.dropped))
+            self.segments.sweep(self._part(key), committed.number, named)
+        warm: Entries | None = {} if not committed.in_store else host.load(committed.in_store)
         if warm is not None:
-            return whole_store(warm, committed.files, self.segments, are_known=True)
+            return whole_store(warm, committed, self.segments, are_known=is_ours)
         entries = {
             name[0]: value[0]
             for name, value in self.entries.iterator()
             if name[0] != COMMIT and not name[0].startswith(COLD)
         }
-        host.refill(committed.tag, entries)
-        if self.segments is not None:
-            named = (*(file.name for file in committed.files.values()), *(name for _, name in committed.dropped))
-            self.segments.sweep(self._part(key), committed.number, named)
-        return whole_store(entries, committed.files, self.segments)
+        host.refill(committed.in_store, entries)
+        return whole_store(entries, committed, self.segments)
 
     def derive_as(self, cell: S, known: S) -> None:
         """Let a cell take over what this worker derived when it last had it."""
@@ -141,36 +142,22 @@ class StoredProcessor(StatefulProcessor, Generic[S]):
 
     def store(self, key: int, cell: S, number: int, before: Committed | None) -> None:
         """Write what the step changed."""
-        changes, files, dropped = self._filed(key, number, before, cell.save())
+        places = placed(cell.save(), number, before, self.segments, self._part(key))
+        changes, tag, since = places.in_store, uuid.uuid4().hex, "" if before is None else before.in_store
         for name in changes.delete:
             self.entries.removeKey((name,))
         for name, value in changes.put.items():
             self.entries.updateValue((name,), (value,))
-        tag = uuid.uuid4().hex
-        now = Committed(number, tag, self.identity, self.seconds, self.plan.query, self.stage, files, dropped)
+        in_store = tag if changes.put or changes.delete else since
+        whose = (self.identity, self.seconds, self.plan.query, self.stage)
+        now = Committed(number, tag, *whose, in_store, places.files, places.dropped, places.small, self.run)
         self.entries.updateValue((COMMIT,), (now.written(),))
-        warm = {name: value for name, value in changes.put.items() if not name.startswith(COLD)}
-        base = None if before is None else before.tag
-        WarmCache(self.run, self._owner(key)).store(base, tag, replace(changes, put=warm))
+        if in_store != since:
+            warm = {name: value for name, value in changes.put.items() if not name.startswith(COLD)}
+            WarmCache(self.run, self._owner(key)).store(since or None, tag, replace(changes, put=warm))
         _LIVE[self._owner(key)] = (tag, cell)
         if len(_LIVE) > _MOST_LIVE:
             del _LIVE[next(iter(_LIVE))]
-
-    def _filed(
-        self, key: int, number: int, before: Committed | None, changes: Changes
-    ) -> tuple[Changes, dict[str, SegmentFile], tuple[tuple[int, str], ...]]:
-        """What is left for Spark's store once large segments lie in files; these; and those needed no more."""
-        files = {} if before is None else dict(before.files)
-        dropped = [] if before is None else list(before.dropped)
-        gone = [name for name in changes.delete if name in files]
-        dropped += [(number, files.pop(name).name) for name in gone]
-        put = dict(changes.put)
-        if self.segments is not None:
-            for name in [name for name, value in put.items() if self.segments.takes(name, value)]:
-                files[name] = self.segments.write(self._part(key), number, put.pop(name))
-            self.segments.remove(name for since, name in dropped if since <= number - self.segments.kept)
-            dropped = [(since, name) for since, name in dropped if since > number - self.segments.kept]
-        return Changes(put, tuple(name for name in changes.delete if name not in gone)), files, tuple(dropped)
 
     def _entry(self, name: str) -> Any:
         """One entry, read from the store when it is asked for."""

@@ -6,9 +6,9 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo docs kafka-demo chromium test test-all matrix lint measure figures picture soak golden clean
+.PHONY: demo docs kafka-demo chromium compiled test test-all matrix lint measure figures picture soak golden clean
 
-demo: $(READY)
+demo: compiled
 	@sh scripts/need-jdk.sh
 	@sh scripts/demo.sh $(BIN)/penstock
 
@@ -18,8 +18,12 @@ kafka-demo: $(READY)
 	@$(BIN)/python -m tests.kafka.demo
 
 # Under 20 minutes on two cores: a small case of everything. `make test-all` has the thorough ones too.
-test: lint
+test: lint compiled
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q -m "not thorough"
+
+# Bytecode of all that tests start: where PYTHONDONTWRITEBYTECODE is set, each process would else compile it anew.
+compiled: $(READY)
+	@$(BIN)/python -m compileall -q src tests benchmarks
 
 # The browser of tests/live/test_browser.py, by Debian's packages.
 chromium:
@@ -30,7 +34,7 @@ docs:
 	@test -x build/docs/bin/mkdocs || ($(PYTHON) -m venv build/docs && build/docs/bin/pip install -q -r docs/requirements.txt)
 	NO_MKDOCS_2_WARNING=1 build/docs/bin/mkdocs build -q --strict
 
-test-all: lint
+test-all: lint compiled
 	$(BIN)/python -m pytest -n 2 --dist worksteal -q
 
 # Python 3.11 to 3.13 and Spark 4.1 to 4.3, as far as they are here; each has an environment of its own in build/matrix.

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from pyspark.sql import SparkSession
 
 from penstock.runtime import Changes
 from penstock.spark import cache
@@ -21,7 +22,8 @@ from tests.spark.killed_queries import GROUPED, SCRIPT, START, STREAMS, grouped,
 
 
 @pytest.mark.thorough
-def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
+@pytest.mark.parametrize("segments", ["1", "65536"])
+def test_tasks_that_fail_and_workers_that_die(outside: Bench, segments: str) -> None:
     """Every first attempt fails (see sabotage); the second finds a cache and a live cell of a batch that never was.
 
     In the suite groups alone, whose counts a repeated result would change; at full size all. A filter has Spark read
@@ -37,8 +39,8 @@ def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
         conf={
             "spark.master": "local[2,8]",
             "spark.python.daemon.module": "tests.spark.sabotage",
-            # Every segment is a file of the checkpoint, as large ones are.
-            "penstock.segments": "1",
+            # Every segment is a file of the checkpoint, as large ones are, or all lies in the commits.
+            "penstock.segments": segments,
         },
         environment={"SABOTAGE": str(marks), "PYTHONPATH": str(Path(__file__).parents[2])},
     )
@@ -54,7 +56,7 @@ def test_tasks_that_fail_and_workers_that_die(outside: Bench) -> None:
 
 
 @pytest.mark.thorough
-def test_a_cache_that_is_deleted_and_garbled_all_the_time(bench: Bench) -> None:
+def test_a_cache_that_is_deleted_and_garbled_all_the_time(bench: Bench, spark: SparkSession) -> None:
     pairs, kinds = write_files(bench, 4)
     stop = threading.Event()
     rng = random.Random(5)
@@ -80,8 +82,10 @@ def test_a_cache_that_is_deleted_and_garbled_all_the_time(bench: Bench) -> None:
     thread = threading.Thread(target=spoil)
     thread.start()
     try:
-        ran = bench.run(SCRIPT, unbounded=False)
+        # Small entries would lie in the commits, and not in the cache.
+        ran = bench.run(SCRIPT, unbounded=False, conf={"penstock.segments": "1"})
     finally:
+        spark.conf.unset("penstock.segments")
         stop.set()
         thread.join()
     assert ran.code == 0, ran.err

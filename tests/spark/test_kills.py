@@ -66,7 +66,10 @@ class Killer:
         if new:
             write_files(self.bench, new, self.files)
             self.files += new
-        return self.bench.start(self.script, unbounded=False, conf={"spark.master": master, "penstock.segments": "1"})
+        # Small entries lie in commits, large segments in files, from a size that may be another in each run.
+        segments = self.rng.choice(["1", "2000", "65536"])
+        conf = {"spark.master": master, "penstock.segments": segments}
+        return self.bench.start(self.script, unbounded=False, conf=conf)
 
     def kill(self) -> None:
         """Start a run, and kill something of it."""
